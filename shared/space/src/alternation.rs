@@ -1,6 +1,7 @@
 //! Rings that tell whether a state's depth is even. If each move turns over the middle layer of Square-1, a
 //! layer's states have the middle one way. Where the middle is part of the pattern, half of the cosets of a
-//! layer are empty, and cost nothing; where the middle is part of an axis, half of the bits of each coset are.
+//! layer are empty, and cost nothing; where the middle is part of an axis, half of the bits of each coset
+//! are.
 
 use crate::{Colouring, Space};
 
@@ -17,8 +18,8 @@ pub(crate) fn alternating_rings(space: &Space) -> impl Iterator<Item = usize> + 
 }
 
 impl Colouring {
-    /// Returns the period with which layers have states in the same cosets: 2 if a ring that each move turns is
-    /// part of the pattern, so that about half of the cosets of a layer are empty; otherwise 1.
+    /// Returns the period with which layers have states in the same cosets: 2 if a ring that each move turns
+    /// is part of the pattern, so that about half of the cosets of a layer are empty; otherwise 1.
     pub fn period(&self, space: &Space) -> u64 {
         let is_in_pattern = |first: usize| self.of_pieces()[first] != self.of_pieces()[first + 1];
         if alternating_rings(space).any(is_in_pattern) { 2 } else { 1 }

@@ -70,8 +70,8 @@ pub(super) fn candidates(space: &Space, actions: &[(&Symmetry, usize)]) -> BTree
     if !labels.are_distinct() && space.orbits().len() > 1 {
         whole.insert(numbered(kind.iter()));
     }
-    // Each partition is also tried with every ring as one class. A ring that alternates is always cut, so that
-    // half of the cosets of a layer are empty.
+    // Each partition is also tried with every ring as one class. A ring that alternates is always cut, so
+    // that half of the cosets of a layer are empty.
     let alternating: Vec<usize> = alternating_rings(space).collect();
     let class_of_ring = |cell: usize| {
         let (first, _) = space.rings().ring(cell)?;

@@ -74,8 +74,8 @@ fn symmetries_that_keep_every_pattern_save_nothing() {
     assert!((0.9..1.1).contains(&(exact / estimate)), "{estimate} for {exact}");
 }
 
-/// Each twist turns over the middle layer of Square-1, so the states of a layer have it one way. It is part of
-/// the pattern, and an axis has the 4! arrangements of the corners or the edges of one layer.
+/// Each twist turns over the middle layer of Square-1, so the states of a layer have it one way. It is part
+/// of the pattern, and an axis has the 4! arrangements of the corners or the edges of one layer.
 #[test]
 fn a_ring_that_each_move_turns_is_no_axis() {
     let by_twists = PuzzleSpec::by_name("square1").unwrap().in_metric(Metric::Twist).unwrap();
