@@ -75,8 +75,8 @@ fn change(mut bytes: Vec<u8>, change: &Change, inputs: &[Vec<u8>]) -> Vec<u8> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases.max(512), ..ProptestConfig::default() })]
 
-    /// Changes inputs at random, like a fuzzer without guidance. The environment variable `PROPTEST_CASES` sets
-    /// the number of cases.
+    /// Changes inputs at random, like a fuzzer without guidance. The environment variable `PROPTEST_CASES`
+    /// sets the number of cases.
     #[test]
     fn every_target_takes_changed_inputs(which in 0..TARGETS.len(), input in any::<Index>(), changes in changes()) {
         let (name, target) = TARGETS[which];
