@@ -304,7 +304,7 @@ impl<'a> Search<'a> {
                 pulls,
                 cosets,
                 symmetries,
-                150.0 + states * self.model.fastest_bit,
+                self.model.pull + states * self.model.fastest_bit,
                 states / 8.0,
             );
         let table_bytes = cosets * CosetGraph::table_bytes(space, 0, 1) as f64;
