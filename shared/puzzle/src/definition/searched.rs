@@ -9,12 +9,15 @@ use fathom_algebra::{
     OrientedPermutation, Permutation, Relabelling, Shown, relabellings_among, states_by_orbits,
 };
 use num_bigint::BigUint;
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 impl Definition {
     /// The largest number of symmetries that are searched for.
     const MOST_SYMMETRIES: usize = 1024;
 
+    /// The largest number of points whose symmetries are searched for with the guidance of common turns. On
+    /// some puzzles of hundreds of points that search takes minutes, and the one without guidance does not.
+    const MOST_GUIDED_POINTS: usize = 64;
     /// The largest number of orientations of cells whose common turns guide the search for symmetries.
     const MOST_COMMON_TURNS: u16 = 24;
 
@@ -299,15 +302,24 @@ pub(super) fn symmetries(
     }
     let may = |from: usize, to: usize| !is_first[from] || points[to].1 == 0;
     let kinds = generators.iter().map(|g| (&g.action, &*g.guard)).filter(|(action, _)| !action.is_identity());
-    let turns = common_turns(puzzle, orders);
-    // What each action is: a move, a free move, a common turn, or several of these.
-    let mut roles: BTreeMap<Permutation, [bool; 3]> = BTreeMap::new();
+    let turns = match points.len() <= Definition::MOST_GUIDED_POINTS {
+        true => common_turns(puzzle, orders),
+        false => Vec::new(),
+    };
+    // What each action of the set is: a move, a free move, a common turn, or several of these.
+    let mut set = Vec::new();
+    let mut roles: Vec<[bool; 3]> = Vec::new();
+    let mut numbers = HashMap::new();
     let moves = kinds.clone().map(|(action, _)| (action, 0));
     let others = puzzle.free[1..].iter().map(|free| (free, 1)).chain(turns.iter().map(|turn| (turn, 2)));
     for (action, role) in moves.chain(others) {
-        roles.entry(action.as_points()).or_default()[role] = true;
+        let number = *numbers.entry(action).or_insert(set.len());
+        if number == set.len() {
+            set.push(action.as_points());
+            roles.push([false; 3]);
+        }
+        roles[number][role] = true;
     }
-    let (set, roles): (Vec<Permutation>, Vec<[bool; 3]>) = roles.into_iter().unzip();
     let alike = |x: usize, y: usize| roles[x] == roles[y];
     let guards: HashSet<(OrientedPermutation, Vec<u16>)> =
         kinds.clone().map(|(action, guard)| (action.clone(), guard.to_vec())).collect();
