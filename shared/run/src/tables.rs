@@ -97,7 +97,7 @@ pub fn cosets_for_reading(
 /// Returns the coset graph from the tables in the run's directory, if they are there and whole.
 fn kept(run: &Path, fingerprint: Digest, space: &Space, colouring: &Colouring) -> Option<CosetGraph> {
     let path = run.join(NAME);
-    if colouring.patterns().total() < PATTERNS_WORTH_KEEPING || !path.exists() {
+    if CosetGraph::table_entries(space, colouring) < PATTERNS_WORTH_KEEPING || !path.exists() {
         return None;
     }
     let kept = read(&path, fingerprint, colouring)

@@ -301,7 +301,12 @@ impl Colouring {
             })
             .collect();
         let solved: Box<[u8]> = space.solved().iter().map(|&letter| of_letter[usize::from(letter)]).collect();
-        let patterns = Ranks::new(space.orbits(), &letters, &solved).ok_or(ColouringError::TooLarge)?;
+        let patterns = Ranks::new(space.orbits(), &letters, &solved);
+        // Patterns are ranked to find them in a table. With guards, few of the patterns may be reached, and
+        // they need no table.
+        if patterns.total() == Ranks::TOO_MANY && !space.is_guarded() {
+            return Err(ColouringError::TooLarge);
+        }
         let colouring = Self {
             of_piece: of_piece.into(),
             of_label: of_label.into(),

@@ -13,15 +13,16 @@ mod partitions;
 mod reached;
 
 use crate::hidden::PatternGroup;
+use crate::space::reached_words;
 use crate::words::multinomial;
 pub use fathom_puzzle::grouped;
 
-use crate::{Colouring, CosetGraph, Refusal, Shape, Space, Symmetry};
+use crate::{Colouring, CosetGraph, Ranks, Refusal, Shape, Space, Symmetry};
 use cost::CostModel;
 use fixed::fixed_patterns;
 use num_bigint::BigUint;
 use partitions::candidates;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 /// A colouring with the sizes that follow from it.
@@ -244,9 +245,10 @@ impl Choices {
         }
         let actions = actions_on_letters(space);
         let model = &CostModel::V4;
+        let words = listed_words(space);
         let best = candidates(space, &actions)
             .into_iter()
-            .filter_map(|of_piece| Candidate::judge(space, &actions, model, of_piece))
+            .filter_map(|of_piece| Candidate::judge(space, &actions, model, of_piece, words.as_ref()))
             .min_by(|a, b| a.nanoseconds.total_cmp(&b.nanoseconds));
         if reaches_most_words(space) && best.as_ref().is_some_and(|best| best.is_full(space)) {
             return Self { best, ..none };
@@ -329,6 +331,14 @@ fn words_of(space: &Space) -> f64 {
     u128::try_from(space.states() * space.free_order()).map_or(f64::INFINITY, |words| words as f64)
 }
 
+/// Lists the words of a small space with guards. There, cosets may have far fewer words than their axes have
+/// arrangements, so patterns cannot be estimated from the number of words.
+fn listed_words(space: &Space) -> Option<HashSet<Box<[u8]>>> {
+    const MOST_WORDS: usize = 1 << 14;
+    let is_small = space.is_guarded() && words_of(space) <= MOST_WORDS as f64;
+    is_small.then(|| reached_words(space, MOST_WORDS)).flatten()
+}
+
 /// Returns the share of the words of all colours in which each piece stands where a piece of its kind stands
 /// in the solved state. Kinds are those of [`fathom_puzzle::Puzzle::kinds`]; without a change of the pattern,
 /// moves reach no other words. The share is 1 if no colour has several kinds.
@@ -397,6 +407,7 @@ impl Candidate {
         actions: &[(&Symmetry, usize)],
         model: &CostModel,
         of_piece: Vec<u8>,
+        words: Option<&HashSet<Box<[u8]>>>,
     ) -> Option<Self> {
         let labels = space.labels();
         let mut contents: HashMap<u8, HashMap<u8, u8>> = HashMap::new();
@@ -430,12 +441,18 @@ impl Candidate {
         let entries = CosetGraph::entries(&colouring, symmetries);
         let symmetries = symmetries as f64;
         // Without a table, the estimate is the number of patterns that all states need.
-        let patterns = match entries {
-            0 => {
+        let patterns = match (words, entries) {
+            (Some(words), _) => {
+                let pattern = |word: &[u8]| word.iter().map(|&letter| colouring.of_letter(letter)).collect();
+                words.iter().map(|word| pattern(word)).collect::<HashSet<Box<[u8]>>>().len() as f64
+            }
+            // There is no telling how many of so many patterns are reached.
+            (None, 0) if colouring.patterns().total() == Ranks::TOO_MANY => return None,
+            (None, 0) => {
                 let coset: f64 = lengths.iter().map(|&(_, length, _)| length as f64).product();
                 words_of(space) / coset / share_of_kinds(space, &of_piece)
             }
-            entries => entries as f64,
+            (None, entries) => entries as f64,
         };
 
         let cosets = (patterns / symmetries).max(1.0);
@@ -459,7 +476,7 @@ impl Candidate {
         };
         let find = match entries {
             0 => pulls * symmetries * model.find_by_symmetry,
-            _ => patterns * model.find_by_table,
+            entries => entries as f64 * model.find_by_table,
         };
         let start = find + map_bytes * model.map_byte;
         // A row of several 64-bit words is moved bit by bit.

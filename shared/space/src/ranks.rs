@@ -23,21 +23,31 @@ struct Part {
     cells: Box<[u8]>,
     /// The marks of the orbit, in increasing order.
     marks: Box<[u8]>,
-    words: Words,
+    /// `None` if there are too many to rank.
+    words: Option<Words>,
     /// The largest number of orientations that one of the marks shows.
     radix: u64,
     /// The number of cells whose orientation is a digit of the rank.
     digits: usize,
-    /// The number of ranks for the orbit.
+    /// The number of ranks for the orbit; [`Ranks::TOO_MANY`] if there are more.
     total: u64,
 }
 
+impl Part {
+    #[inline]
+    fn words(&self) -> &Words {
+        self.words.as_ref().expect("words that are ranked are not too many")
+    }
+}
+
 impl Ranks {
-    /// Makes the ranks of the words that have in every orbit the marks of `solved`. Returns `None` if there
-    /// are 2^64 or more, or if the tables for an orbit would be too large.
-    pub(crate) fn new(orbits: &[CellOrbit], letters: &Letters, solved: &[u8]) -> Option<Self> {
+    /// The [total](Ranks::total) of words that have no ranks: there are at least 2^64 - 1 of them, or the
+    /// tables for an orbit would be too large.
+    pub const TOO_MANY: u64 = u64::MAX;
+
+    /// Makes the ranks of the words that have in every orbit the marks of `solved`.
+    pub(crate) fn new(orbits: &[CellOrbit], letters: &Letters, solved: &[u8]) -> Self {
         let mut locals = vec![0; letters.count()];
-        let mut total = 1_u64;
         let mut parts = Vec::new();
         for orbit in orbits {
             let mut marks: Vec<u8> =
@@ -51,21 +61,22 @@ impl Ranks {
                 }
             }
             let count = |mark: &u8| all.iter().filter(|&other| other == mark).count() as u8;
-            let words = Words::new(&marks.iter().map(count).collect::<Vec<_>>())?;
+            let words = Words::new(&marks.iter().map(count).collect::<Vec<_>>());
             let radix = marks.iter().map(|&mark| u64::from(letters.seen(mark))).max().unwrap_or(1);
             let implied = orbit.keeps_sum && marks.iter().all(|&mark| u64::from(letters.seen(mark)) == radix);
             let digits = if radix == 1 { 0 } else { orbit.cells.len() - usize::from(implied) };
-            let here = radix.checked_pow(digits as u32)?.checked_mul(words.total())?;
-            total = total.checked_mul(here)?;
+            let of_marks = words.as_ref().map_or(Self::TOO_MANY, Words::total);
+            let total = radix.saturating_pow(digits as u32).saturating_mul(of_marks);
             let (cells, marks) = (orbit.cells.clone(), marks.into());
-            parts.push(Part { cells, marks, words, radix, digits, total: here });
+            parts.push(Part { cells, marks, words, radix, digits, total });
         }
+        let total = parts.iter().fold(1_u64, |total, part| total.saturating_mul(part.total));
         let orientations = (0..letters.count()).map(|letter| letters.orientation(letter as u8)).collect();
         let is_plain = parts.len() == 1 && parts[0].radix == 1;
-        Some(Self { parts: parts.into(), locals: locals.into(), orientations, total, is_plain })
+        Self { parts: parts.into(), locals: locals.into(), orientations, total, is_plain }
     }
 
-    /// Returns the number of words.
+    /// Returns the number of words, or [`Ranks::TOO_MANY`].
     pub fn total(&self) -> u64 {
         self.total
     }
@@ -76,14 +87,17 @@ impl Ranks {
     }
 
     /// Returns the rank of a word.
+    ///
+    /// # Panics
+    /// If the words of an orbit are too many to rank.
     #[inline]
     pub fn rank(&self, word: &[u8]) -> u64 {
         if self.is_plain {
-            return self.parts[0].words.rank(word.iter().copied());
+            return self.parts[0].words().rank(word.iter().copied());
         }
         self.parts.iter().fold(0, |rank, part| {
             let letters = || part.cells.iter().map(|&cell| usize::from(word[usize::from(cell)]));
-            let marks = part.words.rank(letters().map(|letter| self.locals[letter]));
+            let marks = part.words().rank(letters().map(|letter| self.locals[letter]));
             let orientations = letters().take(part.digits);
             rank * part.total
                 + orientations
@@ -123,7 +137,7 @@ impl Ranks {
                 let sum: u64 = orientations[..part.digits].iter().sum();
                 orientations[part.digits] = (part.radix - sum % part.radix) % part.radix;
             }
-            part.words.unrank(rest, &mut marks);
+            part.words().unrank(rest, &mut marks);
             for ((&cell, &mark), &orientation) in part.cells.iter().zip(&marks).zip(&orientations) {
                 word[usize::from(cell)] = letters.letter(part.marks[usize::from(mark)], orientation as u8);
             }

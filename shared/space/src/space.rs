@@ -12,6 +12,7 @@ use fathom_puzzle::{Guard, Metric, Puzzle, PuzzleMove, states_and};
 pub(crate) use moves::WordGuard;
 pub use moves::WordMove;
 use num_bigint::BigUint;
+pub(crate) use states::reached_words;
 use states::{count_states, states_by_orbits_of, states_without_words};
 use std::sync::OnceLock;
 
@@ -281,9 +282,10 @@ impl Space {
         self.orbits.iter().any(has)
     }
 
-    /// Returns the ranks of all words of labels, reachable or not; `None` if there are 2^64 or more.
+    /// Returns the ranks of all words of labels, reachable or not; `None` if there are [too many](Ranks::TOO_MANY).
     pub fn ranks(&self) -> Option<Ranks> {
-        Ranks::new(&self.orbits, &self.letters, &self.solved)
+        let ranks = Ranks::new(&self.orbits, &self.letters, &self.solved);
+        (ranks.total() < Ranks::TOO_MANY).then_some(ranks)
     }
 
     /// Returns the solved state as a word.

@@ -172,6 +172,22 @@ fn sets_are_cut_into_parts_where_nothing_else_serves() {
     assert_eq!(lengths, [20, 3_432]);
 }
 
+/// A dial of 30 pieces turns, and a switch can be thrown while piece 0 is on cell 0: 30 x 2 states. The 7! arrangements
+/// of seven pieces would be a long axis with one state.
+#[test]
+fn few_states_with_guards_are_stored_densely() {
+    let orbit = |name: &str, cells| Orbit { name: name.into(), cells, orientations: 1 };
+    let mut dial = Definition::new("dial", vec![orbit("dial", 30), orbit("switch", 2)]).unwrap();
+    let action = |image: fn(usize) -> usize| OrientedPermutation::from_cells(Permutation::from_fn(32, image));
+    dial.add_move("U", action(|cell| if cell < 30 { (cell + 1) % 30 } else { cell })).unwrap();
+    dial.add_guarded_move("S", action(|cell| if cell < 30 { cell } else { 61 - cell }), &[0]).unwrap();
+    let space = Space::new(dial.puzzle(Metric::Multi).unwrap(), Metric::Multi, Labels::distinct(32)).unwrap();
+    assert_eq!(space.states().to_string(), "60");
+    let plan = Plan::new(&space).unwrap();
+    let bits = plan.representative_cosets * plan.shape.bits();
+    assert!(bits <= 60, "{bits} bits for 60 states");
+}
+
 /// An outline chooses the same colouring as an exact plan. If it does not list the cosets, it reports at most
 /// their number.
 #[test]

@@ -73,9 +73,15 @@ pub(super) fn count_states(space: &Space) -> Option<BigUint> {
         let actions: Vec<OrientedPermutation> = actions.cloned().collect();
         return Some(group_order() / unseen_elements(&actions, group_order(), &shown)? / in_words);
     }
-    let mut seen = HashSet::from([space.solved.clone()]);
-    let mut open = vec![space.solved.clone()];
-    // Free moves are generators too, so that all words of a state are listed.
+    Some(BigUint::from(reached_words(space, Space::LARGEST_LISTED)?.len()) / in_words)
+}
+
+/// Lists all words of all states: those that moves and free moves make of the solved word. Returns `None` if
+/// there are more than `most`.
+pub(crate) fn reached_words(space: &Space, most: usize) -> Option<HashSet<Box<[u8]>>> {
+    let solved = space.solved.clone();
+    let mut seen = HashSet::from([solved.clone()]);
+    let mut open = vec![solved];
     while let Some(word) = open.pop() {
         let moved = (0..space.moves.len()).filter_map(|mv| {
             let mut image = word.clone();
@@ -87,11 +93,11 @@ pub(super) fn count_states(space: &Space) -> Option<BigUint> {
                 open.push(image);
             }
         }
-        if seen.len() > Space::LARGEST_LISTED {
+        if seen.len() > most {
             return None;
         }
     }
-    Some(BigUint::from(seen.len()) / in_words)
+    Some(seen)
 }
 
 #[cfg(test)]
