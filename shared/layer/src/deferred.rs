@@ -22,35 +22,52 @@ struct Waiting {
     defers: bool,
     files: Vec<Box<dyn DiskFile>>,
     directories: BTreeSet<PathBuf>,
+    /// The error of a flush that failed.
+    failed: Option<(io::ErrorKind, String)>,
 }
 
-impl<'d> Deferred<'d> {
-    /// Makes a disk that delays the syncs of `disk` if `defers`.
-    pub fn new(disk: &'d dyn Disk, defers: bool) -> Self {
-        let waiting = Waiting { defers, files: Vec::new(), directories: BTreeSet::new() };
-        Self { disk, waiting: Arc::new(Mutex::new(waiting)) }
-    }
-
-    /// Makes the waiting files and directories durable, contents before names. Later syncs happen at once.
-    ///
-    /// # Errors
-    /// If a file or a directory cannot be made durable.
-    pub fn flush(&self) -> io::Result<()> {
-        // The lock is held to the end, so that no other thread syncs a directory before the waiting files are
-        // durable.
-        let mut waiting = lock(&self.waiting);
-        waiting.defers = false;
-        for mut file in waiting.files.drain(..) {
+impl Waiting {
+    fn flush(&mut self, disk: &dyn Disk) -> io::Result<()> {
+        for mut file in self.files.drain(..) {
             file.sync()?;
         }
-        for directory in std::mem::take(&mut waiting.directories) {
-            match self.disk.sync_directory(&directory) {
+        for directory in std::mem::take(&mut self.directories) {
+            match disk.sync_directory(&directory) {
                 // The directory was removed in the meantime, so it has no names to sync.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 synced => synced?,
             }
         }
         Ok(())
+    }
+}
+
+impl<'d> Deferred<'d> {
+    /// Makes a disk that delays the syncs of `disk` if `defers`.
+    pub fn new(disk: &'d dyn Disk, defers: bool) -> Self {
+        let waiting = Waiting { defers, files: Vec::new(), directories: BTreeSet::new(), failed: None };
+        Self { disk, waiting: Arc::new(Mutex::new(waiting)) }
+    }
+
+    /// Makes the waiting files and directories durable, contents before names. Later syncs happen at once.
+    ///
+    /// # Errors
+    /// If a file or a directory cannot be made durable, now or in an earlier flush: an operating system reports
+    /// lost writes once, so that a second sync of the same file may succeed though its contents are lost.
+    pub fn flush(&self) -> io::Result<()> {
+        // The lock is held to the end, so that no other thread syncs a directory before the waiting files are
+        // durable.
+        let mut waiting = lock(&self.waiting);
+        waiting.defers = false;
+        if waiting.failed.is_none()
+            && let Err(error) = waiting.flush(self.disk)
+        {
+            waiting.failed = Some((error.kind(), error.to_string()));
+        }
+        match &waiting.failed {
+            Some((kind, message)) => Err(io::Error::new(*kind, message.clone())),
+            None => Ok(()),
+        }
     }
 }
 
@@ -170,6 +187,9 @@ mod tests {
             Ok(())
         }
         fn sync(&mut self) -> io::Result<()> {
+            if self.1 == "lost" {
+                return Err(io::Error::other("lost writes"));
+            }
             self.0.lock().unwrap().push(self.1.clone());
             Ok(())
         }
@@ -195,6 +215,16 @@ mod tests {
         assert_eq!(synced.lock().unwrap()[3..], ["c", "layers"]);
         disk.flush().unwrap();
         assert_eq!(synced.lock().unwrap().len(), 5);
+    }
+
+    #[test]
+    fn a_flush_after_one_that_failed_fails_too() {
+        let counting = Counting::default();
+        let disk = Deferred::new(&counting, true);
+        disk.create(Path::new("lost")).unwrap().sync().unwrap();
+        for _ in 0..2 {
+            assert_eq!(disk.flush().unwrap_err().to_string(), "lost writes");
+        }
     }
 
     #[test]
