@@ -36,7 +36,7 @@ fn too_large(spec: &SpaceSpec, space: &Space) -> Error {
         ));
     }
     if spec.source.name().to_lowercase().starts_with("3x3x3") {
-        help.push("search a part that has a word, 3x3x3-corners or 3x3x3-edges".into());
+        help.push("search a part that has a word, 3x3x3-corners, 3x3x3-edges or 3x3x3-positions".into());
     }
     bad_input!(
         "{} {} has {} states, too many to search: one bit for each of them, up to {}, is {} a layer; {}; 'fathom solve' finds shortest solutions of single states without a search of all",

@@ -215,7 +215,7 @@ impl Family {
     }
 }
 
-static FAMILIES: [Family; 20] = [
+static FAMILIES: [Family; 21] = [
     Family {
         pattern: "MxN+flip",
         example: "3x3+flip",
@@ -341,6 +341,15 @@ static FAMILIES: [Family; 20] = [
         metric: Metric::Multi,
         in_hand: Some(InHand { states: "12! 2^11 / 24", same_distances: false, build: cube::edges_in_hand }),
         build: Build::One(cube::edges),
+    },
+    Family {
+        pattern: "3x3x3-positions",
+        example: "3x3x3-positions",
+        about: "the corners and edges of Rubik's cube, however they are turned, six faces",
+        states: "8! 12! / 2",
+        metric: Metric::Multi,
+        in_hand: None,
+        build: Build::One(cube::positions),
     },
     Family {
         pattern: "3x3x3",

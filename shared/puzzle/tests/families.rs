@@ -32,6 +32,8 @@ fn numbers_of_states() {
         ("3x3x3-corners", 88_179_840),
         // The order of the cube group, 8! 3^7 12! 2^11 / 2, gives the factor 12! 2^11 for edges.
         ("3x3x3-edges", 980_995_276_800),
+        // 8! 12! / 2; B. Norskog searched these in 2005.
+        ("3x3x3-positions", 9_656_672_256_000),
         ("3x3x3", 43_252_003_274_489_856_000),
         // The comment of OEIS A079745.
         ("skewb", 3_149_280),
@@ -187,6 +189,20 @@ fn in_the_hand_the_nearest_turned_state_counts() {
             .collect();
         assert_eq!(nearest, growth(&free, metric, deepest), "{word}");
     }
+}
+
+/// The positions of the pieces of Rubik's cube move alike however the pieces are turned.
+#[test]
+fn positions_are_what_the_cube_shows_without_orientations() {
+    const DEEPEST: usize = 3;
+    let rubik = layers(&family::by_name("3x3x3").unwrap(), Metric::Multi, DEEPEST);
+    let mut known = HashSet::new();
+    let new = |layer: &Vec<OrientedPermutation>| {
+        layer.iter().filter(|state| known.insert(state.cells().clone())).count()
+    };
+    let nearest: Vec<usize> = rubik.iter().map(new).collect();
+    let positions = layers(&family::by_name("3x3x3-positions").unwrap(), Metric::Multi, DEEPEST);
+    assert_eq!(positions.iter().map(Vec::len).collect::<Vec<_>>(), nearest);
 }
 
 /// Returns the elements at each distance up to `deepest`, for a puzzle whose pieces can all be told apart.

@@ -112,6 +112,11 @@ pub fn words(source: &PuzzleSpec, metric: &str, labelled: bool) -> Option<Words>
                     positions("the edges of the 3 X 3 X 3 Rubik cube"),
                     face,
                 ),
+                "3x3x3-positions" => (
+                    "The positions of the pieces of Rubik's cube".into(),
+                    positions("the pieces of the 3 X 3 X 3 Rubik cube, however these are turned,"),
+                    face,
+                ),
                 "3x3x3" => ("Rubik's cube".into(), positions("the 3 X 3 X 3 Rubik cube"), face),
                 "skewb" => (
                     "The Skewb".into(),

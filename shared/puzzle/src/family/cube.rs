@@ -45,6 +45,11 @@ pub fn edges_in_hand() -> Definition {
     in_hand(with_faces("3x3x3-edges-free", &orbits, &FACES), &orbits)
 }
 
+/// Returns the corners and edges of the 3x3x3 cube, whose orientations are ignored.
+pub fn positions() -> Definition {
+    with_faces("3x3x3-positions", &[("corners", cells(&CORNERS, 1)), ("edges", cells(&EDGES, 1))], &FACES)
+}
+
 /// Returns Rubik's cube. The centres stay on their cells, and their orientations are ignored.
 pub fn rubik() -> Definition {
     with_faces("3x3x3", &[("corners", cells(&CORNERS, 3)), ("edges", cells(&EDGES, 2))], &FACES)
