@@ -13,7 +13,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::atomic::{AtomicU16, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{LazyLock, Mutex, PoisonError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -77,13 +77,24 @@ pub fn until_stopped(process: &Child) {
     });
 }
 
-/// Returns a free port that the system gives to nobody unasked, so that the port stays free while nobody
-/// listens.
+/// Returns a free port that the system gives to nobody unasked, and that no other process of tests uses, so
+/// that the port stays free while nobody listens.
+///
+/// # Panics
+/// If twenty other processes of tests run.
 pub fn free_port() -> u16 {
+    const PORTS: u16 = 1_000;
     static TRIED: AtomicU16 = AtomicU16::new(0);
-    let first = 10_000 + (std::process::id() % 2_000) as u16 * 10;
+    /// The first of this process's ports, and the lock that keeps other processes off them.
+    static OURS: LazyLock<(u16, File)> = LazyLock::new(|| {
+        let ours = |first: u16| {
+            let lock = File::create(std::env::temp_dir().join(format!("fathom-tests-{first}.lock"))).ok()?;
+            lock.try_lock().ok().map(|()| (first, lock))
+        };
+        (10..30).find_map(|thousands| ours(thousands * PORTS)).expect("ports that no other tests use")
+    });
     loop {
-        let port = first + TRIED.fetch_add(1, Ordering::Relaxed) % 2_000;
+        let port = OURS.0 + TRIED.fetch_add(1, Ordering::Relaxed) % PORTS;
         if TcpListener::bind(("127.0.0.1", port)).is_ok() {
             return port;
         }

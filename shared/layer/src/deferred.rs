@@ -52,8 +52,9 @@ impl<'d> Deferred<'d> {
     /// Makes the waiting files and directories durable, contents before names. Later syncs happen at once.
     ///
     /// # Errors
-    /// If a file or a directory cannot be made durable, now or in an earlier flush: an operating system reports
-    /// lost writes once, so that a second sync of the same file may succeed though its contents are lost.
+    /// If a file or a directory cannot be made durable, now or in an earlier flush: an operating system
+    /// reports lost writes once, so that a second sync of the same file may succeed though its contents
+    /// are lost.
     pub fn flush(&self) -> io::Result<()> {
         // The lock is held to the end, so that no other thread syncs a directory before the waiting files are
         // durable.

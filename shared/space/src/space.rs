@@ -282,7 +282,8 @@ impl Space {
         self.orbits.iter().any(has)
     }
 
-    /// Returns the ranks of all words of labels, reachable or not; `None` if there are [too many](Ranks::TOO_MANY).
+    /// Returns the ranks of all words of labels, reachable or not; `None` if there are [too
+    /// many](Ranks::TOO_MANY).
     pub fn ranks(&self) -> Option<Ranks> {
         let ranks = Ranks::new(&self.orbits, &self.letters, &self.solved);
         (ranks.total() < Ranks::TOO_MANY).then_some(ranks)
@@ -432,6 +433,29 @@ mod tests {
         assert_eq!(space("4x4", Some("1,1,1,1,0,0,0,0,0,0,0,0,0,0,0,0")).symmetries().len(), 16);
         // Exchanging the two colours of a checkerboard is a symmetry.
         assert_eq!(space("4x4", Some("0,1,0,1,1,0,1,0,0,1,0,1,1,0,1,0")).symmetries().len(), 128);
+    }
+
+    /// Three rows of facelets that always move together: renaming facelets row by row changes no state. What
+    /// is left is the reversal of the rows, which exchanges the moves.
+    #[test]
+    fn of_symmetries_that_act_alike_on_states_one_is_used() {
+        let moved = |cell: usize, a: usize, b: usize| match cell % 3 {
+            at if at == a => cell - a + b,
+            at if at == b => cell - b + a,
+            _ => cell,
+        };
+        let mut facelets = Definition::of_degree("facelets", 9).unwrap();
+        for (name, a, b) in [("A", 0, 1), ("B", 1, 2)] {
+            let cells = Permutation::from_fn(9, |cell| moved(cell, a, b));
+            facelets.add_move(name, OrientedPermutation::from_cells(cells)).unwrap();
+        }
+        let puzzle = facelets.puzzle(Metric::Given).unwrap();
+        // 3! ways to rename the rows, with or without the reversal.
+        assert_eq!(puzzle.symmetries.len(), 12);
+        let space = Space::new(puzzle, Metric::Given, Labels::distinct(9)).unwrap();
+        assert_eq!((space.states().to_string(), space.symmetry_order()), ("6".into(), 2));
+        let reversed = |cell: u8| cell - cell % 3 + 2 - cell % 3;
+        assert!((0..9).all(|cell| space.symmetries()[1].cells[usize::from(cell)] == reversed(cell)));
     }
 
     #[test]

@@ -2,7 +2,10 @@
 
 use crate::{Letters, Space};
 use fathom_algebra::{OrientedPermutation, Relabelling};
-use std::collections::HashSet;
+use fathom_puzzle::PuzzleMove;
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
+use std::hash::Hash;
 
 /// A relabelling of cells and pieces, and with them of labels, that maps moves to moves, so that
 /// d(a g a⁻¹) = d(g).
@@ -105,11 +108,12 @@ impl Symmetry {
 
 impl Space {
     /// Returns all symmetries: those of the puzzle that map labels to labels, each followed by each free
-    /// move. The identity is the first.
+    /// move. The identity is the first. Of symmetries that act alike on states, one is enough.
     pub(crate) fn all_symmetries(&self) -> Vec<Symmetry> {
         let (of_pieces, letters) = (self.labels().of_pieces(), self.letters());
         let mut known = HashSet::new();
         let mut all = Vec::new();
+        let mut renamings = Vec::new();
         for relabelling in &self.puzzle().symmetries {
             let Some(mut symmetry) = Symmetry::of(relabelling, of_pieces, letters) else {
                 continue;
@@ -119,10 +123,60 @@ impl Space {
                 let symmetry = self.compose(&symmetry, free);
                 if known.insert(symmetry.clone()) {
                     all.push(symmetry);
+                    renamings.push(relabelling);
                 }
             }
         }
-        all
+        if self.free().len() > 1 {
+            return all;
+        }
+        match self.faithful(&all, &renamings) {
+            Some(numbers) => numbers.into_iter().map(|number| all[number].clone()).collect(),
+            None => all,
+        }
+    }
+
+    /// Returns the numbers of symmetries that are a group and of which exactly one renames the moves as each
+    /// of `all` does; `None` if none are found, or if that is all of them. `renamings` are those of
+    /// `all`.
+    ///
+    /// Moves make every state from the solved one, which symmetries fix. So symmetries that rename the moves
+    /// alike act alike on states. There are such if pieces always move together, as the facelets of a corner
+    /// do in a puzzle that is given by facelets.
+    fn faithful(&self, all: &[Symmetry], renamings: &[&Relabelling]) -> Option<Vec<usize>> {
+        let moves: HashMap<&OrientedPermutation, usize> =
+            self.puzzle().moves.iter().map(|m| &m.action).zip(0..).collect();
+        let renamed = |relabelling: &&Relabelling| -> Option<Vec<usize>> {
+            let image = |m: &PuzzleMove| moves.get(&relabelling.rename(&m.action)).copied();
+            self.puzzle().moves.iter().map(image).collect()
+        };
+        let renamed: Vec<Vec<usize>> = renamings.iter().map(renamed).collect::<Option<_>>()?;
+        let actions = renamed.iter().collect::<HashSet<_>>().len();
+        if actions == all.len() {
+            return None;
+        }
+        let numbers: HashMap<&Symmetry, usize> = all.iter().zip(0..).collect();
+        let product = |a: usize, b: usize| numbers.get(&self.compose(&all[a], &all[b])).copied();
+        // Symmetries that move few cells come first: more colourings respect them.
+        let moved =
+            |&number: &usize| all[number].cells.iter().zip(0..).filter(|&(&to, cell)| to != cell).count();
+        let mut candidates: Vec<usize> = (0..all.len()).collect();
+        candidates.sort_by_key(moved);
+        let (mut generators, mut group) = (Vec::new(), vec![0]);
+        for candidate in candidates {
+            if group.iter().any(|&member| renamed[member] == renamed[candidate]) {
+                continue;
+            }
+            let more = [&generators[..], &[candidate]].concat();
+            if let Some(larger) = closure(&more, product, |number| &renamed[number]) {
+                (generators, group) = (more, larger);
+            }
+            if group.len() == actions {
+                group.sort_unstable();
+                return Some(group);
+            }
+        }
+        None
     }
 
     /// Returns the image of a state under a symmetry.
@@ -208,6 +262,33 @@ impl Space {
             }
         }
     }
+}
+
+/// Returns the group that `generators` generate, as numbers of which 0 is the identity. Returns `None` if two
+/// members have the same key, or if a product is not known.
+fn closure<'k, K: Eq + Hash + ?Sized + 'k>(
+    generators: &[usize],
+    product: impl Fn(usize, usize) -> Option<usize>,
+    key: impl Fn(usize) -> &'k K,
+) -> Option<Vec<usize>> {
+    let mut members = HashMap::from([(key(0), 0)]);
+    let mut group = vec![0];
+    let mut next = 0;
+    while let Some(&member) = group.get(next) {
+        for &generator in generators {
+            let image = product(member, generator)?;
+            match members.entry(key(image)) {
+                Entry::Vacant(entry) => {
+                    entry.insert(image);
+                    group.push(image);
+                }
+                Entry::Occupied(entry) if *entry.get() == image => {}
+                Entry::Occupied(_) => return None,
+            }
+        }
+        next += 1;
+    }
+    Some(group)
 }
 
 /// Returns the map of classes that a map of pieces induces: `class[p]` goes to `class[pieces[p]]`. Returns
