@@ -2,7 +2,6 @@
 
 use crate::{Letters, Space};
 use fathom_algebra::{OrientedPermutation, Relabelling};
-use fathom_puzzle::PuzzleMove;
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
@@ -137,24 +136,24 @@ impl Space {
     }
 
     /// Returns the numbers of symmetries that are a group and of which exactly one renames the moves as each
-    /// of `all` does; `None` if none are found, or if that is all of them. `renamings` are those of
-    /// `all`.
+    /// of `all` does; `None` if that is all of them, or if no group is found. `renamings` are those of `all`.
     ///
     /// Moves make every state from the solved one, which symmetries fix. So symmetries that rename the moves
     /// alike act alike on states. There are such if pieces always move together, as the facelets of a corner
     /// do in a puzzle that is given by facelets.
     fn faithful(&self, all: &[Symmetry], renamings: &[&Relabelling]) -> Option<Vec<usize>> {
-        let moves: HashMap<&OrientedPermutation, usize> =
-            self.puzzle().moves.iter().map(|m| &m.action).zip(0..).collect();
+        let moves = || self.puzzle().moves.iter().map(|m| &m.action);
+        let keeps_moves =
+            |relabelling: &&Relabelling| moves().all(|action| relabelling.rename(action) == *action);
+        if !renamings.iter().skip(1).any(keeps_moves) {
+            return None;
+        }
+        let of_move: HashMap<&OrientedPermutation, usize> = moves().zip(0..).collect();
         let renamed = |relabelling: &&Relabelling| -> Option<Vec<usize>> {
-            let image = |m: &PuzzleMove| moves.get(&relabelling.rename(&m.action)).copied();
-            self.puzzle().moves.iter().map(image).collect()
+            moves().map(|action| of_move.get(&relabelling.rename(action)).copied()).collect()
         };
         let renamed: Vec<Vec<usize>> = renamings.iter().map(renamed).collect::<Option<_>>()?;
         let actions = renamed.iter().collect::<HashSet<_>>().len();
-        if actions == all.len() {
-            return None;
-        }
         let numbers: HashMap<&Symmetry, usize> = all.iter().zip(0..).collect();
         let product = |a: usize, b: usize| numbers.get(&self.compose(&all[a], &all[b])).copied();
         // Symmetries that move few cells come first: more colourings respect them.
