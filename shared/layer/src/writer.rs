@@ -177,7 +177,7 @@ impl<'d> LayerWriter<'d> {
         Ok((std::mem::take(&mut self.checksums), header.file_bytes))
     }
 
-    /// Returns the checksums of the cosets in order, and removes the temporary file.
+    /// Returns the checksums of the cosets in order, and removes the temporary file, if the disk has one.
     pub fn abandon(mut self) -> Vec<Digest> {
         std::mem::take(&mut self.checksums)
     }

@@ -1,6 +1,6 @@
 //! Compares the bytes of a layer file with bytes put together here by hand from `docs/format.md`.
 
-use fathom_layer::{Identity, LayerFile, LayerWriter, LocalDisk, Stored, Totals, archive};
+use fathom_layer::{Disk, Identity, LayerFile, LayerWriter, LocalDisk, NullDisk, Stored, Totals, archive};
 use std::fs;
 
 const PACKED_BYTES: u32 = 64;
@@ -135,6 +135,22 @@ fn an_unfinished_file_leaves_nothing_behind() {
     writer.push(&[], 0, 0).unwrap();
     drop(writer);
     assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_disk_that_keeps_nothing_gives_the_same_checksums() {
+    let directory = tempfile::tempdir().unwrap();
+    let checksums = |disk: &dyn Disk| {
+        let mut writer = LayerWriter::create(disk, &directory.path().join("layer"), identity()).unwrap();
+        for (packed, states, visited) in tensors() {
+            writer.push(&packed, states, visited).unwrap();
+        }
+        let files = fs::read_dir(directory.path()).unwrap().count();
+        (writer.abandon(), files)
+    };
+    let ((kept, one), (same, none)) = (checksums(&LocalDisk), checksums(&NullDisk));
+    assert_eq!((kept.len(), one, none), (3, 1, 0));
+    assert_eq!(kept, same);
 }
 
 /// Two threads of a process may write the same file. Neither touches the other's temporary file.

@@ -6,10 +6,11 @@ use crate::waits::{Cause, Stopwatch};
 use crate::{Counters, Job, Layer, Method, Store, TaskError};
 use fathom_command::failpoint;
 use fathom_kernel::{Engine, Kernel};
-use fathom_layer::{LayerError, LayerWriter, Stored, Totals};
+use fathom_layer::{LayerError, LayerWriter, NullDisk, Stored, Totals};
 use fathom_run::{ShardReport, Task};
 use fathom_space::{CosetId, Transform, Transforms};
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// How many cosets ahead the sources of a coset are fetched: a read from disk takes about as long as a few
@@ -110,20 +111,19 @@ impl<'j> Expander<'j> {
     }
 
     /// Computes the report of a task once more, with another engine if `engine` is given and supports the
-    /// cosets. The task's file is neither read nor replaced: the cosets are written to a temporary file,
-    /// which is removed.
+    /// cosets. Nothing is written, and the task's file is not read.
     ///
     /// # Errors
     /// The errors of [`Expander::run`].
     pub fn audit(
         &mut self,
-        store: &Store<'_>,
         task: Task,
         engine: Option<Engine>,
         before: &[&Layer],
         stop: &AtomicBool,
     ) -> Result<ShardReport, TaskError> {
-        let writer = store.writer(&self.job.geometry, task)?;
+        let identity = self.job.geometry.identity(task.depth, task.shard);
+        let writer = LayerWriter::create(&NullDisk, Path::new("audit"), identity)?;
         let other = engine.and_then(|engine| engine.kernel(self.job.graph.shape()));
         let usual = other.map(|other| std::mem::replace(&mut self.kernel, other));
         let mut watch = Stopwatch::start();

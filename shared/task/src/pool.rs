@@ -121,7 +121,7 @@ impl Pool {
                         Purpose::Make(leftover) => {
                             expander.run(store, task, leftover, &before, counters, stop)
                         }
-                        Purpose::Audit(engine) => expander.audit(store, task, engine, &before, stop),
+                        Purpose::Audit(engine) => expander.audit(task, engine, &before, stop),
                     });
                     let result = catch_unwind(run).unwrap_or(Err(TaskError::Panicked { task }));
                     let panicked = matches!(result, Err(TaskError::Panicked { .. }));
