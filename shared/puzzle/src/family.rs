@@ -215,7 +215,7 @@ impl Family {
     }
 }
 
-static FAMILIES: [Family; 21] = [
+static FAMILIES: [Family; 22] = [
     Family {
         pattern: "MxN+flip",
         example: "3x3+flip",
@@ -377,6 +377,15 @@ static FAMILIES: [Family; 21] = [
         metric: Metric::Multi,
         in_hand: Some(InHand { states: "12! / 24", same_distances: false, build: cube::dino_in_hand }),
         build: Build::One(cube::dino),
+    },
+    Family {
+        pattern: "compy",
+        example: "compy",
+        about: "the compy cube: a dino cube whose corners turn, too",
+        states: "12!/2 * 3^8",
+        metric: Metric::Multi,
+        in_hand: None,
+        build: Build::One(cube::compy),
     },
     Family {
         pattern: "pyraminx",

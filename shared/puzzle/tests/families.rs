@@ -40,6 +40,8 @@ fn numbers_of_states() {
         // This is the sum of the table in cayleypy, puzzles_growth.csv; up to 12 turns in space there are
         // 19,958,400 states (OEIS A079766).
         ("dino", 239_500_800),
+        // T. Rokicki, twsearch-results.
+        ("compy", 1_571_364_748_800),
         // OEIS A309109 and A309110, n = 3.
         ("pyraminx", 933_120),
         ("pyraminx+tips", 75_582_720),
@@ -203,6 +205,13 @@ fn positions_are_what_the_cube_shows_without_orientations() {
     let nearest: Vec<usize> = rubik.iter().map(new).collect();
     let positions = layers(&family::by_name("3x3x3-positions").unwrap(), Metric::Multi, DEEPEST);
     assert_eq!(positions.iter().map(Vec::len).collect::<Vec<_>>(), nearest);
+}
+
+/// The table of T. Rokicki (repository rokicki/twsearch-results, `godsnumber/compy_cube-symm-g7.log`) begins so.
+#[test]
+fn the_compy_cube_begins_as_published() {
+    let compy = layers(&family::by_name("compy").unwrap(), Metric::Multi, 4);
+    assert_eq!(compy.iter().map(Vec::len).collect::<Vec<_>>(), [1, 16, 160, 1408, 11808]);
 }
 
 /// Returns the elements at each distance up to `deepest`, for a puzzle whose pieces can all be told apart.

@@ -126,6 +126,9 @@ pub fn words(source: &PuzzleSpec, metric: &str, labelled: bool) -> Option<Words>
                 "dino" => {
                     ("The Dino Cube".into(), positions("the Dino Cube"), "a move turns one corner".into())
                 }
+                "compy" => {
+                    ("The Compy Cube".into(), positions("the Compy Cube"), "a move turns one corner".into())
+                }
                 "pyraminx" => (
                     "The Pyraminx without its tips".into(),
                     positions("the Pyraminx (without the trivial tips)"),

@@ -102,6 +102,11 @@ pub(super) fn orbits(word: &str, number: usize) -> Vec<Cells> {
     }
 }
 
+/// Returns the compy cube: a dino cube of which a turn also turns the corner in its place.
+pub fn compy() -> Definition {
+    with_corners("compy", &[("corners", cells(&CORNERS, 3)), ("edges", cells(&EDGES, 1))])
+}
+
 /// Adds the turns of the whole cube as free moves.
 fn in_hand(mut cube: Definition, orbits: &[Cells]) -> Definition {
     for (name, face) in [("x", 'R'), ("y", 'U')] {
@@ -114,7 +119,7 @@ fn with_corners(name: &str, orbits: &[Cells]) -> Definition {
     let mut cube = puzzle(name, orbits);
     for name in CORNERS {
         let axis = place(name);
-        cube.add_move(name, turn(orbits, axis, |at| dot(at, axis) == 2)).expect("a turn keeps the orbits");
+        cube.add_move(name, turn(orbits, axis, |at| dot(at, axis) >= 2)).expect("a turn keeps the orbits");
     }
     cube
 }
