@@ -111,6 +111,11 @@ def row(options, checkout, file, scratch):
     return cells
 
 
+def is_low(cells):
+    """Whether a planned file that is not too large to search stores more than 2.5 bits for each state up to symmetry."""
+    return cells[1] == "loads" and int(cells[2].replace(",", "")) <= 10**14 and float(cells[3]) < 0.4
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("fathom", type=Path)
@@ -125,12 +130,14 @@ def main():
     print("# Compatibility\n")
     print("Puzzle files that others have published, and what Fathom makes of each. Made by `records/compatibility.py` on")
     print(f"{time.strftime('%Y-%m-%d')} with {version}. Seconds are those of the clock, of the whole process, on a machine that had other work, too.")
+    low = []
     with tempfile.TemporaryDirectory() as scratch:
         for checkout in options.checkouts:
             checkout = checkout.resolve()
             commit = subprocess.run(["git", "-C", checkout, "rev-parse", "HEAD"], capture_output=True, text=True).stdout.strip()
             files = sorted(path for path in checkout.rglob("*") if path.name.endswith(ENDINGS) and path.is_file())
             rows = [row(options, checkout, file, scratch) for file in files]
+            low += [f"{cells[0]} ({cells[2]} states)" for cells in rows if is_low(cells)]
             loads = sum(cells[1] == "loads" for cells in rows)
             large = sum(cells[1].startswith("too large") for cells in rows)
             print(f"\n## {checkout.name.replace('+', '/')}\n")
@@ -141,6 +148,8 @@ def main():
                 # Without a peer it has no column.
                 print("| " + " | ".join(cells[:6] + cells[6 if options.peer else 7:]) + " |")
             sys.stdout.flush()
+    print(f"\n## Low fill\n\n{len(low)} planned files of at most 10^14 states have a fill below 0.4:\n")
+    print("".join(f"- {file}\n" for file in low), end="")
 
 
 if __name__ == "__main__":

@@ -193,6 +193,40 @@ fn the_edges_of_rubiks_cube_add_up_and_begin_right() {
     }
 }
 
+/// The compy cube: T. Rokicki has the same table (repository rokicki/twsearch-results,
+/// `godsnumber/compy_cube-symm-g7.log`).
+#[test]
+fn the_compy_cube_is_as_published() {
+    const PUBLISHED: [u64; 20] = [
+        1,
+        16,
+        160,
+        1408,
+        11808,
+        95712,
+        754732,
+        5793810,
+        43183952,
+        310137312,
+        2115556475,
+        13329858542,
+        72848819814,
+        298247080974,
+        671767938009,
+        473215625205,
+        39395024521,
+        84824763,
+        41254,
+        332,
+    ];
+    let path = directory().join("puzzles/compy-multi.json");
+    let record: Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
+    assert_eq!(numbers(&record, "counts"), PUBLISHED);
+    let states = (1..=12_u64).product::<u64>() / 2 * 3_u64.pow(8);
+    assert_eq!((PUBLISHED.iter().sum::<u64>(), &record["states"]), (states, &value!(states)));
+    assert_eq!((&record["complete"], &record["god_number"]), (&value!(true), &value!(19)));
+}
+
 /// A search that was begun. S. Chen (2017), by J. Scherphuis, Puzzle Pages, has the first counts; T. Rokicki
 /// (repository rokicki/twsearch-results, `godsnumber/squareone-g8.log`) has all of these.
 #[test]
