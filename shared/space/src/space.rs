@@ -456,6 +456,13 @@ mod tests {
         assert_eq!((space.states().to_string(), space.symmetry_order()), ("6".into(), 2));
         let reversed = |cell: u8| cell - cell % 3 + 2 - cell % 3;
         assert!((0..9).all(|cell| space.symmetries()[1].cells[usize::from(cell)] == reversed(cell)));
+        // Rotations of a dial rename no move at all.
+        let mut dial = Definition::of_degree("dial", 5).unwrap();
+        let cells = Permutation::from_fn(5, |cell| (cell + 1) % 5);
+        dial.add_move("U", OrientedPermutation::from_cells(cells)).unwrap();
+        let puzzle = dial.puzzle(Metric::Given).unwrap();
+        assert_eq!(puzzle.symmetries.len(), 5);
+        assert_eq!(Space::new(puzzle, Metric::Given, Labels::distinct(5)).unwrap().symmetry_order(), 1);
     }
 
     #[test]

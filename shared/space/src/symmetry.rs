@@ -170,12 +170,9 @@ impl Space {
             if let Some(larger) = closure(&more, product, |number| &renamed[number]) {
                 (generators, group) = (more, larger);
             }
-            if group.len() == actions {
-                group.sort_unstable();
-                return Some(group);
-            }
         }
-        None
+        group.sort_unstable();
+        (group.len() == actions).then_some(group)
     }
 
     /// Returns the image of a state under a symmetry.
