@@ -207,7 +207,8 @@ fn positions_are_what_the_cube_shows_without_orientations() {
     assert_eq!(positions.iter().map(Vec::len).collect::<Vec<_>>(), nearest);
 }
 
-/// The table of T. Rokicki (repository rokicki/twsearch-results, `godsnumber/compy_cube-symm-g7.log`) begins so.
+/// The table of T. Rokicki (repository rokicki/twsearch-results, `godsnumber/compy_cube-symm-g7.log`) begins
+/// so.
 #[test]
 fn the_compy_cube_begins_as_published() {
     let compy = layers(&family::by_name("compy").unwrap(), Metric::Multi, 4);
