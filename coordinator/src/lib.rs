@@ -2,10 +2,12 @@
 //! and `arguments/`.
 //!
 //! [`cluster`] decides which worker makes which shard, and commits layers. [`page`] shows a run in a browser.
+//! [`log_text`] writes log lines for people.
 //! Searches on one machine are in `fathom-engine`, solutions in `fathom-solve`, forecasts in
 //! `fathom-forecast`, reports in `fathom-report`.
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod cluster;
+pub mod log_text;
 pub mod page;

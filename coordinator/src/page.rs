@@ -1,7 +1,7 @@
 //! The page of a run: shows the progress live in a browser, and serves the same numbers to programs.
 //!
 //! Reading order: [`snapshot`] (a run at a moment), `outline` (what follows from a run's finished depths),
-//! `local`, `served` and `feed` (the sources of the numbers), `published` (what has changed since readers
+//! `past` (events from a log), `local`, `served` and `feed` (the sources of the numbers), `published` (what has changed since readers
 //! were told), `hub` (passes snapshots to all readers), `guard` (checks requests), `server` (answers
 //! requests), `metrics` (for Prometheus), and here all of them together.
 //!
@@ -15,6 +15,7 @@ mod hub;
 mod local;
 mod metrics;
 mod outline;
+mod past;
 mod published;
 mod rate;
 mod served;
@@ -113,7 +114,7 @@ impl Listening {
     /// # Errors
     /// As [`Listening::show_local`].
     pub fn show_directory(self, run: &RunDirectory, status: StatusMaker) -> Result<Page> {
-        let feed = (Feed::Directory(run.path.clone()), Shards::Nobody);
+        let feed = (Feed::Directory(run.path.clone(), past::Log::default()), Shards::Nobody);
         self.show(run, page::token_for_reading(&run.path)?, feed, status)
     }
 

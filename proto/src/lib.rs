@@ -18,5 +18,5 @@ pub mod v1;
 
 pub use convert::Malformed;
 pub use names::{Attempt, Session};
-pub use outcome::{Copied, Done, Failure, Outcome, StoredFile};
+pub use outcome::{Copied, Done, Failure, FailureKind, Outcome, StoredFile};
 pub use usage::{Latencies, Usage};

@@ -79,3 +79,48 @@ pub enum Failure {
     #[error("{0}")]
     Contradiction(String),
 }
+
+/// The kind of a failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum FailureKind {
+    /// [`Failure::Stopped`].
+    Stopped,
+    /// [`Failure::Unreachable`].
+    Unreachable,
+    /// [`Failure::Damaged`].
+    Damaged,
+    /// [`Failure::DiskFull`].
+    DiskFull,
+    /// [`Failure::Contradiction`].
+    Contradiction,
+    /// [`Failure::Other`].
+    Other,
+}
+
+impl FailureKind {
+    /// Returns the name of the kind for people.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Stopped => "stopped",
+            Self::Unreachable => "peer unreachable",
+            Self::Damaged => "file damaged",
+            Self::DiskFull => "disk full",
+            Self::Contradiction => "contradiction",
+            Self::Other => "other",
+        }
+    }
+}
+
+impl Failure {
+    /// Returns the kind of this failure.
+    pub fn kind(&self) -> FailureKind {
+        match self {
+            Self::Stopped => FailureKind::Stopped,
+            Self::Unreachable { .. } => FailureKind::Unreachable,
+            Self::Damaged { .. } => FailureKind::Damaged,
+            Self::DiskFull(_) => FailureKind::DiskFull,
+            Self::Contradiction(_) => FailureKind::Contradiction,
+            Self::Other(_) => FailureKind::Other,
+        }
+    }
+}

@@ -55,7 +55,7 @@ impl State {
             }
             Event::Leave(request, session) => {
                 if let Some(worker) = self.touch_session(now, session) {
-                    self.remove_worker(worker, Presence::Left, NoteKind::Left, &mut effects);
+                    self.remove_worker(now, worker, Presence::Left, NoteKind::Left, &mut effects);
                 }
                 effects.push(Effect::Reply(request, Reply::Known));
             }
@@ -144,7 +144,7 @@ impl State {
         let lost: Vec<WorkerId> =
             self.workers.iter().filter(|(_, worker)| is_over(worker)).map(|(id, _)| id).collect();
         for id in lost {
-            self.remove_worker(id, Presence::Lost, NoteKind::Lost, effects);
+            self.remove_worker(now, id, Presence::Lost, NoteKind::Lost, effects);
         }
         self.lose_stalled(now, effects);
         let waited = |worker: &Worker| worker.poll.is_some_and(|poll| now.since(poll.since) > LONGEST_WAIT);

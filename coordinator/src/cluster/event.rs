@@ -1,7 +1,7 @@
 //! The inputs and outputs of the coordinator's decisions: events, and the effects that follow.
 
 use fathom_layer::Digest;
-use fathom_proto::{Attempt, Outcome, Session, StoredFile, Usage};
+use fathom_proto::{Attempt, FailureKind, Outcome, Session, StoredFile, Usage};
 use fathom_run::WorkerId;
 use fathom_run::{Depth, ShardReport, Task};
 use std::sync::Arc;
@@ -63,6 +63,8 @@ pub struct Progress {
     pub free_bytes: u64,
     /// Orders that have not ended.
     pub underway: Vec<Task>,
+    /// The tasks among these whose inputs are on their way to the worker.
+    pub fetching: Vec<Task>,
     /// Memory and disk use of its process.
     pub usage: Usage,
 }
@@ -241,7 +243,7 @@ pub enum NoteKind {
     /// A shard was computed.
     TaskDone,
     /// A task failed.
-    TaskFailed,
+    TaskFailed(FailureKind),
     /// A worker does not know an order that it was given.
     OrderLost,
     /// A report of an abandoned attempt was ignored.
@@ -255,7 +257,7 @@ pub enum NoteKind {
     /// A copy was taken.
     CopyDone,
     /// A copy failed.
-    CopyFailed,
+    CopyFailed(FailureKind),
     /// A worker cannot reach a peer.
     Unreachable,
     /// A damaged file is deleted.
@@ -307,14 +309,14 @@ impl NoteKind {
             Self::Stalls => "worker stalls",
             Self::TaskGiven => "task given",
             Self::TaskDone => "task done",
-            Self::TaskFailed => "task failed",
+            Self::TaskFailed(_) => "task failed",
             Self::OrderLost => "order was lost",
             Self::LateReport => "late report ignored",
             Self::NoAnswer => "a copy is no answer to a task",
             Self::Implausible => "implausible report",
             Self::CopyOrdered => "copy ordered",
             Self::CopyDone => "copy done",
-            Self::CopyFailed => "copy failed",
+            Self::CopyFailed(_) => "copy failed",
             Self::Unreachable => "peer cannot be reached",
             Self::Discarded => "damaged file discarded",
             Self::OtherFile => "file is not the one that was reported",
@@ -345,10 +347,10 @@ impl NoteKind {
             | Self::IsAhead
             | Self::Rests
             | Self::Stalls
-            | Self::TaskFailed
+            | Self::TaskFailed(_)
             | Self::LateReport
             | Self::Implausible
-            | Self::CopyFailed
+            | Self::CopyFailed(_)
             | Self::Unreachable
             | Self::Discarded
             | Self::OtherFile

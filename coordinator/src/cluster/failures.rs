@@ -27,6 +27,7 @@
 
 use crate::cluster::apply::{note_of, note_of_worker};
 use crate::cluster::event::{Effect, Ending, Millis, NoteKind, Order};
+use crate::cluster::state::tasks::FailedAttempt;
 use crate::cluster::state::{Presence, State, Unreached, Worker};
 use fathom_proto::Failure;
 use fathom_run::{Task, WorkerId};
@@ -60,6 +61,7 @@ impl State {
         failure: &Failure,
         effects: &mut Vec<Effect>,
     ) {
+        self.tasks.note_failed_attempt(task, FailedAttempt { worker: id, at: now, why: failure.kind().word() });
         match failure {
             // The pause keeps the task from a worker that is stopping, and that may have asked for orders
             // before it stopped.
@@ -164,7 +166,7 @@ impl State {
             let (name, minutes) = (&self.workers[id].name, STALL.as_secs() / 60);
             let detail = format!("{name} has orders, and has done nothing for them for {minutes} min");
             effects.push(note_of_worker(NoteKind::Stalls, id, Some(detail)));
-            self.remove_worker(id, Presence::Lost, NoteKind::Lost, effects);
+            self.remove_worker(now, id, Presence::Lost, NoteKind::Lost, effects);
         }
     }
 

@@ -2,9 +2,11 @@
 
 use crate::cluster::apply::{note_of, note_of_worker};
 use crate::cluster::event::{Effect, Millis, NoteKind, Order, Progress, Registration, Reply, RequestId};
+use crate::cluster::state::tasks::FailedAttempt;
 use crate::cluster::state::{CopyState, Presence, State, TaskProgress, Worker};
 use fathom_proto::Session;
 use fathom_run::{Depth, Keep, Task, WorkerId};
+use indicatif::HumanBytes;
 use std::collections::BTreeSet;
 
 impl State {
@@ -27,7 +29,7 @@ impl State {
                 return effects.push(Effect::Reply(request, Reply::Refused(message)));
             }
             // The process died and was restarted within its lease.
-            self.remove_worker(id, Presence::Lost, NoteKind::BeginsAgain, effects);
+            self.remove_worker(now, id, Presence::Lost, NoteKind::BeginsAgain, effects);
         }
         let known = self.workers.get(id);
         if known.is_none_or(|worker| (&worker.name, &worker.address) != (&name, &address)) {
@@ -41,7 +43,8 @@ impl State {
         let held = self.files.held_by(id).clone();
         let session = self.new_session();
         let detail = format!(
-            "{name} at {address}, version {version}, {threads} threads of {kernel}, {memory_bytes} bytes of memory, {} files",
+            "{name} at {address}: version {version}, kernel {kernel}, threads {threads}, memory {}, files {}",
+            HumanBytes(memory_bytes),
             inventory.len()
         );
         let ahead =
@@ -179,6 +182,7 @@ impl State {
     /// Handles a worker that has left or was lost.
     pub(super) fn remove_worker(
         &mut self,
+        now: Millis,
         id: WorkerId,
         presence: Presence,
         kind: NoteKind,
@@ -187,6 +191,7 @@ impl State {
         self.forget_peer(id);
         self.give_up_audits(id);
         for task in self.tasks.running(id).clone() {
+            self.tasks.note_failed_attempt(task, FailedAttempt { worker: id, at: now, why: kind.message() });
             self.set_waiting(task, Millis(0));
         }
         for task in self.files.coming_to(id).clone() {

@@ -190,6 +190,7 @@ impl coordinator_server::Coordinator for Service {
             received_bytes: progress.received_bytes,
             free_bytes: progress.free_bytes,
             underway: self.tasks(&progress.underway)?,
+            fetching: self.tasks(&progress.fetching)?,
             usage: progress.usage.unwrap_or_default().into(),
         };
         let answer =

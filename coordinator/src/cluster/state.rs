@@ -6,7 +6,7 @@
 #[cfg(test)]
 mod check;
 mod files;
-mod tasks;
+pub(super) mod tasks;
 mod workers;
 
 pub use files::{CopyState, Files, HeldFile};

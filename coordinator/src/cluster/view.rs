@@ -1,6 +1,6 @@
 //! The data of the web page of a run on many hosts, shard by shard, and the totals for a line of progress.
 
-use crate::cluster::event::{Millis, Note};
+use crate::cluster::event::{Millis, Note, NoteKind};
 use crate::cluster::state::{CopyState, State, TaskProgress};
 use crate::cluster::status::ClusterStatus;
 use anyhow::{Context, Result};
@@ -9,7 +9,7 @@ use fathom_engine::journal::LayerRow;
 use fathom_proto::Latencies;
 use fathom_run::{Depth, ShardCut, ShardId, Task, WorkerId};
 use indicatif::{HumanBytes, HumanCount};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// The progress of a shard of the current layer.
@@ -20,6 +20,8 @@ pub enum ShardState {
     Waiting,
     /// No worker computes the shard, because an attempt failed.
     Failed,
+    /// A worker fetches what it reads to compute the shard.
+    Fetching,
     /// A worker computes the shard.
     Running,
     /// The shard is made, but too few workers hold it.
@@ -30,9 +32,10 @@ pub enum ShardState {
 
 impl ShardState {
     /// All states, each with its letter and its name.
-    pub const ALL: [(Self, char, &'static str); 5] = [
+    pub const ALL: [(Self, char, &'static str); 6] = [
         (Self::Waiting, 'w', "waiting"),
         (Self::Failed, 'f', "failed"),
+        (Self::Fetching, 'g', "fetching"),
         (Self::Running, 'r', "running"),
         (Self::Copying, 'c', "copying"),
         (Self::Done, 'd', "done"),
@@ -77,8 +80,12 @@ impl View {
     ) -> Result<Self> {
         let changed = known_layers != state.depth.0 as usize;
         let layers = || run.journal.layers().context("cannot read run.db");
-        let shards: Vec<ShardView> =
-            state.shards().map(|shard| shard_view(state, Task { depth: state.depth, shard })).collect();
+        let fetching: BTreeSet<Task> =
+            state.workers.alive().flat_map(|(_, worker)| worker.progress.fetching.iter().copied()).collect();
+        let shards: Vec<ShardView> = state
+            .shards()
+            .map(|shard| shard_view(state, &fetching, Task { depth: state.depth, shard }))
+            .collect();
         Ok(Self {
             status: ClusterStatus::of(state, now),
             states: states(state),
@@ -96,13 +103,16 @@ impl View {
     }
 }
 
-fn shard_view(state: &State, task: Task) -> ShardView {
+fn shard_view(state: &State, fetching: &BTreeSet<Task>, task: Task) -> ShardView {
     let Some(progress) = state.tasks.get(task) else {
         return (ShardState::Waiting, None);
     };
     match &progress.making {
-        TaskProgress::Waiting if progress.failures > 0 => (ShardState::Failed, None),
+        TaskProgress::Waiting if !progress.failed.is_empty() => (ShardState::Failed, None),
         TaskProgress::Waiting => (ShardState::Waiting, None),
+        TaskProgress::Running(worker, _) if fetching.contains(&task) => {
+            (ShardState::Fetching, Some(*worker))
+        }
         TaskProgress::Running(worker, _) => (ShardState::Running, Some(*worker)),
         TaskProgress::Made(_) => {
             let holder = state.holders_alive(task).next().filter(|&id| id != WorkerId::SHARED_STORE);
@@ -181,8 +191,11 @@ impl ShardStory {
         let mut facts = vec![
             ("depth", task.depth.to_string()),
             ("attempts since the coordinator began", progress.attempts.to_string()),
-            ("failures", progress.failures.to_string()),
         ];
+        facts.extend(progress.failed.iter().map(|attempt| {
+            let ago = now.since(attempt.at).as_secs_f64();
+            ("failed", format!("{ago:.0} s ago, at {}: {}", name(attempt.worker), attempt.why))
+        }));
         match &progress.making {
             TaskProgress::Waiting => {
                 let owner = state.tasks.owner(task);
@@ -243,6 +256,10 @@ pub struct Piece {
 pub struct News {
     /// Number of events of each kind since the coordinator started.
     pub counts: BTreeMap<&'static str, u64>,
+    /// Number of failed tasks and copies by the kind of failure.
+    pub failures: BTreeMap<&'static str, u64>,
+    /// Number of tasks that were given out once more.
+    pub retries: u64,
     /// Events since the last call of `News::take`, oldest first; `None` before the first call, so that
     /// nothing is kept without a page.
     pub pieces: Option<Vec<Piece>>,
@@ -258,6 +275,15 @@ impl News {
 
     pub(super) fn note(&mut self, severity: &'static str, note: &Note) {
         self.count(note.kind.message());
+        match note.kind {
+            NoteKind::TaskFailed(kind) | NoteKind::CopyFailed(kind) => {
+                *self.failures.entry(kind.word()).or_default() += 1;
+            }
+            NoteKind::TaskGiven if note.attempt.is_some_and(|attempt| attempt.number > 1) => {
+                self.retries += 1;
+            }
+            _ => {}
+        }
         let (depth, shard) = (note.task.map(|task| task.depth), note.task.map(|task| task.shard));
         self.push(Piece {
             time: now(),
@@ -295,7 +321,12 @@ impl News {
 
     /// Returns the events since the last call, and all counts. From the first call on, events are kept.
     pub(super) fn take(&mut self) -> Self {
-        Self { counts: self.counts.clone(), pieces: self.pieces.replace(Vec::new()) }
+        Self {
+            counts: self.counts.clone(),
+            failures: self.failures.clone(),
+            retries: self.retries,
+            pieces: self.pieces.replace(Vec::new()),
+        }
     }
 }
 

@@ -1,13 +1,12 @@
 //! `fathom logs`: the log lines of all processes of a run, in order of time.
 
-pub(crate) mod people;
-
 use crate::arguments::LogsArguments;
 use crate::commands::client::Coordinator;
 use anyhow::{Context, Result};
 use fathom_command::exit::said_by_system;
 use fathom_command::{bad_input, output};
 use fathom_coordinator::cluster::status::ClusterStatus;
+use fathom_coordinator::log_text::{self, Names, short};
 use fathom_engine::directory::RunDirectory;
 use serde_json::Value;
 use std::fs;
@@ -17,11 +16,6 @@ use std::path::{Path, PathBuf};
 /// The number of directory levels below a run's directory that are searched for logs, such as
 /// `workers/0/log.jsonl`.
 const DEEPEST: usize = 3;
-/// The number of digits of a worker's id in its log lines.
-const DIGITS: usize = 8;
-
-/// The ids of workers, each with the worker's name.
-pub(crate) type Names = Vec<(String, String)>;
 
 pub(crate) fn logs(args: &LogsArguments) -> Result<()> {
     let as_text = args.text || !args.json && std::io::stdout().is_terminal();
@@ -71,7 +65,7 @@ pub(crate) fn logs(args: &LogsArguments) -> Result<()> {
 }
 
 fn said(line: &str, fields: &Value, as_text: bool, names: &Names) -> String {
-    if as_text { people::line(fields, names) } else { line.to_owned() }
+    if as_text { log_text::line(fields, names) } else { line.to_owned() }
 }
 
 /// Selects the lines that the arguments ask for.
@@ -99,11 +93,6 @@ impl<'a> LineFilter<'a> {
         let worker = self.ids.is_empty() || fields["worker"].as_str().is_some_and(is_of_worker);
         is("depth", self.args.depth) && is("shard", self.args.shard) && worker
     }
-}
-
-/// Returns an id as log lines have it.
-fn short(id: &str) -> &str {
-    id.get(..DIGITS).unwrap_or(id)
 }
 
 /// Returns the workers of the run in a directory; none if the directory has no run.

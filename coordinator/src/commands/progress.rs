@@ -7,17 +7,18 @@ use crate::commands::at_work::AtWork;
 use crate::commands::gauge::{Gauge, line};
 use anyhow::Result;
 use fathom_command::doing::{Doing, doing};
-use fathom_command::log::{self, Verbosity};
+use fathom_command::log::Verbosity;
+use fathom_command::terminal_line;
 use fathom_engine::directory::RunDirectory;
 use fathom_engine::journal::LayerRow;
 use fathom_engine::observer::{Observer, Progress};
 use fathom_run::{Depth, ShardReport};
-use indicatif::{HumanCount, ProgressBar, ProgressStyle};
+use indicatif::HumanCount;
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
-/// The number of columns that is assumed if a terminal does not tell its size.
-const COLUMNS: u16 = 80;
+/// The least time between two changes of the line on a terminal.
+const BETWEEN: Duration = Duration::from_millis(100);
 /// The time between two lines if there is no terminal.
 const MINUTE: Duration = Duration::from_secs(60);
 /// The time between two writes of the file for `fathom status`.
@@ -28,52 +29,48 @@ const LONG: f64 = 1.0;
 /// The line on standard error that shows how far a run is.
 #[derive(Debug)]
 struct Line {
-    bar: ProgressBar,
+    /// Whether the line stands on a terminal.
+    is_on_terminal: bool,
     /// Whether a line is printed each minute.
     each_minute: bool,
-    printed: Instant,
+    /// When the line was last written; elsewhere than on a terminal also when the run began.
+    written: Option<Instant>,
 }
 
 impl Line {
     /// Shows nothing yet, and later as much as `verbosity` and the terminal allow.
     fn new(verbosity: Verbosity) -> Self {
-        let bar = match verbosity.shows_bars() {
-            true => ProgressBar::new_spinner(),
-            false => ProgressBar::hidden(),
-        };
-        bar.set_style(ProgressStyle::with_template("{msg}").expect("the template is right"));
-        if verbosity.shows_bars() {
-            let shown = bar.clone();
-            log::write_above(move |write| shown.suspend(write));
-        }
-        let each_minute = verbosity != Verbosity::Quiet && !verbosity.shows_bars();
-        Self { bar, each_minute, printed: Instant::now() }
+        let is_on_terminal = verbosity.shows_bars();
+        let each_minute = verbosity != Verbosity::Quiet && !is_on_terminal;
+        Self { is_on_terminal, each_minute, written: each_minute.then(Instant::now) }
     }
 
     fn show(&mut self, gauge: &Gauge, now: Instant) {
-        if self.each_minute && now - self.printed >= MINUTE {
-            self.printed = now;
-            eprintln!("{}", line::of(&gauge.reading(now), usize::MAX));
+        let wait = if self.is_on_terminal { BETWEEN } else { MINUTE };
+        if self.written.is_some_and(|written| now - written < wait) {
+            return;
         }
-        if !self.bar.is_hidden() {
-            let columns = ratatui::crossterm::terminal::size().map_or(COLUMNS, |(columns, _)| columns);
-            self.bar.set_message(line::of(&gauge.reading(now), usize::from(columns.max(2)) - 1));
+        self.written = Some(now);
+        if self.is_on_terminal {
+            terminal_line::show(&line::of(&gauge.reading(now), terminal_line::columns()));
+        } else if self.each_minute {
+            eprintln!("{}", line::of(&gauge.reading(now), usize::MAX));
         }
     }
 
     /// Gives a depth that took long a line of its own on the terminal.
     fn committed(&self, layer: &LayerRow) {
-        if layer.seconds >= LONG && !self.bar.is_hidden() {
+        if layer.seconds >= LONG && self.is_on_terminal {
             let took = line::duration(layer.seconds);
-            self.bar.println(format!("depth {}: {} states in {took}", layer.depth, HumanCount(layer.states)));
+            let text = format!("depth {}: {} states in {took}", layer.depth, HumanCount(layer.states));
+            terminal_line::above(|| eprintln!("{text}"));
         }
     }
 }
 
 impl Drop for Line {
     fn drop(&mut self) {
-        log::write_directly();
-        self.bar.finish_and_clear();
+        terminal_line::clear();
     }
 }
 

@@ -6,11 +6,11 @@ use crate::arguments::TopArguments;
 use crate::commands::at_work;
 use crate::commands::client::Coordinator;
 use crate::commands::gauge::line;
-use crate::commands::logs::people;
 use anyhow::Result;
 use fathom_command::bad_input;
 use fathom_command::interrupt::interrupts;
 use fathom_coordinator::cluster::status::ClusterStatus;
+use fathom_coordinator::log_text;
 use fathom_engine::directory::{LOG, RunDirectory};
 use fathom_engine::summary::Summary;
 use indicatif::HumanBytes;
@@ -97,7 +97,7 @@ fn follow(args: &TopArguments) -> Result<Arc<Mutex<VecDeque<String>>>> {
             if let Ok(fields) = serde_json::from_str(text) {
                 let mut events =
                     gathered.lock().expect("the lock is never poisoned: no code panics while holding it");
-                events.push_back(people::line(&fields, &Vec::new()));
+                events.push_back(log_text::line(&fields, &Vec::new()));
                 if events.len() > EVENTS {
                     events.pop_front();
                 }
@@ -171,7 +171,7 @@ fn tail(path: &Path) -> Vec<String> {
     // Without a log there are no events to show.
     let text = read().unwrap_or_default();
     let lines = text.lines().filter_map(|line| serde_json::from_str(line).ok());
-    lines.map(|fields: Value| people::line(&fields, &Vec::new())).collect()
+    lines.map(|fields: Value| log_text::line(&fields, &Vec::new())).collect()
 }
 
 /// Writes a number of bytes in few columns.

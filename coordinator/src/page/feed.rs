@@ -4,19 +4,20 @@
 use super::local::{Local, Story};
 use super::outline::Outline;
 use super::served::Served;
-use super::snapshot::{RunState, Snapshot};
+use super::past::Log;
+use super::snapshot::{RunState, Snapshot, WorkerFacts};
 use crate::cluster::handle::CoordinatorHandle;
-use anyhow::Result;
+use anyhow::{Context, Result};
 use fathom_engine::directory::RunDirectory;
 use fathom_run::ShardId;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The source of the numbers.
 #[derive(Debug)]
 pub(super) enum Feed {
     Local(Local),
     Served(Box<Served>),
-    Directory(PathBuf),
+    Directory(PathBuf, Log),
 }
 
 impl Feed {
@@ -25,10 +26,13 @@ impl Feed {
         match self {
             Self::Local(local) => Some(local.snapshot(None)),
             Self::Served(served) => served.snapshot().await,
-            Self::Directory(path) => {
-                let path = path.clone();
-                let read = tokio::task::spawn_blocking(move || of_directory(path)).await;
-                read.ok()?.inspect_err(|error| tracing::warn!("the page cannot read the run: {error:#}")).ok()
+            Self::Directory(path, log) => {
+                let (path, from) = (path.clone(), *log);
+                let read = tokio::task::spawn_blocking(move || of_directory(&path, from)).await.ok()?;
+                let read = read.inspect_err(|error| tracing::warn!("the page cannot read the run: {error:#}"));
+                let (snapshot, read_to) = read.ok()?;
+                *log = read_to;
+                Some(snapshot)
             }
         }
     }
@@ -38,17 +42,28 @@ impl Feed {
         match self {
             Self::Local(local) => Ok(local.snapshot(Some(over))),
             Self::Served(served) => served.ended(run, over),
-            Self::Directory(path) => of_directory(path.clone()),
+            Self::Directory(path, log) => Ok(of_directory(path, *log)?.0),
         }
     }
 }
 
-/// Returns a snapshot from the journal of a run.
-fn of_directory(path: PathBuf) -> Result<Snapshot> {
-    let run = RunDirectory::open_for_reading(&path)?;
+/// Returns a snapshot from the journal of a run and from its log, and how far the log was read.
+fn of_directory(path: &Path, mut log: Log) -> Result<(Snapshot, Log)> {
+    let run = RunDirectory::open_for_reading(path)?;
     let outline = Outline::of(&run)?;
     let facts = outline.facts(RunState::Unfinished, None);
-    Ok(Snapshot { run: facts, growth: outline.growth(), ..Snapshot::default() })
+    let known = run.journal.workers().context("cannot read run.db")?;
+    let names = known.iter().map(|(id, name, _)| (id.to_string(), name.clone())).collect();
+    let workers = known.into_iter().map(|(id, name, address)| WorkerFacts {
+        id: id.to_string(),
+        name,
+        address,
+        presence: "left".into(),
+        ..WorkerFacts::default()
+    });
+    let events = log.news(path, &names);
+    let (workers, growth) = (workers.collect(), outline.growth());
+    Ok((Snapshot { run: facts, growth, workers, events, ..Snapshot::default() }, log))
 }
 
 /// The source of details about single shards.

@@ -1,11 +1,11 @@
 //! The run in OpenMetrics, for Prometheus and its like.
 
-use super::snapshot::{Snapshot, WorkerFacts};
+use super::snapshot::{Faults, Snapshot, WorkerFacts};
 use crate::cluster::view::ShardState;
 use fathom_proto::Latencies;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::text::encode;
-use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
+use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, EncodeMetric};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
@@ -41,13 +41,32 @@ impl Writer<'_, '_> {
     /// Writes a gauge with one value for each value of a label.
     fn gauges<'l>(
         &mut self,
-        (name, help, unit): (&str, &str, Option<&Unit>),
+        about: (&str, &str, Option<&Unit>),
         label: &'static str,
         values: impl Iterator<Item = (&'l str, f64)>,
     ) -> fmt::Result {
+        self.labelled_gauges(about, values.map(|(of, value)| ([(label, of)], value)))
+    }
+
+    /// Writes a gauge of each worker. Two workers may have one name, so each has its id beside it.
+    fn gauge_of_workers(
+        &mut self,
+        about: (&str, &str, Option<&Unit>),
+        workers: &[WorkerFacts],
+        value: impl Fn(&WorkerFacts) -> f64,
+    ) -> fmt::Result {
+        let labels = |worker: &WorkerFacts| [("worker", worker.name.clone()), ("id", worker.id.clone())];
+        self.labelled_gauges(about, workers.iter().map(|worker| (labels(worker), value(worker))))
+    }
+
+    fn labelled_gauges<L: EncodeLabelSet>(
+        &mut self,
+        (name, help, unit): (&str, &str, Option<&Unit>),
+        values: impl Iterator<Item = (L, f64)>,
+    ) -> fmt::Result {
         let mut family = self.0.encode_descriptor(name, help, unit, MetricType::Gauge)?;
-        for (of, value) in values {
-            ConstGauge::new(value).encode(family.encode_family(&[(label, of)])?)?;
+        for (labels, value) in values {
+            ConstGauge::new(value).encode(family.encode_family(&labels)?)?;
         }
         Ok(())
     }
@@ -145,21 +164,23 @@ impl Collector for Metrics {
             let of = |presence| workers.iter().filter(|worker| worker.presence == presence).count() as f64;
             let presences = presences.map(|presence| (presence, of(presence)));
             out.gauges(("workers", "Workers", None), "presence", presences.into_iter())?;
-            let rates = workers.iter().map(|worker| (&*worker.name, worker.rate));
-            out.gauges(("worker_states_per_second", "States a second of a worker", None), "worker", rates)?;
-            let silent = workers.iter().map(|worker| (&*worker.name, worker.silent.unwrap_or(0) as f64));
-            out.gauges(
-                ("worker_silent", "Time for which a worker is silent", Some(&Unit::Seconds)),
-                "worker",
-                silent,
-            )?;
+            let rate = ("worker_states_per_second", "States a second of a worker", None);
+            out.gauge_of_workers(rate, workers, |worker| worker.rate)?;
+            let silent = ("worker_silent", "Time for which a worker is silent", Some(&Unit::Seconds));
+            out.gauge_of_workers(silent, workers, |worker| worker.silent.unwrap_or(0) as f64)?;
             for (name, help, of) in OF_WORKERS {
-                let values = workers.iter().map(|worker| (&*worker.name, of(worker) as f64));
-                out.gauges((name, help, Some(&Unit::Bytes)), "worker", values)?;
+                out.gauge_of_workers((name, help, Some(&Unit::Bytes)), workers, |worker| of(worker) as f64)?;
             }
         }
         let events = tallies.events.iter().map(|(event, times)| (&**event, *times));
         out.counters(("events", "What has happened, and how often", None), "event", events)?;
+        if let Some(Faults { failures, retries }) = &tallies.faults {
+            let failures = failures.iter().map(|(kind, times)| (*kind, *times));
+            out.counters(("failures", "Tasks and copies that failed", None), "kind", failures)?;
+            let help = "Tasks that were given out once more";
+            let counter = ConstCounter::new(*retries);
+            counter.encode(out.0.encode_descriptor("retries", help, None, counter.metric_type())?)?;
+        }
         if let Some(journal) = &tallies.journal {
             let help = "Time that the journal takes to make something durable";
             histogram(&mut encoder, ("journal", help), journal)?;
@@ -201,11 +222,14 @@ fn histogram(
 mod tests {
     use super::*;
     use crate::page::snapshot::{RunFacts, Tallies};
+    use std::collections::{BTreeMap, BTreeSet};
 
     /// Makes a snapshot with as many workers and shards as there may be.
     fn large() -> Snapshot {
         let worker = |number: usize| WorkerFacts {
-            name: format!("node{number}"),
+            // Two workers have each name.
+            name: format!("node{}", number / 2),
+            id: format!("{number:08x}"),
             presence: if number == 7 { "lost" } else { "alive" }.into(),
             rate: 1e9,
             memory: 2 << 20,
@@ -219,7 +243,12 @@ mod tests {
             run: RunFacts { visited: "18446744073709551615".into(), sent: Some(1), ..RunFacts::default() },
             shards: vec![(ShardState::Done, Some(3)); 16_384],
             workers: (0..1024).map(worker).collect(),
-            tallies: Tallies { journal: Some(journal), fetches: Some(journal), ..Tallies::default() },
+            tallies: Tallies {
+                journal: Some(journal),
+                fetches: Some(journal),
+                faults: Some(Faults { failures: BTreeMap::from([("disk full", 3)]), retries: 4 }),
+                ..Tallies::default()
+            },
             ..Snapshot::default()
         }
     }
@@ -231,9 +260,11 @@ mod tests {
             "fathom_shards{state=\"done\"} 16384.0",
             "fathom_workers{presence=\"alive\"} 1023.0",
             "fathom_workers{presence=\"lost\"} 1.0",
-            "fathom_worker_states_per_second{worker=\"node1023\"} 1000000000.0",
-            "fathom_worker_memory_bytes{worker=\"node1023\"} 2097152.0",
-            "fathom_worker_read_bytes{worker=\"node0\"} 0.0",
+            "fathom_worker_states_per_second{worker=\"node511\",id=\"000003ff\"} 1000000000.0",
+            "fathom_worker_memory_bytes{worker=\"node511\",id=\"000003ff\"} 2097152.0",
+            "fathom_worker_read_bytes{worker=\"node0\",id=\"00000001\"} 0.0",
+            "fathom_failures_total{kind=\"disk full\"} 3",
+            "fathom_retries_total 4",
             "fathom_fetch_seconds_sum 2.022",
             "fathom_journal_seconds_count 3",
             "fathom_journal_seconds_bucket{le=\"0.003\"} 1",
@@ -242,6 +273,9 @@ mod tests {
         ] {
             assert!(text.lines().any(|found| found == line), "{line}");
         }
+        let series: Vec<&str> = text.lines().filter_map(|line| Some(line.rsplit_once(' ')?.0)).collect();
+        let samples = || series.iter().filter(|name| !name.starts_with('#'));
+        assert_eq!(samples().collect::<BTreeSet<_>>().len(), samples().count(), "each series is there once");
     }
 
     #[test]
@@ -250,6 +284,6 @@ mod tests {
         snapshot.workers.truncate(1);
         snapshot.workers[0].name = "a\"} 1\\b".into();
         let text = text(Arc::new(snapshot)).unwrap();
-        assert!(text.contains(r#"{worker="a\"} 1\\b"}"#), "{text}");
+        assert!(text.contains(r#"{worker="a\"} 1\\b",id="00000000"}"#), "{text}");
     }
 }

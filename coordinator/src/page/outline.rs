@@ -51,10 +51,15 @@ impl Outline {
         let geometry = Geometry::of(&run.manifest, &space, &colouring)?;
         let of_coset = COSET_OVERHEAD_BYTES + u64::from(geometry.packed_bytes);
         let shape = Shape::of(&space, &colouring).context("the cosets are too large")?;
+        let spec = &run.manifest.spec;
+        let labels = summary.labels.as_ref().map_or_else(String::new, |labels| {
+            let labels: Vec<String> = labels.iter().map(u8::to_string).collect();
+            format!(", labels {}", labels.join(","))
+        });
         let mut outline = Self {
             path: run.path.clone(),
-            title: people::title(&run.manifest.spec.source, &summary.metric),
-            name: format!("{} {}", summary.space, summary.metric),
+            title: people::title(&spec.source, &summary.metric, people::is_labelled(spec)),
+            name: format!("{} {}{labels}", summary.space, summary.metric),
             states: summary.states,
             outlook: Outlook::new(&space, &shape, &[]),
             dense_bytes: run.manifest.representative_cosets * of_coset,

@@ -2,7 +2,7 @@
 
 use super::outline::{Outline, Present};
 use super::rate::Rate;
-use super::snapshot::{EventFacts, RunFacts, RunState, Snapshot, Tallies, WorkerFacts};
+use super::snapshot::{EventFacts, Faults, RunFacts, RunState, Snapshot, Tallies, WorkerFacts};
 use crate::cluster::handle::CoordinatorHandle;
 use crate::cluster::status::{ClusterStatus, WorkerStatus};
 use crate::cluster::view::{News, Piece, ShardState, View};
@@ -30,6 +30,7 @@ pub(super) struct Served {
     workers: Vec<WorkerFacts>,
     kept: Vec<Kept>,
     counts: BTreeMap<String, u64>,
+    faults: Faults,
     /// States that all workers have found, over time.
     states: Rate,
     done: Rate,
@@ -56,6 +57,7 @@ impl Served {
             workers: Vec::new(),
             kept: Vec::new(),
             counts: BTreeMap::new(),
+            faults: Faults::default(),
             states: Rate::default(),
             done: Rate::default(),
             fetches: Latencies::default(),
@@ -93,14 +95,22 @@ impl Served {
         run.obstacle = status.obstacle.clone();
         if run.obstacle.is_some() && run.state == RunState::Running {
             run.state = RunState::Waiting;
+            // How long the run waits is not known.
+            (run.run_left, run.depth_left) = (None, None);
         }
         run.sent = Some(status.sent_bytes);
         self.add_usage(&mut run, &status.workers);
         run.threads =
             Some(status.workers.iter().filter(|worker| is_there(worker)).map(|w| u64::from(w.threads)).sum());
-        self.counts = counts(&news);
+        self.count(&news);
         let events = self.events(news.pieces.unwrap_or_default());
         Some(self.assembled(run, shards, events, journal))
+    }
+
+    /// Takes in the counts of events.
+    fn count(&mut self, news: &News) {
+        self.counts = news.counts.iter().map(|(&what, &times)| (what.to_owned(), times)).collect();
+        self.faults = Faults { failures: news.failures.clone(), retries: news.retries };
     }
 
     /// Returns a snapshot with these parts, and what is kept of the workers.
@@ -126,6 +136,7 @@ impl Served {
                 cosets: None,
                 journal: Some(journal),
                 fetches: Some(self.fetches),
+                faults: Some(self.faults.clone()),
             },
         }
     }
@@ -248,17 +259,13 @@ impl Served {
             for worker in &last.status.workers {
                 self.note(worker, None, Instant::now(), last.heartbeat, false);
             }
-            self.counts = counts(&last.news);
+            self.count(&last.news);
             events = self.events(last.news.pieces.unwrap_or_default());
             journal = last.journal;
         }
         facts.sent = Some(self.workers.iter().map(|worker| worker.sent).sum());
         Ok(self.assembled(facts, Vec::new(), events, journal))
     }
-}
-
-fn counts(news: &News) -> BTreeMap<String, u64> {
-    news.counts.iter().map(|(&what, &times)| (what.to_owned(), times)).collect()
 }
 
 fn is_there(worker: &WorkerStatus) -> bool {

@@ -207,4 +207,15 @@ pub struct Tallies {
     pub journal: Option<Latencies>,
     /// How long peers take to send what workers ask for; `None` for a run of one process.
     pub fetches: Option<Latencies>,
+    /// What failed, and was tried again; `None` for a run of one process.
+    pub faults: Option<Faults>,
+}
+
+/// Failures of tasks and copies.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Faults {
+    /// How often tasks and copies failed, by the kind of failure.
+    pub failures: BTreeMap<&'static str, u64>,
+    /// How often a task was given out once more.
+    pub retries: u64,
 }

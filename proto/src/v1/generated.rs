@@ -108,6 +108,9 @@ pub struct Progress {
     pub underway: ::prost::alloc::vec::Vec<File>,
     #[prost(message, optional, tag = "8")]
     pub usage: ::core::option::Option<Usage>,
+    /// Of these, the tasks that are not computed yet, for their inputs are on their way.
+    #[prost(message, repeated, tag = "9")]
+    pub fetching: ::prost::alloc::vec::Vec<File>,
 }
 /// What a worker's process takes of its host, since it began.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]

@@ -1,8 +1,7 @@
 //! Says what a process is doing, when that takes longer than a second.
 
-use crate::output;
-use std::io::{IsTerminal, Write};
-use std::sync::atomic::{AtomicBool, Ordering};
+use crate::{output, terminal_line};
+use std::io::IsTerminal;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -11,9 +10,6 @@ use std::time::Duration;
 const SOON: Duration = Duration::from_secs(1);
 /// The time after which a line is written elsewhere: nobody watches a log.
 const LATER: Duration = Duration::from_secs(10);
-
-/// Whether a line stands on the terminal that has to be erased.
-static SHOWN: AtomicBool = AtomicBool::new(false);
 
 /// Something that this process does until the value is dropped.
 #[derive(Debug)]
@@ -42,23 +38,11 @@ pub fn doing(what: &str) -> Doing {
     teller.map_or(none, |teller| Doing { over: Some(over), teller: Some(teller) })
 }
 
+#[expect(clippy::print_stderr, reason = "where there is no terminal, the line is one of a log")]
 fn show(text: &str) {
-    let mut err = std::io::stderr().lock();
-    // An error does not matter: nobody misses this line.
-    let _ = match err.is_terminal() {
-        true => {
-            SHOWN.store(true, Ordering::Relaxed);
-            write!(err, "\r{text}\x1b[K").and_then(|()| err.flush())
-        }
-        false => writeln!(err, "{text}"),
-    };
-}
-
-/// Erases the line.
-pub fn clear() {
-    if SHOWN.swap(false, Ordering::Relaxed) {
-        let mut err = std::io::stderr().lock();
-        let _ = write!(err, "\r\x1b[K").and_then(|()| err.flush());
+    match std::io::stderr().is_terminal() {
+        true => terminal_line::show(text),
+        false => eprintln!("{text}"),
     }
 }
 
@@ -68,7 +52,7 @@ impl Drop for Doing {
         if let Some(teller) = self.teller.take() {
             // The thread only writes, so it does not panic. If it did, there would be no line to erase.
             let _ = teller.join();
-            clear();
+            terminal_line::clear();
         }
     }
 }

@@ -45,7 +45,7 @@ pub fn end(result: anyhow::Result<()>, is_bad_input: fn(&(dyn Error + 'static)) 
     let Err(error) = result else {
         return ExitCode::SUCCESS;
     };
-    crate::doing::clear();
+    crate::terminal_line::clear();
     if error.is::<Interrupted>() {
         eprintln!("{error}");
     } else if !error.is::<No>() {

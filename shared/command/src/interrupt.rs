@@ -42,7 +42,7 @@ pub fn listen() -> io::Result<()> {
     std::thread::Builder::new().name("interrupts".into()).spawn(move || {
         for number in signals.forever() {
             if at_once.swap(true, Ordering::Relaxed) {
-                crate::doing::clear();
+                crate::terminal_line::clear();
                 eprintln!("stopped");
                 std::process::exit(128 + number);
             }

@@ -2,6 +2,7 @@
 
 use crate::machine;
 use crate::rotation::{LogFile, MOST_BYTES};
+use crate::terminal_line;
 use anyhow::{Context, Result};
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -95,35 +96,12 @@ impl Write for Tagged {
     }
 }
 
-/// Calls its argument while the line of progress is hidden.
-type Suspend = Box<dyn Fn(&mut dyn FnMut()) + Send>;
-
-/// Hides the line of progress that a terminal shows, if there is one.
-static SUSPEND: Mutex<Option<Suspend>> = Mutex::new(None);
-
-/// Writes log lines for people above a line of progress from now on. `suspend` must call its argument once,
-/// while that line is hidden.
-pub fn write_above(suspend: impl Fn(&mut dyn FnMut()) + Send + 'static) {
-    *SUSPEND.lock().expect("no thread panics while it holds the lock") = Some(Box::new(suspend));
-}
-
-/// Writes log lines for people directly again, because there is no line of progress any more.
-pub fn write_directly() {
-    *SUSPEND.lock().expect("no thread panics while it holds the lock") = None;
-}
-
 /// Standard error, with log lines above the line of progress.
 struct People;
 
 impl Write for People {
     fn write(&mut self, text: &[u8]) -> io::Result<usize> {
-        let mut written = Ok(());
-        let mut write = || written = io::stderr().write_all(text);
-        match &*SUSPEND.lock().expect("no thread panics while it holds the lock") {
-            Some(suspend) => suspend(&mut write),
-            None => write(),
-        }
-        written.map(|()| text.len())
+        terminal_line::above(|| io::stderr().write_all(text)).map(|()| text.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -21,7 +21,7 @@ pub(crate) fn is_quiet() -> bool {
 #[expect(clippy::print_stderr, reason = "remarks are for people, beside the result")]
 pub fn remark(text: &str) {
     if !is_quiet() {
-        crate::doing::clear();
+        crate::terminal_line::clear();
         eprintln!("note: {text}");
     }
 }
@@ -31,7 +31,7 @@ pub fn remark(text: &str) {
 /// # Errors
 /// If standard output cannot be written, such as a file on a full disk.
 pub fn line(text: &str) -> Result<()> {
-    crate::doing::clear();
+    crate::terminal_line::clear();
     let mut out = std::io::stdout().lock();
     written(writeln!(out, "{text}").and_then(|()| out.flush()))
 }

@@ -128,19 +128,17 @@ impl Report {
             self.rows.iter().skip(1).zip(before).map(|(row, before)| Some(row.states as f64 / before));
         std::iter::once(None).chain(factors).take(self.rows.len()).collect()
     }
-
-    /// Returns the title: the name of the puzzle for people, or else the name in its file.
-    pub fn heading(&self) -> &str {
-        self.words.as_ref().map_or(&self.title, |words| &words.title)
-    }
 }
 
 /// The contents of a report, in whatever format it is written.
 #[derive(Clone, Debug)]
 pub struct Report {
+    /// The name of the space for people, without control characters.
+    pub heading: String,
     /// Puzzle and metric in a line, without control characters.
     pub title: String,
-    /// The names of the puzzle for people, if it has any.
+    /// The names of the puzzle for people, if it has any and its pieces have no other labels than by
+    /// themselves.
     pub words: Option<Words>,
     /// The object that `fathom run --json` prints.
     pub summary: Summary,
@@ -184,12 +182,13 @@ impl Report {
                 digest: layer.digest.to_string(),
             }
         });
-        let title = format!("{} {}", summary.space, summary.metric);
+        let plain = |text: String| text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
         let spec = &run.manifest.spec;
-        let own = fathom_space::Labels::from_values(spec.source.solved());
+        let is_labelled = people::is_labelled(spec);
         Ok(Self {
-            words: people::words(&spec.source, &summary.metric, spec.labels != own),
-            title: title.chars().map(|c| if c.is_control() { ' ' } else { c }).collect(),
+            heading: plain(people::title(&spec.source, &summary.metric, is_labelled)),
+            title: plain(format!("{} {}", summary.space, summary.metric)),
+            words: people::words(&spec.source, &summary.metric).filter(|_| !is_labelled),
             rows: rows.collect(),
             source: run.manifest.spec.source.clone(),
             moves: run.space.puzzle().moves.iter().map(|m| m.name.clone()).collect(),

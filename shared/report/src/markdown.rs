@@ -45,7 +45,7 @@ pub fn page(report: &Report) -> Result<String> {
     });
     let written = |facts: Vec<Fact>| facts.into_iter().map(written).collect();
     let page = Page {
-        title: escaped(report.heading()),
+        title: escaped(&report.heading),
         from: escaped(&facts::from_where(report)),
         results: written(facts::of_results(report)),
         origin: written(facts::of_origin(report)),

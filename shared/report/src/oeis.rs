@@ -27,6 +27,10 @@ pub fn b_file(report: &Report) -> String {
             None => format!("Number of states at distance n from {}.", facts::from_where(report)),
         },
     );
+    if let Some(labels) = &report.summary.labels {
+        let labels: Vec<String> = labels.iter().map(u8::to_string).collect();
+        line("C", &format!("The labels of the pieces, cell by cell: {}.", labels.join(",")));
+    }
     line("C", &format!("{}: {}.", report.provenance.begun_by, facts::status(report)));
     // Without symmetries these terms are those of the states.
     let classes = report.rows.iter().map(|row| row.classes.filter(|_| report.summary.symmetries > 1));

@@ -1,6 +1,8 @@
 //! Names of puzzles for people: in titles, and in the names of sequences.
 
 use fathom_puzzle::{Metric, PuzzleSpec};
+use fathom_run::SpaceSpec;
+use fathom_space::Labels;
 
 /// The names of a puzzle.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,17 +15,21 @@ pub struct Words {
     pub one_move: String,
 }
 
-/// Returns the title of a puzzle, whichever of its pieces are alike.
-pub fn title(source: &PuzzleSpec, metric: &str) -> String {
-    words(source, metric, false).map_or_else(|| source.name(), |words| words.title)
+/// Returns the title of a space: of a puzzle, some of whose pieces have one label where they do not by
+/// themselves if `is_labelled`.
+pub fn title(source: &PuzzleSpec, metric: &str, is_labelled: bool) -> String {
+    let puzzle = words(source, metric).map_or_else(|| source.name(), |words| words.title);
+    if is_labelled { format!("{puzzle}, some pieces alike") } else { puzzle }
+}
+
+/// Returns whether pieces of a space have other labels than its puzzle gives them.
+pub fn is_labelled(spec: &SpaceSpec) -> bool {
+    spec.labels != Labels::from_values(spec.source.solved())
 }
 
 /// Returns the names of a board or of a puzzle that Fathom knows by its name; `None` for a puzzle that
-/// somebody defined, and if pieces were labelled.
-pub fn words(source: &PuzzleSpec, metric: &str, labelled: bool) -> Option<Words> {
-    if labelled {
-        return None;
-    }
+/// somebody defined.
+pub fn words(source: &PuzzleSpec, metric: &str) -> Option<Words> {
     let power = if metric == Metric::Multi.word() {
         "any power of a generator"
     } else {
@@ -174,7 +180,7 @@ mod tests {
         {
             let source = PuzzleSpec::by_name(family.example).unwrap();
             let metric = source.metric().to_string();
-            let words = words(&source, &metric, false).unwrap_or_else(|| panic!("{}", family.example));
+            let words = words(&source, &metric).unwrap_or_else(|| panic!("{}", family.example));
             assert!(words.counted.contains("exactly n") && !words.title.contains(':'), "{words:?}");
         }
     }
@@ -182,16 +188,16 @@ mod tests {
     #[test]
     fn a_name_alone_is_no_puzzle() {
         let board = PuzzleSpec::by_name("3x4").unwrap();
-        assert_eq!(words(&board, "multi", false).unwrap().title, "The 3 × 4 board");
-        assert_eq!(words(&board, "multi", true), None);
-        assert_eq!(title(&PuzzleSpec::whole("2x2x2").unwrap(), "multi"), "The pocket cube");
+        assert_eq!(title(&board, "multi", false), "The 3 × 4 board");
+        assert_eq!(title(&board, "multi", true), "The 3 × 4 board, some pieces alike");
+        assert_eq!(title(&PuzzleSpec::whole("2x2x2").unwrap(), "multi", false), "The pocket cube");
         let mut definition = PuzzleSpec::by_name("pancake:5").unwrap().definition(Metric::Given).unwrap();
         let other = PuzzleSpec::by_name("star:5").unwrap().definition(Metric::Given).unwrap();
-        assert!(words(&PuzzleSpec::Defined(Box::new(definition.clone())), "given", false).is_some());
+        assert!(words(&PuzzleSpec::Defined(Box::new(definition.clone())), "given").is_some());
         for (name, action) in other.moves().iter().map(|m| (m.name.clone(), m.action.clone())) {
             // One more move, under a name that is free.
             let _ = definition.add_move(format!("x{name}"), action);
         }
-        assert_eq!(words(&PuzzleSpec::Defined(Box::new(definition)), "given", false), None);
+        assert_eq!(words(&PuzzleSpec::Defined(Box::new(definition)), "given"), None);
     }
 }

@@ -106,6 +106,8 @@ pub(super) struct Shared {
     has_registered: AtomicBool,
     /// The depths whose directories were made.
     prepared: Mutex<BTreeSet<Depth>>,
+    /// The tasks whose inputs are being fetched, or are about to be.
+    fetching: Mutex<BTreeSet<Task>>,
     /// The holder map of the present session.
     pub(super) holders: Mutex<Arc<Holders>>,
     /// The depth of the newest task.
@@ -135,6 +137,7 @@ impl Worker {
             pool,
             has_registered: AtomicBool::new(false),
             prepared: Mutex::default(),
+            fetching: Mutex::default(),
             holders: Mutex::default(),
             depth: Mutex::default(),
             inputs_of_session: sender,
@@ -213,6 +216,10 @@ impl Shared {
         let _ = self.inputs_of_session.send(Ok(input));
     }
 
+    pub(super) fn fetching(&self) -> MutexGuard<'_, BTreeSet<Task>> {
+        self.fetching.lock().expect("the lock is never poisoned: no code panics while holding it")
+    }
+
     /// Carries out an action, or begins to.
     fn carry_out(self: &Arc<Self>, action: Action, prepare: &mpsc::UnboundedSender<Work>, calls: &mut Calls) {
         let this = Arc::clone(self);
@@ -255,6 +262,7 @@ impl Shared {
         if depth.replace(task.depth) != Some(task.depth) {
             self.worker.counters.begin();
         }
+        self.fetching().insert(task);
         let _ = prepare.send(Work { task, purpose });
     }
 
@@ -352,6 +360,7 @@ impl Shared {
             received_bytes: meter.received.load(Ordering::Relaxed),
             free_bytes: self.worker.disk.free_bytes(&store.layer_directory(Depth(0))).unwrap_or(0),
             underway: underway.iter().map(|&task| task.into()).collect(),
+            fetching: self.fetching().iter().map(|&task| task.into()).collect(),
             usage: Some(self.usage().into()),
         }
     }

@@ -65,6 +65,7 @@ impl Shared {
             };
             block_in_place(|| {
                 for work in together {
+                    self.fetching().remove(&work.task);
                     if let Err(failure) = self.begin(work, &inputs, &prepared) {
                         let Work { task, purpose } = work;
                         let audit = purpose.is_audit();

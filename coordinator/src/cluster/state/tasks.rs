@@ -3,7 +3,7 @@
 
 use crate::cluster::event::Millis;
 use fathom_run::{Depth, ShardId, ShardReport, Task, WorkerId};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -37,9 +37,25 @@ pub struct TaskState {
     pub maker: Option<WorkerId>,
     /// Time from order to report.
     pub took: Option<Duration>,
+    /// The newest attempts that failed, oldest first.
+    pub failed: VecDeque<FailedAttempt>,
     /// The progress of the task.
     pub making: TaskProgress,
 }
+
+/// An attempt at a task that failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FailedAttempt {
+    /// The worker that made the attempt.
+    pub worker: WorkerId,
+    /// When the coordinator learnt that the attempt has failed.
+    pub at: Millis,
+    /// The reason, in a few words.
+    pub why: &'static str,
+}
+
+/// The most failed attempts at a task that are kept.
+const MOST_FAILED: usize = 8;
 
 impl TaskState {
     /// Returns the report of the task, if there is one.
@@ -214,6 +230,18 @@ impl Tasks {
         let state = self.expected(task);
         state.failures += 1;
         state.failures
+    }
+
+    /// Keeps an attempt that failed.
+    ///
+    /// # Panics
+    /// If there is no such task.
+    pub fn note_failed_attempt(&mut self, task: Task, attempt: FailedAttempt) {
+        let failed = &mut self.expected(task).failed;
+        failed.push_back(attempt);
+        if failed.len() > MOST_FAILED {
+            failed.pop_front();
+        }
     }
 
     /// Notes that a worker found that the inputs of a task contradict each other. Returns the worker that

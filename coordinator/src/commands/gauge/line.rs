@@ -13,17 +13,19 @@ pub(crate) fn of(reading: &Reading, columns: usize) -> String {
         None => String::new(),
     };
     let disk = reading.disk_bytes.map_or(String::new(), |bytes| format!(" · {} disk", HumanBytes(bytes)));
-    // The parts with their ranks: the part with the highest rank is left out first, rank 0 never.
-    let mut parts = [(0, share), (4, all), (2, rate), (1, left), (3, disk)];
-    for least in (1..=4).rev() {
-        let width: usize = parts.iter().map(|(_, part)| part.chars().count()).sum();
-        if width <= columns {
-            break;
-        }
-        parts.iter_mut().filter(|(rank, _)| *rank == least).for_each(|(_, part)| part.clear());
-    }
-    let line: String = parts.into_iter().map(|(_, part)| part).collect();
-    line.chars().take(columns).collect()
+    let of_all = "  of all".to_owned();
+    let forms: [&[&String]; 6] = [
+        &[&share, &all, &rate, &left, &disk],
+        &[&share, &all, &rate, &left],
+        &[&share, &of_all, &rate, &left],
+        &[&share, &of_all, &left],
+        &[&share, &left],
+        &[&share],
+    ];
+    let width = |form: &[&String]| form.iter().map(|part| part.chars().count()).sum::<usize>();
+    let fits = |form: &&&[&String]| width(form) <= columns;
+    // If none fits, the shortest is cut off.
+    forms.iter().find(fits).unwrap_or(&forms[5]).iter().flat_map(|part| part.chars()).take(columns).collect()
 }
 
 /// Writes a part of a whole in percent, with more decimals near 0 % and 100 %.
@@ -88,10 +90,12 @@ mod tests {
             "depth 9  41 %  of 87,178,291,200 · 210 M states/s · about 4 min to the end · 12.10 GiB disk"
         );
         assert_eq!(
-            of(&READING, 80),
-            "depth 9  41 % · 210 M states/s · about 4 min to the end · 12.10 GiB disk"
+            of(&READING, 77),
+            "depth 9  41 %  of 87,178,291,200 · 210 M states/s · about 4 min to the end"
         );
-        assert_eq!(of(&READING, 40), "depth 9  41 % · about 4 min to the end");
+        assert_eq!(of(&READING, 70), "depth 9  41 %  of all · 210 M states/s · about 4 min to the end");
+        assert_eq!(of(&READING, 50), "depth 9  41 %  of all · about 4 min to the end");
+        assert_eq!(of(&READING, 38), "depth 9  41 % · about 4 min to the end");
         for columns in 0..120 {
             assert!(of(&READING, columns).chars().count() <= columns);
         }

@@ -40,7 +40,7 @@ function showRun() {
     say("name", run.name);
     say("state", word);
     byId("state").className = `badge ${kind}`;
-    document.title = `${run.state === "running" ? percent(run.share) : word} · ${run.name} · Fathom`;
+    document.title = `${run.state === "running" ? percent(run.share) : word} · ${run.title} · Fathom`;
     say("digest", run.digest);
     byId("run-bar").value = run.share;
     say("run-share", percent(run.share));

@@ -1,33 +1,56 @@
-//! A log line as text for people.
+//! Log lines as text for people.
 
-use super::{Names, short};
 use indicatif::{HumanBytes, HumanCount};
 use serde_json::Value;
-use std::collections::BTreeMap;
 use time::OffsetDateTime;
 
 /// Fields that are left out at the end of a line: the beginning has them, or they tell a reader nothing new.
 const ELSEWHERE: [&str; 10] =
     ["timestamp", "time_unix_ms", "level", "target", "message", "worker", "run", "span", "spans", "digest"];
 
+/// The fields that come first: they tell what a line is about.
+const FIRST: [&str; 2] = ["depth", "shard"];
+/// The number of digits of a worker's id in its log lines.
+const DIGITS: usize = 8;
+
+/// The ids of workers, each with the worker's name.
+pub type Names = Vec<(String, String)>;
+
 /// Writes a log line: time, level if it is a warning or an error, worker, message, and the other fields.
-pub(crate) fn line(fields: &Value, names: &Names) -> String {
+pub fn line(fields: &Value, names: &Names) -> String {
     let text = |name: &str| fields[name].as_str().unwrap_or_default();
     let mut parts = vec![time(fields)];
     if matches!(text("level"), "WARN" | "ERROR") {
         parts.push(text("level").to_lowercase());
     }
-    if let Some(id) = fields["worker"].as_str() {
-        let name = names.iter().find(|(of, _)| short(of) == short(id)).map(|(_, name)| name.as_str());
-        parts.push(name.unwrap_or(id).to_owned());
-    }
+    parts.extend(worker(fields, names).map(str::to_owned));
     parts.push(text("message").to_owned());
-    let rest = fields.as_object().into_iter().flatten();
-    let rest = rest.filter(|(name, value)| !ELSEWHERE.contains(&name.as_str()) && !value.is_null());
-    // The fields are sorted, because their order depends on the features that serde_json was built with.
-    let rest: BTreeMap<&String, &Value> = rest.collect();
-    parts.extend(rest.into_iter().map(|(name, value)| format!("{name} {}", shown(name, value))));
+    parts.extend(details(fields, &[]));
     parts.join("  ")
+}
+
+/// Returns the name of the worker that a line is about, or its id if the name is not known.
+pub fn worker<'t>(fields: &'t Value, names: &'t Names) -> Option<&'t str> {
+    let id = fields["worker"].as_str()?;
+    let name = names.iter().find(|(of, _)| short(of) == short(id)).map(|(_, name)| name.as_str());
+    Some(name.unwrap_or(id))
+}
+
+/// Returns the fields of a line that its beginning does not have, each as its name and its value, without
+/// those in `known`.
+pub fn details(fields: &Value, known: &[&str]) -> Vec<String> {
+    let is_told = |name: &str| !ELSEWHERE.contains(&name) && !known.contains(&name);
+    let rest = fields.as_object().into_iter().flatten();
+    let mut rest: Vec<(&String, &Value)> =
+        rest.filter(|(name, value)| is_told(name) && !value.is_null()).collect();
+    // Sorted, because the order depends on the features that serde_json was built with.
+    rest.sort_by_key(|(name, _)| (FIRST.iter().position(|first| first == name).unwrap_or(FIRST.len()), *name));
+    rest.into_iter().map(|(name, value)| format!("{name} {}", shown(name, value))).collect()
+}
+
+/// Returns an id as log lines have it.
+pub fn short(id: &str) -> &str {
+    id.get(..DIGITS).unwrap_or(id)
 }
 
 /// Returns the day and the time in UTC, to the second.
@@ -71,7 +94,7 @@ mod tests {
         });
         assert_eq!(
             line(&fields, &names),
-            "2026-11-22 08:12:33  node-3  task done  bytes 1.00 MiB  depth 9  seconds 0.013  shard 12  states 5,960,807"
+            "2026-11-22 08:12:33  node-3  task done  depth 9  shard 12  bytes 1.00 MiB  seconds 0.013  states 5,960,807"
         );
         let event = json!({"time_unix_ms": 1_763_799_153_123_u64, "message": "worker lost", "worker": "ffffffff", "depth": null});
         assert_eq!(line(&event, &names), "2025-11-22 08:12:33  ffffffff  worker lost");

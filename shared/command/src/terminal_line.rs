@@ -1,0 +1,63 @@
+//! The line at the bottom of a terminal that says what the process is doing. It is erased before anything
+//! else is written, and at the end.
+
+use std::io::{self, IsTerminal, Write};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// The number of columns that are assumed if a terminal does not tell its size.
+const COLUMNS: usize = 80;
+/// Columns that stay free: a terminal writes `^C` behind the line, and must not begin another row for it.
+const FREE: usize = 3;
+
+/// The line that stands on the terminal; empty if there is none.
+static SHOWN: Mutex<String> = Mutex::new(String::new());
+
+fn shown() -> MutexGuard<'static, String> {
+    // A poisoned lock is no problem: each change is complete before any code that could panic.
+    SHOWN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Returns the number of columns that a line may take.
+pub fn columns() -> usize {
+    let size = rustix::termios::tcgetwinsize(io::stderr()).ok().map(|size| usize::from(size.ws_col));
+    size.filter(|&columns| columns > 0).unwrap_or(COLUMNS).saturating_sub(FREE).max(1)
+}
+
+/// Shows a line in place of the one that stands there. Does nothing if standard error is no terminal. A line
+/// that is too long loses its end.
+pub fn show(text: &str) {
+    let mut err = io::stderr().lock();
+    if err.is_terminal() {
+        let mut shown = shown();
+        *shown = text.chars().take(columns()).collect();
+        write(&mut err, &shown);
+    }
+}
+
+/// Erases the line.
+pub fn clear() {
+    let mut err = io::stderr().lock();
+    let mut shown = shown();
+    if !shown.is_empty() {
+        shown.clear();
+        write(&mut err, "");
+    }
+}
+
+/// Erases the line while `other` writes something else on the terminal, and shows the line again below that.
+pub fn above<T>(other: impl FnOnce() -> T) -> T {
+    let mut err = io::stderr().lock();
+    let shown = shown();
+    if shown.is_empty() {
+        return other();
+    }
+    write(&mut err, "");
+    let result = other();
+    write(&mut err, &shown);
+    result
+}
+
+fn write(err: &mut impl Write, line: &str) {
+    // An error does not matter: nobody misses this line.
+    let _ = write!(err, "\r\x1b[2K{line}").and_then(|()| err.flush());
+}
