@@ -28,7 +28,7 @@ pub use snapshot::RunState;
 
 use crate::cluster::handle::CoordinatorHandle;
 use anyhow::{Context, Result};
-use fathom_command::bad_input;
+use fathom_command::{bad_input, machine};
 use fathom_engine::directory::RunDirectory;
 use fathom_proto::access::{PageTls, Token, page};
 use feed::{Feed, Shards};
@@ -79,10 +79,22 @@ impl Listening {
         Ok(Self { listener, address, tls, report })
     }
 
-    /// Returns the address of the page, with the token.
+    /// Returns the address of the page, with the token. With TLS the host is one that the certificate has.
     fn page_address(&self, token: &Token) -> String {
-        let scheme = if self.tls.is_some() { "https" } else { "http" };
-        format!("{scheme}://{}/?token={}", self.address, token.reveal())
+        let port = self.address.port();
+        let (scheme, at) = match &self.tls {
+            None => ("http", self.address.to_string()),
+            Some(tls) => {
+                let hosts = [self.address.ip().to_string(), machine::host_name(), "localhost".to_owned()];
+                let host = hosts.into_iter().find(|host| tls.is_for(host));
+                let host = host.unwrap_or_else(|| "A-NAME-OF-THE-CERTIFICATE".to_owned());
+                match host.contains(':') {
+                    true => ("https", format!("[{host}]:{port}")),
+                    false => ("https", format!("{host}:{port}")),
+                }
+            }
+        };
+        format!("{scheme}://{at}/?token={}", token.reveal())
     }
 
     /// Shows a run that this process computes.
@@ -195,5 +207,39 @@ impl Page {
     pub fn close(self) {
         std::thread::sleep(SHUTDOWN_TIMEOUT);
         self.runtime.shutdown_background();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fathom_proto::access::keys::Authority;
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+    use std::time::SystemTime;
+
+    #[test]
+    fn the_address_is_one_that_the_page_answers() {
+        let directory = tempfile::tempdir().unwrap();
+        let (certificate, key) = (directory.path().join("cert.pem"), directory.path().join("key.pem"));
+        let valid = SystemTime::now()..SystemTime::now() + Duration::from_secs(3600);
+        let token = Token::new(b"0123456789abcdef0123456789abcdef").unwrap();
+        let shown = |name: Option<&str>, at: &str| {
+            let tls = name.map(|name| {
+                let (cert, secret) = Authority::new(&valid).unwrap().certificate(name, &valid).unwrap();
+                fs::write(&certificate, cert).unwrap();
+                fs::write(&key, secret).unwrap();
+                fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).unwrap();
+                PageTls::load(&certificate, &key).unwrap()
+            });
+            let listening = Listening::at(at.parse().unwrap(), tls, |_, _| Ok(String::new())).unwrap();
+            let port = listening.address.port().to_string();
+            listening.page_address(&token).replace(&port, "PORT").replace(token.reveal(), "TOKEN")
+        };
+        assert_eq!(shown(None, "127.0.0.1:0"), "http://127.0.0.1:PORT/?token=TOKEN");
+        assert_eq!(shown(Some("localhost"), "0.0.0.0:0"), "https://localhost:PORT/?token=TOKEN");
+        let own = format!("https://{}:PORT/?token=TOKEN", machine::host_name());
+        assert_eq!(shown(Some(&machine::host_name()), "0.0.0.0:0"), own);
+        assert_eq!(shown(Some("node7.example"), "0.0.0.0:0"), "https://A-NAME-OF-THE-CERTIFICATE:PORT/?token=TOKEN");
     }
 }

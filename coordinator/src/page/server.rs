@@ -47,13 +47,14 @@ const SCRIPT: &str = "text/javascript; charset=utf-8";
 const JSON: &str = "application/json";
 
 /// The files of the page, which are part of the program.
-const FILES: [(&str, &str, &str); 8] = [
+const FILES: [(&str, &str, &str); 9] = [
     ("/", HTML, include_str!("files/index.html")),
     ("/page.css", CSS, include_str!("files/page.css")),
     ("/page.js", SCRIPT, include_str!("files/page.js")),
     ("/words.js", SCRIPT, include_str!("files/words.js")),
     ("/growth.js", SCRIPT, include_str!("files/growth.js")),
     ("/shards.js", SCRIPT, include_str!("files/shards.js")),
+    ("/antipodes.js", SCRIPT, include_str!("files/antipodes.js")),
     ("/workers.js", SCRIPT, include_str!("files/workers.js")),
     ("/icon.svg", "image/svg+xml", include_str!("files/icon.svg")),
 ];

@@ -108,7 +108,10 @@ let growthSeen = { depths: [], expected: [] };
 
 function isWanted(event) {
     const severity = byId("severity").value, text = byId("containing").value.trim().toLowerCase();
-    return (!severity || event.severity !== "info") && (!text || words(event).toLowerCase().includes(text));
+    // "depth 1" does not mean depth 10.
+    const number = /^(depth|shard) (\d+)$/.exec(text);
+    const isMeant = number ? event[number[1]] === Number(number[2]) : words(event).toLowerCase().includes(text);
+    return (!severity || event.severity !== "info") && isMeant;
 }
 
 function words(event) {

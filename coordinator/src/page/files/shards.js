@@ -2,7 +2,7 @@
 
 import { byId, choice, element, grouped } from "/words.js";
 
-const STATES = [["d", "done"], ["c", "copying"], ["r", "running"], ["f", "failed"], ["w", "waiting"]];
+const STATES = [["d", "done"], ["c", "copying"], ["r", "running"], ["g", "fetching"], ["f", "failed"], ["w", "waiting"]];
 const canvas = byId("shards");
 let states = [], owners = [], names = () => "";
 let byWorker = false, chosen = -1, isAsked = false, side = 10, columns = 1;
