@@ -5,6 +5,7 @@ use fathom_tests::cluster::{Cluster, free_port, undisturbed};
 use fathom_tests::page::{token, until_served};
 use fathom_tests::{assert_same, fathom, fathom_worker};
 use std::process::Stdio;
+use thirtyfour::Key;
 
 /// The space that is searched: 2x7 with ten tiles told apart takes seconds.
 const SPACE: [&str; 3] = ["2x7", "--track", "0-5"];
@@ -52,6 +53,14 @@ async fn a_run_is_seen_from_beginning_to_end() {
     cluster.join_until("first", "computing:10:stop");
     browser.until("document.getElementById('workers').innerText.includes('first')").await;
     cluster.until_stopped("first");
+    // The keyboard chooses the first shard, and shows its story.
+    browser.until("document.getElementById('shards').getAttribute('aria-label').includes('24')").await;
+    browser.value("document.getElementById('shards').focus()").await;
+    let canvas = browser.page.active_element().await.unwrap();
+    canvas.send_keys(Key::Right + Key::Enter).await.unwrap();
+    browser.until("document.getElementById('story').innerText.includes('at second: the worker is gone')").await;
+    browser.value("document.getElementById('by-worker').click()").await;
+    browser.until("document.getElementById('by-worker').getAttribute('aria-pressed') === 'true'").await;
     // A process with the same store is the same worker.
     cluster.join(&["second"]);
     let is_back = "[...document.querySelectorAll('#workers tr')]\
@@ -125,7 +134,31 @@ async fn the_page_fits_every_window_and_the_keyboard() {
     let button = browser.page.active_element().await.unwrap();
     button.send_keys(" ").await.unwrap();
     browser.until("document.getElementById('logarithmic').getAttribute('aria-pressed') === 'true'").await;
+
+    // Events of depth 1 are not those of depths 10 and more.
+    browser.value("document.getElementById('containing').focus()").await;
+    browser.page.active_element().await.unwrap().send_keys("depth 1").await.unwrap();
+    let of_depth = "[...document.querySelectorAll('#events li')].map((li) => /depth \\d+/.exec(li.innerText)[0])";
+    browser.until(&format!("{of_depth}.join() === 'depth 1,depth 1'")).await;
+
+    // 3x3 has an antipode of each of some classes, with solutions of eight moves.
+    browser.value("document.getElementById('show-antipodes').click()").await;
+    browser.until("document.querySelectorAll('#antipodes .board td').length >= 9").await;
+    let moves = "document.querySelector('#antipodes code').innerText.split(' ').length";
+    assert_eq!(browser.value(moves).await, "8");
     assert_eq!(browser.console().await, [""; 0]);
+
+    // The page is shown again by another process, at the same address.
+    browser.value("window.same = 'page'").await;
+    process.kill().unwrap();
+    process.wait().unwrap();
+    browser.until("document.getElementById('connection').innerText !== 'live'").await;
+    let mut again = fathom();
+    again.arg("page").arg(&run).args(["--http", &at]);
+    let mut process = again.stdout(Stdio::null()).spawn().unwrap();
+    browser.until("document.getElementById('connection').innerText === 'live'").await;
+    browser.until("document.getElementById('events').innerText.includes('layer done')").await;
+    assert_eq!(browser.value("window.same").await, "page", "it was not loaded again");
     browser.end().await;
     process.kill().unwrap();
     process.wait().unwrap();

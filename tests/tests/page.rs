@@ -294,14 +294,14 @@ fn a_cluster_tells_what_its_workers_take() {
     until("the run is complete", || metrics().contains("\nfathom_complete 1"));
     let value = |name: &str| {
         let text = metrics();
-        let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        let line = text.lines().find_map(|line| line.strip_prefix(name)?.rsplit(' ').next());
         line.unwrap_or_else(|| panic!("no {name}: {text}")).parse::<f64>().unwrap()
     };
     // Neither worker has all the files that it reads. The last figures arrive when a worker leaves.
     until("fetches are told", || value("fathom_fetch_seconds_count") > 0.0);
     assert!(value("fathom_fetch_seconds_sum") > 0.0);
     for worker in ["a", "b"] {
-        let of = |name: &str| value(&format!("fathom_worker_{name}_bytes{{worker=\"{worker}\"}}"));
+        let of = |name: &str| value(&format!("fathom_worker_{name}_bytes{{worker=\"{worker}\",id="));
         until("memory is told", || of("memory") > 0.0);
         assert!(of("read") >= 0.0 && of("written") >= 0.0);
     }

@@ -65,6 +65,26 @@ fn a_terminal_shows_one_line_that_goes_away() {
     assert!(!table.contains("states/s") && !table.contains('\u{1b}'), "{table}");
 }
 
+/// The terminal writes `^C` behind the line. If the line filled its row, `^C` would begin another row, and the
+/// line would stay.
+#[test]
+fn a_line_leaves_room_for_what_the_terminal_writes_behind_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let run = directory.path().join("run");
+    let line = format!("stty cols 60; timeout -s INT 4 fathom run 2x7 --threads 1 --dir '{}'; true", run.display());
+    let Some(output) = on_terminal(&line, "") else {
+        return;
+    };
+    let (shown, _) = texts(&output);
+    let rows: Vec<&str> = shown.split("\r\u{1b}[2K").filter(|row| row.starts_with("depth ")).collect();
+    let written = rows.iter().filter(|row| !row.contains('\n')).map(|row| row.chars().count());
+    let widest = written.max().unwrap_or_else(|| panic!("{shown}"));
+    assert!((20..=57).contains(&widest), "{widest}: {shown}");
+    // The line is erased before the last words.
+    let last = shown.split("\r\u{1b}[2K").last().unwrap();
+    assert!(last.starts_with("stopped; go on with"), "{shown:?}");
+}
+
 /// The line stands below the log lines, and is written again below each of them.
 #[test]
 fn a_run_with_workers_shows_one_line_below_its_log() {

@@ -61,7 +61,8 @@ impl State {
         failure: &Failure,
         effects: &mut Vec<Effect>,
     ) {
-        self.tasks.note_failed_attempt(task, FailedAttempt { worker: id, at: now, why: failure.kind().word() });
+        let failed = FailedAttempt { worker: id, at: now, failure: Some(failure.kind()) };
+        self.tasks.note_failed_attempt(task, failed);
         match failure {
             // The pause keeps the task from a worker that is stopping, and that may have asked for orders
             // before it stopped.

@@ -191,7 +191,7 @@ impl State {
         self.forget_peer(id);
         self.give_up_audits(id);
         for task in self.tasks.running(id).clone() {
-            self.tasks.note_failed_attempt(task, FailedAttempt { worker: id, at: now, why: kind.message() });
+            self.tasks.note_failed_attempt(task, FailedAttempt { worker: id, at: now, failure: None });
             self.set_waiting(task, Millis(0));
         }
         for task in self.files.coming_to(id).clone() {

@@ -6,7 +6,7 @@ use crate::cluster::status::ClusterStatus;
 use anyhow::{Context, Result};
 use fathom_engine::directory::RunDirectory;
 use fathom_engine::journal::LayerRow;
-use fathom_proto::Latencies;
+use fathom_proto::{FailureKind, Latencies};
 use fathom_run::{Depth, ShardCut, ShardId, Task, WorkerId};
 use indicatif::{HumanBytes, HumanCount};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -108,7 +108,9 @@ fn shard_view(state: &State, fetching: &BTreeSet<Task>, task: Task) -> ShardView
         return (ShardState::Waiting, None);
     };
     match &progress.making {
-        TaskProgress::Waiting if !progress.failed.is_empty() => (ShardState::Failed, None),
+        TaskProgress::Waiting if progress.failed.back().is_some_and(|last| last.failure.is_some()) => {
+            (ShardState::Failed, None)
+        }
         TaskProgress::Waiting => (ShardState::Waiting, None),
         TaskProgress::Running(worker, _) if fetching.contains(&task) => {
             (ShardState::Fetching, Some(*worker))
@@ -194,7 +196,8 @@ impl ShardStory {
         ];
         facts.extend(progress.failed.iter().map(|attempt| {
             let ago = now.since(attempt.at).as_secs_f64();
-            ("failed", format!("{ago:.0} s ago, at {}: {}", name(attempt.worker), attempt.why))
+            let why = attempt.failure.map_or("the worker is gone", FailureKind::word);
+            ("failed", format!("{ago:.0} s ago, at {}: {why}", name(attempt.worker)))
         }));
         match &progress.making {
             TaskProgress::Waiting => {

@@ -185,10 +185,14 @@ impl Report {
         let plain = |text: String| text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
         let spec = &run.manifest.spec;
         let is_labelled = people::is_labelled(spec);
+        let words = people::words(&spec.source, &summary.metric);
+        let title: String = plain(format!("{} {}", summary.space, summary.metric));
+        let heading = people::title(&spec.source, &summary.metric, is_labelled);
         Ok(Self {
-            heading: plain(people::title(&spec.source, &summary.metric, is_labelled)),
-            title: plain(format!("{} {}", summary.space, summary.metric)),
-            words: people::words(&spec.source, &summary.metric).filter(|_| !is_labelled),
+            // A file's own name says nothing of the metric.
+            heading: if words.is_some() { heading } else { title.clone() },
+            title,
+            words: words.filter(|_| !is_labelled),
             rows: rows.collect(),
             source: run.manifest.spec.source.clone(),
             moves: run.space.puzzle().moves.iter().map(|m| m.name.clone()).collect(),

@@ -2,6 +2,7 @@
 //! the workers that compute them.
 
 use crate::cluster::event::Millis;
+use fathom_proto::FailureKind;
 use fathom_run::{Depth, ShardId, ShardReport, Task, WorkerId};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -37,21 +38,21 @@ pub struct TaskState {
     pub maker: Option<WorkerId>,
     /// Time from order to report.
     pub took: Option<Duration>,
-    /// The newest attempts that failed, oldest first.
+    /// The newest attempts that came to nothing, oldest first.
     pub failed: VecDeque<FailedAttempt>,
     /// The progress of the task.
     pub making: TaskProgress,
 }
 
-/// An attempt at a task that failed.
+/// An attempt at a task that came to nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FailedAttempt {
     /// The worker that made the attempt.
     pub worker: WorkerId,
-    /// When the coordinator learnt that the attempt has failed.
+    /// When the coordinator learnt that.
     pub at: Millis,
-    /// The reason, in a few words.
-    pub why: &'static str,
+    /// The kind of failure; `None` if the worker left or was lost.
+    pub failure: Option<FailureKind>,
 }
 
 /// The most failed attempts at a task that are kept.
@@ -232,7 +233,7 @@ impl Tasks {
         state.failures
     }
 
-    /// Keeps an attempt that failed.
+    /// Keeps an attempt that came to nothing.
     ///
     /// # Panics
     /// If there is no such task.
