@@ -44,7 +44,9 @@ pub fn details(fields: &Value, known: &[&str]) -> Vec<String> {
     let mut rest: Vec<(&String, &Value)> =
         rest.filter(|(name, value)| is_told(name) && !value.is_null()).collect();
     // Sorted, because the order depends on the features that serde_json was built with.
-    rest.sort_by_key(|(name, _)| (FIRST.iter().position(|first| first == name).unwrap_or(FIRST.len()), *name));
+    rest.sort_by_key(|(name, _)| {
+        (FIRST.iter().position(|first| first == name).unwrap_or(FIRST.len()), *name)
+    });
     rest.into_iter().map(|(name, value)| format!("{name} {}", shown(name, value))).collect()
 }
 

@@ -240,6 +240,9 @@ mod tests {
         assert_eq!(shown(Some("localhost"), "0.0.0.0:0"), "https://localhost:PORT/?token=TOKEN");
         let own = format!("https://{}:PORT/?token=TOKEN", machine::host_name());
         assert_eq!(shown(Some(&machine::host_name()), "0.0.0.0:0"), own);
-        assert_eq!(shown(Some("node7.example"), "0.0.0.0:0"), "https://A-NAME-OF-THE-CERTIFICATE:PORT/?token=TOKEN");
+        assert_eq!(
+            shown(Some("node7.example"), "0.0.0.0:0"),
+            "https://A-NAME-OF-THE-CERTIFICATE:PORT/?token=TOKEN"
+        );
     }
 }

@@ -58,7 +58,9 @@ async fn a_run_is_seen_from_beginning_to_end() {
     browser.value("document.getElementById('shards').focus()").await;
     let canvas = browser.page.active_element().await.unwrap();
     canvas.send_keys(Key::Right + Key::Enter).await.unwrap();
-    browser.until("document.getElementById('story').innerText.includes('at second: the worker is gone')").await;
+    browser
+        .until("document.getElementById('story').innerText.includes('at second: the worker is gone')")
+        .await;
     browser.value("document.getElementById('by-worker').click()").await;
     browser.until("document.getElementById('by-worker').getAttribute('aria-pressed') === 'true'").await;
     // A process with the same store is the same worker.
@@ -138,7 +140,8 @@ async fn the_page_fits_every_window_and_the_keyboard() {
     // Events of depth 1 are not those of depths 10 and more.
     browser.value("document.getElementById('containing').focus()").await;
     browser.page.active_element().await.unwrap().send_keys("depth 1").await.unwrap();
-    let of_depth = "[...document.querySelectorAll('#events li')].map((li) => /depth \\d+/.exec(li.innerText)[0])";
+    let of_depth =
+        "[...document.querySelectorAll('#events li')].map((li) => /depth \\d+/.exec(li.innerText)[0])";
     browser.until(&format!("{of_depth}.join() === 'depth 1,depth 1'")).await;
 
     // 3x3 has an antipode of each of some classes, with solutions of eight moves.

@@ -39,6 +39,36 @@ fn commands_stand_in_groups_with_their_own_help() {
     assert!(text("--help").contains("The default is multi for boards"));
 }
 
+/// `docs/cli.md` is said to have every command and option.
+#[test]
+fn the_page_on_the_command_line_has_every_command_and_option() {
+    let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/cli.md")).unwrap();
+    let helps = commands()
+        .into_iter()
+        .map(|name| (format!("fathom {name}"), fathom().args([&name, "--help"]).output().unwrap()));
+    let of_worker = ["task", "clean", "verify"].map(|name| {
+        (format!("fathom-worker {name}"), fathom_worker().args([name, "--help"]).output().unwrap())
+    });
+    let alone = [("fathom-worker".to_owned(), fathom_worker().arg("--help").output().unwrap())];
+    let mut options = 0;
+    for (command, help) in helps.chain(of_worker).chain(alone) {
+        let has_row = [' ', '`'].iter().any(|end| page.contains(&format!("| `{command}{end}")));
+        assert!(has_row, "docs/cli.md misses `{command}`");
+        let (help, _) = texts(&help);
+        let named = help.lines().filter_map(|line| {
+            let line = line.trim_start();
+            let option =
+                line.split_once("--").filter(|(before, _)| before.is_empty() || before.ends_with(", "));
+            option.map(|(_, rest)| rest.split([' ', '=', '[']).next().unwrap_or_default().to_owned())
+        });
+        for option in named.filter(|name| !name.is_empty()) {
+            options += 1;
+            assert!(page.contains(&format!("--{option}")), "docs/cli.md misses --{option} of {command}");
+        }
+    }
+    assert!(options > 150, "{options}");
+}
+
 /// An unknown command line fails with the usage, so every example must be a known one. The files that an
 /// example names need not exist.
 #[test]

@@ -100,12 +100,12 @@ pub(crate) struct JoinArguments {
     #[arg(long, value_name = "HOST")]
     pub(crate) advertise: Option<String>,
     /// How long the coordinator may be silent before this worker gives up, for example 15min
-    #[arg(long, value_name = "TIME", default_value = "15min", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "TIME", default_value = "15min", allow_hyphen_values = true, value_parser = humantime::parse_duration)]
     pub(crate) patience: Duration,
     #[command(flatten)]
     pub(crate) resources: ResourceArguments,
     /// The most that files in the store may take of its disk, for example 500GiB [default: what is free]
-    #[arg(long, value_name = "SIZE", value_parser = size)]
+    #[arg(long, value_name = "SIZE", allow_hyphen_values = true, value_parser = size)]
     pub(crate) disk_limit: Option<u64>,
     #[command(flatten)]
     pub(crate) access: AccessArguments,

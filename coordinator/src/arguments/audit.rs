@@ -28,7 +28,7 @@ pub(crate) struct AuditArguments {
     #[arg(long, value_name = "N", env = "FATHOM_THREADS", hide_env_values = true, value_parser = value_parser!(u64).range(1..=4096))]
     threads: Option<u64>,
     /// Memory to take, for example 2GiB [default: nine tenths of what there is]
-    #[arg(long, value_name = "SIZE", env = "FATHOM_MEMORY", hide_env_values = true, value_parser = size)]
+    #[arg(long, value_name = "SIZE", env = "FATHOM_MEMORY", hide_env_values = true, allow_hyphen_values = true, value_parser = size)]
     memory: Option<u64>,
     /// Print one JSON object instead of text
     #[arg(long, help_heading = OUTPUT)]

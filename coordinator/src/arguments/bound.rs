@@ -90,7 +90,7 @@ pub(crate) struct BoundArguments {
     pub(crate) radius: u32,
     /// Memory to take for the states within --refine or --radius moves, for example 8GiB [default: nine
     /// tenths of what there is]
-    #[arg(long, value_name = "SIZE", env = "FATHOM_MEMORY", hide_env_values = true, value_parser = size)]
+    #[arg(long, value_name = "SIZE", env = "FATHOM_MEMORY", hide_env_values = true, allow_hyphen_values = true, value_parser = size)]
     memory: Option<u64>,
     /// Print one JSON object for a board, or an array of them for a range, instead of text; of --upper, a
     /// certificate for 'verify'

@@ -21,14 +21,14 @@ pub(crate) struct ClusterArguments {
     #[arg(long, value_name = "R", default_value_t = 1, value_parser = value_parser!(u32).range(1..=16))]
     pub(crate) replicas: u32,
     /// A worker that is silent for longer is lost, for example 30s
-    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = lease)]
+    #[arg(long, value_name = "TIME", default_value = "30s", allow_hyphen_values = true, value_parser = lease)]
     pub(crate) lease: Duration,
     /// Stop when this depth is made
     #[arg(long, value_name = "D")]
     pub(crate) max_depth: Option<u32>,
     /// Have shards made again by other workers, in at most this share of the run's time; at least one of
     /// each depth where that fits; 0 for none
-    #[arg(long, value_name = "SHARE", default_value = "2%", value_parser = share)]
+    #[arg(long, value_name = "SHARE", default_value = "2%", allow_hyphen_values = true, value_parser = share)]
     pub(crate) audit: u32,
     /// Have workers remove what their stores hold of the run when it is complete
     ///

@@ -20,7 +20,7 @@ pub(crate) struct HttpArguments {
     pub(crate) http_tls_key: Option<PathBuf>,
     /// Go on showing the page for so long when the run has ended, for example 1h; Ctrl-C ends the page
     /// earlier
-    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, requires = "http")]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = humantime::parse_duration, requires = "http")]
     pub(crate) http_linger: Option<Duration>,
 }
 

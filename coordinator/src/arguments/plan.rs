@@ -32,14 +32,14 @@ pub(crate) struct PlanArguments {
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=MOST_WORKERS))]
     pub(crate) workers: Option<u32>,
     /// Bits a second of each worker's link, in both directions at once, for example 25G
-    #[arg(long, value_name = "RATE", requires = "workers", default_value = "10G", value_parser = rate)]
+    #[arg(long, value_name = "RATE", requires = "workers", default_value = "10G", allow_hyphen_values = true, value_parser = rate)]
     network: u64,
     /// Bytes a second of each worker's disk, for example 2G
-    #[arg(long, value_name = "RATE", requires = "workers", default_value = "1G", value_parser = rate)]
+    #[arg(long, value_name = "RATE", requires = "workers", default_value = "1G", allow_hyphen_values = true, value_parser = rate)]
     disk: u64,
     /// Memory that the search or each worker may take, layers in the page cache among it, for example 64GiB
     /// [default: nine tenths of what this machine has]
-    #[arg(long, value_name = "SIZE", value_parser = size)]
+    #[arg(long, value_name = "SIZE", allow_hyphen_values = true, value_parser = size)]
     pub(crate) memory: Option<u64>,
     /// Workers that hold each file
     #[arg(long, value_name = "R", requires = "workers", default_value_t = 1, value_parser = value_parser!(u32).range(1..))]

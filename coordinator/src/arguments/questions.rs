@@ -114,7 +114,7 @@ pub(crate) struct SolveArguments {
     #[arg(long, value_name = "N", requires = "all", default_value_t = 100, value_parser = value_parser!(u32).range(1..))]
     limit: u32,
     /// Memory to take, for example 2GiB [default: nine tenths of what there is]
-    #[arg(long, value_name = "SIZE", env = "FATHOM_MEMORY", hide_env_values = true, value_parser = size)]
+    #[arg(long, value_name = "SIZE", env = "FATHOM_MEMORY", hide_env_values = true, allow_hyphen_values = true, value_parser = size)]
     memory: Option<u64>,
     /// Print one JSON object instead of text
     #[arg(long, help_heading = OUTPUT)]
@@ -147,7 +147,7 @@ pub(crate) struct AntipodesArguments {
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = value_parser!(u32).range(1..))]
     pub(crate) limit: u32,
     /// Memory to take, for example 2GiB [default: nine tenths of what there is]
-    #[arg(long, value_name = "SIZE", env = "FATHOM_MEMORY", hide_env_values = true, value_parser = size)]
+    #[arg(long, value_name = "SIZE", env = "FATHOM_MEMORY", hide_env_values = true, allow_hyphen_values = true, value_parser = size)]
     memory: Option<u64>,
     /// Print one JSON object instead of a table
     #[arg(long, help_heading = OUTPUT)]

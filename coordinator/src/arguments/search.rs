@@ -39,11 +39,11 @@ pub(crate) struct SearchArguments {
     #[arg(long, value_name = "D")]
     pub(crate) max_depth: Option<u32>,
     /// Until a new search is so old, make its depths durable together; 0s: each before the next begins
-    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "TIME", default_value = "1s", allow_hyphen_values = true, value_parser = humantime::parse_duration)]
     sync_after: Duration,
     /// The most that files in the run's directory may take of its disk, for example 500GiB [default: what is
     /// free]
-    #[arg(long, value_name = "SIZE", value_parser = size)]
+    #[arg(long, value_name = "SIZE", allow_hyphen_values = true, value_parser = size)]
     pub(crate) disk_limit: Option<u64>,
     #[command(flatten)]
     pub(crate) on_done: OnDoneArguments,

@@ -50,7 +50,12 @@ impl State {
                 effects.push(note(NoteKind::NoAnswer, Some(id), &outcome, None));
             }
             Err(ref failure) => {
-                effects.push(note(NoteKind::TaskFailed(failure.kind()), Some(id), &outcome, Some(failure.to_string())));
+                effects.push(note(
+                    NoteKind::TaskFailed(failure.kind()),
+                    Some(id),
+                    &outcome,
+                    Some(failure.to_string()),
+                ));
                 self.failed(now, id, task, failure, effects);
             }
         }
@@ -117,7 +122,12 @@ impl State {
                 effects.push(note(NoteKind::LateReport, Some(id), &outcome, None));
             }
             Err(failure) if ordered.is_some() => {
-                effects.push(note(NoteKind::CopyFailed(failure.kind()), Some(id), &outcome, Some(failure.to_string())));
+                effects.push(note(
+                    NoteKind::CopyFailed(failure.kind()),
+                    Some(id),
+                    &outcome,
+                    Some(failure.to_string()),
+                ));
                 self.files.set_copy(task, id, CopyState::Failed(now.after(PAUSE)));
                 match failure {
                     Failure::Damaged { file, address, .. } => {

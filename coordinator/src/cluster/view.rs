@@ -112,9 +112,7 @@ fn shard_view(state: &State, fetching: &BTreeSet<Task>, task: Task) -> ShardView
             (ShardState::Failed, None)
         }
         TaskProgress::Waiting => (ShardState::Waiting, None),
-        TaskProgress::Running(worker, _) if fetching.contains(&task) => {
-            (ShardState::Fetching, Some(*worker))
-        }
+        TaskProgress::Running(worker, _) if fetching.contains(&task) => (ShardState::Fetching, Some(*worker)),
         TaskProgress::Running(worker, _) => (ShardState::Running, Some(*worker)),
         TaskProgress::Made(_) => {
             let holder = state.holders_alive(task).next().filter(|&id| id != WorkerId::SHARED_STORE);

@@ -32,6 +32,9 @@ const LAST: [&str; 4] = ["run.db-journal", JOURNAL, DEFINITION, LOCK];
 
 pub(crate) fn remove(args: &RemoveArguments) -> Result<()> {
     let path = &args.dir;
+    if !path.exists() {
+        return Err(bad_input!("cannot remove {}: No such file or directory", path.display()));
+    }
     if look(path)? != Found::Run {
         return Err(bad_input!("{} holds no run, and was left as it is", path.display()));
     }

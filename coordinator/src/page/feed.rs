@@ -3,8 +3,8 @@
 
 use super::local::{Local, Story};
 use super::outline::Outline;
-use super::served::Served;
 use super::past::Log;
+use super::served::Served;
 use super::snapshot::{RunState, Snapshot, WorkerFacts};
 use crate::cluster::handle::CoordinatorHandle;
 use anyhow::{Context, Result};
@@ -29,7 +29,8 @@ impl Feed {
             Self::Directory(path, log) => {
                 let (path, from) = (path.clone(), *log);
                 let read = tokio::task::spawn_blocking(move || of_directory(&path, from)).await.ok()?;
-                let read = read.inspect_err(|error| tracing::warn!("the page cannot read the run: {error:#}"));
+                let read =
+                    read.inspect_err(|error| tracing::warn!("the page cannot read the run: {error:#}"));
                 let (snapshot, read_to) = read.ok()?;
                 *log = read_to;
                 Some(snapshot)

@@ -115,7 +115,8 @@ impl Guard {
 }
 
 const NOT_THIS_HOST: &str = "This page is not known under that host name. Ask for it at localhost, or at the address that the command has printed.\n";
-const NOT_IN_CERTIFICATE: &str = "This page is not known under that host name. Ask for it under a name that its certificate has.\n";
+const NOT_IN_CERTIFICATE: &str =
+    "This page is not known under that host name. Ask for it under a name that its certificate has.\n";
 const MISSING: &str = "This page is for the owner of the run. Open the address that the command has printed, which has a token at its end. If you have just followed a link to it, reload this page.\n";
 const WRONG: &str = "The token in this address is not that of this run. Open the address that the command has printed last.\n";
 

@@ -81,13 +81,20 @@ mod tests {
         assert_eq!(log.news(directory.path(), &names), []);
         let mut file = File::create(directory.path().join(LOG)).unwrap();
         let lost = r#"{"timestamp":"2026-11-22T08:12:33.123456Z","level":"WARN","message":"worker lost","worker":"01234567"}"#;
-        writeln!(file, r#"{{"timestamp":"2026-11-22T08:12:33Z","level":"DEBUG","message":"task done"}}"#).unwrap();
-        writeln!(file, "{lost}").unwrap();
-        write!(file, r#"{{"timestamp":"2026-11-22T08:12:34Z","level":"INFO","message":"layer done","depth":9"#)
+        writeln!(file, r#"{{"timestamp":"2026-11-22T08:12:33Z","level":"DEBUG","message":"task done"}}"#)
             .unwrap();
+        writeln!(file, "{lost}").unwrap();
+        write!(
+            file,
+            r#"{{"timestamp":"2026-11-22T08:12:34Z","level":"INFO","message":"layer done","depth":9"#
+        )
+        .unwrap();
         let news = log.news(directory.path(), &names);
         let [event] = &news[..] else { panic!("{news:?}") };
-        assert_eq!((&*event.what, event.severity, event.worker.as_deref()), ("worker lost", "warn", Some("node-3")));
+        assert_eq!(
+            (&*event.what, event.severity, event.worker.as_deref()),
+            ("worker lost", "warn", Some("node-3"))
+        );
         assert_eq!(event.time, 1_795_335_153_123);
         writeln!(file, r#","states":1200}}"#).unwrap();
         let news = log.news(directory.path(), &names);

@@ -33,8 +33,19 @@ macro_rules! bad_input {
 
 /// Returns the message of the operating system, without the number of the error.
 pub fn said_by_system(error: &std::io::Error) -> String {
-    let text = error.to_string();
-    text.split_once(" (os error").map_or(text.clone(), |(text, _)| text.into())
+    without_numbers(error.to_string())
+}
+
+/// Leaves the numbers of errors of the operating system, such as ` (os error 2)`, out of a message: the words
+/// before them say the same.
+fn without_numbers(mut text: String) -> String {
+    const BEFORE: &str = " (os error ";
+    while let Some(from) = text.find(BEFORE)
+        && let Some(length) = text[from..].find(')')
+    {
+        text.replace_range(from..=from + length, "");
+    }
+    text
 }
 
 /// Says on standard error why a command failed, and returns its exit code: 2 for bad input, 128 + n for
@@ -49,7 +60,7 @@ pub fn end(result: anyhow::Result<()>, is_bad_input: fn(&(dyn Error + 'static)) 
     if error.is::<Interrupted>() {
         eprintln!("{error}");
     } else if !error.is::<No>() {
-        eprintln!("error: {error:#}");
+        eprintln!("error: {}", without_numbers(format!("{error:#}")));
     }
     if error.chain().any(|cause| cause.is::<BadInput>() || is_bad_input(cause)) {
         return ExitCode::from(2);
@@ -57,5 +68,19 @@ pub fn end(result: anyhow::Result<()>, is_bad_input: fn(&(dyn Error + 'static)) 
     match error.chain().find_map(|cause| cause.downcast_ref::<Interrupted>()) {
         Some(interrupted) => ExitCode::from(128 + interrupted.signal as u8),
         None => ExitCode::from(1),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_have_no_numbers_of_errors() {
+        let missing = std::io::Error::from_raw_os_error(2);
+        assert_eq!(said_by_system(&missing), "No such file or directory");
+        let twice = format!("a: {missing}: b: {missing}");
+        assert_eq!(without_numbers(twice), "a: No such file or directory: b: No such file or directory");
+        assert_eq!(without_numbers("what (os error is".into()), "what (os error is");
     }
 }

@@ -60,12 +60,15 @@ pub enum RunError {
     },
     /// A directory is not the directory of a run.
     #[error(
-        "{} is no run directory, for it has no {DEFINITION}: name the directory of a run, or begin one with 'fathom run'",
-        path.display()
+        "{} is no run directory{}: name the directory of a run, or begin one with 'fathom run'",
+        path.display(),
+        if *is_there { format!(", for it has no {DEFINITION}") } else { ": No such file or directory".into() }
     )]
     NoRun {
         /// The directory.
         path: PathBuf,
+        /// Whether something has this name.
+        is_there: bool,
     },
     /// Another process holds the lock of a run.
     #[error(

@@ -300,7 +300,7 @@ impl RunManifest {
         let path = run.join(DEFINITION);
         let text = match std::fs::read_to_string(&path) {
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-                return Err(RunError::NoRun { path: run.into() });
+                return Err(RunError::NoRun { path: run.into(), is_there: run.exists() });
             }
             Err(source) => return Err(RunError::Io { action: "use", path, source }),
             Ok(text) => text,

@@ -26,6 +26,9 @@ struct Held {
 
 pub(crate) fn clean(args: &CleanArguments) -> Result<()> {
     let path = args.store.display();
+    if !args.store.exists() {
+        return Err(bad_input!("cannot clean {path}: No such file or directory"));
+    }
     if !home::is_store(&args.store) {
         return Err(bad_input!(
             "{path} is no store of a worker, and was left as it is: name the directory that a worker was given with --store"
