@@ -1,9 +1,9 @@
 //! The page of a run: shows the progress live in a browser, and serves the same numbers to programs.
 //!
 //! Reading order: [`snapshot`] (a run at a moment), `outline` (what follows from a run's finished depths),
-//! `past` (events from a log), `local`, `served` and `feed` (the sources of the numbers), `published` (what has changed since readers
-//! were told), `hub` (passes snapshots to all readers), `guard` (checks requests), `server` (answers
-//! requests), `metrics` (for Prometheus), and here all of them together.
+//! `past` (events from a log), `local`, `served` and `feed` (the sources of the numbers), `published` (what
+//! has changed since readers were told), `hub` (passes snapshots to all readers), `guard` (checks requests),
+//! `server` (answers requests), `metrics` (for Prometheus), and here all of them together.
 //!
 //! Invariants: nothing that a reader does changes a run or holds it up; a snapshot is made about twice a
 //! second, however many readers there are; a slow reader is disconnected, and is told everything when it

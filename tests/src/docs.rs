@@ -7,8 +7,10 @@
 //! directory.
 
 use crate::{fathom, fathom_worker};
+use fathom_kernel::Engine;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::OnceLock;
 
 /// The marks: one of them stands before each block that `records/docs.sh` runs.
 pub const MARKS: [&str; 2] =
@@ -116,7 +118,9 @@ pub fn shown_now(block: &Block, directory: &Path) -> Block {
         let printed: Vec<String> =
             printed.lines().filter(|line| !line.ends_with(" …")).map(str::to_owned).collect();
         let without = if block.words_alone { words_of } else { without_times };
-        let alike = |lines: &[String]| lines.iter().map(|line| without(line)).collect::<Vec<_>>();
+        let is_of_here = |line: &&String| !block.words_alone || is_of_this_machine(line);
+        let alike =
+            |lines: &[String]| lines.iter().filter(is_of_here).map(|line| without(line)).collect::<Vec<_>>();
         let same = alike(&printed) == alike(shown);
         (command.clone(), if same { shown.clone() } else { printed })
     });
@@ -222,6 +226,17 @@ fn without_times(line: &str) -> String {
         return "memory".into();
     }
     json_without_times(&text)
+}
+
+/// Returns whether a line is not one of a table about a kernel that this machine does not have.
+fn is_of_this_machine(line: &str) -> bool {
+    static VERSION: OnceLock<String> = OnceLock::new();
+    let version = VERSION.get_or_init(|| {
+        let output = fathom().arg("--version").output().expect("fathom tells its version");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    });
+    let first = line.split_whitespace().next().unwrap_or_default();
+    !Engine::ALL.map(Engine::word).contains(&first) || version.contains(first)
 }
 
 /// Returns the words of a line, without units and all that has a digit, which differ from run to run.

@@ -65,8 +65,8 @@ fn a_terminal_shows_one_line_that_goes_away() {
     assert!(!table.contains("states/s") && !table.contains('\u{1b}'), "{table}");
 }
 
-/// The terminal writes `^C` behind the line. If the line filled its row, `^C` would begin another row, and the
-/// line would stay.
+/// The terminal writes `^C` behind the line. If the line filled its row, `^C` would begin another row, and
+/// the line would stay.
 #[test]
 fn a_line_leaves_room_for_what_the_terminal_writes_behind_it() {
     let directory = tempfile::tempdir().unwrap();

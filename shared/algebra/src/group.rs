@@ -50,13 +50,17 @@ pub enum WhyNot {
         /// Its image.
         to: usize,
     },
-    /// A block of points is turned within itself: followed by a cycle of the points of this block, the
-    /// element is in the group.
+    /// The element carries the points of a block to more than one block.
+    Torn {
+        /// The points of the block.
+        block: Vec<usize>,
+    },
+    /// Followed by a cycle of the points of this block, the element is in the group.
     Turned {
         /// The points of the block.
         block: Vec<usize>,
-        /// Whether the element maps the block to itself and moves its points. If not, turning this block
-        /// makes up for the turns of blocks that the element moves.
+        /// Whether the element turns this block within itself, and moves no other point of its orbit. If
+        /// not, turning this block makes up for what the element does to several blocks.
         alone: bool,
     },
     /// In total, the element permutes the points of some orbits and the blocks of some orbits oddly, but all
@@ -168,6 +172,9 @@ impl Group {
         if let Some(from) = self.leaves_orbit(element) {
             return Some(WhyNot::Orbit { from, to: element.apply(from) });
         }
+        if let Some(block) = self.torn_block(element) {
+            return Some(WhyNot::Torn { block: block.clone() });
+        }
         Some(match (self.turned_block(element), self.odd_orbits(element)) {
             (Some((block, alone)), _) => WhyNot::Turned { block, alone },
             (None, Some((orbits, blocks))) if blocks.is_empty() => WhyNot::Parity { orbits },
@@ -176,9 +183,24 @@ impl Group {
         })
     }
 
+    /// Returns a block that `element` carries to no single block.
+    fn torn_block(&self, element: &Permutation) -> Option<&Vec<usize>> {
+        let of_orbits = self.orbits.iter().filter_map(|orbit| orbit.blocks.as_ref());
+        of_orbits
+            .flat_map(|blocks| {
+                let holder = |point: usize| blocks.iter().position(|block| block.contains(&point));
+                let is_torn = move |block: &&Vec<usize>| {
+                    let first = holder(element.apply(block[0]));
+                    block.iter().any(|&point| holder(element.apply(point)) != first)
+                };
+                blocks.iter().filter(is_torn)
+            })
+            .next()
+    }
+
     /// Finds a block such that `element`, followed by a cycle of all points of the block, is in the group,
-    /// and says whether `element` itself turns the block. Blocks that `element` turns are tried first. Of an
-    /// orbit without such blocks only the first is tried.
+    /// and says whether `element` turns this block and moves no other of the orbit. Blocks that `element`
+    /// turns are tried first. Of an orbit without such blocks only the first is tried.
     fn turned_block(&self, element: &Permutation) -> Option<(Vec<usize>, bool)> {
         let of_orbits = self.orbits.iter().filter_map(|orbit| orbit.blocks.as_ref());
         let turns_itself = |block: &&Vec<usize>| {
@@ -189,8 +211,10 @@ impl Group {
             .filter(|blocks| blocks[0].len() <= MOST_TURNED)
             .flat_map(|blocks| {
                 let own: Vec<&Vec<usize>> = blocks.iter().filter(turns_itself).collect();
+                let is_moved = |block: &&Vec<usize>| block.iter().any(|&point| element.apply(point) != point);
+                let alone = blocks.iter().filter(is_moved).count() == 1;
                 let first = own.is_empty().then(|| &blocks[0]);
-                own.into_iter().map(|block| (block, true)).chain(first.map(|block| (block, false)))
+                own.into_iter().map(move |block| (block, alone)).chain(first.map(|block| (block, false)))
             })
             .partition(|(_, alone)| *alone);
         own.into_iter().chain(others).find_map(|(block, alone)| {

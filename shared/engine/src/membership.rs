@@ -16,14 +16,20 @@ pub fn why_not(group: &Group, element: &Permutation) -> Option<(&'static str, St
             let orbits = numbers(orbits.into_iter());
             ("parity", format!("it is odd on the points of orbit {orbits}, where all generators are even"))
         }
+        WhyNot::Torn { block } => {
+            let images = numbers(block.iter().map(|&point| element.apply(point)));
+            let points = numbers(block.into_iter());
+            ("torn", format!("it tears the piece of the points {points} apart, which go to {images}"))
+        }
         WhyNot::Turned { block, alone } => {
+            let size = block.len();
             let (turned, points) =
                 (if block.len() == 2 { "flipped" } else { "twisted" }, numbers(block.into_iter()));
             let why = match alone {
                 true => format!("the piece of the points {points} is {turned}, and no other with it"),
-                false => {
-                    format!("a piece, such as that of the points {points}, is {turned}, and no other with it")
-                }
+                false => format!(
+                    "its pieces of {size} points are {turned} as no moves do it: it would be in the group if one piece more, such as that of the points {points}, were {turned}"
+                ),
             };
             ("turned", why)
         }

@@ -27,6 +27,24 @@ fn sequence(puzzle: &Definition, text: &str) -> OrientedPermutation {
     .unwrap()
 }
 
+/// Edges and corners are permuted evenly, corners are turned over in even numbers, and twelve turns of the
+/// whole bring faces to faces of their kind. A turn of the whole carries each face's turn to another's.
+#[test]
+fn the_octahedron_is_held_in_no_way() {
+    let fto = example("fto.toml");
+    let factorial = |n: u128| (1..=n).product::<u128>();
+    assert_eq!(fto.states(), Some(factorial(6) / 2 * 32 * (factorial(12) / 2) / 12));
+    let turns = search::free_products(&fto);
+    assert_eq!(turns.len(), 12);
+    let actions: Vec<_> = fto.moves().iter().map(|face| face.action.clone()).collect();
+    for (turn, face) in turns.iter().flat_map(|turn| actions.iter().map(move |face| (turn, face))) {
+        let carried = turn.inverse().then(face).then(turn);
+        assert!(actions.contains(&carried), "{carried}");
+    }
+    // Each turn of a face leads to a state of its own.
+    assert_eq!(growth(&fto, Metric::Multi, 1), [1, 16]);
+}
+
 #[test]
 fn every_example_loads() {
     let mut files: Vec<_> = std::fs::read_dir(examples())

@@ -46,6 +46,12 @@ fn what_is_wrong_with_a_cube_is_told_by_its_pieces() {
     for corner in ["(1,17,23)", "(1,23,17)"] {
         assert_eq!(why_not(corner), turned([1, 17, 23], true), "{corner}");
     }
+    // Two corners are twisted the same way, and three edges are flipped: one more would make up for that.
+    assert_eq!(why_not("(1,17,23)(3,41,19)"), turned([1, 17, 23], false));
+    let three = WhyNot::Turned { block: vec![1, 17], alone: false };
+    assert_eq!(why_not("(2,18)(4,26)(6,44)"), Some(three));
+    // Stickers of a corner go to two corners.
+    assert_eq!(why_not("(1,3)"), Some(WhyNot::Torn { block: vec![0, 16, 22] }));
     let flipped = WhyNot::Turned { block: vec![1, 17], alone: true };
     assert_eq!(why_not("(2,18)"), Some(flipped));
     // Two corners are exchanged, or two edges.
