@@ -161,10 +161,15 @@ proptest! {
                 prop_assert!(odd_on(&element, &orbits));
                 prop_assert!(elements.iter().all(|g| !odd_on(g, &orbits)));
             }
+            Some(WhyNot::Torn { block }) => {
+                let same = |g: &Permutation| block.iter().all(|&point| g.apply(point) == element.apply(point));
+                prop_assert!(!elements.iter().any(same));
+            }
             Some(WhyNot::Turned { block, alone }) => {
                 prop_assert!(!elements.contains(&element));
-                let stays = |&point: &usize| block.contains(&element.apply(point));
-                prop_assert!(!alone || block.iter().all(stays));
+                let orbit = group.orbits().iter().find(|orbit| orbit.points.contains(&block[0])).unwrap();
+                let moves = |point: usize| element.apply(point) != point;
+                prop_assert!(!alone || orbit.points.iter().all(|&p| !moves(p) || block.contains(&p)));
                 // Some element of the group differs only on points that come to the block.
                 let differs = |g: &Permutation, p: usize| g.apply(p) != element.apply(p);
                 let all_but = |g: &&Permutation| (0..6).all(|p| !differs(g, p) || block.contains(&element.apply(p)));
