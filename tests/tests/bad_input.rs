@@ -109,7 +109,7 @@ fn nonsense_is_refused_and_leaves_nothing_behind() {
         ),
         (
             &["group", "1x6", "--factor", "(1,2)(3,4)", "--json"],
-            "no element of the group carries the points 1 2 to 2 1",
+            "it carries the points 1 4, which all moves keep together, to 2 3",
         ),
         (&["group", "3x3", "--factor", "V1", "--element", "V1"], "cannot be used with"),
         (&["group", BANDAGED], "has moves that can be made only in some states: they generate no group"),

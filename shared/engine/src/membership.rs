@@ -19,7 +19,7 @@ pub fn why_not(group: &Group, element: &Permutation) -> Option<(&'static str, St
         WhyNot::Torn { block } => {
             let images = numbers(block.iter().map(|&point| element.apply(point)));
             let points = numbers(block.into_iter());
-            ("torn", format!("it tears the piece of the points {points} apart, which go to {images}"))
+            ("torn", format!("it carries the points {points}, which all moves keep together, to {images}"))
         }
         WhyNot::Turned { block, alone } => {
             let size = block.len();
