@@ -130,7 +130,12 @@ fn membership_is_told_by_the_exit_code_and_why_not_by_the_result() {
         ("3x4", "(1,2)", true, "yes"),
         ("3x4", "11 10 9 8 7 6 5 4 3 2 1 0", true, "yes"),
         ("1x6", "H1^-4", true, "yes"),
-        ("1x6", "(1,2)(3,4)", false, "no: it carries the points 1 4, which all moves keep together, to 2 3\n"),
+        (
+            "1x6",
+            "(1,2)(3,4)",
+            false,
+            "no: it carries the points 1 4, which all moves keep together, to 2 3\n",
+        ),
         ("1x5", "(1,2)(3,4)", false, "no: no element of the group carries the points 1 2 to 2 1\n"),
         ("1x1", "0", true, "yes"),
     ] {
