@@ -7,7 +7,8 @@
 //! memory does. `FATHOM_DRILL` is an older name of the variable.
 
 use crate::bad_input;
-use rustix::process::{Signal, getpid, kill_process};
+use rustix::process::Signal;
+use signal_hook::low_level::raise;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -79,8 +80,9 @@ pub fn point(name: &str) {
         && failpoint.left.fetch_sub(1, Ordering::Relaxed) == 1
     {
         eprintln!("failpoint: {} at {name}", if signal == Signal::STOP { "stopped" } else { "killed" });
-        // The signal goes to this very process, which exists and may signal itself.
-        let _ = kill_process(getpid(), signal);
+        // The signal goes to this very thread, which acts on it before it does anything else. Another thread
+        // that got the signal might stop the process only after this one has gone past the point.
+        raise(signal.as_raw()).expect("a process may signal itself");
     }
 }
 
