@@ -11,7 +11,7 @@ fathom=target/release/fathom
 mkdir -p "$runs"
 spaces=("$@")
 if [ ${#spaces[@]} -eq 0 ]; then
-    spaces=({3x4,2x6,2x7,3x5,4x4}-{multi,single} {3x3x3-edges,compy}-multi)
+    spaces=({3x4,2x6,2x7,3x5,4x4}-{multi,single} {3x3x3-edges,compy,fto}-multi)
 fi
 
 # Checks the layers of a run, and writes its record.
@@ -31,7 +31,9 @@ for name in "${spaces[@]}"; do
     fi
     board=${name%-*} metric=${name##*-} run=$runs/$name states=$runs/$name.txt
     if [ ! -f "records/states-$board.txt" ]; then
-        "$fathom" run "$board" --metric "$metric" --dir "$run"
+        space=docs/examples/$board.toml
+        [ -f "$space" ] || space=$board
+        "$fathom" run "$space" --metric "$metric" --dir "$run"
         record "$run" "records/puzzles/$name.json"
         rm -r "$run"
         continue
