@@ -119,11 +119,36 @@ fn other_puzzles_are_bounded_too() {
     // Rubik's cube: counting gives 18, as is well known; God's number is 20 (cube20.org).
     let told = bound(&["3x3x3"]);
     assert_eq!((&told["bound"], &told["states"]), (&18.into(), &"43252003274489856000".into()));
-    let (_, err) = texts(&fathom().args(["bound", "2x2x2", "--upper"]).output().unwrap());
-    assert!(err.contains("--upper and --by-last-line are for boards"), "{err}");
+    // Pieces that look alike: 6! / (3! 3!) states.
+    let alike = bound(&["../docs/examples/two-colours.toml", "--metric", "multi"]);
+    assert_eq!(alike["states"], "20");
+    // Free moves and guards: God's numbers of records/puzzles/fto-multi.json and of the run.
+    assert!((9..=13).contains(&bound(&["../docs/examples/fto.toml"])["bound"].as_u64().unwrap()));
+    let bandaged = "../docs/examples/bandaged.toml";
+    let directory = tempfile::tempdir().unwrap();
+    let run = directory.path().join("run");
+    let told = json(&fathom().args(["run", bandaged, "-q", "--json", "--dir"]).arg(run).output().unwrap());
+    assert!(bound(&[bandaged])["bound"].as_u64() <= told["god_number"].as_u64(), "{told}");
     let output = fathom().args(["bound", "lx:6"]).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert!(texts(&output).1.contains("not closed under inverses"), "{:?}", texts(&output));
+}
+
+/// God's numbers: J. Scherphuis, Puzzle Pages (pyraminx without its tips); records/puzzles/fto-multi.json.
+#[test]
+fn every_puzzle_has_an_upper_bound_that_is_checked_again() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("upper.json");
+    for (space, god_number) in [("pyraminx", 11), ("../docs/examples/fto.toml", 13)] {
+        let certificate = bound(&[space, "--upper", "--time", "1"]);
+        assert_eq!(certificate["space"], space);
+        assert!(certificate["upper_bound"].as_u64().unwrap() >= god_number, "{certificate}");
+        fs::write(&path, certificate.to_string()).unwrap();
+        let output = fathom().arg("verify").arg(&path).output().unwrap();
+        assert!(texts(&output).0.starts_with("verified: "), "{:?}", texts(&output));
+    }
+    let output = fathom().args(["bound", "square1", "--upper"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
 }
 
 #[test]
@@ -136,7 +161,10 @@ fn an_upper_bound_needs_no_chain() {
     fs::write(&path, certificate.to_string()).unwrap();
     assert!(fathom().arg("verify").arg(&path).output().unwrap().status.success());
     let told = texts(&fathom().args(["bound", "2x3", "--upper", "--time", "600"]).output().unwrap()).1;
-    assert!(told.contains("note: 2x3, column by column, stages of up to 256 states, "), "{told}");
+    assert!(
+        told.contains("note: 2x3, column by column, words of up to 4 moves, stages of up to 256 states, "),
+        "{told}"
+    );
 }
 
 #[test]

@@ -4,7 +4,7 @@ use super::OUTPUT;
 use clap::{Args, value_parser};
 use fathom_bound::{Boards, BoardsError};
 use fathom_command::machine::{self, size};
-use fathom_puzzle::{BoardError, Metric, PuzzleSpec, SourceError};
+use fathom_puzzle::{BoardError, Definition, Metric, PuzzleSpec, SourceError};
 use std::path::Path;
 use std::str::FromStr;
 
@@ -21,8 +21,8 @@ pub(crate) enum Bounded {
     Boards(Boards),
     /// Square-1, in the metric in which a turn of one layer is a move.
     SquareOne,
-    /// Any other puzzle whose moves generate a group.
-    Puzzle(Box<PuzzleSpec>),
+    /// Any other puzzle, with the word or the path that names it.
+    Puzzle(String, Box<Definition>),
 }
 
 /// A word that names nothing that can be bounded.
@@ -47,12 +47,17 @@ impl FromStr for Bounded {
     fn from_str(word: &str) -> Result<Self, BoundedError> {
         match word.parse::<Boards>() {
             _ if word == "square1" => Ok(Self::SquareOne),
-            Err(BoardsError::Board(BoardError::NotABoard(_))) => match PuzzleSpec::by_name(word) {
-                Ok(puzzle) => Ok(Self::Puzzle(Box::new(puzzle))),
+            Ok(boards) => Ok(Self::Boards(boards)),
+            Err(error) => match PuzzleSpec::by_name(word) {
+                Ok(PuzzleSpec::Defined(puzzle)) => Ok(Self::Puzzle(word.into(), puzzle)),
+                Ok(PuzzleSpec::Board(board)) => Ok(Self::Boards(Boards::One(board))),
+                // A path may have two points, as a range has.
                 Err(error) if Path::new(word).exists() => Err(error.into()),
-                Err(_) => Err(BoundedError::Unknown(word.into())),
+                Err(_) if matches!(error, BoardsError::Board(BoardError::NotABoard(_))) => {
+                    Err(BoundedError::Unknown(word.into()))
+                }
+                Err(_) => Err(error.into()),
             },
-            boards => Ok(Self::Boards(boards?)),
         }
     }
 }
@@ -79,10 +84,10 @@ pub(crate) struct BoundArguments {
     /// --chain good stages are searched for
     #[arg(long, conflicts_with = "refine")]
     pub(crate) upper: bool,
-    /// Stages as lists of the tiles that are solved after them, for example "0-3;0-7;0-15"
+    /// Stages of a board as lists of the tiles that are solved after them, for example "0-3;0-7;0-15"
     #[arg(long, value_name = "LIST;LIST;...", requires = "upper")]
     pub(crate) chain: Option<String>,
-    /// Seconds to search for stages
+    /// Seconds to search for stages; those of the smallest tables and shortest words are tried in any case
     #[arg(long, value_name = "SECONDS", requires = "upper", conflicts_with = "chain", default_value_t = 60, value_parser = value_parser!(u64).range(1..=MOST_SECONDS))]
     pub(crate) time: u64,
     /// Make words of stages from two words of up to so many moves, or fewer if memory ends

@@ -6,7 +6,7 @@ mod square1;
 use crate::arguments::{BoundArguments, Bounded};
 use anyhow::Result;
 use fathom_bound::chains::{Progress, search};
-use fathom_bound::{Boards, Certificate, Chain, LowerBounds, UpperError, upper_bound};
+use fathom_bound::{Boards, Certificate, Chain, Cover, LowerBounds, UpperError, upper_bound};
 use fathom_command::bad_input;
 use fathom_command::output;
 use fathom_puzzle::{Board, Metric};
@@ -20,7 +20,14 @@ use std::time::Instant;
 pub(crate) fn bound(args: &BoundArguments) -> Result<()> {
     let boards = match &args.bounded {
         Bounded::SquareOne => return square1::bound(args),
-        Bounded::Puzzle(source) => return puzzle::bound(source, args),
+        Bounded::Puzzle(space, definition) => {
+            let metric = args.metric.unwrap_or_else(|| definition.metric());
+            let cover = Cover::of(definition, metric).map_err(|error| bad_input!("{error}"))?;
+            return match args.upper {
+                true => from_above(args, &cover, space),
+                false => puzzle::from_below(&cover, args),
+            };
+        }
         Bounded::Boards(boards) => boards,
     };
     let metric = args.metric.unwrap_or_default();
@@ -29,22 +36,24 @@ pub(crate) fn bound(args: &BoundArguments) -> Result<()> {
             "bounds of boards are in the metrics 'multi' and 'single', which boards are searched in"
         ));
     }
-    match args.upper {
-        true => from_above(args, boards, metric),
-        false => from_below(args, boards, metric),
+    match (args.upper, boards) {
+        (true, &Boards::One(board)) => from_above(args, &Cover::of_board(board, metric), &board.to_string()),
+        (true, _) => Err(bad_input!("a chain of stages is for one board: name it as ROWSxCOLUMNS")),
+        (false, _) => from_below(args, boards, metric),
     }
 }
 
-fn from_above(args: &BoundArguments, boards: &Boards, metric: Metric) -> Result<()> {
-    let Boards::One(board) = *boards else {
-        return Err(bad_input!("a chain of stages is for one board: name it as ROWSxCOLUMNS"));
-    };
-    let found = match &args.chain {
-        Some(chain) => {
+/// Bounds a puzzle from above. `space` is the word or the path that names the puzzle.
+fn from_above(args: &BoundArguments, cover: &Cover, space: &str) -> Result<()> {
+    let found = match (&args.chain, cover.board()) {
+        (Some(chain), Some(board)) => {
             let chain = Chain::parse(chain, board).map_err(|error| bad_input!("--chain: {error}"))?;
-            upper_bound(board, metric, &chain, args.radius, args.memory_bytes())
+            upper_bound(board, cover.metric(), &chain, args.radius, args.memory_bytes())
         }
-        None => searched(args, board, metric),
+        (Some(_), None) => {
+            return Err(bad_input!("--chain is for boards: without it, stages of {space} are searched for"));
+        }
+        (None, _) => searched(args, cover, space),
     };
     let certificate = found.map_err(|error| bad_input!("{error}"))?;
     if args.json {
@@ -64,13 +73,17 @@ fn from_above(args: &BoundArguments, boards: &Boards, metric: Metric) -> Result<
         false => String::new(),
     };
     output::line(&format!(
-        "{board} {metric}\n\n{table}\n{together}God's number is at most {}",
+        "{} {}\n\n{table}\n{together}God's number is at most {}",
+        cover.name(),
+        cover.metric(),
         certificate.upper_bound
     ))
 }
 
 /// Finds a chain by a search, with remarks on what was tried.
-fn searched(args: &BoundArguments, board: Board, metric: Metric) -> Result<Certificate, UpperError> {
+fn searched(args: &BoundArguments, cover: &Cover, space: &str) -> Result<Certificate, UpperError> {
+    let name = cover.name();
+    let pieces = if cover.board().is_some() { "tiles" } else { "pieces" };
     let begun = Instant::now();
     let goes_on = || begun.elapsed().as_secs() < args.time;
     let mut least = u32::MAX;
@@ -79,7 +92,7 @@ fn searched(args: &BoundArguments, board: Board, metric: Metric) -> Result<Certi
             Progress::Tried(tried) => tried,
             Progress::Joined { order, joined } => {
                 return output::remark(&format!(
-                    "{board}, {order}, {} tiles in {} moves and the others in {}: at most {} moves together",
+                    "{name}, {order}, {} {pieces} in {} moves and the others in {}: at most {} moves together",
                     joined.tiles.len(),
                     joined.first,
                     joined.second,
@@ -88,22 +101,24 @@ fn searched(args: &BoundArguments, board: Board, metric: Metric) -> Result<Certi
             }
         };
         let found = match &tried.best {
-            Some((chain, moves)) if *moves < least => {
+            Some((solved, moves)) if *moves < least => {
                 least = *moves;
-                let sizes: Vec<String> = chain.stages.iter().map(|tiles| tiles.len().to_string()).collect();
-                format!("at most {moves} moves, with {} tiles solved", sizes.join(", "))
+                let solved: Vec<String> = solved.iter().map(ToString::to_string).collect();
+                let moves = many((*moves).into(), "move");
+                format!("at most {moves}, with {} {pieces} solved", solved.join(", "))
             }
             Some(_) => "nothing better".into(),
             None => "no chain to the end".into(),
         };
         output::remark(&format!(
-            "{board}, {}, stages of up to {} states, {} stages tried: {found}",
+            "{name}, {}, words of up to {}, stages of up to {} states, {} tried: {found}",
             tried.order,
+            many(tried.longest as u64, "move"),
             grouped(&tried.table.into()),
-            tried.stages
+            many(tried.stages as u64, "stage")
         ));
     };
-    search(board, metric, args.radius, args.memory_bytes(), &goes_on, &mut tell)
+    search(cover, space, args.radius, args.memory_bytes(), &goes_on, &mut tell)
 }
 
 fn from_below(args: &BoundArguments, boards: &Boards, metric: Metric) -> Result<()> {

@@ -94,7 +94,7 @@ fn verify_certificate(args: &VerifyArguments) -> Result<()> {
         bad_input!("{path} is neither a run directory nor a certificate of an upper bound: {error}")
     })?;
     certificate.verify(fathom_command::machine::memory_bytes(None)).with_context(|| path.to_string())?;
-    let Certificate { space, metric, upper_bound, stages, joined: _ } = certificate;
+    let Certificate { space, metric, upper_bound, stages, joined: _, even: _ } = certificate;
     if args.json {
         let json = serde_json::json!({ "verified": true, "space": space, "metric": metric, "upper_bound": upper_bound });
         return output::line(&json.to_string());

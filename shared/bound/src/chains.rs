@@ -1,16 +1,20 @@
-//! Searches for a good chain: which tiles each stage solves, so that few moves are enough in total.
+//! Searches for a good chain: which pieces each stage solves, so that few moves are enough in total.
 //!
-//! Tiles are solved in some order. For one order, the moves of a stage depend only on the numbers of tiles
+//! Pieces are solved in some order. For one order, the moves of a stage depend only on the numbers of pieces
 //! that are solved before and after the stage. So once the stages between all such numbers are known, the
-//! best chain is a shortest path. Stages with small tables are tried first, for all orders, and larger ones
-//! later: some chain is found soon, and better ones as long as there is time.
+//! best chain is a shortest path. Stages with small tables are tried first, for all orders, with words that get
+//! longer; then larger tables: some chain is found soon, and better ones as long as there is time.
 
-use crate::chain::Chain;
+use crate::cover::{Cover, NotBounded};
 use crate::joined::{Joined, joined};
-use crate::upper::{Ball, UpperError, certified, only_even};
-use crate::{Certificate, stage::Stage};
-use fathom_puzzle::{Board, Metric};
+use crate::stage::SolvingOrder;
+use crate::upper::{Ball, Certificate, UpperError, by_cuts, certified};
+use fathom_puzzle::Board;
 use rustc_hash::FxHashMap;
+use std::ops::Range;
+
+/// The radius of the ball whose words are tried first, however little time there is.
+const SMALL_RADIUS: u32 = 2;
 
 /// Limits of the size of a stage's table, in entries; tried one after the other.
 const TABLES: [usize; 5] = [1 << 8, 1 << 13, 1 << 17, 1 << 21, 1 << 25];
@@ -37,16 +41,77 @@ pub enum Progress {
 pub struct Tried {
     /// The order in which tiles are solved.
     pub order: &'static str,
+    /// The length of the longest words.
+    pub longest: usize,
     /// The largest table of a stage, in entries.
     pub table: usize,
     /// The number of stages that were tried.
     pub stages: usize,
-    /// The best chain and its number of moves; `None` if the stages so far give no complete chain.
-    pub best: Option<(Chain, u32)>,
+    /// The number of pieces that are solved after each stage of the best chain, and its number of moves;
+    /// `None` if the stages so far give no complete chain.
+    pub best: Option<(Vec<usize>, u32)>,
 }
 
-/// Returns named orders in which tiles can be solved.
-fn orders(board: Board) -> Vec<(&'static str, Vec<usize>)> {
+/// Returns named orders in which the pieces of a puzzle can be solved.
+fn orders(cover: &Cover) -> Vec<(&'static str, Vec<usize>)> {
+    match cover.board {
+        Some(board) => orders_of_tiles(board),
+        None => orders_of_pieces(cover),
+    }
+}
+
+/// Returns the orders of a puzzle that is no board: orbit by orbit, and by how many moves leave the pieces.
+fn orders_of_pieces(cover: &Cover) -> Vec<(&'static str, Vec<usize>)> {
+    let count = cover.first_points.len();
+    let mut piece_of = vec![0; cover.puzzle.cells];
+    for (piece, &first) in cover.first_points.iter().enumerate() {
+        piece_of[first..].fill(piece);
+    }
+    let moves: Vec<&[u16]> = cover.puzzle.moves.iter().map(|m| m.action.cells().images()).collect();
+    let leaves = |images: &[u16], piece: usize| {
+        usize::from(images[cover.first_points[piece]]) == cover.first_points[piece]
+    };
+    // The orbit of each piece, named by its smallest piece.
+    let mut orbit: Vec<usize> = (0..count).collect();
+    while let Some((piece, least)) = (0..count).find_map(|piece| {
+        let to = |images: &&[u16]| orbit[piece_of[usize::from(images[cover.first_points[piece]])]];
+        let least = moves.iter().map(to).min().filter(|&least| least < orbit[piece])?;
+        Some((piece, least))
+    }) {
+        orbit[piece] = least;
+    }
+    let size = |piece: usize| orbit.iter().filter(|&&other| other == orbit[piece]).count();
+    // Each next piece is one that, with those before, as many moves as possible leave.
+    let by_moves = |candidates: &dyn Fn(usize) -> (usize, usize)| {
+        let mut order: Vec<usize> = Vec::new();
+        let mut left = moves.clone();
+        while order.len() < count {
+            let free = (0..count).filter(|piece| !order.contains(piece));
+            let key = |&piece: &usize| {
+                let kept = left.iter().filter(|images| leaves(images, piece)).count();
+                (candidates(piece), std::cmp::Reverse(kept))
+            };
+            let next = free.min_by_key(key).expect("some piece is left");
+            left.retain(|images| leaves(images, next));
+            order.push(next);
+        }
+        order
+    };
+    let mut orders = vec![
+        ("as moves leave pieces", by_moves(&|_| (0, 0))),
+        ("small orbits first", by_moves(&|piece| (size(piece), orbit[piece]))),
+        ("large orbits first", by_moves(&|piece| (count - size(piece), orbit[piece]))),
+    ];
+    for at in (1..orders.len()).rev() {
+        if orders[..at].iter().any(|(_, order)| *order == orders[at].1) {
+            orders.remove(at);
+        }
+    }
+    orders
+}
+
+/// Returns the orders of the tiles of a board.
+fn orders_of_tiles(board: Board) -> Vec<(&'static str, Vec<usize>)> {
     let (rows, columns) = (board.rows(), board.columns());
     let by = |key: &dyn Fn(usize, usize) -> (usize, usize, usize)| {
         let mut tiles: Vec<usize> = (0..board.cells()).collect();
@@ -71,84 +136,169 @@ fn orders(board: Board) -> Vec<(&'static str, Vec<usize>)> {
     orders
 }
 
-/// Searches for a chain while `goes_on` returns true, and passes each report to `tell`. Even after that, the
-/// search continues until it has found some chain.
+/// An order, and what is known of its stages.
+struct Known {
+    name: &'static str,
+    pieces: Vec<usize>,
+    order: SolvingOrder,
+    /// The moves of each stage by the numbers of pieces brought home before and after it; `None` if words do
+    /// not solve it.
+    stages: FxHashMap<Range<usize>, Option<u32>>,
+}
+
+/// Searches for a chain while `goes_on` returns true, and passes each report to `tell`. Stages with small
+/// tables and short words are tried even after that. `space` is the name under which the puzzle is found
+/// again.
 ///
 /// # Errors
-/// [`UpperError`] if the board's group is neither symmetric nor alternating, or if no chain was found.
+/// [`UpperError`] if the puzzle's moves have guards, or if no chain was found.
 pub fn search(
-    board: Board,
-    metric: Metric,
+    cover: &Cover,
+    space: &str,
     radius: u32,
     memory_bytes: u64,
     goes_on: &(dyn Fn() -> bool + Sync),
     tell: &mut dyn FnMut(&Progress),
 ) -> Result<Certificate, UpperError> {
-    let puzzle = board.puzzle(metric);
-    let only_even = only_even(board, &puzzle)?;
-    let ball = Ball::new(&puzzle, radius, memory_bytes);
-    let orders = orders(board);
-    // For each order, the moves of each stage by the numbers of tiles before and after it; `None` if words do
-    // not solve it.
-    let mut known: Vec<FxHashMap<(usize, usize), Option<u32>>> = vec![FxHashMap::default(); orders.len()];
-    let mut best: Option<(Chain, u32)> = None;
-    let mut together: Option<Joined> = None;
-    'search: for table in TABLES {
-        for ((name, order), known) in orders.iter().zip(&mut known) {
-            let set = |tiles: usize| {
-                let mut set = order[..tiles].to_vec();
-                set.sort_unstable();
-                set
-            };
-            let pairs =
-                (0..board.cells()).flat_map(|from| (from + 1..=board.cells()).map(move |to| (from, to)));
-            // A stage that leaves one tile has solved that tile too.
-            let pairs = pairs.filter(|&(_, to)| to + 1 != board.cells());
-            for (from, to) in pairs {
-                let free = board.cells() - from;
-                let fits = u32::try_from(to - from).ok().and_then(|tiles| free.checked_pow(tiles));
-                if known.contains_key(&(from, to)) || fits.is_none_or(|size| size > table) {
+    if cover.has_guards {
+        return Err(NotBounded::Guarded(space.into()).into());
+    }
+    // The parity, if moves change it, is the last piece of this group, and comes first in all orders.
+    let with_parity = cover.with_parity();
+    let all = with_parity.as_ref().unwrap_or(cover);
+    let parity = with_parity.as_ref().map(|_| cover.pieces());
+    let mut known: Vec<Known> = orders(cover)
+        .into_iter()
+        .map(|(name, pieces)| {
+            let order = SolvingOrder::new(all, &parity.into_iter().chain(pieces.clone()).collect::<Vec<_>>());
+            Known { name, pieces, order, stages: FxHashMap::default() }
+        })
+        .collect();
+    let mut best: Option<(Found, u32)> = None;
+    let mut balls: Vec<Ball> = Vec::new();
+    let radii = SMALL_RADIUS.min(radius)..=radius;
+    'search: for (pass, longest) in radii.enumerate() {
+        let (is_first, is_last) = (pass == 0, longest == radius);
+        let may_go_on = || is_first || goes_on();
+        balls.push(Ball::new(all, longest, memory_bytes, &may_go_on));
+        let ball = &balls[pass];
+        known.iter_mut().for_each(|known| known.stages.clear());
+        let tables = if is_last { &TABLES[..] } else { &TABLES[..1] };
+        for &table in tables {
+            let may_go_on = || (is_first && table == TABLES[0]) || goes_on();
+            for (number, known) in known.iter_mut().enumerate() {
+                if known.try_stages(all, ball, table, &may_go_on) == 0 {
                     continue;
                 }
-                if !goes_on() && best.is_some() {
+                let found = known.shortest();
+                let told = found.as_ref().map(|(cuts, moves)| {
+                    let solved = |&cut: &usize| cover.own_pieces(known.order.solved(cut)).count();
+                    (cuts.iter().map(solved).collect(), *moves)
+                });
+                let (order, stages, longest) = (known.name, known.stages.len(), 2 * ball.depth());
+                tell(&Progress::Tried(Tried { order, longest, table, stages, best: told }));
+                let is_better = |moves: u32| best.as_ref().is_none_or(|&(_, least)| moves < least);
+                if let Some((cuts, moves)) = found.filter(|&(_, moves)| is_better(moves)) {
+                    best = Some((Found::Chain { pass, number, cuts }, moves));
+                }
+                if !may_go_on() {
                     break 'search;
                 }
-                let (before, after) = (set(from), set(to));
-                let stage = Stage::new(board.cells(), &before, &after, only_even);
-                let moves =
-                    stage.and_then(|stage| certified(&ball, &puzzle, &stage, &before, &after, MOST_TRIALS));
-                known.insert((from, to), moves.map(|stage| stage.moves));
             }
-            let found = shortest(board.cells(), known)
-                .map(|(cuts, moves)| (Chain { stages: cuts.into_iter().map(&set).collect() }, moves));
-            tell(&Progress::Tried(Tried { order: name, table, stages: known.len(), best: found.clone() }));
-            let better = |(_, moves): &(Chain, u32)| best.as_ref().is_none_or(|(_, least)| moves < least);
-            if let Some(found) = found.filter(better) {
-                best = Some(found);
-            }
-        }
-        if table == TABLES[0] && !only_even {
-            for (order, tiles) in first_halves(board, &orders) {
-                let tell = &mut |joined: &Joined| tell(&Progress::Joined { order, joined: joined.clone() });
-                let found = joined(board, metric, &tiles, memory_bytes, goes_on, tell);
-                let is_better =
-                    |found: &Joined| together.as_ref().is_none_or(|best| found.moves < best.moves);
-                together = found.filter(is_better).or(together);
+            if table == TABLES[0] && is_last && cover.is_symmetric() {
+                for (order, tiles) in first_halves(cover.puzzle.cells, &known) {
+                    let tell =
+                        &mut |joined: &Joined| tell(&Progress::Joined { order, joined: joined.clone() });
+                    if let Some(found) = joined(cover, &tiles, memory_bytes, goes_on, tell)
+                        && best.as_ref().is_none_or(|&(_, least)| found.moves < least)
+                    {
+                        let moves = found.moves;
+                        best = Some((Found::Joined(found), moves));
+                    }
+                }
             }
         }
     }
-    let least = best.as_ref().map_or(u32::MAX, |&(_, moves)| moves);
-    if let Some(together) = together.filter(|together| together.moves < least) {
-        return Ok(Certificate::joined(board, &puzzle, metric, &together));
+    match best {
+        Some((Found::Chain { pass, number, cuts }, _)) => {
+            let found = by_cuts(all, space, &known[number].order, &cuts, &balls[pass])?;
+            Ok(found.of_pieces(cover))
+        }
+        Some((Found::Joined(joined), _)) => Ok(Certificate::joined(cover, space, &joined)),
+        None => Err(UpperError::NoChain { moves: balls.last().map_or(0, |ball| 2 * ball.depth()) }),
     }
-    let (chain, _) = best.ok_or(UpperError::NoChain { moves: 2 * ball.depth() })?;
-    crate::upper::by_chain(board, metric, &chain, &ball, &puzzle, only_even)
+}
+
+/// The best stages so far.
+enum Found {
+    /// The cuts of an order, with the words of the ball of a pass.
+    Chain {
+        pass: usize,
+        number: usize,
+        cuts: Vec<usize>,
+    },
+    Joined(Joined),
+}
+
+impl Known {
+    /// Tries all stages up to a table size that were not tried yet, while `goes_on` returns true. Returns the
+    /// number of stages that were tried.
+    fn try_stages(
+        &mut self,
+        cover: &Cover,
+        ball: &Ball,
+        table: usize,
+        goes_on: &(dyn Fn() -> bool + Sync),
+    ) -> usize {
+        let (count, before) = (self.order.len(), self.stages.len());
+        let ranges = (0..count).flat_map(|from| (from + 1..=count).map(move |to| from..to));
+        for brought in ranges {
+            if self.stages.contains_key(&brought)
+                || self.order.table(&brought).is_none_or(|size| size > table)
+            {
+                continue;
+            }
+            let stage = self.order.stage(&brought);
+            let moves = stage.and_then(|stage| {
+                certified(ball, &cover.puzzle, &stage, &self.order, &brought, MOST_TRIALS, goes_on)
+            });
+            if !goes_on() {
+                break;
+            }
+            self.stages.insert(brought, moves.map(|stage| stage.moves));
+        }
+        self.stages.len() - before
+    }
+
+    /// Returns the numbers of pieces brought home after each stage of the chain with the fewest moves, and
+    /// these moves.
+    fn shortest(&self) -> Option<(Vec<usize>, u32)> {
+        let count = self.order.len();
+        let mut best: Vec<Option<(u32, usize)>> = vec![None; count + 1];
+        best[0] = Some((0, 0));
+        for to in 1..=count {
+            best[to] = (0..to)
+                .filter_map(|from| {
+                    let moves = (*self.stages.get(&(from..to))?)?;
+                    Some((best[from]?.0 + moves, from))
+                })
+                .min();
+        }
+        let moves = best[count]?.0;
+        let mut cuts = vec![count];
+        while let Some((_, from)) = best[*cuts.last().expect("the end is one")].filter(|&(_, from)| from > 0)
+        {
+            cuts.push(from);
+        }
+        cuts.reverse();
+        Some((cuts, moves))
+    }
 }
 
 /// Returns the first tiles of each order, without duplicates. Their number minimises the sum of the places of
 /// these tiles and the arrangements of the others.
-fn first_halves(board: Board, orders: &[(&'static str, Vec<usize>)]) -> Vec<(&'static str, Vec<usize>)> {
-    let cells = board.cells() as u64;
+fn first_halves(cells: usize, orders: &[Known]) -> Vec<(&'static str, Vec<usize>)> {
+    let cells = cells as u64;
     let product = |range: std::ops::RangeInclusive<u64>| {
         range.fold(1_u64, |product, factor| product.saturating_mul(factor))
     };
@@ -157,8 +307,8 @@ fn first_halves(board: Board, orders: &[(&'static str, Vec<usize>)]) -> Vec<(&'s
         return Vec::new();
     };
     let mut halves: Vec<(&'static str, Vec<usize>)> = Vec::new();
-    for &(name, ref order) in orders {
-        let mut half = order[..tiles as usize].to_vec();
+    for &Known { name, ref pieces, .. } in orders {
+        let mut half = pieces[..tiles as usize].to_vec();
         half.sort_unstable();
         if halves.iter().all(|(_, other)| *other != half) {
             halves.push((name, half));
@@ -167,37 +317,16 @@ fn first_halves(board: Board, orders: &[(&'static str, Vec<usize>)]) -> Vec<(&'s
     halves
 }
 
-/// Returns the numbers of solved tiles after each stage of the chain with the fewest moves, and these moves.
-fn shortest(tiles: usize, stages: &FxHashMap<(usize, usize), Option<u32>>) -> Option<(Vec<usize>, u32)> {
-    let mut best: Vec<Option<(u32, usize)>> = vec![None; tiles + 1];
-    best[0] = Some((0, 0));
-    for to in 1..=tiles {
-        best[to] = (0..to)
-            .filter_map(|from| {
-                let moves = (*stages.get(&(from, to))?)?;
-                Some((best[from]?.0 + moves, from))
-            })
-            .min();
-    }
-    let moves = best[tiles]?.0;
-    let mut cuts = vec![tiles];
-    while let Some((_, from)) = best[*cuts.last().expect("the end is one")].filter(|&(_, from)| from > 0) {
-        cuts.push(from);
-    }
-    cuts.reverse();
-    Some((cuts, moves))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fathom_puzzle::{Metric, PuzzleSpec};
 
     fn found(word: &str, goes_on: bool) -> (Certificate, Vec<Progress>) {
-        let board: Board = word.parse().unwrap();
+        let cover = Cover::of_board(word.parse().unwrap(), Metric::Multi);
         let mut tried = Vec::new();
         let certificate =
-            search(board, Metric::Multi, 4, 1 << 30, &|| goes_on, &mut |told| tried.push(told.clone()))
-                .unwrap();
+            search(&cover, word, 4, 1 << 30, &|| goes_on, &mut |told| tried.push(told.clone())).unwrap();
         (certificate, tried)
     }
 
@@ -220,6 +349,38 @@ mod tests {
         }
     }
 
+    /// God's numbers: a cycle of five has one; a stack of five pancakes (OEIS A058986); fto.toml as in
+    /// records/puzzles.
+    #[test]
+    fn puzzles_of_any_kind_are_solved_in_stages() {
+        let octahedron = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/examples/fto.toml");
+        for (space, metric, god_number, most, goes_on) in [
+            ("1x5", Metric::Multi, 1, 1, true),
+            ("pancake:5", Metric::Given, 5, 5, true),
+            (octahedron, Metric::Multi, 13, 60, false),
+        ] {
+            let cover = match PuzzleSpec::by_name(space).unwrap() {
+                PuzzleSpec::Board(board) => Cover::of_board(board, metric),
+                PuzzleSpec::Defined(definition) => Cover::of(&definition, metric).unwrap(),
+            };
+            let certificate = search(&cover, space, 3, 1 << 30, &|| goes_on, &mut |_| ()).unwrap();
+            let bound = certificate.upper_bound;
+            assert!((god_number..=most).contains(&bound), "{space}: {bound}");
+            assert_eq!(certificate.verify(1 << 30), Ok(()), "{space}");
+        }
+    }
+
+    /// A rotation of four tiles is odd, and a stage of two tiles cannot end with one exchange.
+    #[test]
+    fn where_moves_are_odd_the_permutation_is_made_even_first() {
+        let (certificate, _) = found("2x4", false);
+        // Table 4 of the paper: God's number is 8.
+        assert!(certificate.even && certificate.upper_bound >= 8, "{certificate:?}");
+        assert!(certificate.stages.len() > 1 && certificate.stages[1].solved.iter().all(|&tile| tile < 8));
+        assert_eq!(certificate.verify(1 << 30), Ok(()));
+        assert!(Certificate { even: false, ..certificate }.verify(1 << 30).is_err());
+    }
+
     #[test]
     fn without_time_there_is_some_chain() {
         let (certificate, tried) = found("3x3", false);
@@ -233,7 +394,7 @@ mod tests {
     fn each_order_has_each_tile_once() {
         for word in ["2x2", "3x4", "5x5"] {
             let board: Board = word.parse().unwrap();
-            for (name, mut order) in orders(board) {
+            for (name, mut order) in orders_of_tiles(board) {
                 order.sort_unstable();
                 assert_eq!(order, (0..board.cells()).collect::<Vec<_>>(), "{word} {name}");
             }

@@ -13,7 +13,7 @@
 //! by σ to h₁σ, h₂σ, …; this state is solved if one of these is near enough. The states that the
 //! first way leaves unsolved are listed, and each further way strikes some from the list.
 
-use fathom_puzzle::{Board, Metric};
+use crate::Cover;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 
@@ -348,27 +348,29 @@ impl Check<'_> {
 }
 
 /// Returns a number of moves that solves all states by solving these tiles first and then the others. `None`
-/// if the board has too many cells, if there are too many places or arrangements, if memory does not hold the
-/// ball that is needed, or if `goes_on` returns false. The board's group must be symmetric.
+/// if there are too many cells, if there are too many places or arrangements, if memory does not hold the
+/// ball that is needed, or if `goes_on` returns false, or if the group is not symmetric.
 pub(crate) fn joined(
-    board: Board,
-    metric: Metric,
+    cover: &Cover,
     tiles: &[usize],
     memory_bytes: u64,
     goes_on: &(dyn Fn() -> bool + Sync),
     tell: &mut dyn FnMut(&Joined),
 ) -> Option<Joined> {
-    let cells = board.cells();
+    let cells = cover.puzzle.cells;
+    if !cover.is_symmetric() {
+        return None;
+    }
     let places = (0..tiles.len()).map(|taken| (cells - taken) as u64).product();
     let arrangements: u64 = (1..=(cells - tiles.len()) as u64).product();
     if cells > MOST_CELLS || 4 * tiles.len() as u32 > MOST_PLACES || arrangements > MOST_ARRANGEMENTS {
         return None;
     }
-    let puzzle = board.puzzle(metric);
     let others: Vec<usize> = (0..cells).filter(|tile| !tiles.contains(tile)).collect();
     let mut number = vec![usize::MAX; cells];
     others.iter().enumerate().for_each(|(at, &tile)| number[tile] = at);
-    let moves = puzzle.moves.iter().map(|m| packed((0..cells).map(|cell| m.action.cells().apply(cell))));
+    let moves =
+        cover.puzzle.moves.iter().map(|m| packed((0..cells).map(|cell| m.action.cells().apply(cell))));
     let cut = Cut { cells, moves: moves.collect(), tiles: tiles.to_vec(), others, number };
     let (of_places, layers_of_places) = cut.distances_of_places();
     let home = vec![vec![packed(0..cells)]];
@@ -423,10 +425,12 @@ mod tests {
     use super::*;
     use crate::upper::Certificate;
     use fathom_kernel::reference::Distances;
+    use fathom_puzzle::{Board, Metric};
     use fathom_space::{Labels, Space};
 
     fn join(word: &str, metric: Metric, tiles: &[usize]) -> Option<Joined> {
-        joined(word.parse().unwrap(), metric, tiles, 1 << 30, &|| true, &mut |_| ())
+        let cover = Cover::of_board(word.parse().unwrap(), metric);
+        joined(&cover, tiles, 1 << 30, &|| true, &mut |_| ())
     }
 
     /// Compares with plain searches: God's numbers of table 4, and states with only the tiles tracked as
@@ -460,8 +464,8 @@ mod tests {
     #[test]
     fn certificates_of_joined_stages_are_checked_by_joining_them_again() {
         let found = join("2x4", Metric::Multi, &[0, 1, 2, 3]).unwrap();
-        let board: Board = "2x4".parse().unwrap();
-        let good = Certificate::joined(board, &board.puzzle(Metric::Multi), Metric::Multi, &found);
+        let cover = Cover::of_board("2x4".parse().unwrap(), Metric::Multi);
+        let good = Certificate::joined(&cover, "2x4", &found);
         assert_eq!(good.verify(1 << 30), Ok(()));
         let wrong = |change: &dyn Fn(&mut Certificate)| {
             let mut bad = good.clone();

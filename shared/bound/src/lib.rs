@@ -3,7 +3,7 @@
 //!
 //! Reading order: [`tally`] (counts by parity), [`arrangements`] (the counting of Jia, Zhang and Xiang),
 //! [`normal`] (one word for each state of a ball), [`automaton`] (the words without a forbidden part, counted
-//! at any length), [`lower`] (from counts to bounds), [`boards`] (one board or a range), [`square1`]
+//! at any length), [`cover`] (the group of any puzzle), [`lower`] (from counts to bounds), [`boards`] (one board or a range), [`square1`]
 //! (Square-1, shape by shape); [`chain`] (stages), [`stage`] (the states of one stage), [`upper`] (words that
 //! solve all states, and certificates), [`joined`] (two stages that take fewer moves together), [`chains`] (a
 //! search for a good chain). The proofs are in `docs/bounds.md`.
@@ -18,6 +18,7 @@ pub mod automaton;
 pub mod boards;
 pub mod chain;
 pub mod chains;
+pub mod cover;
 pub mod joined;
 pub mod lower;
 pub mod normal;
@@ -30,8 +31,9 @@ pub use arrangements::Arrangements;
 pub use automaton::Automaton;
 pub use boards::{Boards, BoardsError};
 pub use chain::{Chain, ChainError};
+pub use cover::{Cover, NotBounded};
 pub use joined::Joined;
-pub use lower::{LowerBounds, NotBounded, Refined, by_words};
+pub use lower::{LowerBounds, Refined, by_words};
 pub use normal::NormalForms;
 pub use square1::SquareOneBounds;
 pub use tally::Tally;

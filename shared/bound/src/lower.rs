@@ -3,9 +3,9 @@
 //! If there are fewer words of up to d letters than states, some state is further away than d. The same holds
 //! for the even states and the odd states separately.
 
-use crate::{Arrangements, Automaton, NormalForms, Tally};
-use fathom_algebra::{OrientedPermutation, StabiliserChain};
-use fathom_puzzle::{Board, Metric, Puzzle, PuzzleMove};
+use crate::cover::NotBounded;
+use crate::{Arrangements, Automaton, Cover, NormalForms, Tally};
+use fathom_puzzle::{Board, Metric, Puzzle};
 use num_bigint::BigUint;
 
 /// Lower bounds on the God's number of a board, each at least as good as the one before.
@@ -40,15 +40,15 @@ impl LowerBounds {
     /// Computes the bounds of a board in a metric. With `refine`, forbidden words of up to that many letters
     /// are used, or of as many as `memory_bytes` hold.
     pub fn of(board: Board, metric: Metric, refine: Option<u32>, memory_bytes: u64) -> Self {
-        let puzzle = board.puzzle(metric);
-        let chain = StabiliserChain::new(puzzle.cells, puzzle.moves.iter().map(|m| m.action.cells()));
-        let states: BigUint = chain.orbit_lengths().map(BigUint::from).product();
-        let by_parity = parities(&puzzle, &states);
+        let cover = Cover::of_board(board, metric);
+        let states = cover.group.order().clone();
+        let by_parity = cover.parities().expect("the states of a board are the elements of its group");
         let words = || Arrangements::new(board, metric).map(|row| row.total);
         let (parity, _) = covering(words(), |sum| sum.covers(&by_parity));
         let (arrangements, _) = covering(words(), |sum| sum.total() >= states);
-        let refined =
-            refine.map(|depth| Refined::of(&puzzle, &by_parity, depth, memory_bytes, words().map(Some)));
+        let refined = refine.map(|depth| {
+            Refined::of(&cover.puzzle, |sum| sum.covers(&by_parity), depth, memory_bytes, words().map(Some))
+        });
         let largest = refined.as_ref().map_or(parity, |refined| refined.bound);
         let rows = Arrangements::new(board, metric).take(largest as usize + 1).collect();
         Self { states, arrangements, parity, refined, rows }
@@ -67,81 +67,26 @@ impl LowerBounds {
     }
 }
 
-/// Why the states of a puzzle are not bounded by its words.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NotBounded {
-    /// The states of the puzzle are not the elements of its group.
-    #[error(
-        "{0} has {1}, so that its states are not the elements of its group: only those are counted against words"
-    )]
-    NoGroup(String, &'static str),
-    /// The moves are not closed under inverses.
-    #[error("the moves of {0} are not closed under inverses: take --metric single or multi")]
-    OneWay(String),
-    /// The puzzle has too many points: the search stores a point in a byte.
-    #[error("{name} has {points} ways for pieces to stand, more than 255")]
-    TooLarge {
-        /// The name of the puzzle.
-        name: String,
-        /// The number of points that moves permute.
-        points: usize,
-    },
-}
-
-/// Returns the number of states of a puzzle whose pieces all differ, and the bound by words without forbidden
-/// parts of up to `depth` letters.
+/// Returns the bound of a puzzle by words without forbidden parts of up to `depth` letters.
 ///
 /// # Errors
-/// [`NotBounded`] with the reason why words do not bound the states of this puzzle.
-pub fn by_words(puzzle: &Puzzle, depth: u32, memory_bytes: u64) -> Result<(BigUint, Refined), NotBounded> {
-    let no_group = |why| NotBounded::NoGroup(puzzle.name.clone(), why);
-    let orders = puzzle.free[0].orders();
-    match () {
-        () if puzzle.free.len() > 1 => return Err(no_group("free moves")),
-        () if puzzle.moves.iter().any(|m| !m.guard.is_empty()) => return Err(no_group("guarded moves")),
-        () if puzzle.seen.iter().zip(orders).any(|(seen, order)| seen != order) => {
-            return Err(no_group("pieces that hide how they are turned"));
-        }
-        () if puzzle.counted.is_some() => return Err(no_group("pieces that look alike")),
-        () => {}
-    }
-    if !puzzle.moves.iter().all(|m| puzzle.moves.iter().any(|other| other.action == m.action.inverse())) {
-        return Err(NotBounded::OneWay(puzzle.name.clone()));
-    }
-    // A point is a cell together with an orientation.
-    let on_points = |m: &PuzzleMove| PuzzleMove {
-        action: OrientedPermutation::from_cells(m.action.as_points()),
-        ..m.clone()
+/// [`NotBounded::Uncounted`] if the number of states is not known.
+pub fn by_words(cover: &Cover, depth: u32, memory_bytes: u64) -> Result<Refined, NotBounded> {
+    let states = cover.states()?;
+    let parities = cover.parities();
+    let is_enough = |sum: &Tally| match &parities {
+        Some(parities) => sum.covers(parities),
+        None => sum.total() >= *states,
     };
-    let moves: Vec<PuzzleMove> = puzzle.moves.iter().map(on_points).collect();
-    let points = orders.iter().map(|&order| usize::from(order)).sum();
-    if points > usize::from(u8::MAX) {
-        return Err(NotBounded::TooLarge { name: puzzle.name.clone(), points });
-    }
-    let puzzle = Puzzle { cells: points, seen: vec![1; points], moves, ..puzzle.clone() };
-    let chain = StabiliserChain::new(points, puzzle.moves.iter().map(|m| m.action.cells()));
-    let states = chain.big_order();
-    Ok((
-        states.clone(),
-        Refined::of(&puzzle, &parities(&puzzle, &states), depth, memory_bytes, std::iter::repeat(None)),
-    ))
-}
-
-/// Returns the numbers of even and odd elements: a group with an odd element has as many odd as even ones.
-fn parities(puzzle: &Puzzle, states: &BigUint) -> Tally {
-    let odd = match puzzle.moves.iter().all(|m| m.action.cells().is_even()) {
-        true => BigUint::ZERO,
-        false => states / 2_u32,
-    };
-    Tally { even: states - &odd, odd }
+    Ok(Refined::of(&cover.puzzle, is_enough, depth, memory_bytes, std::iter::repeat(None)))
 }
 
 impl Refined {
-    /// Computes the bound of a puzzle with `states` even and odd states. `others` yields a further upper
-    /// bound on the states at each distance, or `None`.
+    /// Computes the bound of a puzzle: the least length up to which the counts add up to enough. `others`
+    /// yields a further upper bound on the states at each distance, or `None`.
     fn of(
         puzzle: &Puzzle,
-        states: &Tally,
+        is_enough: impl Fn(&Tally) -> bool,
         depth: u32,
         memory_bytes: u64,
         others: impl Iterator<Item = Option<Tally>>,
@@ -152,7 +97,7 @@ impl Refined {
             Some(other) => count.smaller(other),
             None => count,
         });
-        let (bound, counts) = covering(counts, |sum| sum.covers(states));
+        let (bound, counts) = covering(counts, is_enough);
         Self { depth: forms.depth() as u32, automaton: automaton.states(), bound, counts }
     }
 }
@@ -234,8 +179,11 @@ mod tests {
     #[test]
     fn puzzles_of_any_kind_are_bounded_by_their_words() {
         let bound = |word: &str, metric, depth| {
-            let puzzle = PuzzleSpec::by_name(word).unwrap().puzzle(metric).unwrap();
-            by_words(&puzzle, depth, 1 << 30)
+            let cover = match PuzzleSpec::by_name(word).unwrap() {
+                PuzzleSpec::Board(board) => Cover::of_board(board, metric),
+                PuzzleSpec::Defined(definition) => Cover::of(&definition, metric)?,
+            };
+            Ok((cover.states()?.clone(), by_words(&cover, depth, 1 << 30)?))
         };
         // Counted by hand since Singmaster's notes of 1981: some position of the cube takes at least 18 face
         // turns.
@@ -251,7 +199,17 @@ mod tests {
         // A board, bounded as a puzzle of any kind.
         let board = bounds(3, 3, Metric::Multi, Some(4)).refined.unwrap();
         assert!(bound("3x3", Metric::Multi, 4).unwrap().1.bound <= board.bound);
-        assert!(matches!(bound("square1", Metric::Face, 2), Err(NotBounded::NoGroup(..))));
+        // Guards: 31 moves by S. Chen (2017), for states that can be twisted.
+        let (states, square) = bound("square1", Metric::Face, 2).unwrap();
+        assert_eq!(states.to_string(), "11958666854400");
+        assert!((10..=31).contains(&square.bound), "{}", square.bound);
+        // Free moves: God's number is that of records/puzzles/fto-multi.json.
+        let octahedron = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/examples/fto.toml");
+        let (states, octahedron) = bound(octahedron, Metric::Multi, 3).unwrap();
+        assert_eq!(states.to_string(), "229920768000");
+        let counts: Vec<BigUint> = octahedron.counts[..4].iter().map(Tally::total).collect();
+        assert_eq!(counts, [1_u32, 16, 208, 2688].map(BigUint::from));
+        assert!((9..=13).contains(&octahedron.bound), "{}", octahedron.bound);
         assert!(matches!(bound("lx:6", Metric::Given, 2), Err(NotBounded::OneWay(_))));
     }
 

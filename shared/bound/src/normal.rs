@@ -34,6 +34,16 @@ impl NormalForms {
     /// than `memory_bytes`; words of one letter are always found. The puzzle's moves must be closed under
     /// inverses.
     pub fn search(puzzle: &Puzzle, depth: u32, memory_bytes: u64) -> Self {
+        Self::search_while(puzzle, depth, memory_bytes, &|| true)
+    }
+
+    /// Does the same, and also ends at the last complete length when `goes_on` returns false.
+    pub(crate) fn search_while(
+        puzzle: &Puzzle,
+        depth: u32,
+        memory_bytes: u64,
+        goes_on: &dyn Fn() -> bool,
+    ) -> Self {
         let moves: Vec<Vec<u8>> = puzzle
             .moves
             .iter()
@@ -63,7 +73,9 @@ impl NormalForms {
                     }
                 }
                 let bytes = before.bytes() + newest.bytes() + next.bytes() + NODE_BYTES * forms.letters.len();
-                fits = bytes as u64 <= memory_bytes && forms.letters.len() < u32::MAX as usize - moves.len();
+                fits = bytes as u64 <= memory_bytes
+                    && forms.letters.len() < u32::MAX as usize - moves.len()
+                    && (!node.is_multiple_of(1 << 10) || goes_on());
                 if !fits && length > 1 {
                     break;
                 }

@@ -6,15 +6,15 @@
 //! inverse of c leaves these tiles. Each such word of up to twice the radius is such a pair. If single words
 //! solve all states of the stage, its number of moves is exact.
 
-use crate::NormalForms;
 use crate::chain::Chain;
 use crate::joined::{Joined, joined};
-use crate::stage::Stage;
-use fathom_algebra::{Permutation, StabiliserChain};
-use fathom_puzzle::{Board, Metric, Puzzle};
-use num_bigint::BigUint;
+use crate::stage::{SolvingOrder, Stage};
+use crate::{Cover, NormalForms, NotBounded};
+use fathom_algebra::Permutation;
+use fathom_puzzle::{Board, Metric, Puzzle, PuzzleSpec};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 
 /// The data that is needed to check an upper bound again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,6 +33,10 @@ pub struct Certificate {
     /// so [`Certificate::verify`] joins the stages again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub joined: bool,
+    /// Whether the first stage also makes the permutation of the points even, so that all words of later
+    /// stages are even.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub even: bool,
 }
 
 /// The moves of one stage.
@@ -54,11 +58,9 @@ pub struct CertifiedStage {
 /// Why there is no bound, or why a certificate is wrong.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UpperError {
-    /// The board's group is neither symmetric nor alternating.
-    #[error(
-        "the group of {0} is neither symmetric nor alternating: chains are for boards of two rows and columns or more"
-    )]
-    Group(Board),
+    /// The puzzle is of a kind that is not bounded from above.
+    #[error(transparent)]
+    NotBounded(#[from] NotBounded),
     /// The table of a stage would be too large.
     #[error(
         "stage {stage} has a table of more than 2^28 entries: solve fewer tiles in it, and have more stages"
@@ -81,7 +83,7 @@ pub enum UpperError {
     },
     /// The search found no chain.
     #[error(
-        "no chain was found whose stages are solved by words of up to {moves} moves: ask for more with --radius and --memory, or name a chain with --chain"
+        "no chain was found in this time whose stages are solved by words of up to {moves} moves: give more time with --time, ask for longer words with --radius and --memory, or name the stages of a board with --chain"
     )]
     NoChain {
         /// The length of the longest words.
@@ -92,12 +94,11 @@ pub enum UpperError {
     Wrong(String),
 }
 
-/// Computes an upper bound by a chain. Words are products of two elements of a ball of this radius, or of a
-/// smaller radius if `memory_bytes` hold no more.
+/// Computes an upper bound of a board by a chain. Words are products of two elements of a ball of this
+/// radius, or of a smaller radius if `memory_bytes` hold no more.
 ///
 /// # Errors
-/// [`UpperError`] if the board's group does not fit, a stage is too large, or its words do not solve all
-/// states.
+/// [`UpperError`] if a stage is too large, or its words do not solve all states.
 pub fn upper_bound(
     board: Board,
     metric: Metric,
@@ -105,61 +106,85 @@ pub fn upper_bound(
     radius: u32,
     memory_bytes: u64,
 ) -> Result<Certificate, UpperError> {
-    let puzzle = board.puzzle(metric);
-    let only_even = only_even(board, &puzzle)?;
-    by_chain(board, metric, chain, &Ball::new(&puzzle, radius, memory_bytes), &puzzle, only_even)
+    let cover = Cover::of_board(board, metric);
+    let (order, cuts) = order_of(&cover, &chain.stages);
+    let ball = Ball::new(&cover, radius, memory_bytes, &|| true);
+    by_cuts(&cover, &board.to_string(), &order, &cuts, &ball)
 }
 
-/// Computes an upper bound by a chain, with the words of a ball.
-pub(crate) fn by_chain(
-    board: Board,
-    metric: Metric,
-    chain: &Chain,
+/// Returns the order of the pieces in growing sets, and how many of them are brought home after each set.
+fn order_of(cover: &Cover, sets: &[Vec<usize>]) -> (SolvingOrder, Vec<usize>) {
+    let mut pieces: Vec<usize> = Vec::new();
+    let mut ends = Vec::new();
+    for set in sets {
+        let further: Vec<usize> = set.iter().copied().filter(|piece| !pieces.contains(piece)).collect();
+        pieces.extend(further);
+        ends.push(pieces.len());
+    }
+    let order = SolvingOrder::new(cover, &pieces);
+    let cuts = ends.into_iter().map(|end| order.needed(end)).collect();
+    (order, cuts)
+}
+
+/// Computes an upper bound by the stages that end when so many pieces of an order were brought home, with the
+/// words of a ball. `space` is the name under which the puzzle is found again.
+pub(crate) fn by_cuts(
+    cover: &Cover,
+    space: &str,
+    order: &SolvingOrder,
+    cuts: &[usize],
     ball: &Ball,
-    puzzle: &Puzzle,
-    only_even: bool,
 ) -> Result<Certificate, UpperError> {
-    let sets = stages(board, only_even, &chain.stages)?;
     let mut all = Vec::new();
-    let mut before: &[usize] = &[];
-    for (at, (stage, after)) in sets.iter().zip(&chain.stages).enumerate() {
-        let found = certified(ball, puzzle, stage, before, after, u64::MAX);
+    let mut from = 0;
+    for (at, &to) in cuts.iter().enumerate() {
+        let stage = order.stage(&(from..to)).ok_or(UpperError::TooLarge { stage: at + 1 })?;
+        let found = certified(ball, &cover.puzzle, &stage, order, &(from..to), u64::MAX, &|| true);
         all.push(found.ok_or(UpperError::NotReached {
             stage: at + 1,
             moves: 2 * ball.depth(),
             states: stage.states(),
         })?);
-        before = after;
+        from = to;
     }
     let upper_bound = all.iter().map(|stage| stage.moves).sum();
-    Ok(Certificate { space: board.to_string(), metric, upper_bound, stages: all, joined: false })
+    Ok(Certificate {
+        space: space.into(),
+        metric: cover.metric,
+        upper_bound,
+        stages: all,
+        joined: false,
+        even: false,
+    })
 }
 
-/// Computes the moves of a stage by the words of a ball; `None` if the words do not solve all states, or if
-/// that would take more than `most_trials` trials of words on states.
+/// Computes the moves of a stage by the words of a ball; `None` if the words do not solve all states, if that
+/// would take more than `most_trials` trials of words on states, or if `goes_on` returns false.
 pub(crate) fn certified(
     ball: &Ball,
     puzzle: &Puzzle,
     stage: &Stage,
-    before: &[usize],
-    after: &[usize],
+    order: &SolvingOrder,
+    brought: &Range<usize>,
     most_trials: u64,
+    goes_on: &(dyn Fn() -> bool + Sync),
 ) -> Option<CertifiedStage> {
-    let (words, exact) = match before {
-        // Without solved tiles to preserve, every move is a word.
+    let before = order.points(brought.start);
+    let (words, exact) = match &before[..] {
+        // All moves are words of the first stage.
         [] => ((1..=puzzle.moves.len()).map(|node| (node, 0)).collect(), true),
-        // If the remaining tiles can stand in only one way, nothing is to be done.
+        // If the remaining pieces can stand in only one way, nothing is to be done.
         _ if stage.states() == 1 => (Vec::new(), true),
-        _ => ball.words(stage, before),
+        _ => ball.words(stage, &before, goes_on)?,
     };
     let left = stage.states().saturating_sub(1 + words.len() as u64);
     if !exact && left.saturating_mul(words.len() as u64) > most_trials {
         return None;
     }
     let permutations: Vec<_> = words.iter().map(|&pair| ball.product(pair)).collect();
-    let moves = stage.largest(&permutations, None)?;
+    let moves = stage.largest(&permutations, None, goes_on)?;
     Some(CertifiedStage {
-        solved: after.to_vec(),
+        solved: order.solved(brought.end).to_vec(),
         states: stage.states(),
         moves,
         exact,
@@ -169,7 +194,7 @@ pub(crate) fn certified(
 
 impl Certificate {
     /// Makes the certificate of two joined stages.
-    pub(crate) fn joined(board: Board, puzzle: &Puzzle, metric: Metric, found: &Joined) -> Self {
+    pub(crate) fn joined(cover: &Cover, space: &str, found: &Joined) -> Self {
         let stage = |solved: Vec<usize>, states, moves, exact, words| CertifiedStage {
             solved,
             states,
@@ -177,18 +202,28 @@ impl Certificate {
             exact,
             words,
         };
-        let moves = puzzle.moves.iter().map(|m| m.name.clone()).collect();
-        let all = (0..board.cells()).collect();
+        let moves = cover.puzzle.moves.iter().map(|m| m.name.clone()).collect();
+        let all = (0..cover.first_points.len()).collect();
         Self {
-            space: board.to_string(),
-            metric,
+            space: space.into(),
+            metric: cover.metric,
             upper_bound: found.moves,
             stages: vec![
                 stage(found.tiles.clone(), found.places, found.first, true, moves),
                 stage(all, found.arrangements, found.second, found.is_exact, Vec::new()),
             ],
             joined: true,
+            even: false,
         }
+    }
+
+    /// Leaves out the piece that [`Cover::with_parity`] adds to the pieces of `cover`, if it is there.
+    pub(crate) fn of_pieces(mut self, cover: &Cover) -> Self {
+        for stage in &mut self.stages {
+            self.even |= stage.solved.contains(&cover.pieces());
+            stage.solved = cover.own_pieces(&stage.solved).collect();
+        }
+        self
     }
 
     /// Checks everything again from the words alone. Joined stages are joined again, in up to `memory_bytes`.
@@ -197,71 +232,87 @@ impl Certificate {
     /// [`UpperError`] with the first contradiction.
     pub fn verify(&self, memory_bytes: u64) -> Result<(), UpperError> {
         let wrong = |text: String| Err(UpperError::Wrong(text));
-        let Ok(board) = self.space.parse::<Board>() else {
-            return wrong(format!("{:?} names no board", self.space));
+        let cover = match PuzzleSpec::by_name(&self.space) {
+            Ok(PuzzleSpec::Board(board)) => Cover::of_board(board, self.metric),
+            Ok(PuzzleSpec::Defined(puzzle)) => match Cover::of(&puzzle, self.metric) {
+                Ok(cover) => cover,
+                Err(error) => return wrong(error.to_string()),
+            },
+            Err(error) => return wrong(format!("its space is not found: {error}")),
         };
-        let puzzle = board.puzzle(self.metric);
-        let chain: Vec<Vec<usize>> = self.stages.iter().map(|stage| stage.solved.clone()).collect();
+        if cover.has_guards {
+            return wrong(NotBounded::Guarded(self.space.clone()).to_string());
+        }
+        // The parity is the last piece of this group, and is solved in the first stage.
+        let (cover, parity) = match cover.with_parity().filter(|_| self.even) {
+            Some(with_parity) => (with_parity, Some(cover.pieces())),
+            None => (cover, None),
+        };
+        let solved = |stage: &CertifiedStage| stage.solved.iter().copied().chain(parity).collect();
+        let chain: Vec<Vec<usize>> = self.stages.iter().map(solved).collect();
+        let pieces = cover.pieces();
         let mut before: &[usize] = &[];
         for after in &chain {
             let is_set =
-                after.is_sorted_by(|a, b| a < b) && after.last().is_some_and(|&tile| tile < board.cells());
-            if !is_set || after.len() <= before.len() || !before.iter().all(|tile| after.contains(tile)) {
+                after.is_sorted_by(|a, b| a < b) && after.last().is_some_and(|&piece| piece < pieces);
+            if !is_set || after.len() <= before.len() || !before.iter().all(|piece| after.contains(piece)) {
                 return wrong(format!("a stage solves {after:?} after {before:?}"));
             }
             before = after;
         }
-        if before.len() != board.cells() {
-            return wrong("its last stage leaves tiles unsolved".into());
+        if before.len() != pieces {
+            return wrong("its last stage leaves pieces unsolved".into());
         }
-        let only_even = only_even(board, &puzzle)?;
         if self.joined {
-            let [tiles, _] = &chain[..] else {
+            let [pieces, _] = &chain[..] else {
                 return wrong("two stages are joined, not more or fewer".into());
             };
-            let found = if only_even {
-                None
-            } else {
-                joined(board, self.metric, tiles, memory_bytes, &|| true, &mut |_| ())
-            };
-            return must_be(found, self);
+            return must_be(joined(&cover, pieces, memory_bytes, &|| true, &mut |_| ()), self);
         }
-        let sets = stages(board, only_even, &chain)?;
+        let puzzle = &cover.puzzle;
+        let (order, cuts) = order_of(&cover, &chain);
         let moves_named: FxHashMap<&str, &Permutation> =
             puzzle.moves.iter().map(|m| (m.name.as_str(), m.action.cells())).collect();
-        let mut sum = 0_u32;
-        before = &[];
-        for ((stage, certified), after) in sets.iter().zip(&self.stages).zip(&chain) {
+        let (mut sum, mut from) = (0_u32, 0);
+        for (number, (certified, &to)) in self.stages.iter().zip(&cuts).enumerate() {
+            let stage = order.stage(&(from..to)).ok_or(UpperError::TooLarge { stage: number + 1 })?;
+            let before = order.points(from);
             let mut words = Vec::new();
             for text in &certified.words {
-                let mut product = Permutation::identity(board.cells());
+                let mut product = Permutation::identity(puzzle.cells);
                 let mut length = 0;
                 for name in text.split_whitespace() {
                     let Some(action) = moves_named.get(name) else {
-                        return wrong(format!("{name:?} in {text:?} is no move of {board} {}", self.metric));
+                        return wrong(format!(
+                            "{name:?} in {text:?} is no move of {} {}",
+                            self.space, self.metric
+                        ));
                     };
                     product = product.then(action);
                     length += 1;
                 }
-                if let Some(moved) = before.iter().find(|&&tile| product.apply(tile) != tile) {
-                    return wrong(format!("the word {text:?} moves tile {moved}, which is solved before"));
+                if let Some(&moved) = before.iter().find(|&&point| product.apply(point) != point) {
+                    let piece = cover.first_points.partition_point(|&first| first <= moved) - 1;
+                    return wrong(format!("the word {text:?} moves piece {piece}, which is solved before"));
                 }
                 words.push((product, length));
             }
             if stage.states() != certified.states {
                 return wrong(format!("a stage has {} states, not {}", stage.states(), certified.states));
             }
-            match stage.largest(&words, Some(certified.moves)) {
+            match stage.largest(&words, Some(certified.moves), &|| true) {
                 Some(moves) if moves == certified.moves => sum += moves,
                 Some(moves) => return wrong(format!("a stage takes {moves} moves, not {}", certified.moves)),
                 None => {
                     return wrong(format!(
-                        "the words do not solve {after:?} after {before:?} in {}",
+                        "the words of stage {} do not solve {:?} in {}",
+                        number + 1,
+                        certified.solved,
                         certified.moves
                     ));
                 }
             }
-            before = after;
+            from = to;
         }
         match sum == self.upper_bound {
             true => Ok(()),
@@ -270,33 +321,11 @@ impl Certificate {
     }
 }
 
-pub(crate) fn only_even(board: Board, puzzle: &Puzzle) -> Result<bool, UpperError> {
-    let chain = StabiliserChain::new(puzzle.cells, puzzle.moves.iter().map(|m| m.action.cells()));
-    let order: BigUint = chain.orbit_lengths().map(BigUint::from).product();
-    let factorial: BigUint = (1..=puzzle.cells).map(BigUint::from).product();
-    match (order == factorial, order * 2_u32 == factorial) {
-        (true, _) => Ok(false),
-        (_, true) => Ok(true),
-        _ => Err(UpperError::Group(board)),
-    }
-}
-
-fn stages(board: Board, only_even: bool, chain: &[Vec<usize>]) -> Result<Vec<Stage>, UpperError> {
-    let mut before: &[usize] = &[];
-    let mut stages = Vec::new();
-    for (at, after) in chain.iter().enumerate() {
-        let stage = Stage::new(board.cells(), before, after, only_even);
-        stages.push(stage.ok_or(UpperError::TooLarge { stage: at + 1 })?);
-        before = after;
-    }
-    Ok(stages)
-}
-
-/// The states within some moves, as permutations of the cells.
+/// The elements within some moves, as permutations of the points.
 pub(crate) struct Ball {
     forms: NormalForms,
-    cells: usize,
-    /// The image of each cell, for each node.
+    points: usize,
+    /// The image of each point, for each node.
     images: Vec<u8>,
 }
 
@@ -309,8 +338,10 @@ impl Ball {
         self.forms.depth()
     }
 
-    pub(crate) fn new(puzzle: &Puzzle, radius: u32, memory_bytes: u64) -> Self {
-        let forms = NormalForms::search(puzzle, radius, memory_bytes);
+    /// Searches the ball while `goes_on` returns true; a ball of radius 1 at least.
+    pub(crate) fn new(cover: &Cover, radius: u32, memory_bytes: u64, goes_on: &dyn Fn() -> bool) -> Self {
+        let puzzle = &cover.puzzle;
+        let forms = NormalForms::search_while(puzzle, radius, memory_bytes, goes_on);
         let mut images: Vec<u8> = (0..puzzle.cells).map(|cell| cell as u8).collect();
         for length in 0..forms.depth() {
             for node in forms.nodes(length) {
@@ -322,20 +353,25 @@ impl Ball {
                 }
             }
         }
-        Self { forms, cells: puzzle.cells, images }
+        Self { forms, points: puzzle.cells, images }
     }
 
     fn images(&self, node: usize) -> &[u8] {
-        &self.images[node * self.cells..][..self.cells]
+        &self.images[node * self.points..][..self.points]
     }
 
     /// Returns a shortest word for each state of a stage that a word solves, and whether these are all
-    /// states.
-    fn words(&self, stage: &Stage, before: &[usize]) -> (Vec<Pair>, bool) {
+    /// states. Words leave the points `before`. `None` if `goes_on` returns false.
+    fn words(
+        &self,
+        stage: &Stage,
+        before: &[usize],
+        goes_on: &dyn Fn() -> bool,
+    ) -> Option<(Vec<Pair>, bool)> {
         let carried =
-            |node: usize| -> Vec<u8> { before.iter().map(|&tile| self.images(node)[tile]).collect() };
+            |node: usize| -> Vec<u8> { before.iter().map(|&point| self.images(node)[point]).collect() };
         let mut seen = vec![false; stage.table()];
-        seen[stage.index(|tile| tile)] = true;
+        seen[stage.index(|point| point)] = true;
         let mut words = Vec::new();
         for length in 1..=2 * self.forms.depth() {
             // A word of this length is cut in its middle.
@@ -347,28 +383,31 @@ impl Ball {
                 let Some(seconds) = seconds.get(&carried(first)) else {
                     continue;
                 };
-                let mut back = vec![0; self.cells];
-                self.images(first).iter().enumerate().for_each(|(cell, &to)| back[usize::from(to)] = cell);
+                if !goes_on() {
+                    return None;
+                }
+                let mut back = vec![0; self.points];
+                self.images(first).iter().enumerate().for_each(|(point, &to)| back[usize::from(to)] = point);
                 for &second in seconds {
                     let images = self.images(second as usize);
                     // The state that this word solves.
-                    let index = stage.index(|tile| back[usize::from(images[tile])]);
+                    let index = stage.index(|point| back[usize::from(images[point])]);
                     if !std::mem::replace(&mut seen[index], true) {
                         words.push((first, second as usize));
                         if words.len() as u64 + 1 == stage.states() {
-                            return (words, true);
+                            return Some((words, true));
                         }
                     }
                 }
             }
         }
-        (words, false)
+        Some((words, false))
     }
 
     fn product(&self, (first, second): Pair) -> (Permutation, u32) {
         let of = |node: usize| {
             let images = self.images(node);
-            Permutation::from_fn(self.cells, |cell| images[cell].into())
+            Permutation::from_fn(self.points, |point| images[point].into())
         };
         let length = self.forms.letters(first).len() + self.forms.letters(second).len();
         (of(first).then(&of(second).inverse()), length as u32)
@@ -379,7 +418,7 @@ impl Ball {
         let undone = |letter: usize| {
             let inverse = puzzle.moves[letter].action.inverse();
             let found = puzzle.moves.iter().find(|m| m.action == inverse);
-            found.expect("the moves of a board are closed under inverses").name.as_str()
+            found.expect("the moves are closed under inverses").name.as_str()
         };
         let forwards = self.forms.letters(first).into_iter().map(name);
         let backwards = self.forms.letters(second).into_iter().rev().map(undone);
@@ -467,10 +506,12 @@ mod tests {
 
     #[test]
     fn words_are_the_shortest_that_leave_what_is_solved() {
-        let ball = Ball::new(&"4x4".parse::<Board>().unwrap().puzzle(Metric::Multi), 4, u64::MAX);
-        let (before, after): (Vec<usize>, Vec<usize>) = ((0..8).collect(), (0..16).collect());
-        let stage = Stage::new(16, &before, &after, false).unwrap();
-        let (words, is_all) = ball.words(&stage, &before);
+        let cover = Cover::of_board("4x4".parse().unwrap(), Metric::Multi);
+        let ball = Ball::new(&cover, 4, u64::MAX, &|| true);
+        let before: Vec<usize> = (0..8).collect();
+        let (order, cuts) = order_of(&cover, &[before.clone(), (0..16).collect()]);
+        let stage = order.stage(&(cuts[0]..cuts[1])).unwrap();
+        let (words, is_all) = ball.words(&stage, &before, &|| true).unwrap();
         let mut counts = [1, 0, 0, 0, 0, 0, 0, 0, 0];
         for pair in words {
             let (product, length) = ball.product(pair);
@@ -501,21 +542,20 @@ mod tests {
             assert!(error.contains(expected), "{error}");
         };
         says(&|bad| bad.upper_bound -= 1, "add up to");
-        says(&|bad| bad.stages[1].moves -= 1, "the words do not solve");
+        says(&|bad| bad.stages[1].moves -= 1, "do not solve");
         says(&|bad| bad.stages[1].moves += 1, "moves, not");
-        says(&|bad| bad.stages[1].words.push("V1".into()), "moves tile 0");
+        says(&|bad| bad.stages[1].words.push("V1".into()), "moves piece 0");
         says(&|bad| bad.stages[1].words.push("V9".into()), "\"V9\" in \"V9\" is no move of 2x3 multi");
-        says(&|bad| bad.stages[1].words.clear(), "the words do not solve");
+        says(&|bad| bad.stages[1].words.clear(), "do not solve");
         says(&|bad| bad.stages[1].states += 1, "states, not");
-        says(&|bad| bad.stages.truncate(1), "leaves tiles unsolved");
+        says(&|bad| bad.stages.truncate(1), "leaves pieces unsolved");
         says(&|bad| bad.stages[1].solved = vec![0, 2, 3], "a stage solves");
         says(&|bad| bad.stages[1].solved.push(9), "a stage solves");
-        says(&|bad| bad.space = "2y3".into(), "names no board");
+        says(&|bad| bad.space = "2y3".into(), "its space is not found");
     }
 
     #[test]
     fn what_cannot_be_done_is_told() {
-        assert_eq!(bound("1x5", Metric::Multi, "0-4", 2), Err(UpperError::Group("1x5".parse().unwrap())));
         assert_eq!(bound("4x5", Metric::Multi, "0-9;0-19", 2), Err(UpperError::TooLarge { stage: 1 }));
         // Tiles 1, 7 and 8 are in no common line, and no two moves leave all other tiles.
         let unreached = bound("3x3", Metric::Multi, "0,2-6;0-8", 1);

@@ -1,10 +1,9 @@
-//! `fathom bound` of a puzzle that is neither a board nor Square-1.
+//! `fathom bound` of a puzzle that is neither a board nor Square-1: from below.
 
 use crate::arguments::BoundArguments;
 use anyhow::Result;
-use fathom_bound::by_words;
+use fathom_bound::{Cover, by_words};
 use fathom_command::{bad_input, output};
-use fathom_puzzle::PuzzleSpec;
 use fathom_report::text::{grouped, many, plain};
 use num_bigint::BigUint;
 use serde_json::json;
@@ -12,28 +11,18 @@ use serde_json::json;
 /// The default of `--refine`: the most moves of the parts of words that are checked.
 const REFINE: u32 = 2;
 
-pub(super) fn bound(source: &PuzzleSpec, args: &BoundArguments) -> Result<()> {
-    if args.upper || args.by_last_line {
-        return Err(bad_input!("--upper and --by-last-line are for boards"));
+pub(super) fn from_below(cover: &Cover, args: &BoundArguments) -> Result<()> {
+    if args.by_last_line {
+        return Err(bad_input!("--by-last-line is for boards"));
     }
-    if let PuzzleSpec::Defined(definition) = source
-        && !definition.is_plain()
-        && !definition.is_guarded()
-    {
-        return Err(bad_input!(
-            "{} has pieces that look alike or hide how they are turned: words are counted against the elements of a group",
-            source.name()
-        ));
-    }
-    let metric = args.metric.unwrap_or_else(|| source.metric());
-    let puzzle = source.puzzle(metric).map_err(|error| bad_input!("{error}"))?;
     let refine = args.refine.unwrap_or(REFINE);
-    let found = by_words(&puzzle, refine, args.memory_bytes()).map_err(|error| bad_input!("{error}"))?;
-    let (states, refined) = found;
+    let states = cover.states().map_err(|error| bad_input!("{error}"))?;
+    let refined = by_words(cover, refine, args.memory_bytes()).map_err(|error| bad_input!("{error}"))?;
+    let (name, metric) = (cover.name(), cover.metric());
     if args.json {
         let counts: Vec<String> = refined.counts.iter().map(|count| count.total().to_string()).collect();
         let told = json!({
-            "space": puzzle.name,
+            "space": name,
             "metric": metric,
             "states": states.to_string(),
             "bound": refined.bound,
@@ -51,9 +40,8 @@ pub(super) fn bound(source: &PuzzleSpec, args: &BoundArguments) -> Result<()> {
     });
     let table = plain(["length", "refined", "cumulative"], rows);
     output::line(&format!(
-        "{} {metric}: {} states\n\n{table}\nGod's number is at least\n{:>4}  by words whose parts of up to {} are the first of their states ({} of an automaton)",
-        puzzle.name,
-        grouped(&states),
+        "{name} {metric}: {} states\n\n{table}\nGod's number is at least\n{:>4}  by words whose parts of up to {} are the first of their states ({} of an automaton)",
+        grouped(states),
         refined.bound,
         many(refined.depth.into(), "move"),
         many(refined.automaton as u64, "state")
