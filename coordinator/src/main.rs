@@ -3,12 +3,15 @@
 //! Results go to standard output, all else to standard error. Exit codes: 0 done, 1 failed or the answer is
 //! no, 2 bad input, 128 + n stopped by signal n.
 
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 mod arguments;
 mod commands;
 
 use arguments::{Arguments, Command};
 use fathom_command::doing::doing;
 use fathom_command::log::Verbosity;
+use fathom_command::terminal_line::tell;
 use fathom_command::{exit, failpoint, output};
 use std::process::ExitCode;
 
@@ -25,13 +28,13 @@ fn main() -> ExitCode {
         output::leave_out_remarks();
     }
     if let Err(error) = fathom_layer::map::report_faults() {
-        eprintln!("warning: faults under memory maps will not be reported: {error}");
+        tell(&format!("warning: faults under memory maps will not be reported: {error}"));
     }
     if let Err(error) = fathom_command::machine::raise_descriptor_limit() {
-        eprintln!("warning: there may not be enough file descriptors: {error}");
+        tell(&format!("warning: there may not be enough file descriptors: {error}"));
     }
     if let Err(error) = fathom_command::interrupt::listen() {
-        eprintln!("warning: a signal will end this process without a word: {error}");
+        tell(&format!("warning: a signal will end this process without a word: {error}"));
     }
     let _doing = doing_of(&arguments.command).map(doing);
     let result = match arguments.command {

@@ -193,3 +193,23 @@ fn a_full_file_system() {
     let whole: Value = serde_json::from_str(lines[3]).unwrap();
     assert_same(&whole, &undisturbed());
 }
+
+/// A connection that breaks takes standard error with it. What a command says there is lost, and no more.
+#[test]
+fn a_closed_standard_error_ends_no_command() {
+    let directory = tempfile::tempdir().unwrap();
+    let run = directory.path().join("run");
+    let run = run.to_str().unwrap();
+    for arguments in [&["run", "3x4", "-v", "--dir", run][..], &["bound", "2x3", "--upper"], &["verify", run]]
+    {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let output = fathom().args(arguments).stderr(writer).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{arguments:?}");
+        assert!(!output.stdout.is_empty(), "{arguments:?}");
+    }
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let output = fathom().args(["run", "no/such.toml"]).stderr(writer).output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "the code is that of the error");
+}

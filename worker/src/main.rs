@@ -3,10 +3,13 @@
 //! Logs and messages go to standard error, results of `verify` and `clean` to standard output. Exit codes: 0
 //! done, 1 failed, 2 bad input, 128 + n stopped by signal n.
 
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 mod arguments;
 mod commands;
 
 use arguments::{Arguments, Command};
+use fathom_command::terminal_line::tell;
 use fathom_command::{exit, failpoint};
 use std::process::ExitCode;
 
@@ -20,10 +23,10 @@ fn main() -> ExitCode {
     }
     let verbosity = arguments.verbosity();
     if let Err(error) = fathom_layer::map::report_faults() {
-        eprintln!("warning: faults under memory maps will not be reported: {error}");
+        tell(&format!("warning: faults under memory maps will not be reported: {error}"));
     }
     if let Err(error) = fathom_command::machine::raise_descriptor_limit() {
-        eprintln!("warning: there may not be enough file descriptors: {error}");
+        tell(&format!("warning: there may not be enough file descriptors: {error}"));
     }
     let result = match arguments.command {
         Some(Command::Task(args)) => commands::task::task(&args, verbosity),

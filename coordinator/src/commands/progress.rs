@@ -54,7 +54,7 @@ impl Line {
         if self.is_on_terminal {
             terminal_line::show(&line::of(&gauge.reading(now), terminal_line::columns()));
         } else if self.each_minute {
-            eprintln!("{}", line::of(&gauge.reading(now), usize::MAX));
+            terminal_line::tell(&line::of(&gauge.reading(now), usize::MAX));
         }
     }
 
@@ -63,7 +63,7 @@ impl Line {
         if layer.seconds >= LONG && self.is_on_terminal {
             let took = line::duration(layer.seconds);
             let text = format!("depth {}: {} states in {took}", layer.depth, HumanCount(layer.states));
-            terminal_line::above(|| eprintln!("{text}"));
+            terminal_line::tell(&text);
         }
     }
 }

@@ -8,6 +8,7 @@ use crate::commands::result;
 use anyhow::{Context, Result, anyhow};
 use fathom_command::bad_input;
 use fathom_command::interrupt::interrupts;
+use fathom_command::terminal_line;
 use fathom_coordinator::cluster::bounds::Bounds;
 use fathom_coordinator::cluster::event::Ending;
 use fathom_coordinator::cluster::handle::CoordinatorHandle;
@@ -70,7 +71,9 @@ pub(crate) fn report(ending: &Ending, run: &RunDirectory, json: bool) -> Result<
         Ending::Complete | Ending::MaxDepth => result::print(run, json),
         Ending::Stopped | Ending::Terminated => {
             let path = run.path.display();
-            eprintln!("stopped; the same command goes on, and 'fathom status {path}' tells how far it is");
+            terminal_line::tell(&format!(
+                "stopped; the same command goes on, and 'fathom status {path}' tells how far it is"
+            ));
             Ok(())
         }
         Ending::Failed(message) => Err(anyhow!("{message}")),

@@ -38,11 +38,10 @@ pub fn doing(what: &str) -> Doing {
     teller.map_or(none, |teller| Doing { over: Some(over), teller: Some(teller) })
 }
 
-#[expect(clippy::print_stderr, reason = "where there is no terminal, the line is one of a log")]
 fn show(text: &str) {
     match std::io::stderr().is_terminal() {
         true => terminal_line::show(text),
-        false => eprintln!("{text}"),
+        false => terminal_line::tell(text),
     }
 }
 

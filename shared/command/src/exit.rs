@@ -1,5 +1,6 @@
 //! Errors as the user meets them, and exit codes.
 
+use crate::terminal_line;
 use std::error::Error;
 use std::process::ExitCode;
 
@@ -51,16 +52,15 @@ fn without_numbers(mut text: String) -> String {
 /// Says on standard error why a command failed, and returns its exit code: 2 for bad input, 128 + n for
 /// signal n, 1 for all else. Bad input is a [`BadInput`] among the causes, or a cause that `is_bad_input`
 /// recognises.
-#[expect(clippy::print_stderr, reason = "this is where errors reach the user")]
 pub fn end(result: anyhow::Result<()>, is_bad_input: fn(&(dyn Error + 'static)) -> bool) -> ExitCode {
     let Err(error) = result else {
         return ExitCode::SUCCESS;
     };
-    crate::terminal_line::clear();
+    terminal_line::clear();
     if error.is::<Interrupted>() {
-        eprintln!("{error}");
+        terminal_line::tell(&error.to_string());
     } else if !error.is::<No>() {
-        eprintln!("error: {}", without_numbers(format!("{error:#}")));
+        terminal_line::tell(&format!("error: {}", without_numbers(format!("{error:#}"))));
     }
     if error.chain().any(|cause| cause.is::<BadInput>() || is_bad_input(cause)) {
         return ExitCode::from(2);

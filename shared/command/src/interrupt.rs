@@ -35,7 +35,6 @@ pub fn interrupts() -> &'static Interrupts {
 ///
 /// # Errors
 /// If the signals cannot be caught, or the thread cannot be started.
-#[expect(clippy::print_stderr, reason = "the last word of a process that is stopped")]
 pub fn listen() -> io::Result<()> {
     let mut signals = Signals::new([SIGINT, SIGTERM])?;
     let Interrupts { at_once, requested, signal } = interrupts().clone();
@@ -43,7 +42,7 @@ pub fn listen() -> io::Result<()> {
         for number in signals.forever() {
             if at_once.swap(true, Ordering::Relaxed) {
                 crate::terminal_line::clear();
-                eprintln!("stopped");
+                crate::terminal_line::tell("stopped");
                 std::process::exit(128 + number);
             }
             signal.store(number as usize, Ordering::Relaxed);

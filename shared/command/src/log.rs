@@ -117,8 +117,13 @@ impl Write for People {
 pub fn start(path: &Path, people_hear: LevelFilter) -> Result<()> {
     let file = LogFile::open(path, MOST_BYTES).with_context(|| format!("cannot open {}", path.display()))?;
     let people = fmt::layer().with_writer(|| People).with_ansi(std::io::stderr().is_terminal());
-    let people = people.with_target(false).compact();
-    let machines = fmt::layer().json().flatten_event(true).with_writer(Mutex::new(Tagged(file)));
+    // Standard error may be closed. Without this, the layer would write there that it cannot, and panic.
+    let people = people.with_target(false).log_internal_errors(false).compact();
+    let machines = fmt::layer()
+        .json()
+        .flatten_event(true)
+        .log_internal_errors(false)
+        .with_writer(Mutex::new(Tagged(file)));
     // A process that has a log already keeps it: tests run several searches in one.
     let _ = tracing_subscriber::registry()
         .with(people.with_filter(ours(people_hear)))

@@ -18,11 +18,9 @@ pub(crate) fn is_quiet() -> bool {
 }
 
 /// Writes a line on standard error about how something was understood.
-#[expect(clippy::print_stderr, reason = "remarks are for people, beside the result")]
 pub fn remark(text: &str) {
     if !is_quiet() {
-        crate::terminal_line::clear();
-        eprintln!("note: {text}");
+        crate::terminal_line::tell(&format!("note: {text}"));
     }
 }
 

@@ -57,6 +57,14 @@ pub fn above<T>(other: impl FnOnce() -> T) -> T {
     result
 }
 
+/// Writes text and a line end on standard error, above the line. If standard error is closed, as that of a
+/// connection that broke is, the text is lost, and the process goes on.
+pub fn tell(text: &str) {
+    above(|| {
+        let _ = writeln!(io::stderr(), "{text}");
+    });
+}
+
 fn write(err: &mut impl Write, line: &str) {
     // An error does not matter: nobody misses this line.
     let _ = write!(err, "\r\x1b[2K{line}").and_then(|()| err.flush());
