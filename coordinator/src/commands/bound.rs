@@ -18,6 +18,9 @@ use std::ops::RangeInclusive;
 use std::time::Instant;
 
 pub(crate) fn bound(args: &BoundArguments) -> Result<()> {
+    if args.by_last_line && !matches!(args.bounded, Bounded::Boards(Boards::One(_))) {
+        return Err(bad_input!("--by-last-line is for one board: name it as ROWSxCOLUMNS"));
+    }
     let boards = match &args.bounded {
         Bounded::SquareOne => return square1::bound(args),
         Bounded::Puzzle(space, definition) => {
@@ -92,11 +95,11 @@ fn searched(args: &BoundArguments, cover: &Cover, space: &str) -> Result<Certifi
             Progress::Tried(tried) => tried,
             Progress::Joined { order, joined } => {
                 return output::remark(&format!(
-                    "{name}, {order}, {} {pieces} in {} moves and the others in {}: at most {} moves together",
+                    "{name}, {order}, {} {pieces} in {} and the others in {}: at most {} together",
                     joined.tiles.len(),
-                    joined.first,
+                    many(joined.first.into(), "move"),
                     joined.second,
-                    joined.moves
+                    many(joined.moves.into(), "move")
                 ));
             }
         };

@@ -14,6 +14,9 @@ pub(crate) fn convert(args: &ConvertArguments) -> Result<()> {
         "the sequence {converted} does not lead where {} leads: this is a fault in fathom",
         args.sequence
     );
+    if converted.is_empty() {
+        output::remark("the sequence only turns the whole: no move is left");
+    }
     output::line(&converted)
 }
 

@@ -2,8 +2,8 @@
 //!
 //! Pieces are solved in some order. For one order, the moves of a stage depend only on the numbers of pieces
 //! that are solved before and after the stage. So once the stages between all such numbers are known, the
-//! best chain is a shortest path. Stages with small tables are tried first, for all orders, with words that get
-//! longer; then larger tables: some chain is found soon, and better ones as long as there is time.
+//! best chain is a shortest path. Stages with small tables are tried first, for all orders, with words that
+//! get longer; then larger tables: some chain is found soon, and better ones as long as there is time.
 
 use crate::cover::{Cover, NotBounded};
 use crate::joined::{Joined, joined};

@@ -1,7 +1,7 @@
 //! The group that bounds a puzzle.
 //!
-//! The moves of a puzzle, made on pieces that are all told apart, generate a group. Each state is the image of
-//! the solved state under some element, and the words of up to d moves that make elements make all states
+//! The moves of a puzzle, made on pieces that are all told apart, generate a group. Each state is the image
+//! of the solved state under some element, and the words of up to d moves that make elements make all states
 //! within d moves. So a number of moves that suffices for all elements suffices for all states; and if fewer
 //! elements lie within d moves than there are states, some state is further away than d. Where pieces look
 //! alike or moves are free, several elements make one state, and the bounds hold all the same.

@@ -3,10 +3,10 @@
 //!
 //! Reading order: [`tally`] (counts by parity), [`arrangements`] (the counting of Jia, Zhang and Xiang),
 //! [`normal`] (one word for each state of a ball), [`automaton`] (the words without a forbidden part, counted
-//! at any length), [`cover`] (the group of any puzzle), [`lower`] (from counts to bounds), [`boards`] (one board or a range), [`square1`]
-//! (Square-1, shape by shape); [`chain`] (stages), [`stage`] (the states of one stage), [`upper`] (words that
-//! solve all states, and certificates), [`joined`] (two stages that take fewer moves together), [`chains`] (a
-//! search for a good chain). The proofs are in `docs/bounds.md`.
+//! at any length), [`cover`] (the group of any puzzle), [`lower`] (from counts to bounds), [`boards`] (one
+//! board or a range), [`square1`] (Square-1, shape by shape); [`chain`] (stages), [`stage`] (the states of
+//! one stage), [`upper`] (words that solve all states, and certificates), [`joined`] (two stages that take
+//! fewer moves together), [`chains`] (a search for a good chain). The proofs are in `docs/bounds.md`.
 //!
 //! Invariants: the count at length k is never less than the number of states at distance k, for even and odd
 //! permutations separately. Counts are integers of any size, never rounded.

@@ -12,9 +12,6 @@ use serde_json::json;
 const REFINE: u32 = 2;
 
 pub(super) fn from_below(cover: &Cover, args: &BoundArguments) -> Result<()> {
-    if args.by_last_line {
-        return Err(bad_input!("--by-last-line is for boards"));
-    }
     let refine = args.refine.unwrap_or(REFINE);
     let states = cover.states().map_err(|error| bad_input!("{error}"))?;
     let refined = by_words(cover, refine, args.memory_bytes()).map_err(|error| bad_input!("{error}"))?;
