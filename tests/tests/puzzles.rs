@@ -380,8 +380,11 @@ fn gods_numbers_that_are_said_to_be_known_are_found() {
         let found = match known["states"].as_u64().unwrap() {
             0..1_000_000_000 => run(&[space, "--metric", metric]),
             _ => {
-                let record = format!("{}/../records/{space}-{metric}.json", env!("CARGO_MANIFEST_DIR"));
-                serde_json::from_str(&std::fs::read_to_string(record).unwrap()).unwrap()
+                let records = Path::new(env!("CARGO_MANIFEST_DIR")).join("../records");
+                let name = format!("{space}-{metric}.json");
+                let paths = [records.join(&name), records.join("puzzles").join(&name)];
+                let record = paths.iter().find_map(|path| std::fs::read_to_string(path).ok());
+                serde_json::from_str(&record.expect("a record is kept")).unwrap()
             }
         };
         assert_eq!(found["complete"], true, "{space}");

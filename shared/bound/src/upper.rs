@@ -15,6 +15,7 @@ use fathom_puzzle::{Board, Metric, Puzzle, PuzzleSpec};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The data that is needed to check an upper bound again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -267,7 +268,12 @@ impl Certificate {
             let [pieces, _] = &chain[..] else {
                 return wrong("two stages are joined, not more or fewer".into());
             };
-            return must_be(joined(&cover, pieces, memory_bytes, &|| true, &mut |_| ()), self);
+            // The search for fewer moves ends when it has come to those of the certificate.
+            let is_enough = AtomicBool::new(false);
+            let goes_on = || !is_enough.load(Ordering::Relaxed);
+            let mut tell =
+                |found: &Joined| is_enough.store(found.moves <= self.upper_bound, Ordering::Relaxed);
+            return must_be(joined(&cover, pieces, memory_bytes, &goes_on, &mut tell), self);
         }
         let puzzle = &cover.puzzle;
         let (order, cuts) = order_of(&cover, &chain);

@@ -61,6 +61,7 @@ pub fn gods_numbers(pattern: &str) -> Vec<GodsNumber> {
             vec![known("3x3x3-corners", Multi, 11, 88_179_840, "R. Korf, 1997, pattern databases")]
         }
         "skewb" => vec![known("skewb", Multi, 11, 3_149_280, "OEIS A079745")],
+        "compy" => vec![known("compy", Multi, 19, 1_571_364_748_800, "T. Rokicki, twsearch-results")],
         "dino" => vec![known("dino", Multi, 13, 239_500_800, "cayleypy, puzzles_growth.csv")],
         "pyraminx" => vec![known("pyraminx", Multi, 11, 933_120, "J. Scherphuis, Puzzle Pages, Pyraminx")],
         _ => Vec::new(),
