@@ -9,6 +9,7 @@
 //! | `(R U)3` | a power: a number directly behind a bracket |
 //! | `[A, B]`, `[A: B]` | the commutator A B A' B', and the conjugate A B A' |
 //! | `()`, `.` | the identity |
+//! | `(1,2,3)`, `[[1,2,3],[4,5]]` | a cycle, and several, in [`parse`], unless a generator's name is a number |
 //!
 //! The caller says what the names stand for. They need not stand for permutations: any type with products,
 //! inverses and powers is an [`Element`], for instance the list of the [turns](Turns) that a sequence makes.
@@ -202,7 +203,12 @@ pub struct Named<'a> {
 /// # Panics
 /// If a generator that occurs in the text is not of degree `degree`.
 pub fn parse(text: &str, degree: usize, generators: &[Named]) -> Result<Permutation, ExpressionError> {
-    let mut named = |name: &str| Ok(generators.iter().find(|g| g.name == name).map(|g| g.action.clone()));
+    let has_numbers = generators.iter().any(|g| g.name.bytes().all(|byte| byte.is_ascii_digit()));
+    let mut named = |name: &str| match name.starts_with(['(', '[']) {
+        true if has_numbers => Ok(None),
+        true => Permutation::parse(name, degree).map(Some).map_err(|error| error.to_string()),
+        false => Ok(generators.iter().find(|g| g.name == name).map(|g| g.action.clone())),
+    };
     let product =
         sequence(text, &Permutation::identity(degree), &mut named).map_err(|error| match error {
             ExpressionError::NoSuchGenerator { at, name, .. } => {
@@ -227,6 +233,29 @@ pub fn sequence<E: Element>(
     named: &mut dyn FnMut(&str) -> Result<Option<E>, String>,
 ) -> Result<Option<E>, ExpressionError> {
     Parser { text, at: 0, identity, named, known: HashMap::new(), factors: 0 }.run()
+}
+
+/// Returns the length of the cycle `(1,2,3)` or of the list of cycles `[[1,2,3],[4,5]]` with which a text begins.
+fn end_of_cycles(text: &str) -> Option<usize> {
+    let is_list = text.strip_prefix('[').is_some_and(|rest| rest.trim_start().starts_with('['));
+    if !is_list && !text.starts_with('(') {
+        return None;
+    }
+    let mut depth = 0;
+    for (at, c) in text.char_indices() {
+        match c {
+            '(' if at == 0 => depth += 1,
+            '[' if is_list && depth < 2 => depth += 1,
+            ')' | ']' => depth -= 1,
+            c if c.is_ascii_digit() || c == ',' || c.is_whitespace() => {}
+            _ => return None,
+        }
+        if depth == 0 {
+            // `()` and `(7)` are no cycles of several points.
+            return text[..at].contains(',').then_some(at + 1);
+        }
+    }
+    None
 }
 
 struct Parser<'a, E> {
@@ -264,67 +293,75 @@ impl<E: Element> Parser<'_, E> {
         let mut opened = false;
         let mut is_empty = true;
         loop {
-            let factor = match self.peek() {
-                Some(bracket @ ('(' | '[')) => {
-                    let before = std::mem::replace(&mut product, self.identity.clone());
-                    open.push(match bracket {
-                        '(' => Open::Parenthesis(before, self.at),
-                        _ => Open::First(before, self.at),
-                    });
-                    self.at += 1;
-                    (ended, opened) = (false, bracket == '(');
-                    continue;
-                }
-                Some(separator @ (',' | ':')) if ended => {
-                    match open.pop() {
-                        Some(Open::First(before, at)) => {
-                            let first = std::mem::replace(&mut product, self.identity.clone());
-                            open.push(Open::Second(before, at, first, separator == ','));
-                        }
-                        // In parentheses, and outside of all brackets, a comma separates factors as a blank
-                        // does.
-                        other if separator == ',' && !matches!(other, Some(Open::Second(..))) => {
-                            open.extend(other)
-                        }
-                        _ => return Err(self.unexpected("'*', '^', a generator, or the end")),
+            let factor = match self.cycles()? {
+                Some(cycles) => cycles,
+                None => match self.peek() {
+                    Some(bracket @ ('(' | '[')) => {
+                        let before = std::mem::replace(&mut product, self.identity.clone());
+                        open.push(match bracket {
+                            '(' => Open::Parenthesis(before, self.at),
+                            _ => Open::First(before, self.at),
+                        });
+                        self.at += 1;
+                        (ended, opened) = (false, bracket == '(');
+                        continue;
                     }
-                    self.at += 1;
-                    ended = false;
-                    continue;
-                }
-                Some(close @ (')' | ']')) if ended || opened && close == ')' => {
-                    let whole = match (open.pop(), close) {
-                        (Some(Open::Parenthesis(before, _)), ')') => std::mem::replace(&mut product, before),
-                        (Some(Open::Second(before, _, a, is_commutator)), ']') => {
-                            let b = std::mem::replace(&mut product, before);
-                            let a_inverse = a.inverse();
-                            let conjugate = a.then(&b).and_then(|product| product.then(&a_inverse));
-                            match is_commutator {
-                                true => conjugate.and_then(|conjugate| conjugate.then(&b.inverse())),
-                                false => conjugate,
+                    Some(separator @ (',' | ':')) if ended => {
+                        match open.pop() {
+                            Some(Open::First(before, at)) => {
+                                let first = std::mem::replace(&mut product, self.identity.clone());
+                                open.push(Open::Second(before, at, first, separator == ','));
                             }
-                            .ok_or(ExpressionError::TooLong { at: self.at })?
+                            // In parentheses, and outside of all brackets, a comma separates factors as a blank
+                            // does.
+                            other if separator == ',' && !matches!(other, Some(Open::Second(..))) => {
+                                open.extend(other)
+                            }
+                            _ => return Err(self.unexpected("'*', '^', a generator, or the end")),
                         }
-                        (Some(Open::First(..)), ']') => return Err(self.unexpected("',' or ':'")),
-                        _ => return Err(self.unexpected("'*', '^', a generator, or the end")),
-                    };
-                    self.at += 1;
-                    self.times(whole)?
-                }
-                Some('*') if ended => {
-                    self.at += 1;
-                    ended = false;
-                    continue;
-                }
-                None if ended || is_empty && open.is_empty() => break,
-                None | Some('*' | '^' | ')' | ']' | ':' | ',' | '\'') => return Err(self.unexpected(FACTOR)),
-                Some(_) => {
-                    let (before, last) = self.names()?;
-                    if let Some(before) = before {
-                        product = product.then(&before).ok_or(ExpressionError::TooLong { at: self.at })?;
+                        self.at += 1;
+                        ended = false;
+                        continue;
                     }
-                    last
-                }
+                    Some(close @ (')' | ']')) if ended || opened && close == ')' => {
+                        let whole = match (open.pop(), close) {
+                            (Some(Open::Parenthesis(before, _)), ')') => {
+                                std::mem::replace(&mut product, before)
+                            }
+                            (Some(Open::Second(before, _, a, is_commutator)), ']') => {
+                                let b = std::mem::replace(&mut product, before);
+                                let a_inverse = a.inverse();
+                                let conjugate = a.then(&b).and_then(|product| product.then(&a_inverse));
+                                match is_commutator {
+                                    true => conjugate.and_then(|conjugate| conjugate.then(&b.inverse())),
+                                    false => conjugate,
+                                }
+                                .ok_or(ExpressionError::TooLong { at: self.at })?
+                            }
+                            (Some(Open::First(..)), ']') => return Err(self.unexpected("',' or ':'")),
+                            _ => return Err(self.unexpected("'*', '^', a generator, or the end")),
+                        };
+                        self.at += 1;
+                        self.times(whole)?
+                    }
+                    Some('*') if ended => {
+                        self.at += 1;
+                        ended = false;
+                        continue;
+                    }
+                    None if ended || is_empty && open.is_empty() => break,
+                    None | Some('*' | '^' | ')' | ']' | ':' | ',' | '\'') => {
+                        return Err(self.unexpected(FACTOR));
+                    }
+                    Some(_) => {
+                        let (before, last) = self.names()?;
+                        if let Some(before) = before {
+                            product =
+                                product.then(&before).ok_or(ExpressionError::TooLong { at: self.at })?;
+                        }
+                        last
+                    }
+                },
             };
             is_empty = false;
             self.factors += 1;
@@ -357,6 +394,18 @@ impl<E: Element> Parser<'_, E> {
             found = (self.named)(&plain).map_err(fault)?;
         }
         self.known.insert(name.into(), found.clone());
+        Ok(found)
+    }
+
+    /// Reads the cycles at this place, if numbers in brackets stand there and the caller knows cycles.
+    fn cycles(&mut self) -> Result<Option<E>, ExpressionError> {
+        self.peek();
+        let rest = &self.text[self.at..];
+        let Some(end) = end_of_cycles(rest) else {
+            return Ok(None);
+        };
+        let found = self.find(&rest[..end])?;
+        self.at += if found.is_some() { end } else { 0 };
         Ok(found)
     }
 

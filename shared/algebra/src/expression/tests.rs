@@ -177,3 +177,26 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn cycles_are_factors() {
+    let turn = Permutation::parse("(1,2,3,4,5)", 6).unwrap();
+    let named = [Named { name: "t", action: &turn }];
+    let reads = |text: &str, cycles: &str| {
+        assert_eq!(parse(text, 6, &named), Ok(Permutation::parse(cycles, 6).unwrap()), "{text}");
+    };
+    // D. Amos, HaskellForMaths, 2009: the square and the cube of k = [[1,2,3],[4,5]].
+    reads("((1,2,3)(4,5))^2", "(1,3,2)");
+    reads("[[1,2,3],[4,5]]^3", "(4,5)");
+    reads("[ [1,2,3], [4,5] ]'", "(1,3,2)(4,5)");
+    reads("(1 2, 3)(4,5)^2", "(1,2,3)");
+    reads("t^-1*(1,2,3,4,5)", "()");
+    reads("[t, (1,2)]", "(1,5,2)");
+    reads("(t, t)", "(1,3,5,2,4)");
+    let refused = parse("t*(1,7)", 6, &named).unwrap_err();
+    assert!(matches!(refused, ExpressionError::Name { at: 2, .. }), "{refused}");
+    // Where names are numbers, numbers are names.
+    let named = [Named { name: "1", action: &turn }, Named { name: "2", action: &turn }];
+    assert_eq!(parse("t*(1,2)", 6, &named).unwrap_err().at(), 0);
+    assert_eq!(parse("(1,2)^3", 6, &named), Ok(turn.power(6)));
+}
