@@ -235,7 +235,8 @@ pub fn sequence<E: Element>(
     Parser { text, at: 0, identity, named, known: HashMap::new(), factors: 0 }.run()
 }
 
-/// Returns the length of the cycle `(1,2,3)` or of the list of cycles `[[1,2,3],[4,5]]` with which a text begins.
+/// Returns the length of the cycle `(1,2,3)` or of the list of cycles `[[1,2,3],[4,5]]` with which a text
+/// begins.
 fn end_of_cycles(text: &str) -> Option<usize> {
     let is_list = text.strip_prefix('[').is_some_and(|rest| rest.trim_start().starts_with('['));
     if !is_list && !text.starts_with('(') {
@@ -312,8 +313,8 @@ impl<E: Element> Parser<'_, E> {
                                 let first = std::mem::replace(&mut product, self.identity.clone());
                                 open.push(Open::Second(before, at, first, separator == ','));
                             }
-                            // In parentheses, and outside of all brackets, a comma separates factors as a blank
-                            // does.
+                            // In parentheses, and outside of all brackets, a comma separates factors as a
+                            // blank does.
                             other if separator == ',' && !matches!(other, Some(Open::Second(..))) => {
                                 open.extend(other)
                             }
