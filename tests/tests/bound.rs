@@ -139,16 +139,19 @@ fn other_puzzles_are_bounded_too() {
 fn every_puzzle_has_an_upper_bound_that_is_checked_again() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("upper.json");
-    for (space, god_number) in [("pyraminx", 11), ("../docs/examples/fto.toml", 13)] {
-        let certificate = bound(&[space, "--upper", "--time", "1"]);
+    // All states of a pyraminx are one stage, and some chain of the octahedron has small tables alone, which
+    // are tried however little time there is.
+    let (pyraminx, octahedron) = (&["--radius", "1", "--time", "600"], &["--radius", "3", "--time", "1"]);
+    for (space, search, least, most) in
+        [("pyraminx", pyraminx, 11, 11), ("../docs/examples/fto.toml", octahedron, 13, 45)]
+    {
+        let certificate = bound(&[&[space, "--upper"], &search[..]].concat());
         assert_eq!(certificate["space"], space);
-        assert!(certificate["upper_bound"].as_u64().unwrap() >= god_number, "{certificate}");
+        assert!((least..=most).contains(&certificate["upper_bound"].as_u64().unwrap()), "{certificate}");
         fs::write(&path, certificate.to_string()).unwrap();
         let output = fathom().arg("verify").arg(&path).output().unwrap();
         assert!(texts(&output).0.starts_with("verified: "), "{:?}", texts(&output));
     }
-    let output = fathom().args(["bound", "square1", "--upper"]).output().unwrap();
-    assert_eq!(output.status.code(), Some(2));
 }
 
 #[test]

@@ -62,34 +62,26 @@ fn orders(cover: &Cover) -> Vec<(&'static str, Vec<usize>)> {
 
 /// Returns the orders of a puzzle that is no board: orbit by orbit, and by how many moves leave the pieces.
 fn orders_of_pieces(cover: &Cover) -> Vec<(&'static str, Vec<usize>)> {
-    let count = cover.first_points.len();
-    let mut piece_of = vec![0; cover.puzzle.cells];
-    for (piece, &first) in cover.first_points.iter().enumerate() {
-        piece_of[first..].fill(piece);
-    }
+    let count = cover.pieces();
     let moves: Vec<&[u16]> = cover.puzzle.moves.iter().map(|m| m.action.cells().images()).collect();
     let leaves = |images: &[u16], piece: usize| {
         usize::from(images[cover.first_points[piece]]) == cover.first_points[piece]
     };
-    // The orbit of each piece, named by its smallest piece.
-    let mut orbit: Vec<usize> = (0..count).collect();
-    while let Some((piece, least)) = (0..count).find_map(|piece| {
-        let to = |images: &&[u16]| orbit[piece_of[usize::from(images[cover.first_points[piece]])]];
-        let least = moves.iter().map(to).min().filter(|&least| least < orbit[piece])?;
-        Some((piece, least))
-    }) {
-        orbit[piece] = least;
+    // The number of the orbit of each piece, and the length of the orbit.
+    let mut orbit = vec![(0, 0); count];
+    for (number, pieces) in cover.orbits.iter().enumerate() {
+        pieces.iter().for_each(|&piece| orbit[piece] = (number, pieces.len()));
     }
-    let size = |piece: usize| orbit.iter().filter(|&&other| other == orbit[piece]).count();
-    // Each next piece is one that, with those before, as many moves as possible leave.
-    let by_moves = |candidates: &dyn Fn(usize) -> (usize, usize)| {
+    // Each next piece is one of those that come first, and with the pieces before as many moves as possible
+    // leave it.
+    let by_moves = |first: &dyn Fn(usize) -> (usize, usize)| {
         let mut order: Vec<usize> = Vec::new();
         let mut left = moves.clone();
         while order.len() < count {
             let free = (0..count).filter(|piece| !order.contains(piece));
             let key = |&piece: &usize| {
                 let kept = left.iter().filter(|images| leaves(images, piece)).count();
-                (candidates(piece), std::cmp::Reverse(kept))
+                (first(piece), std::cmp::Reverse(kept))
             };
             let next = free.min_by_key(key).expect("some piece is left");
             left.retain(|images| leaves(images, next));
@@ -99,8 +91,8 @@ fn orders_of_pieces(cover: &Cover) -> Vec<(&'static str, Vec<usize>)> {
     };
     let mut orders = vec![
         ("as moves leave pieces", by_moves(&|_| (0, 0))),
-        ("small orbits first", by_moves(&|piece| (size(piece), orbit[piece]))),
-        ("large orbits first", by_moves(&|piece| (count - size(piece), orbit[piece]))),
+        ("small orbits first", by_moves(&|piece| (orbit[piece].1, orbit[piece].0))),
+        ("large orbits first", by_moves(&|piece| (count - orbit[piece].1, orbit[piece].0))),
     ];
     for at in (1..orders.len()).rev() {
         if orders[..at].iter().any(|(_, order)| *order == orders[at].1) {
@@ -177,17 +169,18 @@ pub fn search(
     let mut best: Option<(Found, u32)> = None;
     let mut balls: Vec<Ball> = Vec::new();
     let radii = SMALL_RADIUS.min(radius)..=radius;
-    'search: for (pass, longest) in radii.enumerate() {
-        let (is_first, is_last) = (pass == 0, longest == radius);
+    'search: for (pass, ball_radius) in radii.enumerate() {
+        let (is_first, is_last) = (pass == 0, ball_radius == radius);
         let may_go_on = || is_first || goes_on();
-        balls.push(Ball::new(all, longest, memory_bytes, &may_go_on));
+        balls.push(Ball::new(all, ball_radius, memory_bytes, &may_go_on));
         let ball = &balls[pass];
         known.iter_mut().for_each(|known| known.stages.clear());
         let tables = if is_last { &TABLES[..] } else { &TABLES[..1] };
         for &table in tables {
             let may_go_on = || (is_first && table == TABLES[0]) || goes_on();
             for (number, known) in known.iter_mut().enumerate() {
-                if known.try_stages(all, ball, table, &may_go_on) == 0 {
+                // Where nothing moves there are no stages to try, and the empty chain is found.
+                if known.try_stages(all, ball, table, &may_go_on) == 0 && known.order.len() > 0 {
                     continue;
                 }
                 let found = known.shortest();
@@ -349,12 +342,13 @@ mod tests {
         }
     }
 
-    /// God's numbers: a cycle of five has one; a stack of five pancakes (OEIS A058986); fto.toml as in
-    /// records/puzzles.
+    /// God's numbers: a single tile has none, a cycle of five has one; a stack of five pancakes (OEIS
+    /// A058986); fto.toml as in records/puzzles.
     #[test]
     fn puzzles_of_any_kind_are_solved_in_stages() {
         let octahedron = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/examples/fto.toml");
         for (space, metric, god_number, most, goes_on) in [
+            ("1x1", Metric::Multi, 0, 0, false),
             ("1x5", Metric::Multi, 1, 1, true),
             ("pancake:5", Metric::Given, 5, 5, true),
             (octahedron, Metric::Multi, 13, 60, false),

@@ -18,6 +18,8 @@ pub struct Cover {
     pub(crate) puzzle: Puzzle,
     /// For each piece its point in orientation 0. The images of these points determine an element.
     pub(crate) first_points: Vec<usize>,
+    /// The orbits of pieces, as [`Puzzle::orbits`] has them.
+    pub(crate) orbits: Vec<Vec<usize>>,
     /// The group of all elements.
     pub(crate) group: Stabiliser,
     /// The board, if the puzzle is one.
@@ -72,8 +74,8 @@ impl Cover {
         let moves = puzzle.moves.iter().map(|m| m.action.cells().clone()).collect();
         let group = Stabiliser::whole(board.cells(), moves);
         let states = Some(group.order().clone());
-        let first_points = (0..board.cells()).collect();
-        Self { puzzle, first_points, group, board: Some(board), metric, has_guards: false, states }
+        let (first_points, orbits) = ((0..board.cells()).collect(), puzzle.orbits());
+        Self { puzzle, first_points, orbits, group, board: Some(board), metric, has_guards: false, states }
     }
 
     /// Returns the group of a puzzle of any kind, under the metric of its moves.
@@ -100,6 +102,7 @@ impl Cover {
         let states = match () {
             () if has_guards => puzzle.counted.as_ref().map(|counted| counted.states.clone()),
             () if !definition.is_plain() => definition.states_by_orbits(),
+            () if puzzle.free.len() == 1 => Some(group.order().clone()),
             () => {
                 let free = puzzle.free.iter().map(OrientedPermutation::as_points);
                 let all = Stabiliser::whole(points, group.generators().iter().cloned().chain(free).collect());
@@ -108,8 +111,9 @@ impl Cover {
         };
         let first = sizes().scan(0, |next, size| Some(std::mem::replace(next, *next + size)));
         let first_points = first.collect();
-        let puzzle = Puzzle { cells: points, seen: vec![1; points], moves, ..puzzle.clone() };
-        Ok(Self { puzzle, first_points, group, board: None, metric, has_guards, states })
+        let orbits = puzzle.orbits();
+        let puzzle = Puzzle { cells: points, seen: vec![1; points], moves, ..puzzle };
+        Ok(Self { puzzle, first_points, orbits, group, board: None, metric, has_guards, states })
     }
 
     /// Returns the name of the puzzle.
@@ -181,7 +185,7 @@ impl Cover {
         Some(Self { puzzle, first_points, group, ..self.clone() })
     }
 
-    /// Returns whether the group has all permutations of its points, or all even ones.
+    /// Returns whether the group has all permutations of its points.
     pub(crate) fn is_symmetric(&self) -> bool {
         *self.group.order() == (1..=self.puzzle.cells).map(BigUint::from).product()
     }
@@ -202,8 +206,9 @@ fn moves_on_points(puzzle: &Puzzle) -> Vec<PuzzleMove> {
             if distinct.iter().any(|other| *other.action.cells() == product) {
                 continue;
             }
-            let same = distinct.iter().filter(|other| other.name.split('#').next() == Some(&name)).count();
-            let name = if same == 0 { name.clone() } else { format!("{name}#{}", same + 1) };
+            let numbered = |number| if number == 1 { name.clone() } else { format!("{name}#{number}") };
+            let is_new = |name: &String| distinct.iter().all(|other| other.name != *name);
+            let name = (1..).map(numbered).find(is_new).expect("numbers do not end");
             let action = OrientedPermutation::from_cells(product);
             distinct.push(PuzzleMove { name, action, guard: Box::default() });
         }

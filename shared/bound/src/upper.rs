@@ -548,11 +548,11 @@ mod tests {
             assert!(error.contains(expected), "{error}");
         };
         says(&|bad| bad.upper_bound -= 1, "add up to");
-        says(&|bad| bad.stages[1].moves -= 1, "do not solve");
+        says(&|bad| bad.stages[1].moves -= 1, "the words of stage 2 do not solve");
         says(&|bad| bad.stages[1].moves += 1, "moves, not");
         says(&|bad| bad.stages[1].words.push("V1".into()), "moves piece 0");
         says(&|bad| bad.stages[1].words.push("V9".into()), "\"V9\" in \"V9\" is no move of 2x3 multi");
-        says(&|bad| bad.stages[1].words.clear(), "do not solve");
+        says(&|bad| bad.stages[1].words.clear(), "the words of stage 2 do not solve");
         says(&|bad| bad.stages[1].states += 1, "states, not");
         says(&|bad| bad.stages.truncate(1), "leaves pieces unsolved");
         says(&|bad| bad.stages[1].solved = vec![0, 2, 3], "a stage solves");

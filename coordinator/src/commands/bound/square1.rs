@@ -15,7 +15,9 @@ pub(super) fn bound(args: &BoundArguments) -> Result<()> {
         return Err(bad_input!("square1 is bounded in the metric 'face': leave out --metric"));
     }
     if args.refine.is_some() || args.upper {
-        return Err(bad_input!("--refine and --upper are for boards"));
+        return Err(bad_input!(
+            "--refine and --upper are not for square1, whose moves can be made only in some states"
+        ));
     }
     let bounds = SquareOneBounds::new();
     output::line(&if args.json { told(&bounds).to_string() } else { text(&bounds) })
