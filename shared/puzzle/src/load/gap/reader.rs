@@ -1,0 +1,318 @@
+//! The grammar: statements, products, powers, lists and calls.
+
+use super::super::{Fault, Reason};
+use super::value::{Element, Value, checked_degree, elements_of, extended};
+use fathom_algebra::Permutation;
+use std::collections::HashMap;
+
+/// The largest depth to which lists, calls and parentheses may be nested.
+const MAX_DEPTH: usize = 32;
+/// The largest number of values in all statements together: a puzzle has fewer.
+const MAX_VALUES: usize = 1 << 16;
+/// The largest number of points of all permutations together.
+const MAX_POINTS_IN_ALL: usize = 1 << 24;
+/// The largest exponent. Larger exponents are never needed, because they can be reduced modulo the order of
+/// the permutation.
+const MAX_EXPONENT: i64 = 1 << 40;
+/// Reads statements one after another, and knows the values that were given names.
+pub(super) struct Reader<'a> {
+    text: &'a str,
+    at: usize,
+    known: HashMap<String, Value>,
+    /// The number of values that have been made so far, and of the points of the permutations among them.
+    values: usize,
+    points: usize,
+}
+
+impl<'a> Reader<'a> {
+    pub(super) fn new(text: &'a str) -> Self {
+        Self { text, at: 0, known: HashMap::new(), values: 0, points: 0 }
+    }
+
+    /// Returns the byte offset up to which the text is read.
+    pub(super) fn at(&self) -> usize {
+        self.at
+    }
+
+    /// Reads `name := value;` or `value;`; the last semicolon is optional.
+    pub(super) fn statement(&mut self) -> Result<(Option<String>, Value), Fault> {
+        let start = self.at;
+        let mut name = None;
+        if let Some(word) = self.word() {
+            if self.accept(":=") {
+                name = Some(word);
+            } else {
+                self.at = start;
+            }
+        }
+        let mut value = self.value(0)?;
+        if let (Some(name), Value::Permutation(element)) = (&name, &mut value) {
+            element.name = Some(puzzle_move_name(name));
+        }
+        if let Some(name) = &name {
+            self.known.insert(name.clone(), value.clone());
+        }
+        if self.peek().is_some() && !self.accept(";") {
+            return Err(self.unexpected("';'"));
+        }
+        while self.accept(";") {}
+        Ok((name, value))
+    }
+
+    /// Reads a product of powers.
+    fn value(&mut self, depth: usize) -> Result<Value, Fault> {
+        let start = self.at;
+        let mut value = self.power(depth)?;
+        loop {
+            let by = match self.peek() {
+                Some(operator @ ('*' | '/')) => {
+                    self.at += 1;
+                    let factor = self.power(depth)?;
+                    (operator, factor)
+                }
+                _ => return Ok(value),
+            };
+            value = match (value, by) {
+                (Value::Permutation(a), (operator, Value::Permutation(b))) => {
+                    let degree = a.action.degree().max(b.action.degree());
+                    let [x, y] = [&a.action, &b.action].map(|action| extended(action, degree));
+                    let action = if operator == '*' { x.then(&y) } else { x.then(&y.inverse()) };
+                    Value::Permutation(Element { name: None, at: a.at, action })
+                }
+                _ => Value::Other(start, "a product of something else than permutations".into()),
+            };
+        }
+    }
+
+    /// Reads a value and the exponents behind it: each is a number, or a permutation that conjugates the
+    /// value.
+    fn power(&mut self, depth: usize) -> Result<Value, Fault> {
+        let start = self.at;
+        let mut value = self.single(depth)?;
+        while self.accept("^") {
+            let at = self.at;
+            let sign = if self.accept("-") { -1 } else { 1 };
+            let exponent = self.single(depth)?;
+            value = match (value, exponent) {
+                (Value::Permutation(base), Value::Number(_, times)) => {
+                    let times = i64::try_from(times).ok().filter(|&times| times <= MAX_EXPONENT);
+                    let times = times.ok_or_else(|| {
+                        Fault::syntax(at, format!("an exponent above {MAX_EXPONENT}: reduce it by the order"))
+                    })?;
+                    Value::Permutation(Element {
+                        name: None,
+                        action: base.action.power(sign * times),
+                        ..base
+                    })
+                }
+                (Value::Permutation(base), Value::Permutation(by)) if sign == 1 => {
+                    let degree = base.action.degree().max(by.action.degree());
+                    let [x, y] = [&base.action, &by.action].map(|action| extended(action, degree));
+                    let action = y.inverse().then(&x).then(&y);
+                    Value::Permutation(Element { name: None, at: base.at, action })
+                }
+                _ => Value::Other(start, "a power of something else than a permutation".into()),
+            };
+        }
+        Ok(value)
+    }
+
+    fn single(&mut self, depth: usize) -> Result<Value, Fault> {
+        if depth > MAX_DEPTH {
+            return Err(too_deep(self.at));
+        }
+        self.count(1, 0)?;
+        match self.peek() {
+            Some('(')
+                if self.text[self.at + 1..]
+                    .trim_start()
+                    .starts_with(|c: char| c.is_ascii_digit() || ",)".contains(c)) =>
+            {
+                self.permutation()
+            }
+            Some('(') => {
+                self.at += 1;
+                let inner = self.value(depth + 1)?;
+                if self.accept(")") { Ok(inner) } else { Err(self.unexpected("a point, ',' or ')'")) }
+            }
+            Some('[') => {
+                self.at += 1;
+                Ok(Value::List(self.values("]", depth)?))
+            }
+            Some('"' | '\'') => self.string(),
+            Some('-') => {
+                let start = self.at;
+                self.at += 1;
+                self.single(depth + 1)?;
+                Ok(Value::Other(start, "a negative number".into()))
+            }
+            _ => {
+                let start = self.at;
+                match self.word() {
+                    Some(number) if number.bytes().all(|byte| byte.is_ascii_digit()) => {
+                        Ok(Value::Number(start, number.parse().unwrap_or(u64::MAX)))
+                    }
+                    Some(word) if self.peek() == Some('(') => {
+                        self.at += 1;
+                        let arguments = self.values(")", depth)?;
+                        match word.as_str() {
+                            "Group" | "GroupWithGenerators" => Ok(Value::Group(elements_of(arguments)?)),
+                            _ => Ok(Value::Other(start, word)),
+                        }
+                    }
+                    Some(word) => match self.known.get(&word) {
+                        Some(value) => {
+                            let (values, points, nested) = value.size();
+                            if depth + nested > MAX_DEPTH {
+                                return Err(too_deep(start));
+                            }
+                            let value = value.clone();
+                            self.count(values, points)?;
+                            Ok(value)
+                        }
+                        // This may be the name of a function of GAP, such as OnTuplesSets. It is refused if a
+                        // move would be made of it.
+                        None if depth > 0 => {
+                            Ok(Value::Other(start, format!("{word:?}, which is not defined,")))
+                        }
+                        None => Err(Fault::syntax(start, format!("{word:?} is not defined"))),
+                    },
+                    None => Err(self.unexpected("a permutation, a list or Group(...)")),
+                }
+            }
+        }
+    }
+
+    /// Counts values before memory is taken for them, and refuses too many.
+    fn count(&mut self, values: usize, points: usize) -> Result<(), Fault> {
+        self.values += values;
+        self.points += points;
+        if self.values > MAX_VALUES || self.points > MAX_POINTS_IN_ALL {
+            let reason = format!(
+                "the file has more than {MAX_VALUES} values, or permutations of more than {MAX_POINTS_IN_ALL} points in all: too many for a puzzle"
+            );
+            return Err(Fault::syntax(self.at, reason));
+        }
+        Ok(())
+    }
+
+    /// Reads the values up to the closing bracket.
+    fn values(&mut self, close: &str, depth: usize) -> Result<Vec<Value>, Fault> {
+        let mut values = Vec::new();
+        if self.accept(close) {
+            return Ok(values);
+        }
+        loop {
+            values.push(self.value(depth + 1)?);
+            // This is a range, such as [1..48].
+            if self.accept("..") {
+                let start = self.at;
+                self.value(depth + 1)?;
+                values.push(Value::Other(start, "a range".into()));
+            }
+            if self.accept(close) {
+                return Ok(values);
+            }
+            if !self.accept(",") {
+                return Err(self.unexpected(if close == "]" { "',' or ']'" } else { "',' or ')'" }));
+            }
+        }
+    }
+
+    /// Reads a text in quotes, which makes no moves.
+    fn string(&mut self) -> Result<Value, Fault> {
+        let start = self.at;
+        let quote = self.text.as_bytes()[start];
+        let mut is_escaped = false;
+        let ends = |&byte: &u8| {
+            let is_end = byte == b'\n' || byte == quote && !is_escaped;
+            is_escaped = byte == b'\\' && !is_escaped;
+            is_end
+        };
+        let end = self.text.as_bytes()[start + 1..].iter().position(ends);
+        match end.map(|end| start + 1 + end) {
+            Some(end) if self.text.as_bytes()[end] == quote => {
+                self.at = end + 1;
+                Ok(Value::Other(start, "a text".into()))
+            }
+            _ => Err(Fault::syntax(start, "this quote is not closed on its line")),
+        }
+    }
+
+    /// Reads one permutation: all cycles that directly follow each other.
+    fn permutation(&mut self) -> Result<Value, Fault> {
+        let start = self.at;
+        let mut end = start;
+        let mut largest = (start, 0);
+        while self.peek() == Some('(') {
+            let inside = &self.text[self.at + 1..];
+            let length = inside.find(|c: char| !(c.is_ascii_digit() || c == ',' || c.is_whitespace()));
+            let point =
+                |part: &str| part.trim().parse().unwrap_or(if part.trim().is_empty() { 0 } else { u64::MAX });
+            let mut at = self.at + 1;
+            for part in inside[..length.unwrap_or(0)].split_inclusive([',', ' ', '\n', '\t']) {
+                let found = point(part.trim_end_matches(','));
+                if found > largest.1 {
+                    largest = (at + part.len() - part.trim_start().len(), found);
+                }
+                at += part.len();
+            }
+            match length.map(|length| (length, &inside[length..])) {
+                Some((length, rest)) if rest.starts_with(')') => self.at += length + 2,
+                Some((length, _)) => {
+                    self.at += 1 + length;
+                    return Err(self.unexpected("a point, ',' or ')'"));
+                }
+                None => {
+                    self.at = self.text.len();
+                    return Err(self.unexpected("')'"));
+                }
+            }
+            end = self.at;
+        }
+        let degree = checked_degree(largest.0, largest.1)?;
+        self.count(0, degree)?;
+        let action = Permutation::parse(&self.text[start..end], degree)
+            .map_err(|error| Fault::new(start + error.at(), Reason::Cycles(error)))?;
+        Ok(Value::Permutation(Element { name: None, at: start, action }))
+    }
+
+    fn word(&mut self) -> Option<String> {
+        self.peek();
+        let rest = &self.text[self.at..];
+        let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(rest.len());
+        self.at += end;
+        (end > 0).then(|| rest[..end].to_string())
+    }
+
+    /// Passes over blanks, and returns the next character without passing over it.
+    pub(super) fn peek(&mut self) -> Option<char> {
+        let rest = &self.text[self.at..];
+        self.at += rest.len() - rest.trim_start().len();
+        self.text[self.at..].chars().next()
+    }
+
+    fn accept(&mut self, wanted: &str) -> bool {
+        self.peek();
+        let found = self.text[self.at..].starts_with(wanted);
+        if found {
+            self.at += wanted.len();
+        }
+        found
+    }
+
+    fn unexpected(&mut self, expected: &str) -> Fault {
+        let found = self.peek().map_or("the end".into(), |found| format!("{found:?}"));
+        Fault::syntax(self.at, format!("expected {expected}, found {found}"))
+    }
+}
+
+fn too_deep(at: usize) -> Fault {
+    Fault::syntax(at, format!("lists are nested more than {MAX_DEPTH} deep"))
+}
+
+/// Returns the name of a move. PuzzleGeometry writes `M_` before the names, because GAP would take a name
+/// such as `2U` for a number otherwise.
+fn puzzle_move_name(name: &str) -> String {
+    name.strip_prefix("M_").filter(|rest| !rest.is_empty()).unwrap_or(name).into()
+}
