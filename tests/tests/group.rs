@@ -180,6 +180,11 @@ fn what_the_papers_ask_of_groups() {
     );
     let (_, out, _) = group(&[&rubik, "--contains", "(1,19)(3,17)(23,41)"]);
     assert!(out.starts_with("no: it permutes the pieces of orbit 1 2 oddly, taken together"), "{out}");
+    // Each corner of a skewb can be twisted with others, and none alone.
+    let (code, out, _) = group(&["skewb", "--contains", "(1,2,3)"]);
+    assert_eq!(code, Some(1));
+    let together = "no: no moves act so on the orbits 1 2 3 4 5 together; some do on the others if any one of them is left out\n";
+    assert_eq!(out, together);
     assert_eq!(group_json(&["16x15"])["kind"], value!("symmetric"));
     let (code, _, err) = group(&["17x16"]);
     assert_eq!(code, Some(2));

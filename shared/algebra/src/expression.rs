@@ -9,7 +9,7 @@
 //! | `(R U)3` | a power: a number directly behind a bracket |
 //! | `[A, B]`, `[A: B]` | the commutator A B A' B', and the conjugate A B A' |
 //! | `()`, `.` | the identity |
-//! | `(1,2,3)`, `[[1,2,3],[4,5]]` | a cycle, and several, in [`parse`], unless a generator's name is a number |
+//! | `(1,2,3)`, `[[1,2,3],[4,5]]` | cycles, in [`parse`], unless the name of a generator is a number |
 //!
 //! The caller says what the names stand for. They need not stand for permutations: any type with products,
 //! inverses and powers is an [`Element`], for instance the list of the [turns](Turns) that a sequence makes.

@@ -77,6 +77,12 @@ pub enum WhyNot {
         /// The orbits, as indices of [`Group::orbits`].
         orbits: Vec<usize>,
     },
+    /// No element of the group acts on the points of all these orbits as the element does, but on those of
+    /// any smaller selection of them some element does.
+    Together {
+        /// Two or more orbits, as indices of [`Group::orbits`].
+        orbits: Vec<usize>,
+    },
     /// No element of the group agrees with the element on all of these points, but one agrees with it on all
     /// but the last.
     Images {
@@ -179,8 +185,32 @@ impl Group {
             (Some((block, alone)), _) => WhyNot::Turned { block, alone },
             (None, Some((orbits, blocks))) if blocks.is_empty() => WhyNot::Parity { orbits },
             (None, Some((points, blocks))) => WhyNot::BlockParity { points, blocks },
-            (None, None) => WhyNot::Images { points },
+            (None, None) => match self.tied_orbits(element) {
+                orbits if orbits.len() > 1 => WhyNot::Together { orbits },
+                _ => WhyNot::Images { points },
+            },
         })
+    }
+
+    /// Returns orbits on which the group does not act as `element` does, though it does on each smaller
+    /// selection of them.
+    fn tied_orbits(&self, element: &Permutation) -> Vec<usize> {
+        let acts_so_on = |orbits: &[usize]| {
+            let counts = |point| orbits.iter().any(|&orbit| self.orbits[orbit].points.contains(&point));
+            let on_orbits = |p: &Permutation| {
+                Permutation::from_fn(self.degree, |point| if counts(point) { p.apply(point) } else { point })
+            };
+            let generators: Vec<Permutation> = self.generators.iter().map(on_orbits).collect();
+            StabiliserChain::new(self.degree, &generators).contains(&on_orbits(element))
+        };
+        let mut kept: Vec<usize> = (0..self.orbits.len()).collect();
+        for orbit in 0..self.orbits.len() {
+            let others: Vec<usize> = kept.iter().copied().filter(|&other| other != orbit).collect();
+            if !acts_so_on(&others) {
+                kept = others;
+            }
+        }
+        kept
     }
 
     /// Returns a block that `element` carries to no single block.

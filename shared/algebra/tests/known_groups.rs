@@ -128,6 +128,17 @@ fn parities_of_several_orbits_are_told_together() {
     assert_eq!(why_not("(1,2)(5,6)"), None);
 }
 
+/// Two triangles that turn together: each can be turned, but not one alone.
+#[test]
+fn orbits_that_are_tied_are_named() {
+    let generators = vec![Permutation::parse("(1,2,3)(4,5,6)(7,8)", 8).unwrap()];
+    let group = Group::new(8, generators);
+    let why_not = |cycles| group.why_not(&Permutation::parse(cycles, 8).unwrap());
+    assert_eq!(why_not("(1,2,3)"), Some(WhyNot::Together { orbits: vec![0, 1] }));
+    assert_eq!(why_not("(1,2,3)(4,6,5)(7,8)"), Some(WhyNot::Together { orbits: vec![0, 1] }));
+    assert_eq!(why_not("(1,2,3)(4,5,6)"), None);
+}
+
 fn permutation(degree: usize) -> impl Strategy<Value = Permutation> {
     let images: Vec<u16> = (0..degree as u16).collect();
     Just(images).prop_shuffle().prop_map(|images| Permutation::from_images(images).unwrap())
@@ -187,6 +198,18 @@ proptest! {
                 };
                 prop_assert!(odd(&element));
                 prop_assert!(!elements.iter().any(odd));
+            }
+            Some(WhyNot::Together { orbits }) => {
+                let agrees = |g: &Permutation, orbits: &[usize]| {
+                    let mut points = orbits.iter().flat_map(|&orbit| &group.orbits()[orbit].points);
+                    points.all(|&p| g.apply(p) == element.apply(p))
+                };
+                prop_assert!(orbits.len() > 1);
+                prop_assert!(!elements.iter().any(|g| agrees(g, &orbits)));
+                for left_out in &orbits {
+                    let others: Vec<usize> = orbits.iter().copied().filter(|o| o != left_out).collect();
+                    prop_assert!(elements.iter().any(|g| agrees(g, &others)));
+                }
             }
             Some(WhyNot::Images { points }) => {
                 let agrees =

@@ -42,6 +42,13 @@ pub fn why_not(group: &Group, element: &Permutation) -> Option<(&'static str, St
             let what = format!("{points}the pieces of orbit {blocks}");
             ("parity", format!("it permutes {what} oddly, taken together, and all generators do so evenly"))
         }
+        WhyNot::Together { orbits } => {
+            let orbits = numbers(orbits.into_iter());
+            let why = format!(
+                "no moves act so on the orbits {orbits} together; some do on the others if any one of them is left out"
+            );
+            ("together", why)
+        }
         WhyNot::Images { points } => {
             let images = numbers(points.iter().map(|&point| element.apply(point)));
             let points = numbers(points.into_iter());
