@@ -449,6 +449,31 @@ fn what_looks_alike_in_a_gap_file_is_honoured() {
     assert_eq!(said(&["-q"]), "");
 }
 
+/// The 2x2x2 cube by its stickers, of which those of a corner are one piece, has the published growth of the
+/// word 2x2x2. States are named by stickers.
+#[test]
+fn stickers_are_searched_by_their_pieces() {
+    let directory = tempfile::tempdir().unwrap();
+    let (file, path) = (directory.path().join("stickers.gap"), directory.path().join("run"));
+    let turns = "F := (1,2,4,3)(7,15,13,11)(8,17,12,10); R := (15,16,18,17)(2,6,21,13)(4,8,19,14);
+        U := (5,6,8,7)(1,9,19,15)(2,10,20,16);";
+    std::fs::write(&file, turns).unwrap();
+    let file = file.to_str().unwrap();
+    let told = run(&[file, "--metric", "multi"]);
+    let known = [1, 9, 54, 321, 1847, 9992, 50136, 227536, 870072, 1887748, 623800, 2644];
+    assert_eq!(told["counts"], value!(known));
+    let kept = ["run", file, "--metric", "multi", "-q", "--keep", "all", "--dir"];
+    let kept = fathom().args(kept).arg(&path).output().unwrap();
+    assert!(kept.status.success(), "{}", texts(&kept).1);
+    let audit = fathom().arg("audit").arg(&path).args(["--seed", "1"]).output().unwrap();
+    assert!(texts(&audit).0.ends_with("nothing contradicts the run\n"), "{:?}", texts(&audit));
+    let solve = |state: &str| fathom().args(["solve", file, "--metric", "multi", state]).output().unwrap();
+    assert_eq!(texts(&solve("(5,7,8,6)(1,15,19,9)(2,16,20,10)")).0, "distance: 1\nsolution: U\n");
+    let torn = solve("(5,6)");
+    assert_eq!(torn.status.code(), Some(2));
+    assert!(texts(&torn).1.contains("which all moves keep together"), "{:?}", texts(&torn));
+}
+
 /// Two and two of four beads are alike, which makes six states. Three pieces go in a circle, and R three
 /// times turns each of them once: with orientations that are six states, and three without. What the moves do
 /// to beads and pieces is not tied, for equal beads may change places.

@@ -106,6 +106,16 @@ fn states_of_labelled_and_of_even_boards() {
     let multi = watched("multi", &["run", "3x3"]);
     let depths: Vec<&str> = multi.lines().skip(1).map(|line| line.split_once(',').unwrap().1).collect();
     assert_eq!(depths, ["1", "1", "2"]);
+    // Three edges with two facelets each: states are given by facelets, which keep together.
+    let file = directory.path().join("edges.gap");
+    fs::write(&file, "Group((1,3,5)(2,4,6), (1,4)(2,3));").unwrap();
+    fs::write(&list, "4 5 0 1 2 3\n3 2 1 0 4 5\n").unwrap();
+    let found = watched("edges", &["run", file.to_str().unwrap()]);
+    assert_eq!(found, "state,depth\n4 5 0 1 2 3,1\n3 2 1 0 4 5,1\n");
+    fs::write(&list, "2 1 0 3 4 5\n").unwrap();
+    let torn = fathom().arg("run").arg(&file).arg("--watch-states").arg(&list).output().unwrap();
+    assert_eq!(torn.status.code(), Some(2));
+    assert!(texts(&torn).1.contains("line 1: the moves do not lead to it"), "{}", texts(&torn).1);
 }
 
 #[test]

@@ -101,7 +101,7 @@ impl RunDirectory {
         watched: &[Box<[u8]>],
         disk: &dyn Disk,
     ) -> Result<Self> {
-        let space = manifest.spec.space()?;
+        let space = manifest.space()?;
         Self::create_planned(path, manifest, (space, None), watched, disk)
     }
 
@@ -233,7 +233,7 @@ impl RunDirectory {
         }
         let journal = Journal::open(&db, manifest.fingerprint)
             .with_context(|| format!("cannot use {}", db.display()))?;
-        let space = manifest.spec.space()?;
+        let space = manifest.space()?;
         let run = Self { path: path.into(), manifest, space, graph: None, journal, _lock: lock };
         run.check_counts()?;
         Ok(run)

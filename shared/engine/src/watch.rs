@@ -19,15 +19,17 @@ impl Watched {
     /// If the tiles are not a permutation of the tiles of the space.
     pub fn word(&self, space: &Space) -> Result<Vec<u8>> {
         let tiles: Vec<usize> = self.tiles.iter().map(|&tile| tile.into()).collect();
-        let tiles = tiles::check(&tiles, space.cells());
+        let tiles = tiles::check(&tiles, space.piece_labels().pieces());
         tiles.map_err(|reason| anyhow!("run.db watches what is no state: {reason}"))?;
         Ok(word(&self.tiles, space))
     }
 }
 
-/// Returns the label of each tile.
+/// Returns the word of the state with these tiles.
 fn word(tiles: &[u8], space: &Space) -> Vec<u8> {
-    tiles.iter().map(|&tile| space.labels().of_pieces()[usize::from(tile)]).collect()
+    let labels = space.piece_labels().of_pieces();
+    let pieces: Vec<(u8, u8)> = tiles.iter().map(|&tile| (labels[usize::from(tile)], 0)).collect();
+    space.word_of_pieces(&pieces)
 }
 
 /// Reads a list of states from a file, or from standard input if `path` is `-`. A line has one state: the
@@ -56,7 +58,7 @@ pub fn read(path: &Path, space: &Space) -> Result<Vec<Box<[u8]>>> {
         if state.is_empty() {
             continue;
         }
-        let state = tiles::read(state, space.cells()).map(|tiles| {
+        let state = tiles::read(state, space.piece_labels().pieces()).map(|tiles| {
             tiles
                 .iter()
                 .map(|&tile| u8::try_from(tile).expect("spaces have at most 256 cells"))

@@ -5,7 +5,7 @@ use fathom_algebra::{OrientedPermutation, Permutation};
 use fathom_kernel::reference::Distances;
 use fathom_kernel::{Bits, Engine, SLACK_BYTES};
 use fathom_puzzle::definition::Orbit;
-use fathom_puzzle::{Definition, Metric};
+use fathom_puzzle::{Definition, Metric, Puzzle};
 use fathom_space::{
     AxisView, Colouring, Component, CosetGraph, CosetId, Labels, Plan, Space, Transform, Transforms, View,
 };
@@ -104,7 +104,9 @@ fn space((name, orbits, texts, labels): Family, random: Option<u64>) -> Space {
         Some(list) => Labels::parse_list(list, definition.cells()).unwrap(),
         None => Labels::distinct(definition.cells()),
     };
-    Space::new(definition.puzzle(Metric::Multi).unwrap(), Metric::Multi, labels).unwrap()
+    // Sets are cut as they are given, although some that move alike could be facelets of pieces.
+    let puzzle = Puzzle { facelets: None, ..definition.puzzle(Metric::Multi).unwrap() };
+    Space::new(puzzle, Metric::Multi, labels).unwrap()
 }
 
 /// Returns all ways to cut a space with these orbits: each set of pieces as a whole or piece by piece, with

@@ -115,6 +115,7 @@ impl Board {
             kinds: vec![0; self.cells()],
             symmetries: self.symmetries().into_iter().map(Relabelling::from_cells).collect(),
             held: None,
+            facelets: None,
         };
         if metric == Metric::Given {
             // Reflections do not map shifts in one direction to such shifts.

@@ -2,6 +2,7 @@
 //! them, and the solved state. All files and families are read into a [`Definition`], which checks them.
 
 mod error;
+mod facelets;
 mod groupoid;
 mod held;
 mod reduced;

@@ -3,11 +3,12 @@
 //! Reading order: [`puzzle`] (the form in which the engine takes every puzzle), [`metric`] (which powers of a
 //! move cost one move), [`board`] (the m x n two-dimensional magic cube), [`notation`] (move names such as
 //! `V2^-1`). Then puzzles of any other shape: [`definition`] (orbits, oriented pieces, generators and their
-//! guards, the solved state; the shapes that guards see, and the number of states), [`generators`] (the
-//! generators that a metric makes of the listed moves), [`load`] (definitions read from files), [`family`]
-//! (puzzles that have a name of their own), [`held`] (rewrites sequences for a puzzle turned in the hand as
-//! sequences for the puzzle held still), [`source`] (any of these puzzles, by the name that a user gives),
-//! [`tiles`] (states of boards as people write them).
+//! guards, the solved state; the shapes that guards see, and the number of states), [`facelets`] (the pieces
+//! of a puzzle that is given by facelets), [`generators`] (the generators that a metric makes of the listed
+//! moves), [`load`] (definitions read from files), [`family`] (puzzles that have a name of their own),
+//! [`held`] (rewrites sequences for a puzzle turned in the hand as sequences for the puzzle held still),
+//! [`source`] (any of these puzzles, by the name that a user gives), [`tiles`] (states of boards as people
+//! write them).
 //!
 //! Invariants: a move is a permutation of the cells, and `move.apply(c)` is the cell to which the move
 //! carries the piece on cell `c`; piece `p` belongs on cell `p`; a symmetry renames cells and pieces alike
@@ -17,6 +18,7 @@
 
 pub mod board;
 pub mod definition;
+pub mod facelets;
 pub mod family;
 pub mod generators;
 pub mod held;
@@ -30,6 +32,7 @@ pub mod tiles;
 pub use board::{Board, BoardError, Line};
 pub use definition::with_hold;
 pub use definition::{Definition, DefinitionError, Generator, Groupoid, Orbit, Piece, Shapes};
+pub use facelets::Facelets;
 pub use family::square1::SquareOneShapes;
 pub use family::{Family, FamilyError, InHand, families};
 pub use generators::SelectionError;

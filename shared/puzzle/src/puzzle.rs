@@ -1,5 +1,6 @@
 //! The form in which the engine takes every puzzle.
 
+use crate::facelets::Facelets;
 use fathom_algebra::orbits::orbits;
 use fathom_algebra::{OrientedPermutation, Permutation, Relabelling};
 use num_bigint::BigUint;
@@ -85,6 +86,9 @@ pub struct Puzzle {
     /// cells is an additional cell with two orientations, which tells how the puzzle is held, and its
     /// one free move besides the identity turns the whole puzzle over.
     pub held: Option<Box<Self>>,
+    /// The pieces on which the cells are facelets, where each cell is told apart and some pieces have
+    /// several facelets that change places.
+    pub facelets: Option<Box<(Facelets, Self)>>,
 }
 
 impl Puzzle {

@@ -3,7 +3,7 @@
 use crate::{Lookback, RunError};
 use fathom_layer::Digest;
 use fathom_puzzle::load::{self, Format};
-use fathom_puzzle::{Board, Metric, PuzzleSpec};
+use fathom_puzzle::{Board, Metric, Puzzle, PuzzleSpec};
 use fathom_space::counting::Pairs;
 use fathom_space::fingerprint::fingerprint;
 use fathom_space::{AxisView, Colouring, ColouringError, Labels, Plan, Space};
@@ -56,6 +56,13 @@ impl SpaceSpec {
     /// If the puzzle cannot be made, or its states cannot be counted.
     pub fn space(&self) -> Result<Space, RunError> {
         let puzzle = self.source.puzzle(self.metric)?;
+        Ok(Space::new(puzzle, self.metric, self.labels.clone())?)
+    }
+
+    /// Makes the space with a cell for each facelet of a puzzle that is [given by
+    /// facelets](fathom_puzzle::Facelets), as runs have that were begun before pieces were found.
+    fn space_by_facelets(&self) -> Result<Space, RunError> {
+        let puzzle = Puzzle { facelets: None, ..self.source.puzzle(self.metric)? };
         Ok(Space::new(puzzle, self.metric, self.labels.clone())?)
     }
 }
@@ -316,6 +323,18 @@ impl RunManifest {
             .map_err(|source| RunError::Unusable { path, source: Box::new(source) })
     }
 
+    /// Derives the space: on the cells for which the run was begun, those of pieces or of facelets.
+    ///
+    /// # Errors
+    /// The errors of [`SpaceSpec::space`].
+    pub fn space(&self) -> Result<Space, RunError> {
+        let space = self.spec.space()?;
+        match self.colouring.len() == space.cells() {
+            true => Ok(space),
+            false => self.spec.space_by_facelets(),
+        }
+    }
+
     /// Returns the colouring, with its axes.
     ///
     /// # Errors
@@ -329,7 +348,7 @@ impl RunManifest {
     /// # Errors
     /// If the manifest contradicts itself or its fingerprint.
     pub fn check(&self) -> Result<(Space, Colouring), RunError> {
-        let space = self.spec.space()?;
+        let space = self.space()?;
         let colouring = self.cut(&space)?;
         self.check_cut(&space, &colouring)?;
         Ok((space, colouring))
@@ -438,6 +457,25 @@ mod tests {
         assert_eq!(u64::from(graph.len()), manifest.representative_cosets);
         let broken = text.replacen("axes = [\"", "axes = [\"x", 1);
         assert!(RunManifest::from_toml(&broken).unwrap_err().to_string().contains("an axis is given as"));
+    }
+
+    /// A run that was begun with a cell for each facelet goes on so.
+    #[test]
+    fn a_run_by_facelets_goes_on_by_facelets() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("edges.gap");
+        std::fs::write(&path, "Group((1,3,5)(2,4,6), (1,4)(2,3));").unwrap();
+        let source = PuzzleSpec::by_name(path.to_str().unwrap()).unwrap();
+        let spec = SpaceSpec { source, metric: Metric::Given, labels: Labels::distinct(6) };
+        let (by_pieces, by_facelets) = (spec.space().unwrap(), spec.space_by_facelets().unwrap());
+        assert_eq!((by_pieces.cells(), by_facelets.cells()), (3, 6));
+        assert_eq!(by_pieces.states(), by_facelets.states());
+        for space in [by_pieces, by_facelets] {
+            let plan = Plan::new(&space).unwrap();
+            let manifest = RunManifest::plan(spec.clone(), &space, &plan, None, Keep::All, false).unwrap();
+            let again = RunManifest::from_toml(&manifest.to_toml()).unwrap();
+            assert_eq!(again.check().unwrap().0.cells(), space.cells());
+        }
     }
 
     /// Another cost model would choose a different colouring, but the one in the file is used.

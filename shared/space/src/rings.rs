@@ -108,6 +108,7 @@ impl Rings {
                 .map(|symmetry| self.relabelling(symmetry))
                 .collect(),
             held: None,
+            facelets: None,
         }
     }
 

@@ -8,7 +8,7 @@ mod states;
 use crate::rings::Rings;
 use crate::{Labels, Letters, Ranks, Symmetry};
 use fathom_algebra::{OrientedPermutation, Permutation, StabiliserChain};
-use fathom_puzzle::{Guard, Metric, Puzzle, PuzzleMove, states_and};
+use fathom_puzzle::{Facelets, Guard, Metric, Puzzle, PuzzleMove, states_and};
 pub(crate) use moves::WordGuard;
 pub use moves::WordMove;
 use num_bigint::BigUint;
@@ -26,8 +26,12 @@ pub struct Space {
     /// Whether the last cells of words are a ring that tells [how the puzzle is held](Puzzle::held).
     is_held: bool,
     metric: Metric,
-    /// The labels of the puzzle's pieces.
+    /// The labels of the puzzle's pieces; of its facelets, if it is given by them.
     piece_labels: Labels,
+    /// The pieces of a puzzle that is given by facelets. Words have the cells of these pieces.
+    facelets: Option<Facelets>,
+    /// The labels of the pieces on the cells that words have before rings are made.
+    cell_labels: Labels,
     /// The labels of what stands on the cells of words.
     labels: Labels,
     letters: Letters,
@@ -126,7 +130,7 @@ impl Space {
         let is_held = counted.is_some() && puzzle.held.is_some();
         let pieces = puzzle.cells;
         let mut puzzle = puzzle;
-        let puzzle = match puzzle.held.take() {
+        let mut puzzle = match puzzle.held.take() {
             Some(held) if is_held => *held,
             _ => puzzle,
         };
@@ -147,9 +151,17 @@ impl Space {
         let orbit_of = |piece: &usize| orbits_of_pieces.iter().position(|cells| cells.contains(piece));
         let key = |piece| (labels.of_pieces().get(piece), orbit_of(&piece), puzzle.seen[piece]);
         let piece_labels = Labels::from_keys((0..pieces).map(key));
+        let (facelets, puzzle) = match puzzle.facelets.take() {
+            Some(by_pieces) if labels.are_distinct() => (Some(by_pieces.0), by_pieces.1),
+            _ => (None, puzzle),
+        };
+        let cell_labels = match &facelets {
+            Some(_) => Labels::distinct(puzzle.cells),
+            None => piece_labels.clone(),
+        };
         let rings = Rings::of(&puzzle, is_held);
         // The first cell of a ring has the mark.
-        let on_ring = |(piece, at): (usize, u16)| (piece_labels.of_pieces().get(piece), at > 0);
+        let on_ring = |(piece, at): (usize, u16)| (cell_labels.of_pieces().get(piece), at > 0);
         let labels = Labels::from_keys(rings.origins().map(on_ring));
         let puzzle = rings.puzzle(&puzzle);
         let orbits = orbits(&puzzle, puzzle.orbits(), &labels);
@@ -194,6 +206,8 @@ impl Space {
             is_held,
             metric,
             piece_labels,
+            facelets,
+            cell_labels,
             labels,
             letters,
             solved,
@@ -242,9 +256,9 @@ impl Space {
         &self.piece_labels
     }
 
-    /// Returns whether pieces have orientations that are told apart.
+    /// Returns whether pieces have orientations that are told apart. Facelets have none.
     pub fn has_turns(&self) -> bool {
-        self.letters.width() > 1 || !self.rings.is_empty()
+        self.facelets.is_none() && (self.letters.width() > 1 || !self.rings.is_empty())
     }
 
     pub(crate) fn rings(&self) -> &Rings {
@@ -324,16 +338,22 @@ impl Space {
         self.letters.width() == 1 && self.labels.are_distinct() && self.group_order() * 2_u32 == factorial
     }
 
-    /// Returns a function that tells whether moves lead from the solved state to a word, which must have each
-    /// label as often as the solved state. The function ignores guards. `None` unless all pieces are told
-    /// apart and do not turn.
+    /// Returns a function that tells whether moves lead from the solved state to the state with these pieces
+    /// on the cells of the puzzle. The function ignores guards. `None` unless all pieces are told apart and
+    /// do not turn.
     pub fn membership(&self) -> Option<impl Fn(&[u8]) -> bool> {
         let chain = group(&self.puzzle);
-        let is_member = move |word: &[u8]| {
-            let images = word.iter().map(|&piece| u16::from(piece)).collect::<Vec<_>>();
-            Permutation::from_images(images).is_ok_and(|element| chain.contains(&element))
+        let facelets = self.facelets.clone();
+        let is_member = move |pieces: &[u8]| {
+            let images = pieces.iter().map(|&piece| u16::from(piece)).collect::<Vec<_>>();
+            let element = Permutation::from_images(images).ok();
+            let element = element.and_then(|element| match &facelets {
+                Some(facelets) => facelets.action(&element).map(|action| action.as_points()),
+                None => Some(element),
+            });
+            element.is_some_and(|element| chain.contains(&element))
         };
-        (self.letters.width() == 1 && self.labels.are_distinct()).then_some(is_member)
+        (!self.has_turns() && self.piece_labels.are_distinct()).then_some(is_member)
     }
 
     /// Returns whether every free move but the identity changes every state. A free move does so if, in some

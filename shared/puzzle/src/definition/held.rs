@@ -58,6 +58,7 @@ impl Definition {
                 .collect(),
             symmetries: Vec::new(),
             held: None,
+            facelets: None,
             ..puzzle.clone()
         };
         let either_way: Vec<Generator> =

@@ -63,6 +63,7 @@ impl Definition {
             kinds,
             symmetries: Vec::new(),
             held: None,
+            facelets: None,
         };
         for m in puzzle.moves.iter_mut().chain(&mut puzzle.incoming_moves) {
             m.guard = self.limited(m);
@@ -74,6 +75,7 @@ impl Definition {
         if !self.always.is_empty() && self.never.is_empty() {
             puzzle.held = self.held(&puzzle, &generators, &orders).map(Box::new);
         }
+        puzzle.facelets = self.facelets(&puzzle, metric)?.map(Box::new);
         Ok(puzzle)
     }
 

@@ -7,7 +7,14 @@ use fathom_puzzle::with_hold;
 impl Space {
     /// Returns the word of the state to which a permutation of the puzzle's cells leads from the solved
     /// state.
+    ///
+    /// # Panics
+    /// If the puzzle is given by facelets and the permutation tears its pieces.
     pub fn word(&self, state: &OrientedPermutation) -> Vec<u8> {
+        let state = match &self.facelets {
+            Some(facelets) => &facelets.action(state.cells()).expect("a state keeps pieces together"),
+            None => state,
+        };
         let state = match self.is_held {
             true => self.rings.action(&with_hold(state, 0)),
             false => self.rings.action(state),
@@ -24,21 +31,33 @@ impl Space {
     /// Returns what stands on each cell of the puzzle: the [label of the piece](Space::piece_labels), and its
     /// orientation.
     pub fn pieces(&self, word: &[u8]) -> Vec<(u8, u8)> {
+        let Some(facelets) = &self.facelets else { return self.on_cells(word) };
+        let on_cells = self.on_cells(word);
+        let facelet = |at: usize| {
+            // All pieces are told apart, and their labels are their numbers.
+            let (piece, turn) = on_cells[facelets.place(at).0];
+            self.piece_labels.of_pieces()[facelets.seen_at(at, piece.into(), turn.into())]
+        };
+        (0..facelets.count()).map(|at| (facelet(at), 0)).collect()
+    }
+
+    /// Returns the label and the orientation of the piece on each cell that words have before rings are made.
+    fn on_cells(&self, word: &[u8]) -> Vec<(u8, u8)> {
         let last = self.cells() - 1;
         let turned =
             (self.is_held && word[last] != self.solved[last]).then(|| self.image(&self.free[1], word));
         let word = turned.as_deref().unwrap_or(word);
-        let spread = &self.rings.spread()[..self.piece_labels.pieces()];
+        let spread = &self.rings.spread()[..self.cell_labels.pieces()];
         let on = |(cell, &(first, size)): (usize, &(usize, u16))| match size {
             1 => {
                 let mark = self.letters.mark(word[first]);
                 let piece = (0..self.rings.spread().len()).find(|&piece| self.label(piece) == mark);
                 let piece = piece.expect("every label has a piece");
-                (self.piece_labels.of_pieces()[piece], self.letters.orientation(word[first]))
+                (self.cell_labels.of_pieces()[piece], self.letters.orientation(word[first]))
             }
             size => {
                 let turn = (0..usize::from(size)).find(|at| word[first + at] == self.solved[first]);
-                (self.piece_labels.of_pieces()[cell], turn.expect("a ring has its mark") as u8)
+                (self.cell_labels.of_pieces()[cell], turn.expect("a ring has its mark") as u8)
             }
         };
         spread.iter().enumerate().map(on).collect()
@@ -47,9 +66,21 @@ impl Space {
     /// Returns the word of the state with these labels and orientations on the cells of the puzzle: the
     /// inverse of [`Space::pieces`].
     pub fn word_of_pieces(&self, pieces: &[(u8, u8)]) -> Vec<u8> {
-        let labels = self.piece_labels.of_pieces();
+        let on_cells: Vec<(u8, u8)> = match &self.facelets {
+            None => pieces.to_vec(),
+            Some(facelets) => {
+                let piece_on = |first: usize| {
+                    let labels = self.piece_labels.of_pieces();
+                    let facelet = labels.iter().position(|&label| label == pieces[first].0);
+                    let (piece, turn) = facelets.piece_with(facelet.expect("every label has a facelet"));
+                    (self.cell_labels.of_pieces()[piece], turn as u8)
+                };
+                facelets.first_facelets().map(piece_on).collect()
+            }
+        };
+        let labels = self.cell_labels.of_pieces();
         let mut word = self.solved.to_vec();
-        for (&(label, orientation), &(first, size)) in pieces.iter().zip(self.rings.spread()) {
+        for (&(label, orientation), &(first, size)) in on_cells.iter().zip(self.rings.spread()) {
             if size == 1 {
                 let piece = labels.iter().position(|&of_piece| of_piece == label);
                 let mark = self.label(piece.expect("every label has a piece"));
@@ -63,6 +94,9 @@ impl Space {
 
     /// Returns the number of orientations of a piece of the puzzle that are told apart.
     pub fn shown(&self, piece: usize) -> u16 {
+        if self.facelets.is_some() {
+            return 1;
+        }
         match self.rings.spread()[piece] {
             (_, 1) => self.letters.seen(self.label(piece)).into(),
             (_, size) => size,
@@ -71,10 +105,14 @@ impl Space {
 
     /// Returns whether moves bring a piece of the puzzle, or one with its label, to a cell of the puzzle.
     pub fn comes_to(&self, piece: usize, cell: usize) -> bool {
-        self.belongs(self.label(piece), self.rings.spread()[cell].0)
+        match &self.facelets {
+            Some(facelets) => facelets.are_in_one_orbit(piece, cell),
+            None => self.belongs(self.label(piece), self.rings.spread()[cell].0),
+        }
     }
 
-    /// Returns the label of a piece of the puzzle in words; on a ring, the label of its mark.
+    /// Returns the label in words of the piece that belongs on a cell, before rings are made; on a ring, the
+    /// label of its mark.
     fn label(&self, piece: usize) -> u8 {
         self.labels.of_pieces()[self.rings.spread()[piece].0]
     }

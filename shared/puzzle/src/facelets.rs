@@ -1,0 +1,220 @@
+//! Puzzles that are given by facelets, such as the stickers of a cube: which facelets are one piece, and how
+//! the pieces turn.
+//!
+//! Two facelets of an orbit are on one piece if a permutation of the orbit that commutes with all moves
+//! carries one to the other. Then each element of the group that fixes one fixes the other. If these
+//! permutations are a cyclic group, its generator turns all pieces by one orientation, and an element of the
+//! group is the same as an oriented permutation of the pieces.
+
+use fathom_algebra::{OrientedPermutation, Permutation};
+use std::ops::Range;
+
+/// The pieces of a puzzle that is given by facelets. Pieces are on *cells*. The *place* of a facelet is the
+/// cell of its piece and its number there, below the number of orientations of the piece: a piece that turns
+/// by k carries the facelet of number n to number n + k.
+#[derive(Clone, Debug)]
+pub struct Facelets {
+    /// For each cell the number of orientations of its piece.
+    orders: Vec<u16>,
+    /// For each facelet its place when the puzzle is solved.
+    places: Vec<(usize, u16)>,
+    /// For each facelet the number of its orbit.
+    orbits: Vec<usize>,
+    /// For each orbit and cell the facelets by number; empty if the orbit has none there.
+    facelets: Vec<Vec<Vec<usize>>>,
+}
+
+impl Facelets {
+    /// Finds the pieces of a puzzle by its moves and their orbits, which include points that nothing moves.
+    /// Returns `None` if no piece has two facelets of one orbit.
+    pub(crate) fn find(orbits: &[Vec<usize>], moves: &[Permutation]) -> Option<Self> {
+        let degree = orbits.iter().map(Vec::len).sum();
+        let mut orbit_of = vec![0; degree];
+        for (number, orbit) in orbits.iter().enumerate() {
+            orbit.iter().for_each(|&facelet| orbit_of[facelet] = number);
+        }
+        let mut places: Vec<Option<(usize, u16)>> = vec![None; degree];
+        let mut orders: Vec<u16> = Vec::new();
+        for orbit in orbits {
+            if places[orbit[0]].is_some() {
+                continue;
+            }
+            let carried = |to: usize| commuting(orbit[0], to, degree, moves);
+            let on_piece: Vec<Vec<usize>> = orbit.iter().filter_map(|&to| carried(to)).collect();
+            // All powers of one of them, if there is one that makes the others.
+            let turns = on_piece.iter().find_map(|turn| {
+                let powers =
+                    std::iter::successors(Some(orbit[0]), |&at| Some(turn[at]).filter(|&to| to != orbit[0]));
+                (powers.count() == on_piece.len()).then_some((turn, on_piece.len() as u16))
+            });
+            // If none makes the others, each facelet is a piece.
+            let (turn, order) = turns.unwrap_or((&on_piece[0], 1));
+            let begin = orders.len();
+            for &facelet in orbit {
+                let mut at = facelet;
+                if places[facelet].is_none() {
+                    for number in 0..order {
+                        places[at] = Some((orders.len(), number));
+                        at = turn[at];
+                    }
+                    orders.push(order);
+                }
+            }
+            let marks = marks(orbit, &places, moves, begin..orders.len());
+            for &facelet in orbit {
+                let (cell, number) = places[facelet].as_mut().expect("the orbit has places");
+                *number = (*number + order - marks[*cell - begin]) % order;
+            }
+            // Orbits that move with this one.
+            for other in orbits.iter().filter(|other| other.len() == orbit.len()) {
+                if places[other[0]].is_none()
+                    && let Some(with) = other.iter().find_map(|&to| carried(to))
+                {
+                    orbit.iter().for_each(|&facelet| places[with[facelet]] = places[facelet]);
+                }
+            }
+        }
+        let places: Vec<(usize, u16)> = places.into_iter().collect::<Option<_>>()?;
+        let mut facelets = vec![vec![Vec::new(); orders.len()]; orbits.len()];
+        for (facelet, &(cell, _)) in places.iter().enumerate() {
+            facelets[orbit_of[facelet]][cell].push(facelet);
+        }
+        facelets.iter_mut().flatten().for_each(|on_cell| on_cell.sort_by_key(|&facelet| places[facelet].1));
+        let turn = orders.iter().any(|&order| order > 1);
+        turn.then_some(Self { orders, places, orbits: orbit_of, facelets })
+    }
+
+    /// Returns for each cell the number of orientations of its piece.
+    pub fn orders(&self) -> &[u16] {
+        &self.orders
+    }
+
+    /// Returns the number of facelets.
+    pub fn count(&self) -> usize {
+        self.places.len()
+    }
+
+    /// Returns the place of a facelet.
+    pub fn place(&self, facelet: usize) -> (usize, u16) {
+        self.places[facelet]
+    }
+
+    /// Returns whether moves bring one facelet to the place of the other.
+    pub fn are_in_one_orbit(&self, one: usize, other: usize) -> bool {
+        self.orbits[one] == self.orbits[other]
+    }
+
+    /// Returns the facelet that stands at the place of `at` when `piece` stands there, turned by `turn`.
+    pub fn seen_at(&self, at: usize, piece: usize, turn: u16) -> usize {
+        let on_piece = &self.facelets[self.orbits[at]][piece];
+        let size = on_piece.len();
+        on_piece[(usize::from(self.places[at].1) + size - usize::from(turn) % size) % size]
+    }
+
+    /// Returns the piece on a cell, and its orientation there, if `facelet` stands on the first facelet of
+    /// the cell.
+    pub fn piece_with(&self, facelet: usize) -> (usize, u16) {
+        let (piece, number) = self.places[facelet];
+        let size = self.orders[piece];
+        (piece, (size - number) % size)
+    }
+
+    /// Returns the first facelet of each cell.
+    pub fn first_facelets(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.orders.len()).map(|cell| {
+            let first = self.facelets.iter().find_map(|orbit| orbit[cell].first());
+            *first.expect("a cell has facelets")
+        })
+    }
+
+    /// Returns an action on the facelets as one on the pieces; `None` if it tears pieces.
+    pub fn action(&self, action: &Permutation) -> Option<OrientedPermutation> {
+        let to: Vec<(usize, u16)> =
+            self.first_facelets().map(|facelet| self.places[action.apply(facelet)]).collect();
+        let cells =
+            Permutation::from_images(to.iter().map(|&(cell, _)| cell as u16).collect::<Vec<_>>()).ok()?;
+        let turns: Vec<u16> = to.iter().map(|&(_, turn)| turn).collect();
+        let pieces = OrientedPermutation::new(cells, turns, &self.orders[..]).ok()?;
+        let keeps = |facelet: usize| {
+            let (cell, number) = self.places[facelet];
+            let to = action.apply(facelet);
+            pieces.apply(cell, number) == self.places[to] && self.orbits[facelet] == self.orbits[to]
+        };
+        (0..self.count()).all(keeps).then_some(pieces)
+    }
+}
+
+/// Returns the map of the orbit of `from` that carries `from` to `to` and commutes with all moves; `None` if
+/// there is none. The map of other points is without meaning.
+fn commuting(from: usize, to: usize, degree: usize, moves: &[Permutation]) -> Option<Vec<usize>> {
+    let mut map = vec![usize::MAX; degree];
+    map[from] = to;
+    let mut open = vec![from];
+    while let Some(at) = open.pop() {
+        for action in moves {
+            let (next, image) = (action.apply(at), action.apply(map[at]));
+            match std::mem::replace(&mut map[next], image) {
+                usize::MAX => open.push(next),
+                known if known != image => return None,
+                _ => {}
+            }
+        }
+    }
+    Some(map)
+}
+
+/// Returns a number for each cell of an orbit of facelets: that of the facelet from which orientations are
+/// best counted. As many moves and powers of moves as possible, taken one after another, carry these facelets
+/// to each other, so that these moves turn no piece, and symmetries of the puzzle are more likely to keep the
+/// facelets.
+fn marks(
+    orbit: &[usize],
+    places: &[Option<(usize, u16)>],
+    moves: &[Permutation],
+    cells: Range<usize>,
+) -> Vec<u16> {
+    /// Powers of a move are tried up to this one.
+    const LARGEST_POWER: i64 = 6;
+    let place = |facelet: usize| places[facelet].expect("the facelets of the orbit have places");
+    let begin = cells.start;
+    let carried = |kept: &[Permutation]| -> Option<Vec<u16>> {
+        let mut marks = vec![None; cells.len()];
+        for &facelet in orbit {
+            if marks[place(facelet).0 - begin].is_some() {
+                continue;
+            }
+            // The orbit of the facelet under these moves, if no two facelets of it are on one piece.
+            let mut reached = vec![facelet];
+            let mut found = marks.clone();
+            found[place(facelet).0 - begin] = Some(place(facelet).1);
+            let mut at = 0;
+            let mut is_torn = false;
+            while at < reached.len() {
+                let from = reached[at];
+                for to in kept.iter().map(|action| action.apply(from)) {
+                    let (cell, turn) = place(to);
+                    match found[cell - begin].replace(turn) {
+                        None => reached.push(to),
+                        Some(mark) => is_torn |= mark != turn,
+                    }
+                }
+                at += 1;
+            }
+            if !is_torn {
+                marks = found;
+            }
+        }
+        marks.into_iter().collect()
+    };
+    let powers = (1..=LARGEST_POWER).flat_map(|power| moves.iter().map(move |g| g.power(power)));
+    let mut kept: Vec<Permutation> = Vec::new();
+    let mut best = carried(&kept).expect("without moves each facelet may be counted from");
+    for action in powers {
+        kept.push(action);
+        match carried(&kept) {
+            Some(marks) => best = marks,
+            None => _ = kept.pop(),
+        }
+    }
+    best
+}
