@@ -188,13 +188,8 @@ fn what_takes_long_is_told_and_can_be_stopped() {
     let directory = tempfile::tempdir().unwrap();
     let pipe = directory.path().join("puzzle.toml");
     assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-    let mut child = fathom()
-        .arg("plan")
-        .arg(&pipe)
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child =
+        fathom().arg("plan").arg(&pipe).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let mut err = BufReader::new(child.stderr.take().unwrap());
     let mut line = String::new();
     err.read_line(&mut line).unwrap();
