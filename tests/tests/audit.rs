@@ -163,7 +163,7 @@ fn a_state_in_a_wrong_place_is_found() {
     // The last two layers are not compressed.
     for (max_depth, depths) in [("5", [4, 5]), ("8", [7, 8])] {
         for depth in depths {
-            let run = Run::new(&["3x3", "--keep", "all", "--max-depth", max_depth]);
+            let run = Run::new(&["2x4", "--metric", "single", "--keep", "all", "--max-depth", max_depth]);
             move_state(&run.path(&format!("run/layers/d{depth:03}/s00000.layer")), 3);
             run.commit(depth);
             let (code, found) = run.audit(&["--exhaustive"]);

@@ -12,6 +12,7 @@ use std::collections::BTreeSet;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 /// A disk that fails from some operation on. The failing write may still write half of its bytes.
@@ -162,8 +163,7 @@ fn attempt(question: &SpaceSpec, setup: Setup, path: &Path, disk: &dyn Disk) -> 
     setup.go_on(&mut run, disk)
 }
 
-/// Fails a run at operation 0, 1, 2, … until a run succeeds, and resumes each failed run. Returns the
-/// operations that failed.
+/// Fails a run at each of its operations, and resumes each failed run. Returns the operations that failed.
 fn fail_everywhere(
     question: &SpaceSpec,
     keep: Keep,
@@ -184,43 +184,62 @@ fn fail_everywhere_with(
     error: io::ErrorKind,
     power_cut: bool,
 ) -> BTreeSet<&'static str> {
-    let keep = setup.keep;
     let undisturbed = setup.search(question.clone());
-    let mut hit = BTreeSet::new();
-    for operations in 0.. {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("run");
-        let disk = FailingDisk::after(operations, error);
-        let ended = attempt(question, setup, &path, &disk);
-        let failed = disk.0.lock().unwrap().failed;
-        let Some(failed) = failed else {
-            assert_eq!(ended.unwrap().digest, undisturbed.digest);
-            assert!(
-                operations > 100,
-                "a run of 11 layers or more in 2 shards has more changes than {operations}"
-            );
-            return hit;
-        };
-        hit.insert(failed);
-        assert!(disk.0.lock().unwrap().done == operations);
-        if power_cut {
-            disk.cut_power();
+    let directory = tempfile::tempdir().unwrap();
+    let disk = FailingDisk::after(usize::MAX, error);
+    attempt(question, setup, &directory.path().join("run"), &disk).unwrap();
+    let operations = disk.0.lock().unwrap().done;
+    assert!(operations > 100, "a run of 11 layers or more in 2 shards has more changes than {operations}");
+    // Most of the time is spent in waiting for the disk.
+    let next = AtomicUsize::new(0);
+    let fail_some = || {
+        let mut hit = BTreeSet::new();
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            if number >= operations {
+                return hit;
+            }
+            hit.insert(fail_at(number, setup, question, error, power_cut, &undisturbed));
         }
-        let resumed = attempt(question, setup, &path, &LocalDisk)
-            .unwrap_or_else(|error| panic!("after operation {operations} ({failed}): {error:#}"));
-        assert_eq!(resumed.digest, undisturbed.digest, "after operation {operations} ({failed})");
-        assert_eq!(resumed.counts, undisturbed.counts);
-        assert_eq!(resumed.classes, undisturbed.classes);
-        assert!(resumed.complete);
-        // The directory has only the files that the run should keep.
-        let layers: BTreeSet<PathBuf> = walk(&path.join("layers")).into_iter().collect();
-        let first = if keep == Keep::All { 0 } else { resumed.counts.len() - 2 };
-        let expected: BTreeSet<PathBuf> = (first..resumed.counts.len())
-            .flat_map(|depth| [0, 1].map(|shard| path.join(format!("layers/d{depth:03}/s{shard:05}.layer"))))
-            .collect();
-        assert_eq!(layers, expected, "after operation {operations} ({failed})");
+    };
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..4).map(|_| scope.spawn(fail_some)).collect();
+        threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+    })
+}
+
+/// Fails a run at one operation, and resumes it. Returns the operation.
+fn fail_at(
+    number: usize,
+    setup: Setup,
+    question: &SpaceSpec,
+    error: io::ErrorKind,
+    power_cut: bool,
+    undisturbed: &Summary,
+) -> &'static str {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("run");
+    let disk = FailingDisk::after(number, error);
+    attempt(question, setup, &path, &disk).unwrap_err();
+    let failed = disk.0.lock().unwrap().failed.expect("an operation failed");
+    assert!(disk.0.lock().unwrap().done == number);
+    if power_cut {
+        disk.cut_power();
     }
-    unreachable!("the loop ends when a run goes through")
+    let resumed = attempt(question, setup, &path, &LocalDisk)
+        .unwrap_or_else(|error| panic!("after operation {number} ({failed}): {error:#}"));
+    assert_eq!(resumed.digest, undisturbed.digest, "after operation {number} ({failed})");
+    assert_eq!(resumed.counts, undisturbed.counts);
+    assert_eq!(resumed.classes, undisturbed.classes);
+    assert!(resumed.complete);
+    // The directory has only the files that the run should keep.
+    let layers: BTreeSet<PathBuf> = walk(&path.join("layers")).into_iter().collect();
+    let first = if setup.keep == Keep::All { 0 } else { resumed.counts.len() - 2 };
+    let expected: BTreeSet<PathBuf> = (first..resumed.counts.len())
+        .flat_map(|depth| [0, 1].map(|shard| path.join(format!("layers/d{depth:03}/s{shard:05}.layer"))))
+        .collect();
+    assert_eq!(layers, expected, "after operation {number} ({failed})");
+    failed
 }
 
 fn walk(path: &Path) -> Vec<PathBuf> {

@@ -22,17 +22,16 @@ fn assert_is(found: &Summary, known: &KnownTable) {
     }
 }
 
-/// The largest number of states for which the plain search runs too; above, that search takes minutes.
-const REFERENCE_UP_TO: u64 = 10_000_000;
-
 #[test]
 fn boards_by_both_engines_states_and_classes() {
+    // Above these numbers of states, the plain search takes seconds, and minutes.
+    let reference_up_to = fathom_slow::choose(1_000_000, 10_000_000);
     let tables = known_tables("boards.json");
     assert_eq!(tables.len(), 18);
     for known in tables {
         let by_cosets = Setup::default().search(known.question());
         assert_is(&by_cosets, &known);
-        if known.states <= REFERENCE_UP_TO {
+        if known.states <= reference_up_to {
             let plain = Setup { kernel: Kernel::Reference, ..Setup::default() }.search(known.question());
             assert_is(&plain, &known);
             assert_eq!(plain.digest, by_cosets.digest, "{} {}", known.puzzle, known.metric);

@@ -238,6 +238,9 @@ fn square_one_grows_by_turns_and_twists_as_published() {
 /// files in a run's directory are enough to resume the run.
 #[test]
 fn square_one_grows_by_twists_as_published() {
+    if !fathom_slow::is_wanted() {
+        return;
+    }
     let directory = tempfile::tempdir().unwrap();
     let fathom = |arguments: &[&str]| {
         let output = fathom().args(arguments).arg("--json").current_dir(directory.path()).output().unwrap();

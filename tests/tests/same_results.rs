@@ -17,9 +17,10 @@ fn question(board: &str, metric: Metric) -> SpaceSpec {
 
 #[test]
 fn digests_do_not_depend_on_threads_shards_kernel_or_archiving() {
+    let board = fathom_slow::choose("2x4", "2x5");
     for metric in Metric::ALL {
         let expected =
-            Setup { threads: 1, shards: Some(1), ..Setup::default() }.search(question("2x5", metric));
+            Setup { threads: 1, shards: Some(1), ..Setup::default() }.search(question(board, metric));
         for (threads, shards, kernel, keep) in [
             (2, Some(1), Kernel::Cosets(Engine::Portable), Keep::Last),
             (3, Some(7), Kernel::Cosets(Engine::Portable), Keep::All),
@@ -28,7 +29,7 @@ fn digests_do_not_depend_on_threads_shards_kernel_or_archiving() {
             (8, None, Kernel::Fastest, Keep::Last),
         ] {
             let found =
-                Setup { threads, shards, kernel, keep, ..Setup::default() }.search(question("2x5", metric));
+                Setup { threads, shards, kernel, keep, ..Setup::default() }.search(question(board, metric));
             assert_eq!(found.digest, expected.digest, "{threads} {shards:?} {kernel:?} {keep}");
             assert_eq!(found.counts, expected.counts);
             assert_eq!(found.classes, expected.classes);
@@ -65,7 +66,7 @@ fn degenerate_boards() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(40))]
+    #![proptest_config(ProptestConfig::with_cases(fathom_slow::choose(10, 40)))]
 
     /// Random labels on small boards: cosets and the plain search agree on every bit.
     #[test]

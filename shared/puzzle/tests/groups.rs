@@ -130,7 +130,7 @@ fn element() -> impl Strategy<Value = (usize, Permutation)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig::with_cases(fathom_slow::choose(12, 48)))]
 
     #[test]
     fn every_word_makes_its_element_and_is_short((place, element) in element()) {

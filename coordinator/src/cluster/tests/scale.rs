@@ -94,7 +94,7 @@ impl Large {
 #[test]
 fn an_event_of_a_large_run_is_cheap() {
     const WORKERS: usize = 1024;
-    for replicas in [1, 2] {
+    for replicas in fathom_slow::choose(2, 1)..=2 {
         let state = State::new(Rules { replicas, ..rules(16_384) }, 1, Past::default());
         let sessions = vec![(Session(0), 0); WORKERS];
         let mut large = Large {
@@ -119,7 +119,7 @@ fn an_event_of_a_large_run_is_cheap() {
         let joined = begun.elapsed();
         let (begun, events) = (Instant::now(), large.events);
         let mut worst = Duration::ZERO;
-        while large.state.depth.0 < 4 {
+        while large.state.depth.0 < fathom_slow::choose(2, 4) {
             let orders = std::mem::take(&mut large.orders);
             assert!(!orders.is_empty(), "it stalls at depth {}", large.state.depth);
             for (at, order) in orders {

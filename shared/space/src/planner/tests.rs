@@ -64,6 +64,9 @@ fn puzzles_whose_moves_reach_few_words_are_stored_densely() {
 /// With free moves, turns of the solved puzzle rename pieces and keep every pattern, so they save no cosets.
 #[test]
 fn symmetries_that_keep_every_pattern_save_nothing() {
+    if !fathom_slow::is_wanted() {
+        return;
+    }
     let source = PuzzleSpec::by_name("square1").unwrap().in_metric(Metric::Twist).unwrap();
     let labels = Labels::from_values(source.solved());
     let space = Space::new(source.puzzle(Metric::Twist).unwrap(), Metric::Twist, labels).unwrap();
