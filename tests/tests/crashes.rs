@@ -12,8 +12,8 @@ use std::collections::BTreeSet;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use tempfile::TempDir;
 
 /// A disk that fails from some operation on. The failing write may still write half of its bytes.
 #[derive(Clone, Debug)]
@@ -163,6 +163,11 @@ fn attempt(question: &SpaceSpec, setup: Setup, path: &Path, disk: &dyn Disk) -> 
     setup.go_on(&mut run, disk)
 }
 
+/// Makes a temporary directory, in memory if possible: [`FailingDisk`] decides what becomes durable.
+fn directory() -> TempDir {
+    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
+}
+
 /// Fails a run at each of its operations, and resumes each failed run. Returns the operations that failed.
 fn fail_everywhere(
     question: &SpaceSpec,
@@ -185,27 +190,12 @@ fn fail_everywhere_with(
     power_cut: bool,
 ) -> BTreeSet<&'static str> {
     let undisturbed = setup.search(question.clone());
-    let directory = tempfile::tempdir().unwrap();
+    let temporary = directory();
     let disk = FailingDisk::after(usize::MAX, error);
-    attempt(question, setup, &directory.path().join("run"), &disk).unwrap();
+    attempt(question, setup, &temporary.path().join("run"), &disk).unwrap();
     let operations = disk.0.lock().unwrap().done;
     assert!(operations > 100, "a run of 11 layers or more in 2 shards has more changes than {operations}");
-    // Most of the time is spent in waiting for the disk.
-    let next = AtomicUsize::new(0);
-    let fail_some = || {
-        let mut hit = BTreeSet::new();
-        loop {
-            let number = next.fetch_add(1, Ordering::Relaxed);
-            if number >= operations {
-                return hit;
-            }
-            hit.insert(fail_at(number, setup, question, error, power_cut, &undisturbed));
-        }
-    };
-    std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..4).map(|_| scope.spawn(fail_some)).collect();
-        threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
-    })
+    (0..operations).map(|number| fail_at(number, setup, question, error, power_cut, &undisturbed)).collect()
 }
 
 /// Fails a run at one operation, and resumes it. Returns the operation.
@@ -217,8 +207,8 @@ fn fail_at(
     power_cut: bool,
     undisturbed: &Summary,
 ) -> &'static str {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("run");
+    let temporary = directory();
+    let path = temporary.path().join("run");
     let disk = FailingDisk::after(number, error);
     attempt(question, setup, &path, &disk).unwrap_err();
     let failed = disk.0.lock().unwrap().failed.expect("an operation failed");
@@ -298,8 +288,8 @@ fn the_power_fails_where_all_layers_are_read() {
 #[test]
 fn a_full_disk_is_an_error_that_says_how_to_go_on() {
     let setup = Setup { threads: 1, shards: Some(2), ..Setup::default() };
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("run");
+    let temporary = directory();
+    let path = temporary.path().join("run");
     let disk = FailingDisk::after(100, io::ErrorKind::StorageFull);
     let error = format!("{:#}", attempt(&question(), setup, &path, &disk).unwrap_err());
     assert!(error.contains("the disk is full at depth"), "{error}");
@@ -311,8 +301,8 @@ fn a_full_disk_is_an_error_that_says_how_to_go_on() {
 #[test]
 fn a_quota_that_is_used_up_is_told_as_that() {
     let setup = Setup { threads: 1, shards: Some(2), ..Setup::default() };
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("run");
+    let temporary = directory();
+    let path = temporary.path().join("run");
     let disk = FailingDisk::after(100, io::ErrorKind::QuotaExceeded);
     let error = format!("{:#}", attempt(&question(), setup, &path, &disk).unwrap_err());
     assert!(error.contains("the quota of this user is used up at depth"), "{error}");
