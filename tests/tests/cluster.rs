@@ -47,14 +47,17 @@ fn without_replicas_the_run_waits_for_who_holds_what_it_needs() {
     assert_same(&cluster.finishes(), &undisturbed(&SPACE));
 }
 
+/// Nothing is made while the only worker sleeps, so that much is left for the second one.
 #[test]
 fn a_worker_that_joins_late_takes_shards() {
-    const LONGER: [&str; 5] = ["2x7", "--shards", "16", "--max-depth", "10"];
-    let mut cluster = Cluster::new(&LONGER, &[]);
+    let mut cluster = Cluster::new(&LONG, &[]);
     cluster.serve_up_to(7);
     cluster.join(&["w1"]);
-    cluster.in_the_middle(|cluster| cluster.join_by("w2", cluster.joining("w2")));
-    assert_same(&cluster.finishes(), &undisturbed(&LONGER));
+    cluster.in_the_middle(|cluster| cluster.signal("w1", libc::SIGSTOP));
+    cluster.join(&["w2"]);
+    cluster.until_worker_is("w2", "alive");
+    cluster.signal("w1", libc::SIGCONT);
+    assert_same(&cluster.finishes(), &undisturbed(&LONG));
     assert!(!cluster.logged_by("w2", "task done").is_empty(), "it was given nothing");
 }
 

@@ -228,8 +228,6 @@ fn square_one_grows_by_turns_and_twists_as_published() {
     assert_eq!((&told["space"], &told["metric"]), (&value!("square1"), &value!("face")));
     assert_eq!(told["states"], 11_958_666_854_400_u64);
     assert_eq!(told["counts"], value!([1, 15, 69, 212, 1141]));
-    let planned = json(&fathom().args(["plan", "square1", "--json"]).output().unwrap());
-    assert_eq!(planned["states"], 11_958_666_854_400_u64);
     let refused = refusal(&["plan", "square1", "--metric", "multi"]);
     assert!(refused.contains("the states of square1 are limited"), "{refused}");
 }
