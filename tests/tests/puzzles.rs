@@ -188,6 +188,23 @@ fn the_plain_search_agrees_on_pieces_that_turn_and_on_guards() {
     }
 }
 
+/// Two orbits of five and four pieces that moves permute with one parity: half of 5! 4! arrangements. Half of
+/// an axis is stored, so that every bit is a state, and a run that was begun without that goes on so.
+#[test]
+fn parity_ties_the_orbits_of_a_puzzle() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("tied.toml");
+    let moves = r#"R = "(1,2,3,4)(6,7,8,9)", S = "(1,5)(6,7)", T = "(2,3)(7,8)""#;
+    fs::write(&path, format!("name = \"tied\"\ndegree = 9\nmoves = {{ {moves} }}\n")).unwrap();
+    let word = path.to_str().unwrap();
+    let found = run(&[word]);
+    assert_eq!(found["states"], 1440);
+    assert_same(&found, &run(&[word, "--kernel", "reference"]));
+    let plan = json(&fathom().args(["plan", word, "--json"]).output().unwrap());
+    let stored = plan["representative_cosets"].as_u64().unwrap() * plan["coset_bits"].as_u64().unwrap();
+    assert!(stored <= 1440 / found["symmetries"].as_u64().unwrap() * 2, "{plan}");
+}
+
 /// A rim of two layers with large pieces, cut only where none lies across: a search that knows nothing but
 /// these rules finds what the file says.
 #[test]

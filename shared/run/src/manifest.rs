@@ -328,11 +328,16 @@ impl RunManifest {
     /// # Errors
     /// The errors of [`SpaceSpec::space`].
     pub fn space(&self) -> Result<Space, RunError> {
-        let space = self.spec.space()?;
-        match self.colouring.len() == space.cells() {
-            true => Ok(space),
-            false => self.spec.space_by_facelets(),
-        }
+        let space = match self.spec.space()? {
+            space if self.colouring.len() == space.cells() => space,
+            _ => self.spec.space_by_facelets()?,
+        };
+        Ok(if self.has_joint_parity() { space } else { space.without_joint_parity() })
+    }
+
+    /// Returns whether the run was begun with a cost model that halves axes of puzzles with several orbits.
+    fn has_joint_parity(&self) -> bool {
+        !matches!(self.cost_model.as_deref(), None | Some("v1" | "v2" | "v3" | "v4"))
     }
 
     /// Returns the colouring, with its axes.

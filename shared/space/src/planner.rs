@@ -72,7 +72,7 @@ impl Plan {
     pub const MOST_COSET_BYTES: u32 = 1 << 24;
     /// The name of the model by which a colouring is chosen. A model that chooses differently has another
     /// name.
-    pub const COST_MODEL: &str = CostModel::V4.name;
+    pub const COST_MODEL: &str = CostModel::V5.name;
 
     /// An outline does not list cosets if the listing takes longer than this, by the model.
     const MOST_NANOSECONDS: f64 = 3e8;
@@ -179,7 +179,7 @@ impl Plan {
         };
         let acting = symmetries_used / idle(space, &plan.colouring);
         plan.representative_cosets = reached.div_ceil(acting as u64);
-        if CostModel::V4.listing(space, patterns, plan.representative_cosets, symmetries_used)
+        if CostModel::V5.listing(space, patterns, plan.representative_cosets, symmetries_used)
             > Self::MOST_NANOSECONDS
         {
             plan.is_exact = false;
@@ -244,7 +244,7 @@ impl Choices {
             return none;
         }
         let actions = actions_on_letters(space);
-        let model = &CostModel::V4;
+        let model = &CostModel::V5;
         let words = listed_words(space);
         let best = candidates(space, &actions)
             .into_iter()

@@ -52,10 +52,10 @@ pub(super) struct CostModel {
 }
 
 impl CostModel {
-    /// The fourth version. It has the rates of the third one, and differs in the candidates: rings that each
-    /// move turns are part of the pattern.
-    pub(super) const V4: Self = Self {
-        name: "v4",
+    /// The fifth version. It has the rates of the third one, and differs in what is halved: also the last axis
+    /// of a puzzle with several orbits of pieces, if all states are even permutations of all pieces together.
+    pub(super) const V5: Self = Self {
+        name: "v5",
         dense_layers: 5.0,
         all_layers: 15.0,
         find_by_table: 60.0,
