@@ -1,6 +1,6 @@
 //! The coset kernel for processors with AVX-512 and GFNI, for tensors of at least two axes with at most 32
-//! entries each, whose last axis is neither halved nor cut into blocks. `rows` handles other tensors with
-//! rows of up to 128 bits, and `long` those with longer rows.
+//! entries each, whose last axis is not cut into blocks. `rows` handles other tensors with rows of up to 128
+//! bits, and `long` those with longer rows.
 //!
 //! Layout: a tensor is split into *byte planes*. Plane b holds byte b of every row, so a row of 24 bits lies
 //! in three planes. Along one axis, the *inner* one, the bytes of a plane are adjacent: a *block* is the
@@ -21,12 +21,17 @@
 //! state of the source is carried by exactly the maps of the transform, because each step is a bijection of
 //! bits; and states are only ever added, so that the order does not matter.
 //!
+//! If the last axis is halved, a packed bit stands for one of two neighbouring bits of a plane. Reading a
+//! source copies the packed bit to both, and keeps the one whose parity is that of the row (`halved`);
+//! packing joins both.
+//!
 //! Cost for two blocks of 24 rows of 24 bits, which are 144 bytes of the packed tensor: 27 instructions if
 //! the last axis stays, 29 if it is traded. Splitting 64 rows of the source, 192 bytes, into planes takes 16
 //! more. Measured: a dense pull of 24 x 24 x 24 x 24 in 3.6 us, 90,000 million states a second
 //! (`docs/performance.md`).
 
 mod blocks;
+mod halved;
 mod long;
 mod rows;
 mod transpose;
@@ -34,6 +39,7 @@ mod transpose;
 use crate::kernel::{Bits, Kernel, SLACK_BYTES};
 use blocks::{Ahead, BitMap, Pairs, RowMap, count, join, keep, remove, split, trade, turn};
 use fathom_space::{AxisMap, Shape, Transform};
+use halved::Halved;
 
 /// Bytes from one block of a plane to the next, and the largest length of an axis.
 pub(crate) const SLOT: usize = 32;
@@ -47,8 +53,7 @@ const ROWS_A_STATE: usize = 64;
 /// Returns the kernel for tensors of a shape; `None` if no kernel here fits the shape, or this processor
 /// lacks the instructions.
 pub fn avx512(shape: &Shape) -> Option<Box<dyn Kernel + Send>> {
-    let fits = shape.odd().is_none()
-        && shape.blocks() == 1
+    let fits = shape.blocks() == 1
         && shape.lengths().len() > 1
         && shape.lengths().iter().all(|&length| length as usize <= SLOT);
     match fits && blocks::is_supported() {
@@ -103,6 +108,10 @@ impl Planes {
 #[derive(Debug)]
 struct Avx512 {
     shape: Shape,
+    /// The number of planes.
+    planes: u32,
+    /// How rows are packed if the last axis is halved.
+    halved: Option<Halved>,
     /// The layout for each inner axis.
     layouts: Vec<Layout>,
     /// The accumulators, by inner axis; the states collected so far are their union. In a block, the bytes
@@ -174,7 +183,8 @@ impl Walk {
 
 impl Avx512 {
     fn new(shape: &Shape) -> Self {
-        let planes = shape.row_bytes() as usize;
+        let last = *shape.lengths().last().expect("a shape has an axis");
+        let planes = last.div_ceil(8) as usize;
         let outer = shape.lengths().len() - 1;
         let layouts: Vec<Layout> = (0..outer).map(|inner| Layout::new(shape.lengths(), inner)).collect();
         let identities: Vec<AxisMap> =
@@ -203,7 +213,20 @@ impl Avx512 {
             straight,
             starts,
             layouts,
+            planes: planes as u32,
+            halved: Halved::new(shape),
             shape: shape.clone(),
+        }
+    }
+
+    /// Splits a packed tensor into the planes of the source. `odd` tells whether the parities of its states'
+    /// indices have an odd sum; without it both bits of a halved row are set for each packed one.
+    fn split(&mut self, packed: &[u8], odd: Option<bool>) {
+        let (rows, row_bytes) = (self.shape.rows(), self.shape.row_bytes());
+        let Planes { bytes, stride } = &mut self.source;
+        match &mut self.halved {
+            None => split(packed, bytes, *stride, rows, row_bytes),
+            Some(halved) => halved.split(packed, (bytes, *stride), odd),
         }
     }
 
@@ -224,7 +247,7 @@ impl Avx512 {
             let source = source_axis(target);
             (source, &maps[transform.maps[source] as usize])
         };
-        split(packed, &mut self.source.bytes, self.source.stride, self.shape.rows(), self.shape.row_bytes());
+        self.split(packed, Some(transform.odd));
         let becomes_last = source_axis(last);
         let last_number = transform.maps[last];
         let last_map = &maps[last_number as usize];
@@ -236,7 +259,7 @@ impl Avx512 {
             let rows = row_map(&mut self.row_maps, inner_number, &maps[inner_number as usize])[0];
             let bits = bit_map(&mut self.bit_maps, last_number, last_map);
             let pairs = pairs(&self.source, &mut self.collected[inner], &self.walk, ahead);
-            keep(pairs, self.shape.row_bytes(), &rows, bits);
+            keep(pairs, self.planes, &rows, bits);
             self.touched[inner] = true;
         } else {
             let (source, strides) = if becomes_last == natural {
@@ -249,7 +272,7 @@ impl Avx512 {
                     (&mut self.regrouped.bytes, layout.bytes, &layout.strides),
                     self.shape.lengths(),
                     (natural, becomes_last),
-                    self.shape.row_bytes(),
+                    self.planes,
                 );
                 (&self.regrouped, &layout.strides[..])
             };
@@ -259,7 +282,7 @@ impl Avx512 {
             let gather = row_map(&mut self.row_maps, number, &maps[number as usize])[1];
             let scatter = row_map(&mut self.row_maps, last_number, last_map)[0];
             let pairs = pairs(source, &mut self.collected[inner], &self.walk, ahead);
-            trade(pairs, self.shape.row_bytes(), &gather, &scatter);
+            trade(pairs, self.planes, &gather, &scatter);
             self.touched[inner] = true;
         }
     }
@@ -277,7 +300,7 @@ impl Avx512 {
                 (&mut mine[0].bytes, mine[0].stride, &self.layouts[natural].strides),
                 self.shape.lengths(),
                 (inner, natural),
-                self.shape.row_bytes(),
+                self.planes,
             );
             other.bytes.fill(0);
             self.touched[natural] = true;
@@ -382,15 +405,16 @@ impl Kernel for Avx512 {
                 for position in Bits::positions(bytes) {
                     self.shape.indices(position, false, &mut indices);
                     let (byte, bit) = self.place(&indices);
-                    self.collected[natural].bytes[byte] &= !bit;
+                    // Of a halved row, only one of both bits can be set.
+                    let bits = if self.halved.is_some() { halved::both(bit) } else { bit };
+                    self.collected[natural].bytes[byte] &= !bits;
                 }
             }
             Bits::Dense(packed) => {
-                let (rows, planes) = (self.shape.rows(), self.shape.row_bytes());
-                split(packed, &mut self.source.bytes, self.source.stride, rows, planes);
+                self.split(packed, None);
                 let pairs =
                     pairs(&self.source, &mut self.collected[natural], &self.straight, Ahead::default());
-                remove(pairs, planes, self.shape.lengths()[natural]);
+                remove(pairs, self.planes, self.shape.lengths()[natural]);
             }
         }
     }
@@ -400,7 +424,15 @@ impl Kernel for Avx512 {
         let natural = self.natural();
         let layout = &self.layouts[natural];
         let block = (self.shape.lengths()[natural], self.shape.row_bytes());
-        join(&self.collected[natural].bytes, layout.bytes, &self.starts, block, packed);
+        let collected = &self.collected[natural].bytes;
+        let rows = match &self.halved {
+            None => collected,
+            Some(halved) => {
+                halved.join(collected, &mut self.regrouped.bytes, layout.bytes);
+                &self.regrouped.bytes
+            }
+        };
+        join(rows, layout.bytes, &self.starts, block, packed);
         count(packed)
     }
 }

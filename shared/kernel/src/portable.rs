@@ -232,7 +232,9 @@ impl<W: Word> Portable<W> {
     }
 }
 
-fn odd_rows(shape: &Shape) -> Vec<bool> {
+/// Returns for each row whether its indices have parities with an odd sum; nothing unless the last axis is
+/// halved.
+pub(crate) fn odd_rows(shape: &Shape) -> Vec<bool> {
     let Some(odd) = shape.odd() else {
         return Vec::new();
     };

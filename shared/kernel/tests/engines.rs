@@ -33,8 +33,10 @@ const SHAPES: [&[u32]; 22] = [
     &[32, 32],
 ];
 
-/// Shapes whose last axis is halved: words of 32 and of 64 bits, one axis and several, equal and unequal.
-const HALVED: [&[u32]; 6] = [&[6, 6, 6], &[24, 24], &[120, 120], &[6], &[2, 120, 6], &[24, 2, 24]];
+/// Shapes whose last axis is halved: words of 32 and of 64 bits, one axis and several, equal and unequal, few
+/// rows and many.
+const HALVED: [&[u32]; 7] =
+    [&[6, 6, 6], &[24, 24], &[120, 120], &[6], &[2, 120, 6], &[24, 2, 24], &[6, 24, 24]];
 
 /// Shapes whose last axis is cut into blocks, with the length of a block: words of 32 and of 64 bits, blocks
 /// of whole bytes and of other lengths.

@@ -337,7 +337,8 @@ impl Space {
     /// Returns whether all pieces differ and do not turn, and the moves reach the even permutations that keep
     /// each piece in its orbit, and no others. With a single orbit they generate the alternating group.
     pub fn has_only_even_states(&self) -> bool {
-        let factorial = |orbit: &CellOrbit| -> BigUint { (1..=orbit.cells.len()).map(BigUint::from).product() };
+        let factorial =
+            |orbit: &CellOrbit| -> BigUint { (1..=orbit.cells.len()).map(BigUint::from).product() };
         let arrangements: BigUint = self.orbits.iter().map(factorial).product();
         let actions = || self.puzzle.moves.iter().map(|m| &m.action).chain(&self.puzzle.free);
         self.letters.width() == 1
