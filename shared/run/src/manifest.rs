@@ -507,6 +507,23 @@ mod tests {
         assert!(planned.to_toml().contains(&format!("cost_model = \"{}\"", Plan::COST_MODEL)));
     }
 
+    /// Corners and edges have one parity. A run that was begun before this halved an axis goes on as it was.
+    #[test]
+    fn a_run_of_whole_axes_goes_on_so() {
+        let source = PuzzleSpec::by_name("3x3x3-positions").unwrap();
+        let spec = SpaceSpec { source, metric: Metric::Multi, labels: Labels::distinct(20) };
+        let halved = spec.space().unwrap();
+        let whole = spec.space().unwrap().without_joint_parity();
+        let fills = [(halved, Plan::COST_MODEL), (whole, "v4")].map(|(space, model)| {
+            let plan = Plan::outline(&space).unwrap();
+            let planned = RunManifest::plan(spec.clone(), &space, &plan, None, Keep::Last, false).unwrap();
+            let manifest = RunManifest { cost_model: Some(model.into()), ..planned };
+            RunManifest::from_toml(&manifest.to_toml()).unwrap().check().unwrap();
+            plan.fill(&space)
+        });
+        assert!(fills[0] > 0.95 && fills[1] < 0.5, "{fills:?}");
+    }
+
     #[test]
     fn changed_and_newer_files_are_refused() {
         let text = manifest("0,0,0,1,1,1,2,2,2").to_toml();
