@@ -141,46 +141,77 @@ fn numbers(record: &Value, key: &str) -> Vec<u64> {
     record[key].as_array().unwrap().iter().map(|number| number.as_u64().unwrap()).collect()
 }
 
-/// The edges of Rubik's cube: 12 places and 2 ways to stand there, an even number of them turned. Turns of
-/// faces are told here by the places between which they carry edges, and the first counts are made anew.
+/// The edges that each turn of a face of Rubik's cube carries: those on each place to the next place, the last
+/// to the first. Places: UF UR UB UL, DF DR DB DL, FR FL BR BL. Faces: U D R L F B.
+const EDGES: [[usize; 4]; 6] =
+    [[0, 3, 2, 1], [4, 5, 6, 7], [1, 10, 5, 8], [3, 9, 7, 11], [0, 8, 4, 9], [2, 11, 6, 10]];
+/// The same for corners. Places: UFR URB UBL ULF, DFR DRB DBL DLF.
+const CORNERS: [[usize; 4]; 6] =
+    [[0, 3, 2, 1], [7, 4, 5, 6], [0, 1, 5, 4], [2, 3, 7, 6], [3, 0, 4, 7], [1, 2, 6, 5]];
+
+/// The edges of Rubik's cube: 12 places and 2 ways to stand there, an even number of them turned. The first
+/// counts are made anew.
 #[test]
 fn the_edges_of_rubiks_cube_add_up_and_begin_right() {
-    // Places: UF UR UB UL, DF DR DB DL, FR FL BR BL. Turns of F and B turn edges over.
-    const FACES: [([usize; 4], u8); 6] = [
-        ([0, 3, 2, 1], 0),
-        ([4, 5, 6, 7], 0),
-        ([1, 10, 5, 8], 0),
-        ([3, 9, 7, 11], 0),
-        ([0, 8, 4, 9], 1),
-        ([2, 11, 6, 10], 1),
-    ];
-    let path = directory().join("puzzles/3x3x3-edges-multi.json");
-    let record: Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
-    let (counts, classes) = (numbers(&record, "counts"), numbers(&record, "classes"));
-    let states = (1..=12_u64).product::<u64>() << 11;
-    assert_eq!((counts.iter().sum::<u64>(), &record["states"]), (states, &value!(states)));
-    assert_eq!((&record["complete"], &record["god_number"]), (&value!(true), &value!(counts.len() - 1)));
-    assert!(
-        counts
-            .iter()
-            .zip(&classes)
-            .all(|(states, classes)| (states.div_ceil(48)..=*states).contains(classes))
-    );
-    // An edge is twice its number, and one more when it is turned over.
+    let counts = complete("3x3x3-edges", (1..=12_u64).product::<u64>() << 11);
+    // An edge is twice its number, and one more when it is turned over, as turns of F and B do.
     let solved: [u8; 12] = std::array::from_fn(|place| 2 * place as u8);
-    let turned = |state: &[u8; 12], (places, over): ([usize; 4], u8)| {
+    let turned = |state: &[u8; 12], face: usize| {
         let mut image = *state;
-        for (i, &from) in places.iter().enumerate() {
-            image[places[(i + 1) % 4]] = state[from] ^ over;
+        for (i, &from) in EDGES[face].iter().enumerate() {
+            image[EDGES[face][(i + 1) % 4]] = state[from] ^ u8::from(face >= 4);
         }
         image
     };
+    let deepest = fathom_slow::choose(4, 5);
+    assert_eq!(growth(solved, turned, deepest), counts[..=deepest]);
+}
+
+/// The places of the corners and edges of Rubik's cube, however these are turned. Corners and edges have one
+/// parity. The first counts are made anew.
+#[test]
+fn the_positions_of_rubiks_cube_add_up_and_begin_right() {
+    let factorial = |n: u64| (1..=n).product::<u64>();
+    let counts = complete("3x3x3-positions", factorial(8) * factorial(12) / 2);
+    let solved: [u8; 20] = std::array::from_fn(|place| place as u8);
+    let turned = |state: &[u8; 20], face: usize| {
+        let mut image = *state;
+        for i in 0..4 {
+            image[CORNERS[face][(i + 1) % 4]] = state[CORNERS[face][i]];
+            image[8 + EDGES[face][(i + 1) % 4]] = state[8 + EDGES[face][i]];
+        }
+        image
+    };
+    let deepest = fathom_slow::choose(4, 5);
+    assert_eq!(growth(solved, turned, deepest), counts[..=deepest]);
+}
+
+/// Returns the counts of the complete record of a part of Rubik's cube with this number of states, whose
+/// classes are the orbits of 48 symmetries.
+fn complete(name: &str, states: u64) -> Vec<u64> {
+    let path = directory().join(format!("puzzles/{name}-multi.json"));
+    let record: Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
+    let (counts, classes) = (numbers(&record, "counts"), numbers(&record, "classes"));
+    assert_eq!((counts.iter().sum::<u64>(), &record["states"]), (states, &value!(states)));
+    assert_eq!((&record["complete"], &record["god_number"]), (&value!(true), &value!(counts.len() - 1)));
+    let are_orbits = |(states, classes): (&u64, &u64)| (states.div_ceil(48)..=*states).contains(classes);
+    assert!(counts.iter().zip(&classes).all(are_orbits));
+    counts
+}
+
+/// Returns the number of states at each depth up to `deepest`, by a plain search. A move turns one of six
+/// faces, once, twice or three times.
+fn growth<const N: usize>(
+    solved: [u8; N],
+    turned: impl Fn(&[u8; N], usize) -> [u8; N],
+    deepest: usize,
+) -> Vec<u64> {
     let mut seen = HashSet::from([solved]);
     let mut layer = vec![solved];
-    for expected in &counts[..fathom_slow::choose(5, 6)] {
-        assert_eq!(layer.len() as u64, *expected);
+    let mut counts = vec![1];
+    while counts.len() <= deepest {
         let mut next = Vec::new();
-        for (state, face) in layer.iter().flat_map(|state| FACES.map(|face| (state, face))) {
+        for (state, face) in layer.iter().flat_map(|state| (0..6).map(move |face| (state, face))) {
             let mut image = *state;
             for _ in 1..4 {
                 image = turned(&image, face);
@@ -189,8 +220,10 @@ fn the_edges_of_rubiks_cube_add_up_and_begin_right() {
                 }
             }
         }
+        counts.push(next.len() as u64);
         layer = next;
     }
+    counts
 }
 
 /// The compy cube and the moonspinner: T. Rokicki has the same tables (repository rokicki/twsearch-results,
