@@ -7,6 +7,7 @@ use fathom_space::Labels;
 use fathom_tests::{KnownTable, assert_same, fathom, fathom_worker, json, known_tables, texts};
 use serde_json::{Value, json as value};
 use std::collections::HashSet;
+use std::fs;
 use std::path::Path;
 
 /// Runs `fathom run` in a directory of its own. Returns the result.
