@@ -21,7 +21,7 @@ fn refusal(arguments: &[&str]) -> String {
     let directory = tempfile::tempdir().unwrap();
     let output = fathom().args(arguments).current_dir(directory.path()).output().unwrap();
     assert_eq!(output.status.code(), Some(2), "{arguments:?}");
-    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0, "nothing is written");
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0, "nothing is written");
     texts(&output).1
 }
 
@@ -402,7 +402,7 @@ fn gods_numbers_that_are_said_to_be_known_are_found() {
                 let records = Path::new(env!("CARGO_MANIFEST_DIR")).join("../records");
                 let name = format!("{space}-{metric}.json");
                 let paths = [records.join(&name), records.join("puzzles").join(&name)];
-                let record = paths.iter().find_map(|path| std::fs::read_to_string(path).ok());
+                let record = paths.iter().find_map(|path| fs::read_to_string(path).ok());
                 serde_json::from_str(&record.expect("a record is kept")).unwrap()
             }
         };
@@ -476,7 +476,7 @@ fn stickers_are_searched_by_their_pieces() {
     let (file, path) = (directory.path().join("stickers.gap"), directory.path().join("run"));
     let turns = "F := (1,2,4,3)(7,15,13,11)(8,17,12,10); R := (15,16,18,17)(2,6,21,13)(4,8,19,14);
         U := (5,6,8,7)(1,9,19,15)(2,10,20,16);";
-    std::fs::write(&file, turns).unwrap();
+    fs::write(&file, turns).unwrap();
     let file = file.to_str().unwrap();
     let told = run(&[file, "--metric", "multi"]);
     let known = [1, 9, 54, 321, 1847, 9992, 50136, 227536, 870072, 1887748, 623800, 2644];
@@ -518,7 +518,7 @@ fn orbits_and_orientations_may_be_left_out() {
 fn labelled_orbits_multiply() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("beads.toml");
-    std::fs::write(
+    fs::write(
         &file,
         "orbits = [{ name = \"a\", cells = 6 }, { name = \"b\", cells = 7 }, { name = \"c\", cells = 5 }]\nmetric = \"multi\"\n\
          [moves]\nA = \"(1,2,3,4,5,6)\"\nB = \"(7,8,9,10,11,12,13)\"\nC = \"(14,15,16,17,18)\"\na = \"(1,2)\"\nb = \"(7,8)\"\nc = \"(14,15)\"\n\
@@ -543,12 +543,12 @@ fn a_directory_of_the_old_default_goes_on_as_it_was_begun() {
     };
     asked(&["--metric", "given", "--max-depth", "3", "-q", "--dir", "old"]);
     let path = directory.path().join("old/run.toml");
-    let text = std::fs::read_to_string(&path).unwrap();
+    let text = fs::read_to_string(&path).unwrap();
     let old = text
         .replace("metric = \"multi\"", "metric = \"given\"")
         .replace("metric = \\\"multi\\\"", "metric = \\\"given\\\"");
     assert_ne!(old, text);
-    std::fs::write(&path, old).unwrap();
+    fs::write(&path, old).unwrap();
     let (out, err) = asked(&["--dir", "old", "--max-depth", "4", "--json"]);
     assert!(err.contains("old was begun when exactly the listed moves"), "{err}");
     assert!(out.contains("\"metric\":\"given\""), "{out}");
