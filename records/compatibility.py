@@ -4,13 +4,14 @@
     records/compatibility.py target/release/fathom CHECKOUT... > docs/compatibility.md
 
 CHECKOUT is a directory, best one that git knows, so that the page can name its commit. Each file is planned, and searched if it
-has at most --states states. A file's own metric and labels are taken. With --peer PROGRAM, a program that takes a .tws file and
-prints lines of depth and count, such as twsearch, its table is compared with ours where both are complete. With --published
+has at most --states states. A file's own metric and labels are taken. With --peer PROGRAM, a program that takes a .tws or .ksolve file and
+prints lines of depth and count, such as twsearch, its table is compared with ours where both are complete, and its time with ours. With --published
 DIRECTORY, where logs of such runs lie, those of the same file are compared in the same way.
 """
 
 import argparse
 import json
+import math
 import re
 import subprocess
 import sys
@@ -104,7 +105,7 @@ def row(options, checkout, file, scratch):
     if published and file.suffix == ".tws":
         same = found["counts"] in published
         cells[7] += ", as published" if same else ", **other than published**"
-    if options.peer and file.suffix == ".tws":
+    if options.peer and file.suffix in (".tws", ".ksolve"):
         counts, cells[6] = peer_counts(options.peer, file)
         if counts and sum(counts) == states:
             cells[7] += ", as the peer" if counts == found["counts"] else ", **other than the peer**"
@@ -114,6 +115,17 @@ def row(options, checkout, file, scratch):
 def is_low(cells):
     """Whether a planned file that is not too large to search stores more than 2.5 bits for each state up to symmetry."""
     return cells[1] == "loads" and int(cells[2].replace(",", "")) <= 10**14 and float(cells[3]) < 0.4
+
+
+def ratios(rows):
+    """For the files of 10^5 to 10^9 states that both programs searched: how many there are, the geometric mean of the peer's time over
+    ours, and the files where that ratio is least. Where the peer was stopped, the time after which it was counts."""
+    known = {}
+    for cells in rows:
+        if cells[5] and cells[6] and 10**5 <= int(cells[2].replace(",", "")) <= 10**9:
+            known[cells[0]] = float(cells[6].removeprefix("> ")) / float(cells[5])
+    mean = math.exp(sum(map(math.log, known.values())) / len(known)) if known else 0
+    return len(known), mean, sorted(known.items(), key=lambda item: item[1])[:5]
 
 
 def main():
@@ -130,14 +142,15 @@ def main():
     print("# Compatibility\n")
     print("Puzzle files that others have published, and what Fathom makes of each. Made by `records/compatibility.py` on")
     print(f"{time.strftime('%Y-%m-%d')} with {version}. Seconds are those of the clock, of the whole process, on a machine that had other work, too.")
-    low = []
+    low, timed = [], []
     with tempfile.TemporaryDirectory() as scratch:
         for checkout in options.checkouts:
             checkout = checkout.resolve()
             commit = subprocess.run(["git", "-C", checkout, "rev-parse", "HEAD"], capture_output=True, text=True).stdout.strip()
             files = sorted(path for path in checkout.rglob("*") if path.name.endswith(ENDINGS) and path.is_file())
             rows = [row(options, checkout, file, scratch) for file in files]
-            low += [f"{cells[0]} ({cells[2]} states)" for cells in rows if is_low(cells)]
+            low += [cells for cells in rows if is_low(cells)]
+            timed += rows
             loads = sum(cells[1] == "loads" for cells in rows)
             large = sum(cells[1].startswith("too large") for cells in rows)
             print(f"\n## {checkout.name.replace('+', '/')}\n")
@@ -149,7 +162,13 @@ def main():
                 print("| " + " | ".join(cells[:6] + cells[6 if options.peer else 7:]) + " |")
             sys.stdout.flush()
     print(f"\n## Low fill\n\n{len(low)} planned files of at most 10^14 states have a fill below 0.4:\n")
-    print("".join(f"- {file}\n" for file in low), end="")
+    for cells in low:
+        times = f"; searched in {cells[5]} s" + (f", by the peer in {cells[6]} s" if cells[6] else "") if cells[5] else ""
+        print(f"- {cells[0]} ({cells[2]} states{times})")
+    if options.peer:
+        count, mean, least = ratios(timed)
+        print(f"\n## Times beside the peer\n\nThe {count} files of 10^5 to 10^9 states that both searched took the peer, by the geometric mean, {mean:.0f} times")
+        print(f"as long; where it was stopped after {SEARCH_SECONDS} s, that time counts. Least: " + ", ".join(f"{name} {ratio:.1f}" for name, ratio in least) + ".")
 
 
 if __name__ == "__main__":
