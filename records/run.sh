@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes the records again: `records/run.sh DIRECTORY [SPACE...]`, spaces as 4x4-multi. DIRECTORY gets the runs, each of which is
-# deleted when its record is written; 4x4 needs 63 GB there, compy 25 GB, moonspinner 19 GB, 3x3x3-edges 8 GB. square1-face is made when it is named, up to depth 8.
+# deleted when its record is written; 4x4 needs 63 GB there, 3x3x3-positions 70 GB, compy 25 GB, moonspinner 19 GB, 3x3x3-edges 8 GB. square1-face is made when it is named, up to depth 8.
 # Afterwards `git diff records` shows times and machine alone.
 set -euo pipefail
 runs=$1
@@ -11,7 +11,7 @@ fathom=target/release/fathom
 mkdir -p "$runs"
 spaces=("$@")
 if [ ${#spaces[@]} -eq 0 ]; then
-    spaces=({3x4,2x6,2x7,3x5,4x4}-{multi,single} {3x3x3-edges,compy,fto,moonspinner}-multi)
+    spaces=({3x4,2x6,2x7,3x5,4x4}-{multi,single} {3x3x3-edges,3x3x3-positions,compy,fto,moonspinner}-multi)
 fi
 
 # Checks the layers of a run, and writes its record.

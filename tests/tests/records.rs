@@ -62,13 +62,14 @@ fn random_states(name: &str, depths: usize) -> Vec<u64> {
     counts
 }
 
-/// States up to symmetry, by Burnside's lemma: a symmetry fixes the states that commute with it.
-fn classes(question: &SpaceSpec) -> u64 {
+/// States up to symmetry, by Burnside's lemma: a symmetry fixes the states that commute with it. `orbit`
+/// numbers the orbits of cells.
+fn classes(question: &SpaceSpec, orbit: impl Fn(usize) -> usize) -> u64 {
     let space = question.space().unwrap();
     let only_even = space.has_only_even_states();
     let mut fixed = 0_u64;
     for symmetry in space.symmetries() {
-        let mut cycles: BTreeMap<u64, u64> = BTreeMap::new();
+        let mut cycles: BTreeMap<(usize, u64), u64> = BTreeMap::new();
         let mut seen = vec![false; space.cells()];
         for start in 0..space.cells() {
             let (mut cell, mut length) = (start, 0);
@@ -77,14 +78,14 @@ fn classes(question: &SpaceSpec) -> u64 {
                 length += 1;
             }
             if length > 0 {
-                *cycles.entry(length).or_default() += 1;
+                *cycles.entry((orbit(start), length)).or_default() += 1;
             }
         }
         let commuting: u64 =
-            cycles.iter().map(|(k, &m)| k.pow(m as u32) * (1..=m).product::<u64>()).product();
+            cycles.iter().map(|((_, k), &m)| k.pow(m as u32) * (1..=m).product::<u64>()).product();
         // Unless all of them are even, half of them are. An odd one is a cycle of even length alone, or the
         // exchange of two equal cycles of odd length.
-        let has_odd = cycles.iter().any(|(k, &m)| k % 2 == 0 || m > 1);
+        let has_odd = cycles.iter().any(|((_, k), &m)| k % 2 == 0 || m > 1);
         fixed += if only_even && has_odd { commuting / 2 } else { commuting };
     }
     assert!(fixed.is_multiple_of(space.symmetries().len() as u64));
@@ -101,7 +102,7 @@ fn each_record_adds_up_to_the_order_of_the_group_and_to_the_number_of_classes() 
         assert_eq!(record.counts.iter().sum::<u64>(), record.states, "{name}");
         assert_eq!(record.counts.len() as u32, record.god_number + 1, "{name}");
         assert_eq!(record.symmetries as usize, question.space().unwrap().symmetries().len(), "{name}");
-        assert_eq!(record.classes.iter().sum::<u64>(), classes(&question), "{name}");
+        assert_eq!(record.classes.iter().sum::<u64>(), classes(&question, |_| 0), "{name}");
         for (states, classes) in record.counts.iter().zip(&record.classes) {
             assert!((1..=record.symmetries).contains(&states.div_ceil(*classes)), "{name}");
         }
@@ -153,7 +154,7 @@ const CORNERS: [[usize; 4]; 6] =
 /// counts are made anew.
 #[test]
 fn the_edges_of_rubiks_cube_add_up_and_begin_right() {
-    let counts = complete("3x3x3-edges", (1..=12_u64).product::<u64>() << 11);
+    let (counts, _) = complete("3x3x3-edges", (1..=12_u64).product::<u64>() << 11);
     // An edge is twice its number, and one more when it is turned over, as turns of F and B do.
     let solved: [u8; 12] = std::array::from_fn(|place| 2 * place as u8);
     let turned = |state: &[u8; 12], face: usize| {
@@ -172,7 +173,10 @@ fn the_edges_of_rubiks_cube_add_up_and_begin_right() {
 #[test]
 fn the_positions_of_rubiks_cube_add_up_and_begin_right() {
     let factorial = |n: u64| (1..=n).product::<u64>();
-    let counts = complete("3x3x3-positions", factorial(8) * factorial(12) / 2);
+    let (counts, up_to_symmetry) = complete("3x3x3-positions", factorial(8) * factorial(12) / 2);
+    let source = PuzzleSpec::by_name("3x3x3-positions").unwrap();
+    let question = SpaceSpec { source, metric: Metric::Multi, labels: Labels::distinct(20) };
+    assert_eq!(up_to_symmetry, classes(&question, |cell| usize::from(cell >= 8)));
     let solved: [u8; 20] = std::array::from_fn(|place| place as u8);
     let turned = |state: &[u8; 20], face: usize| {
         let mut image = *state;
@@ -186,9 +190,9 @@ fn the_positions_of_rubiks_cube_add_up_and_begin_right() {
     assert_eq!(growth(solved, turned, deepest), counts[..=deepest]);
 }
 
-/// Returns the counts of the complete record of a part of Rubik's cube with this number of states, whose
-/// classes are the orbits of 48 symmetries.
-fn complete(name: &str, states: u64) -> Vec<u64> {
+/// Returns the counts, and the number of classes, of the complete record of a part of Rubik's cube with this
+/// number of states, which has 48 symmetries.
+fn complete(name: &str, states: u64) -> (Vec<u64>, u64) {
     let path = directory().join(format!("puzzles/{name}-multi.json"));
     let record: Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
     let (counts, classes) = (numbers(&record, "counts"), numbers(&record, "classes"));
@@ -196,7 +200,7 @@ fn complete(name: &str, states: u64) -> Vec<u64> {
     assert_eq!((&record["complete"], &record["god_number"]), (&value!(true), &value!(counts.len() - 1)));
     let are_orbits = |(states, classes): (&u64, &u64)| (states.div_ceil(48)..=*states).contains(classes);
     assert!(counts.iter().zip(&classes).all(are_orbits));
-    counts
+    (counts, classes.iter().sum())
 }
 
 /// Returns the number of states at each depth up to `deepest`, by a plain search. A move turns one of six
