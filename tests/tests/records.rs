@@ -142,8 +142,8 @@ fn numbers(record: &Value, key: &str) -> Vec<u64> {
     record[key].as_array().unwrap().iter().map(|number| number.as_u64().unwrap()).collect()
 }
 
-/// The edges that each turn of a face of Rubik's cube carries: those on each place to the next place, the last
-/// to the first. Places: UF UR UB UL, DF DR DB DL, FR FL BR BL. Faces: U D R L F B.
+/// The edges that each turn of a face of Rubik's cube carries: those on each place to the next place, the
+/// last to the first. Places: UF UR UB UL, DF DR DB DL, FR FL BR BL. Faces: U D R L F B.
 const EDGES: [[usize; 4]; 6] =
     [[0, 3, 2, 1], [4, 5, 6, 7], [1, 10, 5, 8], [3, 9, 7, 11], [0, 8, 4, 9], [2, 11, 6, 10]];
 /// The same for corners. Places: UFR URB UBL ULF, DFR DRB DBL DLF.
@@ -312,6 +312,12 @@ fn records_of_puzzles_are_as_published() {
         let deepest = published.len() - 1;
         assert_eq!((&record["complete"], &record["god_number"]), (&value!(true), &value!(deepest)));
     }
+    // Of the moonspinner's 6 large, 7 five-sided and 12 tiny pieces, those of one colour look alike.
+    let file = directory().join("../docs/examples/moonspinner.toml");
+    let source = PuzzleSpec::by_name(file.to_str().unwrap()).unwrap();
+    let labels = Labels::from_values(source.solved());
+    let space = SpaceSpec { source, metric: Metric::Multi, labels }.space().unwrap();
+    assert_eq!(space.states().to_string(), moonspinner.to_string());
 }
 
 /// A search that was begun. S. Chen (2017), by J. Scherphuis, Puzzle Pages, has the first counts; T. Rokicki

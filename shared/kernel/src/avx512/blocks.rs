@@ -271,8 +271,8 @@ fn split_rows(packed: &[u8], planes: &mut [u8], stride: usize, rows: usize, row_
 /// Which bits of a row may be set, by the parity of the row.
 #[derive(Debug)]
 pub(crate) struct Parities {
-    /// For each row a bit, set if the last index of the row's states is odd where the parities of all indices
-    /// have an even sum.
+    /// For each row a bit, set if the last index of the row's states is odd where the parities of all
+    /// indices have an even sum.
     rows: Vec<u64>,
     /// The even indices, and the odd ones, in each plane.
     indices: [[u8; MOST_PLANES]; 2],
@@ -290,9 +290,9 @@ impl Parities {
     }
 }
 
-/// Carries the bits of rows in planes to rows in other planes, all of them in the same order. A plane is given
-/// by the bytes of all planes, the distance between two, and their number. With `parities`, and whether all
-/// parities change, keeps only the bits that may be set.
+/// Carries the bits of rows in planes to rows in other planes, all of them in the same order. A plane is
+/// given by the bytes of all planes, the distance between two, and their number. With `parities`, and whether
+/// all parities change, keeps only the bits that may be set.
 pub(crate) fn widen(
     from: (&[u8], usize, u32),
     to: (&mut [u8], usize, u32),

@@ -52,8 +52,9 @@ pub(super) struct CostModel {
 }
 
 impl CostModel {
-    /// The fifth version. It has the rates of the third one, and differs in what is halved: also the last axis
-    /// of a puzzle with several orbits of pieces, if all states are even permutations of all pieces together.
+    /// The fifth version. It has the rates of the third one, and differs in what is halved: also the last
+    /// axis of a puzzle with several orbits of pieces, if all states are even permutations of all pieces
+    /// together.
     pub(super) const V5: Self = Self {
         name: "v5",
         dense_layers: 5.0,
