@@ -1,9 +1,10 @@
 //! Packed tensors whose last axis is halved: a packed bit stands for one of two neighbouring indices.
 
-use super::Planes;
-use super::blocks::{BitMap, Parities, join_bits, split, widen};
+use super::blocks::{BitMap, load, split, store};
+use super::{MOST_PLANES, Planes};
 use crate::portable::odd_rows;
 use fathom_space::Shape;
+use std::arch::x86_64::*;
 
 /// How packed half rows become planes of whole rows, and back.
 #[derive(Debug)]
@@ -59,4 +60,104 @@ impl Halved {
 /// Returns a bit of a byte together with the one for which the same packed bit stands.
 pub(super) fn both(bit: u8) -> u8 {
     if bit & 0b0101_0101 != 0 { bit | bit << 1 } else { bit | bit >> 1 }
+}
+
+/// Which bits of a row may be set, by the parity of the row.
+#[derive(Debug)]
+struct Parities {
+    /// For each row a bit, set if the last index of the row's states is odd where the parities of all
+    /// indices have an even sum.
+    rows: Vec<u64>,
+    /// The even indices, and the odd ones, in each plane.
+    indices: [[u8; MOST_PLANES]; 2],
+}
+
+impl Parities {
+    /// Makes the parities from those of the outer indices of each row, and those of the last index.
+    fn new(odd_rows: &[bool], is_odd: &[bool]) -> Self {
+        let word = |rows: &[bool]| rows.iter().rev().fold(0, |word, &is_odd| word << 1 | u64::from(is_odd));
+        let mut indices = [[0; MOST_PLANES]; 2];
+        for (index, &is_odd) in is_odd.iter().enumerate() {
+            indices[usize::from(is_odd)][index / 8] |= 1 << (index % 8);
+        }
+        Self { rows: odd_rows.chunks(64).map(word).collect(), indices }
+    }
+}
+
+/// Carries the bits of rows in planes to rows in other planes, all of them in the same order. A plane is
+/// given by the bytes of all planes, the distance between two, and their number. With `parities`, and whether
+/// all parities change, keeps only the bits that may be set.
+fn widen(
+    from: (&[u8], usize, u32),
+    to: (&mut [u8], usize, u32),
+    bits: &BitMap,
+    parities: Option<(&Parities, bool)>,
+) {
+    // SAFETY: the processor has the instructions, as every kernel was made after `is_supported`.
+    unsafe { widen_planes(from, to, bits, parities) }
+}
+
+#[target_feature(enable = "avx512f,avx512bw,gfni")]
+fn widen_planes(
+    (source, apart, halves): (&[u8], usize, u32),
+    (target, stride, planes): (&mut [u8], usize, u32),
+    bits: &BitMap,
+    parities: Option<(&Parities, bool)>,
+) {
+    let zero = _mm512_setzero_si512();
+    let (halves, planes) = (halves as usize, planes as usize);
+    let allowed = |parity: usize, plane: usize| match parities {
+        Some((parities, _)) => _mm512_set1_epi8(parities.indices[parity][plane] as i8),
+        None => _mm512_set1_epi8(-1),
+    };
+    let allowed: [[__m512i; MOST_PLANES]; 2] =
+        std::array::from_fn(|parity| std::array::from_fn(|plane| allowed(parity, plane)));
+    for (number, start) in (0..apart).step_by(64).enumerate() {
+        let odd =
+            parities.map_or(0, |(parities, all)| parities.rows[number] ^ if all { u64::MAX } else { 0 });
+        let mut rows = [zero; MOST_PLANES];
+        for (half, rows) in rows.iter_mut().enumerate().take(halves) {
+            *rows = load(source[half * apart + start..].first_chunk().expect("64 rows"));
+        }
+        for plane in 0..planes {
+            let mut whole = zero;
+            for (&rows, &matrix) in rows.iter().zip(&bits.0[plane]).take(halves) {
+                let matrix = _mm512_set1_epi64(matrix as i64);
+                whole = _mm512_xor_si512(whole, _mm512_gf2p8affine_epi64_epi8::<0>(rows, matrix));
+            }
+            let allowed = _mm512_mask_blend_epi8(odd, allowed[0][plane], allowed[1][plane]);
+            let place = &mut target[plane * stride + start..];
+            store(place.first_chunk_mut().expect("64 rows"), _mm512_and_si512(whole, allowed));
+        }
+    }
+}
+
+/// Carries the bits of rows in planes to rows in fewer planes by each of two maps, and joins the results.
+/// Planes are given by their bytes and number, and are `stride` bytes apart.
+fn join_bits(from: (&[u8], u32), to: (&mut [u8], u32), stride: usize, maps: &[BitMap; 2]) {
+    // SAFETY: the processor has the instructions, as every kernel was made after `is_supported`.
+    unsafe { join_planes(from, to, stride, maps) }
+}
+
+#[target_feature(enable = "avx512f,avx512bw,gfni")]
+fn join_planes(
+    (source, planes): (&[u8], u32),
+    (target, halves): (&mut [u8], u32),
+    stride: usize,
+    maps: &[BitMap; 2],
+) {
+    for start in (0..stride).step_by(64) {
+        for half in 0..halves as usize {
+            let mut joined = _mm512_setzero_si512();
+            for plane in 0..planes as usize {
+                let rows = load(source[plane * stride + start..].first_chunk().expect("64 rows"));
+                for map in maps {
+                    let matrix = _mm512_set1_epi64(map.0[half][plane] as i64);
+                    joined = _mm512_or_si512(joined, _mm512_gf2p8affine_epi64_epi8::<0>(rows, matrix));
+                }
+            }
+            let place = &mut target[half * stride + start..];
+            store(place.first_chunk_mut().expect("64 rows"), joined);
+        }
+    }
 }
