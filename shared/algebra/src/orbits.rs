@@ -8,13 +8,21 @@ use crate::Permutation;
 /// # Panics
 /// If a generator is of a smaller degree.
 pub fn orbits(degree: usize, generators: &[Permutation]) -> Vec<Vec<usize>> {
+    all_orbits(degree, generators).into_iter().filter(|orbit| orbit.len() > 1).collect()
+}
+
+/// Returns the [orbits], with those of a single point.
+///
+/// # Panics
+/// If a generator is of a smaller degree.
+pub fn all_orbits(degree: usize, generators: &[Permutation]) -> Vec<Vec<usize>> {
     let mut classes = Classes::new(degree);
     for generator in generators {
         for point in 0..degree {
             classes.join(point, generator.apply(point));
         }
     }
-    classes.listed((0..degree).collect()).into_iter().filter(|orbit| orbit.len() > 1).collect()
+    classes.listed((0..degree).collect())
 }
 
 /// Returns the partition of an orbit into the smallest blocks of more than one point. Blocks are the parts of

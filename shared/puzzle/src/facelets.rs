@@ -1,5 +1,5 @@
 //! Puzzles that are given by facelets, such as the stickers of a cube: which facelets are one piece, and how
-//! the pieces turn.
+//! the pieces turn. The orientations of pieces that a puzzle is given with count as facelets, too.
 //!
 //! Two facelets of an orbit are on one piece if a permutation of the orbit that commutes with all moves
 //! carries one to the other. Then each element of the group that fixes one fixes the other. If these
@@ -22,12 +22,17 @@ pub struct Facelets {
     orbits: Vec<usize>,
     /// For each orbit and cell the facelets by number; empty if the orbit has none there.
     facelets: Vec<Vec<Vec<usize>>>,
+    /// For each facelet the cell and the orientation for which it stands in the puzzle as it is given.
+    given: Vec<(usize, u16)>,
+    /// For each cell of the puzzle as it is given its first facelet and the number of its orientations.
+    given_cells: Vec<(usize, u16)>,
 }
 
 impl Facelets {
-    /// Finds the pieces of a puzzle by its moves and their orbits, which include points that nothing moves.
-    /// Returns `None` if no piece has two facelets of one orbit.
-    pub(crate) fn find(orbits: &[Vec<usize>], moves: &[Permutation]) -> Option<Self> {
+    /// Finds the pieces of a puzzle by its moves. A facelet stands for each orientation of each cell that the
+    /// puzzle is given with; `given` has the numbers of orientations. `orbits` are those of facelets, with
+    /// facelets that nothing moves.
+    pub(crate) fn find(given: &[u16], orbits: &[Vec<usize>], moves: &[Permutation]) -> Self {
         let degree = orbits.iter().map(Vec::len).sum();
         let mut orbit_of = vec![0; degree];
         for (number, orbit) in orbits.iter().enumerate() {
@@ -74,14 +79,38 @@ impl Facelets {
                 }
             }
         }
-        let places: Vec<(usize, u16)> = places.into_iter().collect::<Option<_>>()?;
+        let placed = |place: Option<_>| place.expect("each facelet is in an orbit");
+        let places: Vec<(usize, u16)> = places.into_iter().map(placed).collect();
         let mut facelets = vec![vec![Vec::new(); orders.len()]; orbits.len()];
         for (facelet, &(cell, _)) in places.iter().enumerate() {
             facelets[orbit_of[facelet]][cell].push(facelet);
         }
         facelets.iter_mut().flatten().for_each(|on_cell| on_cell.sort_by_key(|&facelet| places[facelet].1));
-        let turn = orders.iter().any(|&order| order > 1);
-        turn.then_some(Self { orders, places, orbits: orbit_of, facelets })
+        let given_cells = given.iter().scan(0, |next, &order| {
+            let first = *next;
+            *next += usize::from(order);
+            Some((first, order))
+        });
+        let in_cell = |(cell, &order): (usize, &u16)| (0..order).map(move |orientation| (cell, orientation));
+        Self {
+            orders,
+            places,
+            orbits: orbit_of,
+            facelets,
+            given: given.iter().enumerate().flat_map(in_cell).collect(),
+            given_cells: given_cells.collect(),
+        }
+    }
+
+    /// Returns for each cell of the puzzle as it is given its first facelet and the number of its
+    /// orientations. A cell has a facelet for each orientation.
+    pub fn given_cells(&self) -> &[(usize, u16)] {
+        &self.given_cells
+    }
+
+    /// Returns the cell of the puzzle as it is given, and the orientation, for which a facelet stands.
+    pub fn given(&self, facelet: usize) -> (usize, u16) {
+        self.given[facelet]
     }
 
     /// Returns for each cell the number of orientations of its piece.
@@ -90,7 +119,7 @@ impl Facelets {
     }
 
     /// Returns the number of facelets.
-    pub fn count(&self) -> usize {
+    fn count(&self) -> usize {
         self.places.len()
     }
 

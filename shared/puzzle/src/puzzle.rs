@@ -1,7 +1,7 @@
 //! The form in which the engine takes every puzzle.
 
 use crate::facelets::Facelets;
-use fathom_algebra::orbits::orbits;
+use fathom_algebra::orbits::all_orbits;
 use fathom_algebra::{OrientedPermutation, Permutation, Relabelling};
 use num_bigint::BigUint;
 
@@ -86,8 +86,8 @@ pub struct Puzzle {
     /// cells is an additional cell with two orientations, which tells how the puzzle is held, and its
     /// one free move besides the identity turns the whole puzzle over.
     pub held: Option<Box<Self>>,
-    /// The pieces on which the cells are facelets, where each cell is told apart and some pieces have
-    /// several facelets that change places.
+    /// Other pieces with which the puzzle has fewer letters, where all pieces and orientations are told
+    /// apart: the cells are facelets of these pieces, or some orientations follow from the rest.
     pub facelets: Option<Box<(Facelets, Self)>>,
 }
 
@@ -107,12 +107,7 @@ impl Puzzle {
         let moves = self.moves.iter().map(|m| &m.action);
         let actions: Vec<Permutation> =
             moves.chain(&self.free).map(|action| action.cells().clone()).collect();
-        let mut orbits = orbits(self.cells, &actions);
-        let is_fixed = |cell: &usize| !orbits.iter().any(|orbit| orbit.contains(cell));
-        let fixed: Vec<usize> = (0..self.cells).filter(is_fixed).collect();
-        orbits.extend(fixed.into_iter().map(|cell| vec![cell]));
-        orbits.sort_unstable();
-        orbits
+        all_orbits(self.cells, &actions)
     }
 
     /// Returns whether the inverse of every move is a move, up to free moves, and is possible wherever the

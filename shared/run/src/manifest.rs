@@ -59,9 +59,9 @@ impl SpaceSpec {
         Ok(Space::new(puzzle, self.metric, self.labels.clone())?)
     }
 
-    /// Makes the space with a cell for each facelet of a puzzle that is [given by
-    /// facelets](fathom_puzzle::Facelets), as runs have that were begun before pieces were found.
-    fn space_by_facelets(&self) -> Result<Space, RunError> {
+    /// Makes the space with the cells and orientations that the puzzle is given with, as runs have that were
+    /// begun before [other pieces](fathom_puzzle::Facelets) were found.
+    fn space_as_given(&self) -> Result<Space, RunError> {
         let puzzle = Puzzle { facelets: None, ..self.source.puzzle(self.metric)? };
         Ok(Space::new(puzzle, self.metric, self.labels.clone())?)
     }
@@ -323,21 +323,27 @@ impl RunManifest {
             .map_err(|source| RunError::Unusable { path, source: Box::new(source) })
     }
 
-    /// Derives the space: on the cells for which the run was begun, those of pieces or of facelets.
+    /// Derives the space: with the pieces for which the run was begun, those that were found or those that
+    /// the puzzle is given with.
     ///
     /// # Errors
     /// The errors of [`SpaceSpec::space`].
     pub fn space(&self) -> Result<Space, RunError> {
+        // Facelets were taken for pieces, whatever the model, until pieces were found; orientations that
+        // follow from the rest were kept until the sixth model.
         let space = match self.spec.space()? {
+            space if space.has_found_turns() && self.cost_model_number() < 6 => self.spec.space_as_given()?,
             space if self.colouring.len() == space.cells() => space,
-            _ => self.spec.space_by_facelets()?,
+            _ => self.spec.space_as_given()?,
         };
-        Ok(if self.has_joint_parity() { space } else { space.without_joint_parity() })
+        // From the fifth model on, axes of puzzles with several orbits are halved.
+        Ok(if self.cost_model_number() < 5 { space.without_joint_parity() } else { space })
     }
 
-    /// Returns whether the run was begun with a cost model that halves axes of puzzles with several orbits.
-    fn has_joint_parity(&self) -> bool {
-        !matches!(self.cost_model.as_deref(), None | Some("v1" | "v2" | "v3" | "v4"))
+    /// Returns the number of the cost model by which the colouring was chosen.
+    fn cost_model_number(&self) -> u32 {
+        let number = self.cost_model.as_deref().and_then(|model| model.strip_prefix('v')?.parse().ok());
+        number.unwrap_or(1)
     }
 
     /// Returns the colouring, with its axes.
@@ -472,7 +478,7 @@ mod tests {
         std::fs::write(&path, "Group((1,3,5)(2,4,6), (1,4)(2,3));").unwrap();
         let source = PuzzleSpec::by_name(path.to_str().unwrap()).unwrap();
         let spec = SpaceSpec { source, metric: Metric::Given, labels: Labels::distinct(6) };
-        let (by_pieces, by_facelets) = (spec.space().unwrap(), spec.space_by_facelets().unwrap());
+        let (by_pieces, by_facelets) = (spec.space().unwrap(), spec.space_as_given().unwrap());
         assert_eq!((by_pieces.cells(), by_facelets.cells()), (3, 6));
         assert_eq!(by_pieces.states(), by_facelets.states());
         for space in [by_pieces, by_facelets] {
@@ -480,6 +486,27 @@ mod tests {
             let manifest = RunManifest::plan(spec.clone(), &space, &plan, None, Keep::All, false).unwrap();
             let again = RunManifest::from_toml(&manifest.to_toml()).unwrap();
             assert_eq!(again.check().unwrap().0.cells(), space.cells());
+        }
+    }
+
+    /// The orientation of each piece follows from its cell. A run that was begun with orientations goes on so.
+    #[test]
+    fn a_run_with_orientations_that_follow_goes_on_so() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("turned.toml");
+        let text = "name = \"turned\"\norbits = [{ name = \"pieces\", cells = 3, orientations = 2 }]\n[moves]\na = \"(1+1,2+1,3)\"\nb = \"(1,3)\"\n";
+        std::fs::write(&path, text).unwrap();
+        let source = PuzzleSpec::by_name(path.to_str().unwrap()).unwrap();
+        let spec = SpaceSpec { source, metric: Metric::Given, labels: Labels::distinct(3) };
+        let (found, given) = (spec.space().unwrap(), spec.space_as_given().unwrap());
+        assert_eq!((found.letters().count(), given.letters().count()), (3, 6));
+        assert_eq!(found.states(), given.states());
+        for (space, model) in [(found, Plan::COST_MODEL), (given, "v5")] {
+            let plan = Plan::new(&space).unwrap();
+            let planned = RunManifest::plan(spec.clone(), &space, &plan, None, Keep::All, false).unwrap();
+            let manifest = RunManifest { cost_model: Some(model.into()), ..planned };
+            let again = RunManifest::from_toml(&manifest.to_toml()).unwrap();
+            assert_eq!(again.check().unwrap().0.letters().count(), space.letters().count());
         }
     }
 

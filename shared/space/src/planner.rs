@@ -69,10 +69,10 @@ impl Plan {
     pub const MOST_TABLE_BYTES: u64 = 8 << 30;
     /// The largest size of a packed coset, in bytes. A kernel keeps about ten tensors in memory for each
     /// thread.
-    pub const MOST_COSET_BYTES: u32 = 1 << 24;
+    pub const MOST_COSET_BYTES: u32 = 1 << 26;
     /// The name of the model by which a colouring is chosen. A model that chooses differently has another
     /// name.
-    pub const COST_MODEL: &str = CostModel::V5.name;
+    pub const COST_MODEL: &str = CostModel::V6.name;
 
     /// An outline does not list cosets if the listing takes longer than this, by the model.
     const MOST_NANOSECONDS: f64 = 3e8;
@@ -179,7 +179,7 @@ impl Plan {
         };
         let acting = symmetries_used / idle(space, &plan.colouring);
         plan.representative_cosets = reached.div_ceil(acting as u64);
-        if CostModel::V5.listing(space, patterns, plan.representative_cosets, symmetries_used)
+        if CostModel::V6.listing(space, patterns, plan.representative_cosets, symmetries_used)
             > Self::MOST_NANOSECONDS
         {
             plan.is_exact = false;
@@ -244,7 +244,7 @@ impl Choices {
             return none;
         }
         let actions = actions_on_letters(space);
-        let model = &CostModel::V5;
+        let model = &CostModel::V6;
         let words = listed_words(space);
         let best = candidates(space, &actions)
             .into_iter()

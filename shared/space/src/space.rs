@@ -26,9 +26,10 @@ pub struct Space {
     /// Whether the last cells of words are a ring that tells [how the puzzle is held](Puzzle::held).
     is_held: bool,
     metric: Metric,
-    /// The labels of the puzzle's pieces; of its facelets, if it is given by them.
+    /// The labels of the puzzle's pieces, as it is given.
     piece_labels: Labels,
-    /// The pieces of a puzzle that is given by facelets. Words have the cells of these pieces.
+    /// The pieces by which the puzzle is searched, if they are others than those that it is given with.
+    /// Words have the cells of these pieces.
     facelets: Option<Facelets>,
     /// The labels of the pieces on the cells that words have before rings are made.
     cell_labels: Labels,
@@ -261,7 +262,16 @@ impl Space {
 
     /// Returns whether pieces have orientations that are told apart. Facelets have none.
     pub fn has_turns(&self) -> bool {
-        self.facelets.is_none() && (self.letters.width() > 1 || !self.rings.is_empty())
+        match &self.facelets {
+            Some(facelets) => facelets.given_cells().iter().any(|&(_, order)| order > 1),
+            None => self.letters.width() > 1 || !self.rings.is_empty(),
+        }
+    }
+
+    /// Returns whether the puzzle is searched by other pieces than it is given with, and those that it is
+    /// given with turn.
+    pub fn has_found_turns(&self) -> bool {
+        self.facelets.is_some() && self.has_turns()
     }
 
     pub(crate) fn rings(&self) -> &Rings {

@@ -1,7 +1,7 @@
 //! Puzzles that are given by facelets have the states of the group, whatever pieces are found.
 
 use fathom_algebra::{OrientedPermutation, Permutation};
-use fathom_puzzle::{Definition, Metric};
+use fathom_puzzle::{Definition, Metric, Orbit};
 use fathom_space::{CosetGraph, Labels, Plan, Space};
 use std::collections::{HashMap, HashSet};
 
@@ -140,4 +140,57 @@ fn corners_of_a_cube_have_the_axes_of_pieces() {
     let plan = Plan::new(&space).unwrap();
     assert_eq!((plan.symmetries_used, space.symmetries().len()), (48, 48));
     assert!(CosetGraph::build(&space, &plan.colouring).unwrap().len() < 4000);
+}
+
+/// Puzzles whose pieces have orientations: the orders of cells, generators as images of cells and turns, and
+/// the number of letters of words.
+const ORIENTED: [(&[u16], &[(&[u16], &[u16])], usize); 3] = [
+    // Each piece is turned whenever it comes to one of the first two cells from the others, and back.
+    (&[2, 2, 2, 2], &[(&[1, 2, 3, 0], &[0, 1, 0, 1]), (&[1, 0, 2, 3], &[0, 0, 0, 0])], 4),
+    // The turns of two pieces that exchange cells are their own.
+    (&[2, 2], &[(&[1, 0], &[0, 0]), (&[0, 1], &[1, 0])], 4),
+    // Three pieces that turn as they come to the first cell and as they leave it.
+    (&[3, 3, 3], &[(&[1, 2, 0], &[1, 0, 2]), (&[1, 0, 2], &[1, 2, 0])], 3),
+];
+
+/// Orientations that follow from where pieces stand are no letters, and words have the states of the group.
+#[test]
+fn orientations_that_follow_from_the_rest_are_not_told() {
+    for (orders, generators, letters) in ORIENTED {
+        let orbit = Orbit { name: "pieces".into(), cells: orders.len(), orientations: orders[0] };
+        let mut definition = Definition::new("pieces", vec![orbit]).unwrap();
+        let actions = generators.iter().map(|(images, turns)| {
+            let cells = Permutation::from_images(images.to_vec()).unwrap();
+            OrientedPermutation::new(cells, turns.to_vec(), orders).unwrap()
+        });
+        let actions: Vec<OrientedPermutation> = actions.collect();
+        for (number, action) in (1..).zip(&actions) {
+            definition.add_move(format!("g{number}"), action.clone()).unwrap();
+        }
+        let space = space(&definition);
+        assert_eq!(space.letters().count(), letters, "{orders:?}");
+        let mut elements = vec![OrientedPermutation::identity(orders)];
+        let mut known: HashSet<OrientedPermutation> = elements.iter().cloned().collect();
+        let mut at = 0;
+        while let Some(element) = elements.get(at).cloned() {
+            elements
+                .extend(actions.iter().map(|a| element.then(a)).filter(|next| known.insert(next.clone())));
+            at += 1;
+        }
+        assert_eq!(space.states().to_string(), elements.len().to_string(), "{orders:?}");
+        let mut words = HashSet::new();
+        for element in &elements {
+            let word = space.word(element);
+            let mut seen = vec![(0, 0); orders.len()];
+            for piece in 0..orders.len() {
+                let (cell, orientation) = element.apply(piece, 0);
+                seen[cell] = (piece as u8, orientation as u8);
+                assert!(space.comes_to(piece, cell) && space.shown(piece) == orders[piece]);
+            }
+            assert_eq!(space.pieces(&word), seen, "{orders:?}");
+            assert_eq!(space.word_of_pieces(&seen), word, "{orders:?}");
+            assert!(words.insert(word), "{orders:?}");
+        }
+        assert!(space.has_turns());
+    }
 }

@@ -1,35 +1,46 @@
-//! Definitions whose cells are facelets, as definitions on the cells of pieces.
+//! Definitions whose cells are facelets, or whose pieces have orientations that follow from the rest, as
+//! definitions on the cells of pieces.
 
 use super::{Definition, DefinitionError, Orbit};
 use crate::facelets::Facelets;
 use crate::{Metric, Puzzle};
 use fathom_algebra::Permutation;
+use fathom_algebra::orbits::all_orbits;
 
 impl Definition {
-    /// With more cells than this, pieces are not searched for: words have no letters for so many facelets.
+    /// With more facelets than this, pieces are not searched for: words have no letters for so many.
     const MOST_FACELETS: usize = 255;
 
-    /// Returns the pieces of a puzzle whose cells are facelets, and the puzzle on the cells of pieces.
-    /// `puzzle` is the puzzle by facelets. Returns `None` if no piece turns, pieces are given already,
-    /// some facelets look alike, or there are free moves, guards or limits.
+    /// Returns the pieces of a puzzle whose cells are facelets, and the puzzle on the cells of pieces. Where
+    /// pieces are given already and moves turn them, each orientation of a piece counts as a facelet, and
+    /// other pieces are taken only if none of them turns: all orientations then follow from the cells where
+    /// pieces stand. Where some pieces still turn, the given ones have symmetries that are easier to use.
+    /// Returns `None` if there are no such pieces, some facelets look alike, or
+    /// there are free moves, guards or limits.
     ///
     /// # Errors
     /// The errors of [`Definition::puzzle`].
-    pub(super) fn facelets(
-        &self,
-        puzzle: &Puzzle,
-        metric: Metric,
-    ) -> Result<Option<(Facelets, Puzzle)>, DefinitionError> {
-        let is_by_facelets = self.is_plain()
-            && self.orbits.iter().all(|orbit| orbit.orientations == 1)
-            && self.cells() <= Self::MOST_FACELETS
-            && self.free.is_empty()
-            && !self.is_guarded();
-        if !is_by_facelets {
+    pub(super) fn facelets(&self, metric: Metric) -> Result<Option<(Facelets, Puzzle)>, DefinitionError> {
+        let orders = self.seen_orders();
+        let points: usize = orders.iter().copied().map(usize::from).sum();
+        if !self.is_plain() || points > Self::MOST_FACELETS || !self.free.is_empty() || self.is_guarded() {
             return Ok(None);
         }
-        let moves: Vec<Permutation> = self.moves.iter().map(|g| g.action.cells().clone()).collect();
-        let Some(facelets) = Facelets::find(&puzzle.orbits(), &moves) else { return Ok(None) };
+        let actions = self.moves.iter().map(|g| self.seen_action(&g.action, &orders).as_points());
+        let moves: Vec<Permutation> = actions.collect();
+        let orbits = all_orbits(points, &moves);
+        let facelets = Facelets::find(&orders, &orbits, &moves);
+        let turn = facelets.orders().iter().any(|&order| order > 1);
+        let turned = moves.iter().any(|m| {
+            (0..points).any(|facelet| facelets.given(facelet).1 != facelets.given(m.apply(facelet)).1)
+        });
+        let is_better = match orders.iter().any(|&order| order > 1) {
+            true => turned && !turn,
+            false => turn,
+        };
+        if !is_better {
+            return Ok(None);
+        }
         let same_order = facelets.orders().chunk_by(|one, other| one == other);
         let orbits = (1..).zip(same_order).map(|(number, orders): (usize, _)| Orbit {
             name: format!("pieces{number}"),

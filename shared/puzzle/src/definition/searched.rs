@@ -75,7 +75,7 @@ impl Definition {
         if !self.always.is_empty() && self.never.is_empty() {
             puzzle.held = self.held(&puzzle, &generators, &orders).map(Box::new);
         }
-        puzzle.facelets = self.facelets(&puzzle, metric)?.map(Box::new);
+        puzzle.facelets = self.facelets(metric)?.map(Box::new);
         Ok(puzzle)
     }
 

@@ -52,11 +52,12 @@ pub(super) struct CostModel {
 }
 
 impl CostModel {
-    /// The fifth version. It has the rates of the third one, and differs in what is halved: also the last
-    /// axis of a puzzle with several orbits of pieces, if all states are even permutations of all pieces
-    /// together.
-    pub(super) const V5: Self = Self {
-        name: "v5",
+    /// The sixth version. It has the rates of the third one. From the fifth version on the last axis is also
+    /// halved if all states of a puzzle with several orbits of pieces are even permutations of all pieces
+    /// together. From the sixth on a puzzle may be searched by
+    /// [other pieces](fathom_puzzle::Facelets) than it is given with, and cosets may take 64 MiB.
+    pub(super) const V6: Self = Self {
+        name: "v6",
         dense_layers: 5.0,
         all_layers: 15.0,
         find_by_table: 60.0,

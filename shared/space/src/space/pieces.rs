@@ -12,7 +12,7 @@ impl Space {
     /// If the puzzle is given by facelets and the permutation tears its pieces.
     pub fn word(&self, state: &OrientedPermutation) -> Vec<u8> {
         let state = match &self.facelets {
-            Some(facelets) => &facelets.action(state.cells()).expect("a state keeps pieces together"),
+            Some(facelets) => &facelets.action(&state.as_points()).expect("a state keeps pieces together"),
             None => state,
         };
         let state = match self.is_held {
@@ -33,12 +33,13 @@ impl Space {
     pub fn pieces(&self, word: &[u8]) -> Vec<(u8, u8)> {
         let Some(facelets) = &self.facelets else { return self.on_cells(word) };
         let on_cells = self.on_cells(word);
-        let facelet = |at: usize| {
+        let on = |&(first, order): &(usize, u16)| {
             // All pieces are told apart, and their labels are their numbers.
-            let (piece, turn) = on_cells[facelets.place(at).0];
-            self.piece_labels.of_pieces()[facelets.seen_at(at, piece.into(), turn.into())]
+            let (piece, turn) = on_cells[facelets.place(first).0];
+            let (piece, number) = facelets.given(facelets.seen_at(first, piece.into(), turn.into()));
+            (self.piece_labels.of_pieces()[piece], ((order - number) % order) as u8)
         };
-        (0..facelets.count()).map(|at| (facelet(at), 0)).collect()
+        facelets.given_cells().iter().map(on).collect()
     }
 
     /// Returns the label and the orientation of the piece on each cell that words have before rings are made.
@@ -71,8 +72,12 @@ impl Space {
             Some(facelets) => {
                 let piece_on = |first: usize| {
                     let labels = self.piece_labels.of_pieces();
-                    let facelet = labels.iter().position(|&label| label == pieces[first].0);
-                    let (piece, turn) = facelets.piece_with(facelet.expect("every label has a facelet"));
+                    let (cell, number) = facelets.given(first);
+                    let (label, orientation) = pieces[cell];
+                    let piece = labels.iter().position(|&of_piece| of_piece == label);
+                    let (facelet, order) = facelets.given_cells()[piece.expect("every label has a piece")];
+                    let seen = (number + order - u16::from(orientation)) % order;
+                    let (piece, turn) = facelets.piece_with(facelet + usize::from(seen));
                     (self.cell_labels.of_pieces()[piece], turn as u8)
                 };
                 facelets.first_facelets().map(piece_on).collect()
@@ -94,8 +99,8 @@ impl Space {
 
     /// Returns the number of orientations of a piece of the puzzle that are told apart.
     pub fn shown(&self, piece: usize) -> u16 {
-        if self.facelets.is_some() {
-            return 1;
+        if let Some(facelets) = &self.facelets {
+            return facelets.given_cells()[piece].1;
         }
         match self.rings.spread()[piece] {
             (_, 1) => self.letters.seen(self.label(piece)).into(),
@@ -106,7 +111,11 @@ impl Space {
     /// Returns whether moves bring a piece of the puzzle, or one with its label, to a cell of the puzzle.
     pub fn comes_to(&self, piece: usize, cell: usize) -> bool {
         match &self.facelets {
-            Some(facelets) => facelets.are_in_one_orbit(piece, cell),
+            Some(facelets) => {
+                let ((from, _), (first, order)) =
+                    (facelets.given_cells()[piece], facelets.given_cells()[cell]);
+                (first..first + usize::from(order)).any(|to| facelets.are_in_one_orbit(from, to))
+            }
             None => self.belongs(self.label(piece), self.rings.spread()[cell].0),
         }
     }
