@@ -1,19 +1,25 @@
-//! Dense pulls of rows of many words whose last axis stays last, for processors with AVX-512 VBMI.
+//! Dense pulls of rows of many words, for processors with AVX-512 VBMI and GFNI.
 //!
-//! Layout: that of [`crate::portable`], each row in several `u64`.
+//! Layout: that of [`crate::portable`], each row in several `u64`. The portable kernel handles sparse sources.
 //!
-//! For each bit of the target, the map gives the byte of the source row that has the bit, and the place of
-//! the bit in that byte. A shuffle collects 64 such bytes out of 128 (`vpermi2b`), and one test against 64
-//! bytes of one bit each turns them into a word of the target (`vptestmb`). A row of more than 128 bytes is
-//! processed in *pieces* of that length, each with a mask of the bits that come from it. The portable kernel
-//! handles rows that trade places, and sparse sources.
+//! There are three ways, all of which take each bit of the target from the one bit that the maps name:
+//! - *Picks*, where the last axis stays last and rows are not too long. For each bit of the target, the map
+//!   gives the byte of the source row that has the bit, and the place of the bit in that byte. A shuffle
+//!   collects 64 such bytes out of 128 (`vpermi2b`), and one test against 64 bytes of one bit each turns them
+//!   into a word of the target (`vptestmb`). A row of more than 128 bytes is processed in *pieces* of that
+//!   length, each with a mask of the bits that come from it.
+//! - *Columns*, where the last axis stays last and rows are longer. Squares of 64 rows are transposed, so
+//!   that each bit of the last axis is a word, the words are put into the order of the target, and squares
+//!   are transposed back.
+//! - *Trades*, where the last axis trades places with another one: each square of 64 x 64 bits of the two
+//!   axes is gathered by the map along one, transposed, and scattered by the map along the other. The squares
+//!   of the two axes are done for one pair of the other indices after another, so that the rows stay in the
+//!   cache.
 //!
-//! Every state is carried by exactly the map of the transform, because each bit of the target is taken from
-//! the one bit that the map names; states are only ever added.
-//!
-//! Cost of a word: two loads, a shuffle, a test and an OR for each piece. The portable kernel transposes rows
-//! instead, or fetches bit by bit (`docs/performance.md`).
+//! Cost of a word of the target: two loads, a shuffle, a test and an OR for each piece; or two transpositions
+//! of a square for 64 words; or one, with 64 loads and 64 stores (`docs/performance.md`).
 
+use super::transpose::{Square, place, transpose};
 use crate::kernel::{Bits, Kernel};
 use crate::portable::{Meeting, Portable, Walk};
 use fathom_space::{AxisMap, Shape, Transform};
@@ -25,14 +31,16 @@ const SIZE: usize = 64;
 /// Bytes of a piece: two registers.
 const PIECE: usize = 2 * SIZE;
 
-/// The largest number of pieces of a row: longer rows are as fast by transposition.
+/// The largest number of pieces of a row whose bits are picked.
 const MOST_PIECES: usize = 8;
+
+/// The largest number of pieces of a row whose bits are picked if there are rows enough for squares.
+const FEW_PIECES: usize = 2;
 
 /// Returns the kernel for tensors of a shape; `None` if the shape does not fit, or this processor lacks the
 /// instructions.
 pub(super) fn long(shape: &Shape) -> Option<Box<dyn Kernel + Send>> {
-    let words = 3..=MOST_PIECES * PIECE * 8 / SIZE;
-    let fits = shape.blocks() == 1 && words.contains(&(shape.row_bits() as usize).div_ceil(SIZE));
+    let fits = shape.blocks() == 1 && shape.odd().is_none() && shape.row_bits() as usize > 2 * SIZE;
     let is_supported = super::blocks::is_supported();
     (fits && is_supported).then(|| Box::new(Long::new(shape)) as Box<dyn Kernel + Send>)
 }
@@ -62,27 +70,58 @@ impl Picks {
     }
 }
 
+/// How a dense pull is done whose last axis stays last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kept {
+    Picks,
+    Columns,
+    Portable,
+}
+
+impl Kept {
+    /// Returns the fastest way for tensors of a shape.
+    fn of(shape: &Shape) -> Self {
+        let pieces = (shape.row_bits() as usize).div_ceil(8 * PIECE);
+        match shape.rows() as usize >= SIZE {
+            true if pieces > FEW_PIECES => Self::Columns,
+            false if pieces > MOST_PIECES => Self::Portable,
+            _ => Self::Picks,
+        }
+    }
+}
+
 #[derive(Debug)]
 struct Long {
     portable: Portable<u64>,
+    kept: Kept,
     /// The picks of each axis map, by number of the map and by word of the target.
     picks: Vec<Option<Box<[Picks]>>>,
+    /// The places of the words of columns in the order of the target, by number of the map.
+    columns: Vec<Option<Box<[u32]>>>,
+    /// The columns of 64 rows: a square for each word of a row.
+    squares: Vec<Square>,
+    /// The offsets of rows that become bits of a row, in the order of the target.
+    reads: Vec<usize>,
     walk: Walk,
 }
 
 impl Long {
     fn new(shape: &Shape) -> Self {
-        Self { portable: Portable::new(shape), picks: Vec::new(), walk: Walk::default() }
+        Self {
+            portable: Portable::new(shape),
+            kept: Kept::of(shape),
+            picks: Vec::new(),
+            columns: Vec::new(),
+            squares: Vec::new(),
+            reads: Vec::new(),
+            walk: Walk::default(),
+        }
     }
 
-    fn pull_dense(&mut self, packed: &[u8], transform: &Transform, maps: &[AxisMap]) {
-        let Self { portable, picks, walk } = self;
-        let number = *transform.maps.last().expect("a transform has an axis") as usize;
-        if picks.len() <= number {
-            picks.resize(number + 1, None);
-        }
-        let picks =
-            picks[number].get_or_insert_with(|| maps[number].from.chunks(SIZE).map(Picks::new).collect());
+    fn keep_by_picks(&mut self, packed: &[u8], transform: &Transform, maps: &[AxisMap]) {
+        let Self { portable, picks, walk, .. } = self;
+        let (number, map) = last_map(transform, maps);
+        let picks = entry(picks, number, || map.from.chunks(SIZE).map(Picks::new).collect());
         walk.blocks(&portable.shape, transform, maps);
         let row_bytes = portable.shape.row_bytes() as usize;
         for (&source, &target) in walk.source.iter().zip(&walk.target) {
@@ -92,6 +131,54 @@ impl Long {
             unsafe { keep(row, words, picks) }
         }
     }
+
+    fn keep_by_columns(&mut self, packed: &[u8], transform: &Transform, maps: &[AxisMap]) {
+        let Self { portable, columns, squares, walk, .. } = self;
+        let (number, map) = last_map(transform, maps);
+        let place_of = |&index: &u32| (index as usize / SIZE * SIZE + place(index as usize % SIZE)) as u32;
+        let columns = entry(columns, number, || map.from.iter().map(place_of).collect());
+        walk.blocks(&portable.shape, transform, maps);
+        squares.resize(portable.row_words, Square::default());
+        let row_bytes = portable.shape.row_bytes() as usize;
+        let (words, row_words) = (&mut portable.words[..], portable.row_words);
+        for (sources, targets) in walk.source.chunks(SIZE).zip(walk.target.chunks(SIZE)) {
+            // SAFETY: `long` has checked that the processor has the instructions.
+            unsafe { keep_columns(packed, row_bytes, sources, columns, squares, (words, row_words), targets) }
+        }
+    }
+
+    fn trade(&mut self, packed: &[u8], transform: &Transform, maps: &[AxisMap], (from, to): (usize, usize)) {
+        let Self { portable, reads, walk, .. } = self;
+        walk.blocks(&portable.shape, transform, maps);
+        let (shape, words, row_words) = (&portable.shape, &mut portable.words[..], portable.row_words);
+        let gather = &maps[transform.maps[from] as usize].from;
+        let row_bytes = shape.row_bytes() as usize;
+        reads.clear();
+        reads.extend(gather.iter().map(|&index| (index * shape.strides()[from]) as usize * row_bytes));
+        // Squares are whole: rows that are missing are those of index 0, and are left out later.
+        reads.resize(reads.len().next_multiple_of(SIZE), 0);
+        let last = u64::MAX >> (reads.len() - gather.len());
+        let scatter = (&*last_map(transform, maps).1.to, shape.strides()[to]);
+        for (&source, &target) in walk.source.iter().zip(&walk.target) {
+            let rows = (&packed[source as usize * row_bytes..], reads.as_chunks().0, last);
+            // SAFETY: `long` has checked that the processor has the instructions.
+            unsafe { trade(rows, (words, row_words), (target, scatter)) }
+        }
+    }
+}
+
+/// Returns the number of the map along the last axis of the source, and the map.
+fn last_map<'m>(transform: &Transform, maps: &'m [AxisMap]) -> (usize, &'m AxisMap) {
+    let number = *transform.maps.last().expect("a transform has an axis") as usize;
+    (number, &maps[number])
+}
+
+/// Returns an entry of a list, which is made on first use.
+fn entry<T: Clone>(entries: &mut Vec<Option<T>>, number: usize, make: impl FnOnce() -> T) -> &T {
+    if entries.len() <= number {
+        entries.resize(number + 1, None);
+    }
+    entries[number].get_or_insert_with(make)
 }
 
 /// Adds the permuted bits of a row to the words of another.
@@ -104,6 +191,73 @@ fn keep(row: &[u8], words: &mut [u64], picks: &[Picks]) {
             let (bytes, bits) = (load(&picks.bytes), load(&picks.bits));
             let brought = _mm512_permutex2var_epi8(first, bytes, second);
             *word |= _mm512_mask_test_epi8_mask(picks.pieces[number], brought, bits);
+        }
+    }
+}
+
+/// Returns the eight bytes of a packed tensor from `at` on. A tensor is followed by as many bytes.
+#[inline(always)]
+fn word(packed: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(packed[at..at + 8].try_into().expect("eight bytes"))
+}
+
+/// Adds the permuted bits of up to 64 rows to others. `columns` has the places of the source's columns in
+/// `squares`, in the order of the target.
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
+fn keep_columns(
+    packed: &[u8],
+    row_bytes: usize,
+    sources: &[u32],
+    columns: &[u32],
+    squares: &mut [Square],
+    (words, row_words): (&mut [u64], usize),
+    targets: &[u32],
+) {
+    let row = |number: usize| sources.get(number).map_or(0, |&row| row as usize * row_bytes);
+    let rows: [usize; SIZE] = std::array::from_fn(row);
+    for (number, square) in squares.iter_mut().enumerate() {
+        square.store(transpose(|row| word(packed, rows[row] + 8 * number)));
+    }
+    let mut back = Square::default();
+    let brought = |column: u32| squares[column as usize / SIZE].0[column as usize % SIZE];
+    for (number, columns) in columns.chunks(SIZE).enumerate() {
+        back.store(transpose(|column| columns.get(column).map_or(0, |&column| brought(column))));
+        for (row, &target) in targets.iter().enumerate() {
+            words[target as usize * row_words + number] |= back.0[place(row)];
+        }
+    }
+}
+
+/// Adds the transposed square of two axes. `reads` has the offsets of the rows that become bits, in squares,
+/// with a mask of the rows of the last square. The target's rows begin at `target`, and a map and a stride
+/// tell which of them a bit of the source becomes.
+///
+/// Eight squares that are side by side in the target are transposed before their columns are added, so that a
+/// line of the cache with eight words of the target is fetched once.
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
+fn trade(
+    (packed, reads, last): (&[u8], &[[usize; SIZE]], u64),
+    (words, row_words): (&mut [u64], usize),
+    (target, (scatter, stride)): (u32, (&[u32], u32)),
+) {
+    const TOGETHER: usize = 8;
+    let mut squares: [Square; TOGETHER] = std::array::from_fn(|_| Square::default());
+    for (group, rows) in reads.chunks(TOGETHER).enumerate() {
+        let squares = &mut squares[..rows.len()];
+        for (source_word, to) in scatter.chunks(SIZE).enumerate() {
+            for (number, (square, rows)) in squares.iter_mut().zip(rows).enumerate() {
+                let is_last = group * TOGETHER + number + 1 == reads.len();
+                let valid = if is_last { last } else { u64::MAX };
+                let columns = transpose(|row| word(packed, rows[row] + 8 * source_word));
+                square.store(columns.map(|words| _mm512_and_si512(words, _mm512_set1_epi64(valid as i64))));
+            }
+            for (column, &index) in to.iter().enumerate() {
+                let row = (target + index * stride) as usize;
+                let words = &mut words[row * row_words + group * TOGETHER..][..squares.len()];
+                for (word, square) in words.iter_mut().zip(&*squares) {
+                    *word |= square.0[place(column)];
+                }
+            }
         }
     }
 }
@@ -123,8 +277,14 @@ impl Kernel for Long {
     }
 
     fn pull(&mut self, source: Bits<'_>, transform: &Transform, maps: &[AxisMap]) {
-        match (source, Meeting::of(transform)) {
-            (Bits::Dense(packed), Meeting::Kept) => self.pull_dense(packed, transform, maps),
+        match (source, Meeting::of(transform), self.kept) {
+            (Bits::Dense(packed), Meeting::Traded { from, to }, _) => {
+                self.trade(packed, transform, maps, (from, to));
+            }
+            (Bits::Dense(packed), Meeting::Kept, Kept::Picks) => self.keep_by_picks(packed, transform, maps),
+            (Bits::Dense(packed), Meeting::Kept, Kept::Columns) => {
+                self.keep_by_columns(packed, transform, maps);
+            }
             _ => self.portable.pull(source, transform, maps),
         }
     }
