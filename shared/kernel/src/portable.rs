@@ -295,11 +295,13 @@ impl<W: Word> Kernel for Portable<W> {
                 }
             }
             Bits::Dense(packed) => {
-                for row in 0..self.shape.rows() {
-                    for word in 0..self.row_words {
-                        let known = self.load(packed, row, word);
-                        let mine = &mut self.words[row as usize * self.row_words + word];
-                        *mine = *mine & !known;
+                let row_bytes = self.shape.row_bytes() as usize;
+                for (row, words) in self.words.chunks_exact_mut(self.row_words).enumerate() {
+                    let known = &packed[row * row_bytes..][..self.row_words * size_of::<W>()];
+                    for (mine, known) in words.iter_mut().zip(known.chunks_exact(size_of::<W>())) {
+                        // The last word of a row may be followed by bits of the next, which are removed
+                        // from bits that are never set.
+                        *mine = *mine & !W::load(known, 0);
                     }
                 }
             }
@@ -312,9 +314,15 @@ impl<W: Word> Kernel for Portable<W> {
         let mut states = 0;
         for (words, bytes) in self.words.chunks_exact(self.row_words).zip(packed.chunks_exact_mut(row_bytes))
         {
-            for (word, bytes) in words.iter().zip(bytes.chunks_mut(size_of::<W>())) {
+            let mut packed = bytes.chunks_exact_mut(size_of::<W>());
+            for (word, bytes) in words.iter().zip(&mut packed) {
                 states += word.count_ones();
-                bytes.copy_from_slice(&word.widen().to_le_bytes()[..bytes.len()]);
+                bytes.copy_from_slice(&word.widen().to_le_bytes()[..size_of::<W>()]);
+            }
+            let rest = packed.into_remainder();
+            if let (false, Some(word)) = (rest.is_empty(), words.last()) {
+                states += word.count_ones();
+                rest.copy_from_slice(&word.widen().to_le_bytes()[..rest.len()]);
             }
         }
         states

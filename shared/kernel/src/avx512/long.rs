@@ -290,10 +290,20 @@ impl Kernel for Long {
     }
 
     fn subtract(&mut self, known: Bits<'_>) {
-        self.portable.subtract(known);
+        #[target_feature(enable = "avx512f,avx512bw")]
+        fn subtract(portable: &mut Portable<u64>, known: Bits<'_>) {
+            portable.subtract(known);
+        }
+        // SAFETY: `long` has checked that the processor has the instructions.
+        unsafe { subtract(&mut self.portable, known) }
     }
 
     fn pack(&mut self, packed: &mut [u8]) -> u32 {
-        self.portable.pack(packed)
+        #[target_feature(enable = "avx512f,avx512bw,popcnt")]
+        fn pack(portable: &mut Portable<u64>, packed: &mut [u8]) -> u32 {
+            portable.pack(packed)
+        }
+        // SAFETY: `long` has checked that the processor has the instructions.
+        unsafe { pack(&mut self.portable, packed) }
     }
 }
