@@ -27,6 +27,7 @@ mod known_numbers;
 mod names;
 mod one_way;
 mod page;
+mod past_cache;
 mod planted;
 mod processes;
 mod puzzles;

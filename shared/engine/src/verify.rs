@@ -100,6 +100,7 @@ fn job(manifest: &RunManifest) -> Result<Job> {
         union: None,
         method: Method::Cosets(Engine::Portable),
         cache: Cache::new(u64::MAX, u64::MAX),
+        threads: 1,
         watched: Watched::default(),
     })
 }

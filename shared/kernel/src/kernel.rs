@@ -27,10 +27,23 @@ impl<'a> Bits<'a> {
 
 /// Collects the states of one coset of a new layer. Each thread has its own kernel.
 ///
+/// A kernel on a device with memory of its own may take many cosets at a time: its [`batch`](Kernel::batch)
+/// is the number of cosets that are cleared, pulled and subtracted before the first of them is packed. Such a
+/// kernel copies what it is given, because sources are borrowed for one call alone.
+///
 /// The transforms given to one kernel must come from one [`fathom_space::Transforms`], whose maps are passed
 /// along: kernels cache what they derive from a map under the map's number.
 pub trait Kernel {
-    /// Forgets all states.
+    /// Returns the most cosets that may be begun before the first of them is [packed](Kernel::pack).
+    fn batch(&self) -> usize {
+        1
+    }
+
+    /// Forgets the cosets that were begun and not packed. Kernels with a batch of 1 do so when the next one
+    /// is begun.
+    fn forget(&mut self) {}
+
+    /// Begins a coset, without states. If the [batch](Kernel::batch) is 1, forgets the coset before.
     fn clear(&mut self);
 
     /// Announces the source of the pull after the next one, so that its bytes can be prefetched during the
@@ -44,6 +57,8 @@ pub trait Kernel {
     fn subtract(&mut self, known: Bits<'_>);
 
     /// Overwrites `packed` with the packed tensor, and returns the number of states. The length of `packed`
-    /// must be [`fathom_space::Shape::packed_bytes`].
+    /// must be [`fathom_space::Shape::packed_bytes`]. If the [batch](Kernel::batch) is 1, the tensor is that
+    /// of the coset as it is so far, and may change and be packed again; otherwise each coset is packed once,
+    /// in the order in which the cosets were begun.
     fn pack(&mut self, packed: &mut [u8]) -> u32;
 }

@@ -4,7 +4,7 @@
 //! else. As long as a power cut would destroy nothing that matters, files are written and renamed as usual,
 //! but only a [flush](Deferred::flush) makes them durable.
 
-use crate::{Disk, DiskFile};
+use crate::{Disk, DiskFile, ReadOnce};
 use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -107,6 +107,10 @@ impl Disk for Deferred<'_> {
         }
         drop(waiting);
         self.disk.sync_directory(path)
+    }
+
+    fn open_once(&self, path: &Path) -> io::Result<Box<dyn ReadOnce>> {
+        self.disk.open_once(path)
     }
 
     fn free_bytes(&self, path: &Path) -> io::Result<u64> {

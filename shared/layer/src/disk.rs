@@ -1,7 +1,7 @@
 //! The file system behind a trait: every change that Fathom makes to layers on disk goes through it, so that
 //! a test can fail, crash or lose power at each of them.
 
-use crate::past_cache;
+use crate::past_cache::{self, ReadOnce, Reader, Way};
 use std::fmt::Debug;
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -23,6 +23,15 @@ pub trait Disk: Debug + Send + Sync {
     fn remove_directory(&self, path: &Path) -> io::Result<()>;
     /// Makes the names in a directory durable.
     fn sync_directory(&self, path: &Path) -> io::Result<()>;
+
+    /// Opens a finished file that is read once, past the page cache.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::Unsupported`] if the file system has no way past the cache; otherwise the error of
+    /// the operating system.
+    fn open_once(&self, path: &Path) -> io::Result<Box<dyn ReadOnce>> {
+        Ok(Box::new(Reader::open(path, Way::DontCache)?))
+    }
 
     /// Returns the free bytes for files at a path.
     ///

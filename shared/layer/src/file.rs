@@ -201,6 +201,25 @@ impl LayerFile {
     /// [`LayerError`] if the directory or the coset's data are damaged.
     pub fn coset(&self, coset: u32) -> Result<Stored<'_>, LayerError> {
         let entry = self.entry(coset)?;
+        let data = self.data(&entry).map(|range| &self.map.bytes()[range]);
+        let (word, bit) = (&self.checked[coset as usize / 64], 1 << (coset % 64));
+        let is_checked = word.load(Ordering::Relaxed) & bit != 0;
+        let stored = self.decoded(coset, &entry, data, is_checked)?;
+        if !is_checked {
+            word.fetch_or(bit, Ordering::Relaxed);
+        }
+        Ok(stored)
+    }
+
+    /// Returns the states of a coset from its data; `data` is `None` if they would lie outside of the file.
+    /// Checks the data unless they were checked before.
+    pub(crate) fn decoded<'a>(
+        &self,
+        coset: u32,
+        entry: &Entry,
+        data: Option<&'a [u8]>,
+        is_checked: bool,
+    ) -> Result<Stored<'a>, LayerError> {
         let damaged = |reason: String| LayerError::DamagedCoset {
             path: self.path.clone(),
             coset: self.header.identity.first_coset + coset,
@@ -212,10 +231,7 @@ impl LayerFile {
             return Ok(Stored::Empty);
         }
         let packed_bytes = self.header.identity.packed_bytes as usize;
-        let data = self
-            .data(&entry)
-            .map(|range| &self.map.bytes()[range])
-            .ok_or_else(|| damaged("its data would lie outside of the file".into()))?;
+        let data = data.ok_or_else(|| damaged("its data would lie outside of the file".into()))?;
         let stored = match entry.encoding {
             Encoding::Empty => Stored::Empty,
             Encoding::Sparse => Stored::Sparse(data),
@@ -230,10 +246,8 @@ impl LayerFile {
                 Stored::Decompressed(packed)
             }
         };
-        let (word, bit) = (&self.checked[coset as usize / 64], 1 << (coset % 64));
-        if word.load(Ordering::Relaxed) & bit == 0 {
-            self.check(&entry, &stored).map_err(damaged)?;
-            word.fetch_or(bit, Ordering::Relaxed);
+        if !is_checked {
+            self.check(entry, &stored).map_err(damaged)?;
         }
         Ok(stored)
     }
@@ -249,6 +263,11 @@ impl LayerFile {
             other => other,
         };
         Ok((encoding, entry.states, self.coset(coset)?))
+    }
+
+    /// Returns whether the file at its path is still the one that is mapped.
+    pub(crate) fn is_at_its_path(&self) -> bool {
+        self.map.is_at(&self.path)
     }
 
     /// Returns the bytes of the whole file.
@@ -323,7 +342,7 @@ impl LayerFile {
 
     /// Returns the range of a coset's data, with the bytes after a packed tensor; `None` if the range is not
     /// inside the file.
-    fn data(&self, entry: &Entry) -> Option<Range<usize>> {
+    pub(crate) fn data(&self, entry: &Entry) -> Option<Range<usize>> {
         let slack = if entry.encoding == Encoding::Dense { SLACK_BYTES } else { 0 };
         let end = entry.offset.checked_add(u64::from(entry.length) + slack)?;
         (end <= self.map.bytes().len() as u64).then_some(entry.offset as usize..end as usize)

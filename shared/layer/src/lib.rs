@@ -3,14 +3,17 @@
 //! Reading order: [`mod@format`] (the bytes; described for people in `docs/format.md`), [`encoding`] (how the
 //! states of one coset are written down), [`writer`], [`mod@file`] (reading), [`imports`] (cosets from other
 //! workers), [`chunk`] (cosets on the wire), [`disk`] (every change of the file system, as a trait that tests
-//! break on purpose), [`deferred`] (delayed syncs), `limit` (a disk with a limit), `past_cache` (writing past
-//! the page cache), [`map`] (memory maps, and what happens when the disk fails under one), [`digest`].
+//! break on purpose), [`deferred`] (delayed syncs), `limit` (a disk with a limit), [`past_cache`] (writing
+//! and reading past the page cache), [`ahead`] and [`behind`] (reading and writing on other threads), [`map`]
+//! (memory maps, and what happens when the disk fails under one), [`digest`].
 //!
 //! Invariants: a file that has its final name is complete; the bytes of a file are a function of the states
 //! alone; what is read is checked before it is used.
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
+pub mod ahead;
+pub mod behind;
 pub mod chunk;
 pub mod deferred;
 pub mod digest;
@@ -22,9 +25,10 @@ pub mod format;
 pub mod imports;
 mod limit;
 pub mod map;
-mod past_cache;
+pub mod past_cache;
 pub mod writer;
 
+pub use ahead::ReadAhead;
 pub use deferred::Deferred;
 pub use digest::{Digest, LayerDigest, RunDigest, run_digest};
 pub use disk::{Disk, DiskFile, LocalDisk, NullDisk, free_bytes, tree_bytes};
@@ -34,4 +38,5 @@ pub use file::{LayerFile, Stored};
 pub use format::{Identity, Totals};
 pub use imports::{Import, Imports};
 pub use limit::LimitedDisk;
+pub use past_cache::ReadOnce;
 pub use writer::{LayerWriter, archive};

@@ -15,7 +15,7 @@
 use memmap2::Mmap;
 use rustix::fs::OFlags;
 use std::ffi::CString;
-use std::fs::OpenOptions;
+use std::fs::{Metadata, OpenOptions};
 use std::io;
 use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
@@ -28,6 +28,7 @@ use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 #[derive(Debug)]
 pub struct Map {
     map: Mmap,
+    stamp: Stamp,
     slot: Option<&'static Slot>,
 }
 
@@ -56,12 +57,17 @@ impl Map {
             return Err(io::Error::other("its length changes while it is opened"));
         }
         let slot = Slot::take(&map, path);
-        Ok(Self { map, slot })
+        Ok(Self { map, stamp: Stamp::from(&is), slot })
     }
 
     /// Returns the bytes.
     pub fn bytes(&self) -> &[u8] {
         &self.map
+    }
+
+    /// Returns whether the file at a path is the one that is mapped.
+    pub fn is_at(&self, path: &Path) -> bool {
+        Stamp::of(path).is_ok_and(|stamp| stamp == self.stamp)
     }
 
     /// Disables read-ahead: without this advice, reading a page from disk also reads its surroundings.
@@ -118,14 +124,19 @@ impl Stamp {
     /// # Errors
     /// The error of the operating system.
     pub fn of(path: &Path) -> io::Result<Self> {
-        let is = std::fs::metadata(path)?;
-        Ok(Self {
+        Ok(Self::from(&std::fs::metadata(path)?))
+    }
+}
+
+impl From<&Metadata> for Stamp {
+    fn from(is: &Metadata) -> Self {
+        Self {
             device: is.dev(),
             file: is.ino(),
             bytes: is.size(),
             modified: (is.mtime(), is.mtime_nsec()),
             changed: (is.ctime(), is.ctime_nsec()),
-        })
+        }
     }
 }
 

@@ -1,7 +1,8 @@
 //! Writing a layer file: under a temporary name, made durable, then given its final name.
 
+use crate::behind::{self, Behind, SharedFile};
 use crate::digest::Digest;
-use crate::disk::{Disk, DiskFile};
+use crate::disk::Disk;
 use crate::encoding::{self, Encoding};
 use crate::error::LayerError;
 use crate::file::LayerFile;
@@ -9,8 +10,8 @@ use crate::format::{ALIGNMENT, Entry, Header, Identity, SLACK_BYTES, Totals, dat
 use std::ffi::OsString;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// The suffix of the name of an unfinished file.
 pub const TEMPORARY_SUFFIX: &str = ".tmp";
@@ -28,8 +29,8 @@ pub fn temporary(path: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// The size of the write buffer.
-const BUFFER_BYTES: usize = 1 << 20;
+/// The size of the write buffer, unless it is chosen by [`LayerWriter::write_behind`].
+pub const BUFFER_BYTES: usize = 1 << 20;
 
 /// The size of a page of memory, or a divisor of that size.
 const PAGE_BYTES: u64 = 4096;
@@ -44,12 +45,16 @@ pub struct LayerWriter<'d> {
     disk: &'d dyn Disk,
     path: PathBuf,
     temporary: PathBuf,
-    file: Box<dyn DiskFile>,
+    file: SharedFile,
+    /// The thread that writes, if it is not the one that fills the buffer.
+    behind: Option<Behind>,
     identity: Identity,
     directory: Vec<u8>,
     checksums: Vec<Digest>,
     stored: u64,
     buffer: Vec<u8>,
+    /// The size at which the buffer is written.
+    buffer_bytes: usize,
     /// The offset at which the buffer will be written.
     buffer_offset: u64,
     empty: Digest,
@@ -70,11 +75,13 @@ impl<'d> LayerWriter<'d> {
             disk,
             path: path.into(),
             temporary,
-            file,
+            file: Arc::new(Mutex::new(file)),
+            behind: None,
             directory: Vec::new(),
             checksums: Vec::new(),
             stored: 0,
             buffer: Vec::new(),
+            buffer_bytes: BUFFER_BYTES,
             buffer_offset: data_offset(identity.cosets),
             identity,
             empty: Digest::of(&[]),
@@ -87,7 +94,31 @@ impl<'d> LayerWriter<'d> {
     /// Keeps the contents out of the page cache. Must be called before the first coset is added.
     pub fn uncache(&mut self) {
         self.uncached = true;
-        self.file.uncache();
+        self.leave_cache();
+    }
+
+    fn leave_cache(&self) {
+        self.file.lock().unwrap_or_else(PoisonError::into_inner).uncache();
+    }
+
+    /// Has another thread write the contents, in [`behind::BUFFERS`] buffers of `buffer_bytes` bytes. Does
+    /// nothing if a coset may be larger than that. An error is returned by a later call. Must be called
+    /// before the first coset is added.
+    pub fn write_behind(&mut self, buffer_bytes: usize) {
+        let coset_bytes = self.identity.packed_bytes as usize + ALIGNMENT as usize;
+        // A buffer that is written has at least one whole page.
+        if buffer_bytes >= coset_bytes + 2 * PAGE_BYTES as usize {
+            // A process that may have no more threads writes as before.
+            self.behind = Behind::start(&self.file).ok();
+            self.buffer_bytes = buffer_bytes - coset_bytes;
+            self.buffer.reserve_exact(buffer_bytes);
+        }
+    }
+
+    /// Returns whether more was written than fits into the buffer, so that making the file durable takes a
+    /// while.
+    pub fn is_large(&self) -> bool {
+        self.buffer_offset > data_offset(self.identity.cosets)
     }
 
     /// Adds the next coset: its packed tensor, the number of its states in this layer, and `visited`, the
@@ -128,7 +159,7 @@ impl<'d> LayerWriter<'d> {
         self.stored += u64::from(states);
         self.buffer.extend_from_slice(data);
         self.buffer.resize(self.buffer.len().next_multiple_of(ALIGNMENT as usize), 0);
-        if self.buffer.len() < BUFFER_BYTES {
+        if self.buffer.len() < self.buffer_bytes {
             return Ok(());
         }
         // Whole pages, so that no page is written twice.
@@ -165,10 +196,12 @@ impl<'d> LayerWriter<'d> {
         let mut front = header.to_bytes().to_vec();
         front.append(&mut self.directory);
         front.resize(data_offset(self.identity.cosets) as usize, 0);
-        self.file.write_at(&front, 0).map_err(LayerError::io("write", &self.temporary))?;
-        self.file.sync().map_err(LayerError::io("sync", &self.temporary))?;
+        self.await_writes()?;
+        behind::write_at(&self.file, &front, 0).map_err(LayerError::io("write", &self.temporary))?;
+        let synced = self.file.lock().unwrap_or_else(PoisonError::into_inner).sync();
+        synced.map_err(LayerError::io("sync", &self.temporary))?;
         if self.uncached {
-            self.file.uncache();
+            self.leave_cache();
         }
         self.disk.rename(&self.temporary, &self.path).map_err(LayerError::io("rename", &self.temporary))?;
         self.finished = true;
@@ -184,18 +217,40 @@ impl<'d> LayerWriter<'d> {
 
     /// Writes the first `bytes` bytes of the buffer.
     fn flush(&mut self, bytes: usize) -> Result<(), LayerError> {
-        self.file
-            .write_at(&self.buffer[..bytes], self.buffer_offset)
-            .map_err(LayerError::io("write", &self.temporary))?;
+        let offset = self.buffer_offset;
         self.buffer_offset += bytes as u64;
-        self.buffer.drain(..bytes);
-        Ok(())
+        let Some(behind) = &self.behind else {
+            behind::write_at(&self.file, &self.buffer[..bytes], offset)
+                .map_err(LayerError::io("write", &self.temporary))?;
+            self.buffer.drain(..bytes);
+            return Ok(());
+        };
+        let capacity = self.buffer.capacity();
+        let rest = self.buffer[bytes..].to_vec();
+        self.buffer.truncate(bytes);
+        match behind.write(std::mem::take(&mut self.buffer), offset) {
+            Some(empty) => {
+                self.buffer = empty;
+                self.buffer.reserve_exact(capacity);
+                self.buffer.extend_from_slice(&rest);
+                Ok(())
+            }
+            None => self.await_writes(),
+        }
+    }
+
+    /// Waits until everything that was handed to the other thread is written.
+    fn await_writes(&mut self) -> Result<(), LayerError> {
+        let ended = self.behind.take().map_or(Ok(()), Behind::end);
+        ended.map_err(LayerError::io("write", &self.temporary))
     }
 }
 
 impl Drop for LayerWriter<'_> {
     fn drop(&mut self) {
         if !self.finished {
+            // The error is known already, or of no matter any more.
+            let _ = self.await_writes();
             // If this fails, the leftover file is removed when the run is resumed.
             let _ = self.disk.remove(&self.temporary);
         }

@@ -6,7 +6,7 @@ use crate::waits::{Cause, Stopwatch};
 use crate::{Counters, Job, Layer, Method, Store, TaskError};
 use fathom_command::failpoint;
 use fathom_kernel::{Engine, Kernel};
-use fathom_layer::{LayerError, LayerWriter, NullDisk, Stored, Totals};
+use fathom_layer::{Disk, LayerError, LayerWriter, NullDisk, ReadAhead, Stored, Totals};
 use fathom_run::{ShardReport, Task};
 use fathom_space::{CosetId, Transform, Transforms};
 use std::collections::BTreeSet;
@@ -37,14 +37,81 @@ pub enum Leftover {
 struct Visited<'a> {
     /// The layers that the task reads, the newest first.
     layers: &'a [&'a Layer],
+    /// The task's shard of the second layer, if that layer is read past the page cache.
+    ahead: Option<ReadAhead<'a>>,
     /// The union of these layers, if there is one.
     union: Option<OfTask<'a>>,
+}
+
+/// A coset that was computed.
+struct Computed {
+    coset: CosetId,
+    /// The number of its states that were visited before.
+    visited: u32,
+    /// The number of its states that were not.
+    left: u64,
+    /// The number of states found, which are in the expander's `packed` if there are any; `None` if they are
+    /// still in the kernel.
+    found: Option<u32>,
+}
+
+/// A task that was computed.
+#[derive(Debug)]
+pub enum Made<'d> {
+    /// The report of the task, whose file is durable.
+    Reported(ShardReport),
+    /// The task's file is not durable yet.
+    Unfinished(Box<Unfinished<'d>>),
+}
+
+/// A file that was written, and is not durable yet.
+#[derive(Debug)]
+pub struct Unfinished<'d> {
+    task: Task,
+    writer: LayerWriter<'d>,
+    totals: Totals,
+}
+
+impl Unfinished<'_> {
+    /// Makes the file durable, and returns the report of its task.
+    ///
+    /// # Errors
+    /// [`TaskError`] if the task did not end with a report. No new file is left then.
+    pub fn finish(self, job: &Job, store: &Store<'_>) -> Result<ShardReport, TaskError> {
+        let Self { task, writer, totals } = self;
+        failpoint::point("writing");
+        let (checksums, bytes) = writer.finish(totals)?;
+        with_watched(job, store, ShardReport { task, totals, bytes, checksums, watched: Vec::new() })
+    }
+
+    /// Returns the task.
+    pub fn task(&self) -> Task {
+        self.task
+    }
+
+    /// Returns whether making the file durable may take so long that another thread is worth while.
+    pub fn is_large(&self) -> bool {
+        self.writer.is_large()
+    }
+}
+
+/// Adds the watched states that lie in a shard to its report.
+fn with_watched(job: &Job, store: &Store<'_>, mut report: ShardReport) -> Result<ShardReport, TaskError> {
+    let task = report.task;
+    report.watched = job.watched.found(job.geometry.cut.range(task.shard), || {
+        store.open_shard(&job.geometry, task.depth, task.shard)
+    })?;
+    Ok(report)
 }
 
 /// Does tasks on one thread. Keeps the axis maps and bit networks that it has made for later cosets and
 /// tasks.
 pub struct Expander<'j> {
     job: &'j Job,
+    store: &'j Store<'j>,
+    counters: &'j Counters,
+    /// Ends a task at the next coset when it becomes true.
+    stop: &'j AtomicBool,
     transforms: Transforms<'j>,
     transform: Transform,
     kernel: Box<dyn Kernel + Send>,
@@ -54,8 +121,8 @@ pub struct Expander<'j> {
 }
 
 impl<'j> Expander<'j> {
-    /// Makes an expander for the tasks of a run.
-    pub fn new(job: &'j Job) -> Self {
+    /// Makes an expander for the tasks of a run. If `stop` becomes true, tasks end at the next coset.
+    pub fn new(job: &'j Job, store: &'j Store<'j>, counters: &'j Counters, stop: &'j AtomicBool) -> Self {
         let shape = job.graph.shape();
         let engine = match job.method {
             Method::Cosets(engine) => engine,
@@ -64,6 +131,9 @@ impl<'j> Expander<'j> {
         let space = job.graph.space();
         Self {
             job,
+            store,
+            counters,
+            stop,
             solved: space.words_of(space.solved()).filter_map(|word| job.graph.locate(&word)).collect(),
             transforms: Transforms::new(&job.graph),
             transform: Transform::default(),
@@ -72,62 +142,47 @@ impl<'j> Expander<'j> {
         }
     }
 
-    /// Does a task and writes its file. `before` has the layers [below](fathom_run::Lookback::below) the one
-    /// to make, the newest first. If `stop` becomes true, the task ends at the next coset.
+    /// Does a task and writes its file, which is not durable yet. `before` has the layers
+    /// [below](fathom_run::Lookback::below) the one to make, the newest first.
     ///
     /// # Errors
-    /// [`TaskError`] if the task did not end with a report. No new file is left then.
-    pub fn run(
+    /// [`TaskError`] if the task was not computed. No new file is left then.
+    pub(crate) fn make(
         &mut self,
-        store: &Store<'_>,
         task: Task,
         leftover: Leftover,
         before: &[&Layer],
-        counters: &Counters,
-        stop: &AtomicBool,
-    ) -> Result<ShardReport, TaskError> {
-        let mut watch = Stopwatch::start();
+        watch: &mut Stopwatch,
+    ) -> Result<Made<'j>, TaskError> {
         let finished = match leftover {
-            Leftover::Counts => self.finished(store, task, before, counters),
+            Leftover::Counts => self.finished(task, before),
             Leftover::IsReplaced => Ok(None),
         };
         watch.lap(Cause::Sources);
-        let computed = match finished {
-            Ok(None) => self.compute_shard(store, task, before, counters, stop, &mut watch),
-            Ok(Some(report)) => Ok(report),
-            Err(error) => Err(error),
-        };
-        watch.add_to(&counters.spent);
-        self.with_watched(store, computed?)
-    }
-
-    /// Adds the watched states that lie in a shard to its report.
-    fn with_watched(&self, store: &Store<'_>, mut report: ShardReport) -> Result<ShardReport, TaskError> {
-        let (job, task) = (self.job, report.task);
-        report.watched = job.watched.found(job.geometry.cut.range(task.shard), || {
-            store.open_shard(&job.geometry, task.depth, task.shard)
-        })?;
-        Ok(report)
+        match finished? {
+            Some(report) => with_watched(self.job, self.store, report).map(Made::Reported),
+            None => self.compute_shard(task, before, watch).map(|file| Made::Unfinished(Box::new(file))),
+        }
     }
 
     /// Computes the report of a task once more, with another engine if `engine` is given and supports the
     /// cosets. Nothing is written, and the task's file is not read.
     ///
     /// # Errors
-    /// The errors of [`Expander::run`].
+    /// The errors of [`Expander::make`].
     pub fn audit(
         &mut self,
         task: Task,
         engine: Option<Engine>,
         before: &[&Layer],
-        stop: &AtomicBool,
     ) -> Result<ShardReport, TaskError> {
         let identity = self.job.geometry.identity(task.depth, task.shard);
         let writer = LayerWriter::create(&NullDisk, Path::new("audit"), identity)?;
         let other = engine.and_then(|engine| engine.kernel(self.job.graph.shape()));
         let usual = other.map(|other| std::mem::replace(&mut self.kernel, other));
         let mut watch = Stopwatch::start();
-        let pushed = self.push_all(writer, task, before, &Counters::default(), stop, &mut watch);
+        let visited = self.visited(task, before, None)?;
+        let pushed = self.push_all(writer, task, visited, &Counters::default(), &mut watch);
         if let Some(usual) = usual {
             self.kernel = usual;
         }
@@ -137,14 +192,8 @@ impl<'j> Expander<'j> {
 
     /// Returns the report of a task whose complete file an interrupted run has left. If a source of the task
     /// was given back, the file must be there.
-    fn finished(
-        &self,
-        store: &Store<'_>,
-        task: Task,
-        before: &[&Layer],
-        counters: &Counters,
-    ) -> Result<Option<ShardReport>, TaskError> {
-        let job = self.job;
+    fn finished(&self, task: Task, before: &[&Layer]) -> Result<Option<ShardReport>, TaskError> {
+        let Self { job, store, counters, .. } = *self;
         let finished = match before.iter().any(|layer| layer.lacks(task.shard)) {
             true => match store.read_back(&job.geometry, task) {
                 Err(source) if source.is_damage() || source.is_missing() => {
@@ -164,30 +213,56 @@ impl<'j> Expander<'j> {
 
     fn compute_shard(
         &mut self,
-        store: &Store<'_>,
         task: Task,
         before: &[&Layer],
-        counters: &Counters,
-        stop: &AtomicBool,
         watch: &mut Stopwatch,
-    ) -> Result<ShardReport, TaskError> {
-        let job = self.job;
+    ) -> Result<Unfinished<'j>, TaskError> {
+        let Self { job, store, counters, .. } = *self;
         let mut writer = store.writer(&job.geometry, task)?;
-        // The new layer will be about as large as the newest. If both do not fit into the cache, the new one
-        // would leave memory before it is read, so it is not cached at all.
-        if before.first().is_some_and(|newest| newest.bytes() > job.cache.bytes() / 2) {
+        let buffer_bytes = before.first().and_then(|newest| job.buffer_bytes(newest));
+        if let Some(buffer_bytes) = buffer_bytes {
             writer.uncache();
+            writer.write_behind(buffer_bytes);
         }
-        let (writer, totals) = self.push_all(writer, task, before, counters, stop, watch)?;
-        failpoint::point("writing");
-        let (checksums, bytes) = writer.finish(totals)?;
-        watch.lap(Cause::Sync);
+        let visited = self.visited(task, before, buffer_bytes.map(|bytes| (store.disk(), bytes)))?;
+        watch.lap(Cause::Subtract);
+        let (writer, totals) = self.push_all(writer, task, visited, counters, watch)?;
         if let [newest, older @ ..] = before
             && newest.is_windowed()
         {
             older.iter().for_each(|layer| layer.release(task.shard));
         }
-        Ok(ShardReport { task, totals, bytes, checksums, watched: Vec::new() })
+        Ok(Unfinished { task, writer, totals })
+    }
+
+    /// Begins to read what was visited before a task's depth. If `past_cache` is given, the second layer is
+    /// read from its disk past the page cache, with buffers of so many bytes.
+    fn visited<'a>(
+        &self,
+        task: Task,
+        before: &'a [&'a Layer],
+        past_cache: Option<(&dyn Disk, usize)>,
+    ) -> Result<Visited<'a>, TaskError>
+    where
+        'j: 'a,
+    {
+        let job = self.job;
+        let union = match &job.union {
+            Some(union) if before.len() > 1 => union.of_task(task.shard, before)?,
+            _ => None,
+        };
+        let ahead = match (before, past_cache) {
+            ([newest, older, ..], Some((disk, buffer_bytes))) if union.is_none() => {
+                let full = |coset| {
+                    newest
+                        .states(coset)
+                        .is_ok_and(|(_, visited)| u64::from(visited) >= job.graph.states_per_coset())
+                };
+                older.read_ahead(disk, task.shard, buffer_bytes, |coset| !full(coset))?
+            }
+            _ => None,
+        };
+        Ok(Visited { layers: before, ahead, union })
     }
 
     /// Computes the cosets of a task and pushes them to `writer`. Returns the writer, and the sum of the
@@ -196,55 +271,70 @@ impl<'j> Expander<'j> {
         &mut self,
         mut writer: LayerWriter<'d>,
         task: Task,
-        before: &[&Layer],
+        mut visited: Visited<'_>,
         counters: &Counters,
-        stop: &AtomicBool,
         watch: &mut Stopwatch,
     ) -> Result<(LayerWriter<'d>, Totals), TaskError> {
         let job = self.job;
+        let before = visited.layers;
         let mut totals = job.nothing();
-        let union = match &job.union {
-            Some(union) if before.len() > 1 => union.of_task(task.shard, before)?,
-            _ => None,
-        };
-        watch.lap(Cause::Subtract);
-        let visited = Visited { layers: before, union };
         let cosets = job.geometry.cut.range(task.shard);
         for coset in cosets.clone().take(FETCH_AHEAD as usize) {
             self.prefetch(CosetId(coset), before)?;
         }
+        let mut batch = Vec::new();
+        self.kernel.forget();
         for coset in cosets.clone().map(CosetId) {
             if coset.0 + FETCH_AHEAD < cosets.end {
                 self.prefetch(CosetId(coset.0 + FETCH_AHEAD), before)?;
             }
-            if stop.load(Ordering::Relaxed) {
+            if self.stop.load(Ordering::Relaxed) {
                 return Err(TaskError::Stopped);
             }
             let count = before.first().map_or(Ok(0), |layer| layer.states(coset).map(|(_, count)| count))?;
             let left = job.graph.states_per_coset().saturating_sub(u64::from(count));
             watch.lap(Cause::Sources);
-            let mut found = if left == 0 { 0 } else { self.find(task, coset, &visited, left, watch)? };
-            watch.lap(Cause::Kernel);
-            if found > 0 && failpoint::flips("found") {
-                self.lose_first();
-                found -= 1;
+            let found = if left == 0 { Some(0) } else { self.find(task, coset, &mut visited, left, watch)? };
+            batch.push(Computed { coset, visited: count, left, found });
+            // What is in `packed` is pushed at once. Then nothing is in the kernel, because all cosets of a
+            // task are found in the same way.
+            let is_packed = found.is_some_and(|found| found > 0);
+            if !is_packed && coset.0 + 1 < cosets.end && batch.len() < self.kernel.batch() {
+                continue;
             }
-            if u64::from(found) > left {
-                return Err(TaskError::TooManyStates { task, coset: coset.0, found, left });
-            }
-            writer.push(&self.packed, found, count + found)?;
-            watch.lap(Cause::Write);
-            if found > 0 {
-                let packed = &self.packed;
-                let contains = |position: u32| packed[position as usize / 8] >> (position % 8) & 1 == 1;
-                let here = job.count(&mut self.transforms, coset, found, contains);
+            for computed in batch.drain(..) {
+                let here = self.push(&mut writer, task, computed, watch)?;
                 totals = totals + here;
                 counters.states.fetch_add(here.states, Ordering::Relaxed);
+                counters.cosets.fetch_add(1, Ordering::Relaxed);
+                watch.lap(Cause::Kernel);
             }
-            counters.cosets.fetch_add(1, Ordering::Relaxed);
-            watch.lap(Cause::Kernel);
         }
         Ok((writer, totals))
+    }
+
+    /// Pushes a coset to `writer`, and returns its counts.
+    fn push(
+        &mut self,
+        writer: &mut LayerWriter<'_>,
+        task: Task,
+        Computed { coset, visited, left, found }: Computed,
+        watch: &mut Stopwatch,
+    ) -> Result<Totals, TaskError> {
+        let mut found = found.unwrap_or_else(|| self.kernel.pack(&mut self.packed));
+        watch.lap(Cause::Kernel);
+        if found > 0 && failpoint::flips("found") {
+            self.lose_first();
+            found -= 1;
+        }
+        if u64::from(found) > left {
+            return Err(TaskError::TooManyStates { task, coset: coset.0, found, left });
+        }
+        writer.push(&self.packed, found, visited + found)?;
+        watch.lap(Cause::Write);
+        let packed = &self.packed;
+        let contains = |position: u32| packed[position as usize / 8] >> (position % 8) & 1 == 1;
+        Ok(self.job.count(&mut self.transforms, coset, found, contains))
     }
 
     /// Prefetches the sources of a coset. Does nothing if the newest layer has no window, or if the coset is
@@ -263,21 +353,21 @@ impl<'j> Expander<'j> {
     }
 
     /// Finds the states of a coset at the task's depth, writes them to `packed`, and returns their number. If
-    /// there are none, `packed` is unspecified. `left` is the number of the coset's states that were not
-    /// visited before.
+    /// there are none, `packed` is unspecified. Returns `None` if the kernel has the states, and will
+    /// [pack](Kernel::pack) them. `left` is the number of the coset's states that were not visited before.
     fn find(
         &mut self,
         task: Task,
         coset: CosetId,
-        visited: &Visited<'_>,
+        visited: &mut Visited<'_>,
         left: u64,
         watch: &mut Stopwatch,
-    ) -> Result<u32, TaskError> {
+    ) -> Result<Option<u32>, TaskError> {
         if let Method::Reference(_) = self.job.method {
-            return Ok(self.look_up(task, coset));
+            return Ok(Some(self.look_up(task, coset)));
         }
         match visited.layers.first() {
-            None => Ok(self.solved(coset)),
+            None => Ok(Some(self.solved(coset))),
             Some(newest) => self.pull(coset, newest, visited, left, watch),
         }
     }
@@ -287,10 +377,11 @@ impl<'j> Expander<'j> {
         &mut self,
         coset: CosetId,
         newest: &Layer,
-        visited: &Visited<'_>,
+        visited: &mut Visited<'_>,
         left: u64,
         watch: &mut Stopwatch,
-    ) -> Result<u32, TaskError> {
+    ) -> Result<Option<u32>, TaskError> {
+        let is_alone = self.kernel.batch() == 1;
         let nearly_full = left.saturating_mul(NEARLY_FULL.into()) <= self.job.graph.states_per_coset();
         let sources = self.job.graph.sources(coset);
         let sources = sources.map(|(mv, source)| Ok((mv, newest.coset(source)?)));
@@ -302,12 +393,13 @@ impl<'j> Expander<'j> {
             if pulled == 0 {
                 self.kernel.clear();
             }
-            if nearly_full && COMPLETION_CHECKS.contains(&pulled) {
+            if is_alone && nearly_full && COMPLETION_CHECKS.contains(&pulled) {
                 watch.lap(Cause::Kernel);
-                let found = self.without(coset, visited)?;
+                self.subtract(coset, visited)?;
+                let found = self.kernel.pack(&mut self.packed);
                 watch.lap(Cause::Subtract);
                 if u64::from(found) == left {
-                    return Ok(found);
+                    return Ok(Some(found));
                 }
             }
             pulled += 1;
@@ -318,12 +410,12 @@ impl<'j> Expander<'j> {
             self.kernel.pull(bits(stored), &self.transform, self.transforms.maps());
         }
         if pulled == 0 {
-            return Ok(0);
+            return Ok(Some(0));
         }
         watch.lap(Cause::Kernel);
-        let found = self.without(coset, visited);
+        self.subtract(coset, visited)?;
         watch.lap(Cause::Subtract);
-        found
+        Ok(None)
     }
 
     /// Removes the first state from `packed`, to simulate a fault of the memory.
@@ -333,18 +425,21 @@ impl<'j> Expander<'j> {
         }
     }
 
-    /// Writes the states that the kernel has collected and that were not visited before to `packed`. Returns
-    /// their number.
-    fn without(&mut self, coset: CosetId, visited: &Visited<'_>) -> Result<u32, TaskError> {
+    /// Removes the states that were visited before from those that the kernel has collected.
+    fn subtract(&mut self, coset: CosetId, visited: &mut Visited<'_>) -> Result<(), TaskError> {
         match &visited.union {
             Some(union) => self.kernel.subtract(union.coset(coset)),
             None => {
-                for layer in visited.layers {
-                    self.kernel.subtract(bits(&layer.coset(coset)?));
+                for (number, layer) in visited.layers.iter().enumerate() {
+                    let stored = match &mut visited.ahead {
+                        Some(ahead) if number == 1 => ahead.coset(coset.0)?,
+                        _ => layer.coset(coset)?,
+                    };
+                    self.kernel.subtract(bits(&stored));
                 }
             }
         }
-        Ok(self.kernel.pack(&mut self.packed))
+        Ok(())
     }
 
     /// Writes the words of the solved state that lie in this coset to `packed`. Returns their number.
@@ -380,3 +475,6 @@ impl<'j> Expander<'j> {
         states
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,7 +5,8 @@ use anyhow::{Context, Result};
 use fathom_command::bad_input;
 use fathom_kernel::Engine;
 use fathom_kernel::reference::Distances;
-use fathom_layer::{Disk, Totals};
+use fathom_layer::writer::BUFFER_BYTES;
+use fathom_layer::{Disk, Totals, ahead, behind};
 use fathom_run::budget::cache_bytes;
 use fathom_run::{Geometry, Lookback, RunManifest, tables};
 use fathom_space::counting::Pairs;
@@ -33,6 +34,8 @@ pub struct Job {
     pub method: Method,
     /// The memory for layers.
     pub cache: Cache,
+    /// The number of threads that do tasks.
+    pub threads: usize,
     /// The watched states, which are looked up in every shard that is made.
     pub watched: Watched,
 }
@@ -106,6 +109,16 @@ impl Kernel {
     }
 }
 
+/// The number of buffers of a thread: of the layer that is read ahead, of the file that is written behind,
+/// and of the one before, which is being made durable.
+const BUFFERS: usize = ahead::BUFFERS + 2 * behind::BUFFERS;
+
+/// Returns the part of the cache for what passes through memory once: the layer before the newest, and the
+/// new one.
+fn passing_bytes(cache_bytes: u64) -> u64 {
+    cache_bytes / 16
+}
+
 impl Job {
     /// Makes a run's tables, or reads them from the directory `tables` if they are kept there. Everything is
     /// checked before anything is written, except for the number of cosets and the memory of the reference
@@ -167,7 +180,8 @@ impl Job {
         let has_union = lookback == Lookback::All && union_bytes <= cache_bytes / 2;
         let union = has_union.then(|| Union::new(geometry.cut, geometry.packed_bytes));
         let cache = Cache::new(memory_bytes, cache_bytes - if has_union { union_bytes } else { 0 });
-        Ok(Self { graph, pairs, geometry, lookback, union, method, cache, watched: Watched::default() })
+        let watched = Watched::default();
+        Ok(Self { graph, pairs, geometry, lookback, union, method, cache, threads, watched })
     }
 
     /// Prepares a layer for reading. `newest` tells whether tasks pull from the layer. If such a layer is
@@ -178,9 +192,20 @@ impl Job {
         if !newest || layer.bytes() <= cache_bytes / 4 {
             return layer;
         }
-        // The rest of the cache is for what passes through memory once: the layer before the newest, and the
-        // new one.
-        layer.with_window(cache_bytes / 16 * 15)
+        // The rest of the cache is for what passes through memory once.
+        layer.with_window(cache_bytes - passing_bytes(cache_bytes))
+    }
+
+    /// Returns the size of the buffers through which a task passes the layer before `newest` and the new
+    /// layer; `None` if that layer stays in the page cache. The new layer will be about as large as the
+    /// newest: if both do not fit into the cache, then what is read once, or not before the next depth, would
+    /// only displace what is read again.
+    pub fn buffer_bytes(&self, newest: &Layer) -> Option<usize> {
+        let cache_bytes = self.cache.bytes();
+        let buffers = self.threads as u64 * BUFFERS as u64;
+        let fair = passing_bytes(cache_bytes) / buffers;
+        let largest = BUFFER_BYTES + self.geometry.packed_bytes as usize;
+        (newest.bytes() > cache_bytes / 2).then_some(largest.min(fair as usize))
     }
 
     /// Returns the counts of a coset without states in the layer.

@@ -2,7 +2,7 @@
 
 use crate::window::Window;
 use fathom_kernel::Bits;
-use fathom_layer::{Digest, Imports, LayerError, LayerFile, Stored};
+use fathom_layer::{Digest, Disk, Imports, LayerError, LayerFile, ReadAhead, Stored};
 use fathom_run::{ShardCut, ShardId};
 use fathom_space::CosetId;
 use std::sync::{Arc, OnceLock};
@@ -120,6 +120,25 @@ impl Layer {
         };
         let fetch = || self.place(coset).map_or(Ok(0), |(file, local)| file.prefetch(local));
         window.prefetch(coset.0, fetch, release)
+    }
+
+    /// Begins to read a shard once, past the page cache, with buffers of so many bytes. Passes over cosets
+    /// that are not `wanted`. Returns `None` if the shard is not here or must be read through its map.
+    ///
+    /// # Errors
+    /// [`LayerError`] if the directory of the file is damaged.
+    pub fn read_ahead(
+        &self,
+        disk: &dyn Disk,
+        shard: ShardId,
+        buffer_bytes: usize,
+        wanted: impl Fn(CosetId) -> bool,
+    ) -> Result<Option<ReadAhead<'_>>, LayerError> {
+        let Some(file) = self.file(shard) else {
+            return Ok(None);
+        };
+        let cosets = self.cut.range(shard).filter(|&coset| wanted(CosetId(coset)));
+        ReadAhead::begin(file, disk, cosets, buffer_bytes)
     }
 
     /// Returns whether the layer has a window.

@@ -1,7 +1,8 @@
-//! Kernel threads: plain threads that do tasks, fed by a bounded queue.
+//! Kernel threads: plain threads that do tasks, fed by a bounded queue. A large file is made durable by
+//! another thread, its finisher, while the kernel thread does its next task.
 
-use crate::expand::Leftover;
-use crate::waits::Spent;
+use crate::expand::{Leftover, Made, Unfinished};
+use crate::waits::{Cause, Spent, Stopwatch};
 use crate::{Expander, Job, Layer, Store, TaskError};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, unbounded};
 use fathom_kernel::Engine;
@@ -72,6 +73,53 @@ struct Order {
 #[error("every kernel thread has panicked")]
 pub struct NoThreads;
 
+/// Does a part of a task. A panic must not leave the run waiting for a report.
+fn caught<T>(task: Task, part: impl FnOnce() -> Result<T, TaskError>) -> Result<T, TaskError> {
+    catch_unwind(AssertUnwindSafe(part)).unwrap_or(Err(TaskError::Panicked { task }))
+}
+
+/// The thread that makes the large files of one kernel thread durable, one at a time.
+struct Finisher<'d> {
+    files: Sender<(Box<Unfinished<'d>>, Purpose, Instant)>,
+    /// Has a message whenever the thread has nothing to do.
+    idle: Receiver<()>,
+}
+
+impl<'d> Finisher<'d> {
+    /// Starts the thread, which ends when the finisher is dropped.
+    fn start<'scope>(
+        scope: &'scope Scope<'scope, 'd>,
+        number: usize,
+        job: &'d Job,
+        store: &'d Store<'d>,
+        outbox: Sender<Ended>,
+    ) -> std::io::Result<Self> {
+        let (files, inbox) = bounded::<(Box<Unfinished<'d>>, Purpose, Instant)>(1);
+        let (is_idle, idle) = bounded(1);
+        Builder::new().name(format!("finisher-{number}")).spawn_scoped(scope, move || {
+            let _ = is_idle.send(());
+            for (file, purpose, begun) in inbox {
+                let task = file.task();
+                let result = caught(task, || file.finish(job, store));
+                let _ = outbox.send(Ended { task, purpose, result, took: begun.elapsed() });
+                let _ = is_idle.send(());
+            }
+        })?;
+        Ok(Self { files, idle })
+    }
+
+    /// Waits until the file before is durable, or has failed.
+    fn await_idle(&self) {
+        let _ = self.idle.recv();
+    }
+
+    /// Makes a file durable, and reports its task. The thread must be [idle](Self::await_idle).
+    fn finish(&self, file: Box<Unfinished<'d>>, purpose: Purpose, begun: Instant) {
+        // The thread does not end before this.
+        let _ = self.files.send((file, purpose, begun));
+    }
+}
+
 /// Threads that do tasks until the pool is dropped.
 #[derive(Debug)]
 pub struct Pool {
@@ -84,7 +132,7 @@ pub struct Pool {
 pub struct Orders(Sender<Order>);
 
 impl Orders {
-    /// Gives a task to the threads. `before` is as in [`Expander::run`].
+    /// Gives a task to the threads. `before` is as in [`Expander::make`].
     pub fn submit(&self, task: Task, purpose: Purpose, before: Vec<Arc<Layer>>) {
         // If all threads have ended, the order is lost, and the receiving end of the pool tells so.
         let _ = self.0.send(Order { task, purpose, before });
@@ -109,23 +157,37 @@ impl Pool {
         let (orders, inbox) = bounded::<Order>(job.geometry.cut.shards() as usize);
         let (outbox, ended) = unbounded();
         for number in 0..threads {
+            let finisher = Finisher::start(scope, number, job, store, outbox.clone())?;
             let (inbox, outbox) = (inbox.clone(), outbox.clone());
             Builder::new().name(format!("kernel-{number}")).spawn_scoped(scope, move || {
-                let mut expander = Expander::new(job);
+                let mut expander = Expander::new(job, store, counters, stop);
                 for Order { task, purpose, before } in inbox {
-                    let start = Instant::now();
+                    let begun = Instant::now();
+                    let mut watch = Stopwatch::start();
                     let before: Vec<&Layer> = before.iter().map(|layer| &**layer).collect();
-                    // A panic must not leave the run waiting for a report. The thread ends after a panic,
-                    // because its expander may be in any state.
-                    let run = AssertUnwindSafe(|| match purpose {
-                        Purpose::Make(leftover) => {
-                            expander.run(store, task, leftover, &before, counters, stop)
-                        }
-                        Purpose::Audit(engine) => expander.audit(task, engine, &before, stop),
+                    let made = caught(task, || match purpose {
+                        Purpose::Audit(engine) => expander.audit(task, engine, &before).map(Made::Reported),
+                        Purpose::Make(leftover) => expander.make(task, leftover, &before, &mut watch),
                     });
-                    let result = catch_unwind(run).unwrap_or(Err(TaskError::Panicked { task }));
+                    let result = match made {
+                        Ok(Made::Unfinished(file)) if file.is_large() => {
+                            finisher.await_idle();
+                            watch.lap(Cause::Sync);
+                            watch.add_to(&counters.spent);
+                            finisher.finish(file, purpose, begun);
+                            continue;
+                        }
+                        Ok(Made::Unfinished(file)) => caught(task, || file.finish(job, store)),
+                        Ok(Made::Reported(report)) => Ok(report),
+                        Err(error) => Err(error),
+                    };
+                    watch.lap(Cause::Sync);
+                    if !purpose.is_audit() {
+                        watch.add_to(&counters.spent);
+                    }
+                    // The thread ends after a panic, because its expander may be in any state.
                     let panicked = matches!(result, Err(TaskError::Panicked { .. }));
-                    if outbox.send(Ended { task, purpose, result, took: start.elapsed() }).is_err()
+                    if outbox.send(Ended { task, purpose, result, took: begun.elapsed() }).is_err()
                         || panicked
                     {
                         return;
@@ -136,7 +198,7 @@ impl Pool {
         Ok(Self { orders: Orders(orders), ended })
     }
 
-    /// Gives the threads a task whose file is to be made. `before` is as in [`Expander::run`].
+    /// Gives the threads a task whose file is to be made. `before` is as in [`Expander::make`].
     pub fn submit(&self, task: Task, before: Vec<Arc<Layer>>) {
         self.orders.submit(task, Purpose::Make(Leftover::Counts), before);
     }

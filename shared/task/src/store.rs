@@ -38,6 +38,11 @@ impl<'d> Store<'d> {
         Self { directory: run.join("layers"), disk }
     }
 
+    /// Returns the disk on which the store is.
+    pub fn disk(&self) -> &'d dyn Disk {
+        self.disk
+    }
+
     /// Returns a directory on the file system that holds the layers. That need not be the run's, because a
     /// link in the place of `layers` may lead elsewhere.
     pub fn root(&self) -> &Path {

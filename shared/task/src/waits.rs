@@ -3,7 +3,8 @@
 //! A thread is always at one of six activities, so their seconds, summed over the threads, are the seconds of
 //! a depth times the number of threads. Sources are read through memory maps: data that are read for the
 //! first time are checked, which counts as `sources`; a page that has left memory since then comes back in
-//! the middle of a pull, which counts as `kernel`.
+//! the middle of a pull, which counts as `kernel`. The time of threads that read ahead, write behind and make
+//! files durable does not count, unless a kernel thread waits for them.
 
 use serde::Serialize;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,7 +21,7 @@ pub enum Cause {
     Subtract,
     /// Encoding and writing.
     Write,
-    /// Making a shard durable.
+    /// Making a shard durable, or waiting until the shard before is.
     Sync,
 }
 
@@ -35,7 +36,7 @@ pub struct Waits {
     pub subtract: f64,
     /// Encoding and writing.
     pub write: f64,
-    /// Making shards durable.
+    /// Making shards durable, or waiting until others are.
     pub sync: f64,
     /// Waiting for other threads, at the beginning and at the end of a depth.
     pub barrier: f64,

@@ -1,0 +1,130 @@
+use super::*;
+use crate::{Kernel as Choice, Resources};
+use fathom_kernel::Bits;
+use fathom_layer::LocalDisk;
+use fathom_puzzle::{Board, Metric, PuzzleSpec};
+use fathom_run::manifest::{Keep, SpaceSpec};
+use fathom_run::{Depth, RunManifest};
+use fathom_space::{AxisMap, Labels, Plan};
+use std::collections::VecDeque;
+
+const BATCH: usize = 7;
+
+/// A call of a kernel, with what it was given.
+enum Call {
+    Pull(Owned, Transform),
+    Subtract(Owned),
+}
+
+enum Owned {
+    Empty,
+    Sparse(Vec<u8>),
+    Dense(Vec<u8>),
+}
+
+impl Owned {
+    fn of(bits: Bits<'_>) -> Self {
+        match bits {
+            Bits::Empty => Self::Empty,
+            Bits::Sparse(bytes) => Self::Sparse(bytes.into()),
+            Bits::Dense(bytes) => Self::Dense(bytes.into()),
+        }
+    }
+
+    fn bits(&self) -> Bits<'_> {
+        match self {
+            Self::Empty => Bits::Empty,
+            Self::Sparse(bytes) => Bits::Sparse(bytes),
+            Self::Dense(bytes) => Bits::Dense(bytes),
+        }
+    }
+}
+
+/// A kernel that does nothing before the first coset of a batch is packed, as one on a device would.
+struct Batching {
+    kernel: Box<dyn Kernel + Send>,
+    maps: Vec<AxisMap>,
+    begun: VecDeque<Vec<Call>>,
+}
+
+impl Kernel for Batching {
+    fn batch(&self) -> usize {
+        BATCH
+    }
+
+    fn forget(&mut self) {
+        self.begun.clear();
+    }
+
+    fn clear(&mut self) {
+        self.begun.push_back(Vec::new());
+        assert!(self.begun.len() <= BATCH, "no more cosets than the batch are begun");
+    }
+
+    fn pull(&mut self, source: Bits<'_>, transform: &Transform, maps: &[AxisMap]) {
+        // Maps are only added, so that those of earlier calls are among those of the last one.
+        self.maps = maps.to_vec();
+        self.begun.back_mut().unwrap().push(Call::Pull(Owned::of(source), transform.clone()));
+    }
+
+    fn subtract(&mut self, known: Bits<'_>) {
+        self.begun.back_mut().unwrap().push(Call::Subtract(Owned::of(known)));
+    }
+
+    fn pack(&mut self, packed: &mut [u8]) -> u32 {
+        self.kernel.clear();
+        for call in self.begun.pop_front().expect("a coset is packed once") {
+            match call {
+                Call::Pull(source, transform) => self.kernel.pull(source.bits(), &transform, &self.maps),
+                Call::Subtract(known) => self.kernel.subtract(known.bits()),
+            }
+        }
+        self.kernel.pack(packed)
+    }
+}
+
+#[test]
+fn a_kernel_may_take_many_cosets_at_a_time() {
+    let board: Board = "2x4".parse().unwrap();
+    let question =
+        SpaceSpec { source: PuzzleSpec::Board(board), metric: Metric::Single, labels: Labels::distinct(8) };
+    let space = question.space().unwrap();
+    let plan = Plan::new(&space).unwrap();
+    let manifest = RunManifest::plan(question, &space, &plan, Some(2), Keep::All, false).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let resources = Resources { kernel: Choice::Fastest, threads: 1, memory_bytes: 1 << 30, max_depth: None };
+    let job = Job::load(&manifest, directory.path(), resources, &LocalDisk).unwrap();
+    let store = Store::new(directory.path(), &LocalDisk);
+    let (counters, stop) = (Counters::default(), AtomicBool::new(false));
+    let mut usual = Expander::new(&job, &store, &counters, &stop);
+    let mut batching = Expander::new(&job, &store, &counters, &stop);
+    let Method::Cosets(engine) = job.method else { panic!("cosets are pulled") };
+    batching.kernel = Box::new(Batching {
+        kernel: engine.kernel(job.graph.shape()).unwrap(),
+        maps: Vec::new(),
+        begun: VecDeque::new(),
+    });
+    let (mut depth, mut all) = (Depth(0), 0);
+    while all < 40_320 {
+        store.prepare(depth).unwrap();
+        let open = |below| store.open(&job.geometry, below).unwrap();
+        let before: Vec<Layer> = job.lookback.below(depth).map(open).collect();
+        let before: Vec<&Layer> = before.iter().collect();
+        for shard in job.geometry.cut.ids() {
+            let task = Task { depth, shard };
+            let mut watch = Stopwatch::start();
+            let Made::Unfinished(file) = usual.make(task, Leftover::IsReplaced, &before, &mut watch).unwrap()
+            else {
+                panic!("nothing is left over");
+            };
+            let report = file.finish(&job, &store).unwrap();
+            // A task that was stopped in the middle leaves cosets in the kernel.
+            batching.kernel.clear();
+            let again = batching.audit(task, None, &before).unwrap();
+            assert_eq!((again.checksums, again.totals), (report.checksums, report.totals), "{task:?}");
+            all += report.totals.states;
+        }
+        depth = depth.next();
+    }
+    assert_eq!(all, 40_320);
+}
