@@ -1,6 +1,6 @@
 //! Workers that fetch from each other over loopback.
 
-use fathom_layer::{Imports, LocalDisk, Totals};
+use fathom_layer::{ImportMemory, Imports, LocalDisk, Totals};
 use fathom_proto::access::{Access, AccessArguments, server};
 use fathom_proto::v1::exchange_client::ExchangeClient;
 use fathom_proto::v1::exchange_server::{self, ExchangeServer};
@@ -187,8 +187,9 @@ async fn a_file_that_two_want_is_transferred_once() {
 
 /// Fetches two cosets of a peer's file, as a task does.
 async fn fetch(to: &Home, fetcher: &Fetcher, holders: &Holders) -> (Result<(), Failure>, Layer) {
-    let imports =
-        Imports::new(to.store.layer_directory(FILE.depth).parent().unwrap(), COSETS, to.geometry.tensor());
+    let store = to.store.layer_directory(FILE.depth);
+    let memory = Arc::new(ImportMemory::new(u64::MAX));
+    let imports = Imports::new(store.parent().unwrap(), COSETS, to.geometry.tensor(), memory);
     let layer = Layer::partial(to.geometry.cut, Some(imports));
     let fetched = fetcher.cosets(FILE.depth, &[CosetId(3), CosetId(60)], &layer, holders).await;
     (fetched, layer)

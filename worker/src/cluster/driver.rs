@@ -132,7 +132,14 @@ impl Worker {
         let (mut session, first) = Session::begin(self.identity.threads);
         let shared = Arc::new(Shared {
             fetcher: Fetcher::new(self.access.clone(), self.job.geometry, Arc::clone(&self.meter)),
-            inputs: AllInputs::new(self.job, self.store, self.files.clone(), self.keep, self.imports.clone()),
+            inputs: AllInputs::new(
+                self.job,
+                self.store,
+                self.files.clone(),
+                self.keep,
+                self.imports.clone(),
+                Arc::clone(&self.meter.memory),
+            ),
             worker: self,
             pool,
             has_registered: AtomicBool::new(false),
@@ -374,6 +381,8 @@ impl Shared {
             written_bytes,
             disk_limit_bytes: self.worker.identity.disk_limit_bytes,
             fetches: self.worker.meter.fetches(),
+            kept_bytes: self.worker.meter.memory.kept(),
+            spilled_bytes: self.worker.meter.memory.spilled(),
         }
     }
 
