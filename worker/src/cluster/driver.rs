@@ -100,7 +100,7 @@ struct Calls {
 pub(super) struct Shared {
     pub(super) worker: Worker,
     pub(super) pool: Orders,
-    pub(super) fetcher: Fetcher,
+    pub(super) fetcher: Arc<Fetcher>,
     pub(super) inputs: AllInputs,
     /// Whether this process has ever registered.
     has_registered: AtomicBool,
@@ -131,7 +131,7 @@ impl Worker {
         let (prepare, to_prepare) = mpsc::unbounded_channel();
         let (mut session, first) = Session::begin(self.identity.threads);
         let shared = Arc::new(Shared {
-            fetcher: Fetcher::new(self.access.clone(), self.job.geometry, Arc::clone(&self.meter)),
+            fetcher: Arc::new(Fetcher::new(self.access.clone(), self.job.geometry, Arc::clone(&self.meter))),
             inputs: AllInputs::new(
                 self.job,
                 self.store,
