@@ -36,7 +36,7 @@ first = rows[0]
 print("### {space} `{metric}`\n\n{states:,} states, {representative_cosets:,} cosets, "
       "a dense layer takes {layer}; growth {growth}.\n".format(
           **first, layer=size(first["layer_bytes"]), growth=first["cluster"]["growth"]))
-print("| workers | shards | time | disk a worker | received a worker | sent in all | memory a worker | and page cache | limited by |")
+print("| workers | shards | time | disk a worker | received a worker | sent in all | memory a worker | and for layers | limited by |")
 print("|---|---|---|---|---|---|---|---|---|")
 for row in rows:
     c = row["cluster"]

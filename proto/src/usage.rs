@@ -18,6 +18,10 @@ pub struct Usage {
     pub disk_limit_bytes: Option<u64>,
     /// Latencies of its requests to peers.
     pub fetches: Latencies,
+    /// Bytes of cosets from its peers that it has kept in memory.
+    pub kept_bytes: u64,
+    /// Bytes of cosets from its peers that it has written to disk, because they did not fit in memory.
+    pub spilled_bytes: u64,
 }
 
 /// A histogram of latencies, with the classes of a Prometheus histogram.
@@ -78,6 +82,8 @@ impl From<v1::Usage> for Usage {
             written_bytes: usage.written_bytes,
             disk_limit_bytes: usage.disk_limit_bytes,
             fetches,
+            kept_bytes: usage.kept_bytes,
+            spilled_bytes: usage.spilled_bytes,
         }
     }
 }
@@ -92,6 +98,8 @@ impl From<Usage> for v1::Usage {
             disk_limit_bytes: usage.disk_limit_bytes,
             fetches: usage.fetches.counts.into(),
             fetch_micros: usage.fetches.micros,
+            kept_bytes: usage.kept_bytes,
+            spilled_bytes: usage.spilled_bytes,
         }
     }
 }
@@ -140,6 +148,8 @@ mod tests {
             written_bytes: 3,
             disk_limit_bytes: Some(0),
             fetches,
+            kept_bytes: 5,
+            spilled_bytes: 6,
         };
         assert_eq!(Usage::from(v1::Usage::from(usage.clone())), usage);
         // Lists of lengths that no worker sends.

@@ -7,7 +7,7 @@
 use crate::forge::{HEADER, header_of, reseal};
 use fathom_kernel::{Engine, Kernel};
 use fathom_layer::chunk::{self, Coset};
-use fathom_layer::{Digest, Encoding, Identity, Import, Imports, LayerFile, Stored};
+use fathom_layer::{Digest, Encoding, Identity, Import, ImportMemory, Imports, LayerFile, Stored};
 use fathom_proto::{convert, v1};
 use fathom_puzzle::load::{self, Format};
 use fathom_puzzle::{Definition, PuzzleSpec};
@@ -18,6 +18,7 @@ use fathom_space::{AxisMap, Labels, Shape, Transform};
 use fathom_task::layer::bits;
 use prost::Message;
 use std::fs;
+use std::sync::Arc;
 
 /// A target's function.
 pub type Target = fn(&[u8]);
@@ -144,7 +145,7 @@ pub fn layer_file(bytes: &[u8]) {
 
 /// Imports cosets from a peer. The bytes are a chunk as it comes over the wire, or as it is after
 /// decompression; each coset is also imported with the number of states that its bits have. The first byte
-/// chooses the shape.
+/// chooses the shape. There is memory for one coset, and the others go to disk.
 ///
 /// # Panics
 /// If a coset that is accepted does harm, or a refusal is no word of damage.
@@ -153,7 +154,8 @@ pub fn imports(bytes: &[u8]) {
     let unpacked = chunk::decompress(rest, shape.packed_bytes() as usize);
     let cosets = unpacked.as_deref().unwrap_or(rest);
     let directory = tempfile::tempdir().expect("a temporary directory");
-    let imports = Imports::new(directory.path(), COSETS, identity(&shape).tensor());
+    let memory = Arc::new(ImportMemory::new(u64::from(shape.packed_bytes()) + 128));
+    let imports = Imports::new(directory.path(), COSETS, identity(&shape).tensor(), memory);
     for Coset { number: coset, encoding, states, canonical } in chunk::cosets(cosets).map_while(Result::ok) {
         let found = match encoding {
             Encoding::Sparse => canonical.len() as u32 / 4,

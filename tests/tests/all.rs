@@ -11,6 +11,7 @@ mod browser;
 mod cluster;
 mod cluster_faults;
 mod cluster_lies;
+mod cluster_memory;
 mod cluster_network;
 mod cluster_two_layers;
 mod crashes;

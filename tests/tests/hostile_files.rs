@@ -1,12 +1,13 @@
 //! Layer files, and cosets from peers, with valid checksums and invalid contents: they are refused, and
 //! accepted ones do no harm in any kernel.
 
-use fathom_layer::{Encoding, Import, Imports, LayerFile, LayerWriter, LocalDisk, Totals};
+use fathom_layer::{Encoding, Import, ImportMemory, Imports, LayerFile, LayerWriter, LocalDisk, Totals};
 use fathom_space::Shape;
 use fathom_tests::forge::reseal;
 use fathom_tests::fuzz::{COSETS, harmless, identity, shapes};
 use proptest::prelude::*;
 use std::fs;
+use std::sync::Arc;
 
 /// Writes a file with an empty coset, one with a few states, and one with many.
 fn write(path: &std::path::Path, shape: &Shape) -> Vec<u8> {
@@ -80,10 +81,12 @@ proptest! {
         which in 0..shapes().len(),
         positions in proptest::collection::btree_set(any::<u32>(), 1..4),
         (at, byte) in (any::<prop::sample::Index>(), any::<u8>()),
+        most in prop::sample::select(&[0, u64::MAX][..]),
     ) {
         let shape = shapes().swap_remove(which);
         let directory = tempfile::tempdir().unwrap();
-        let imports = Imports::new(directory.path(), 2, identity(&shape).tensor());
+        let memory = Arc::new(ImportMemory::new(most));
+        let imports = Imports::new(directory.path(), 2, identity(&shape).tensor(), memory);
         let within = shape.packed_bytes() * 8;
         let mut sparse: Vec<u32> = positions.into_iter().map(|position| position % within).collect();
         sparse.sort_unstable();

@@ -323,6 +323,7 @@ fn workers_report_their_resources() {
     assert_eq!(worker["memory_limit_bytes"], 512 << 20);
     assert!(worker["free_bytes"].as_u64() <= Some(1 << 30), "{worker}");
     assert!(worker["read_bytes"].is_u64() && worker["written_bytes"].as_u64() > Some(0), "{worker}");
+    assert_eq!([&worker["kept_bytes"], &worker["spilled_bytes"]], [0, 0], "a worker alone fetches nothing");
     let (table, _) = texts(&cluster.ask("workers", &[]));
     assert!(table.contains(" of 1.00 GiB"), "{table}");
 }

@@ -22,9 +22,10 @@ mod orders;
 mod prepare;
 pub mod session;
 
+use fathom_layer::ImportMemory;
 use fathom_proto::Latencies;
 use std::sync::atomic::AtomicU64;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// Traffic with peers: compressed bytes, and latencies.
@@ -34,6 +35,8 @@ pub struct Meter {
     pub sent: AtomicU64,
     /// Bytes received from peers.
     pub received: AtomicU64,
+    /// The memory for cosets from peers.
+    pub memory: Arc<ImportMemory>,
     fetches: Mutex<Latencies>,
 }
 

@@ -1,6 +1,7 @@
 //! Workers that fetch from each other over loopback.
 
-use fathom_layer::{Imports, LocalDisk, Totals};
+use fathom_kernel::Bits;
+use fathom_layer::{ImportMemory, Imports, LocalDisk, Totals};
 use fathom_proto::access::{Access, AccessArguments, server};
 use fathom_proto::v1::exchange_client::ExchangeClient;
 use fathom_proto::v1::exchange_server::{self, ExchangeServer};
@@ -8,6 +9,7 @@ use fathom_proto::v1::{self, copy_file_response};
 use fathom_proto::{Failure, StoredFile};
 use fathom_run::{Depth, Geometry, ShardCut, ShardId, Task};
 use fathom_space::CosetId;
+use fathom_task::layer::bits;
 use fathom_task::{Layer, Store};
 use fathom_worker::cluster::Meter;
 use fathom_worker::cluster::exchange::{ANSWERS_OF_ONE, Exchange};
@@ -79,9 +81,9 @@ impl Home {
         Exchange::new(OpenFiles::new(self.store, self.geometry), self.geometry, Arc::default())
     }
 
-    fn fetcher(&self) -> Fetcher {
+    fn fetcher(&self) -> Arc<Fetcher> {
         let access = Access::load(&AccessArguments::default()).unwrap();
-        Fetcher::new(access, self.geometry, Arc::new(Meter::default()))
+        Arc::new(Fetcher::new(access, self.geometry, Arc::new(Meter::default())))
     }
 
     /// Returns the file as a coordinator describes it.
@@ -122,7 +124,7 @@ async fn in_time<T>(what: &str, future: impl Future<Output = T>) -> T {
     tokio::time::timeout(PATIENCE, future).await.unwrap_or_else(|_| panic!("never: {what}"))
 }
 
-/// A peer that counts requests for a file, and answers when the gate is opened.
+/// A peer that counts requests, and answers those for a file when the gate is opened.
 struct Gated {
     exchange: Exchange,
     asked: Arc<AtomicUsize>,
@@ -138,6 +140,7 @@ impl exchange_server::Exchange for Gated {
         &self,
         request: Request<v1::FetchCosetsRequest>,
     ) -> Result<Response<Self::FetchCosetsStream>, Status> {
+        self.asked.fetch_add(1, Ordering::Relaxed);
         self.exchange.fetch_cosets(request).await
     }
 
@@ -185,12 +188,48 @@ async fn a_file_that_two_want_is_transferred_once() {
     assert_eq!(asked.load(Ordering::Relaxed), 1);
 }
 
+/// The cosets are the peer's wherever they are kept, and come in two streams over one connection.
+#[tokio::test(flavor = "multi_thread")]
+async fn fetched_cosets_are_the_same_in_memory_and_on_disk() {
+    let (from, to) = (Home::with_file(), Home::empty());
+    let (asked, gate) = (Arc::new(AtomicUsize::new(0)), Arc::new(Semaphore::new(0)));
+    let peer = Gated { exchange: from.exchange(), asked: Arc::clone(&asked), gate };
+    let holders = Arc::new(from.map(&serve(peer).await));
+    let fetcher = to.fetcher();
+    let file = from.store.open_shard(&from.geometry, FILE.depth, FILE.shard).unwrap();
+    let all: Vec<CosetId> = (0..COSETS).map(CosetId).collect();
+    let whole = to.geometry.dense_bytes + 64 * u64::from(COSETS);
+    for most in [0, whole / 2, whole] {
+        let memory = Arc::new(ImportMemory::new(most));
+        let directory = to.store.root();
+        let imports = Imports::new(directory, COSETS, to.geometry.tensor(), Arc::clone(&memory));
+        let layer = Arc::new(Layer::partial(to.geometry.cut, Some(imports)));
+        let fetched = fetcher.cosets(FILE.depth, &all, &layer, &holders);
+        in_time("all cosets", fetched).await.unwrap();
+        for &coset in &all {
+            let (expected, got) = (file.coset(coset.0).unwrap(), layer.coset(coset).unwrap());
+            let packed = PACKED_BYTES as usize;
+            match (bits(&expected), bits(&got)) {
+                (Bits::Dense(expected), Bits::Dense(got)) => assert!(expected[..packed] == got[..packed]),
+                other => panic!("{other:?}"),
+            }
+        }
+        let (kept, spilled) = (memory.kept(), memory.spilled());
+        assert!(kept <= most && kept + u64::from(PACKED_BYTES) * 2 > most, "{kept} of {most} bytes");
+        assert!(kept + spilled > to.geometry.dense_bytes, "{kept} and {spilled}");
+        drop(layer);
+        assert_eq!(memory.taken(), 0);
+    }
+    assert_eq!(asked.load(Ordering::Relaxed), 3 * 2);
+}
+
 /// Fetches two cosets of a peer's file, as a task does.
-async fn fetch(to: &Home, fetcher: &Fetcher, holders: &Holders) -> (Result<(), Failure>, Layer) {
-    let imports =
-        Imports::new(to.store.layer_directory(FILE.depth).parent().unwrap(), COSETS, to.geometry.tensor());
-    let layer = Layer::partial(to.geometry.cut, Some(imports));
-    let fetched = fetcher.cosets(FILE.depth, &[CosetId(3), CosetId(60)], &layer, holders).await;
+async fn fetch(to: &Home, fetcher: &Arc<Fetcher>, holders: Holders) -> (Result<(), Failure>, Arc<Layer>) {
+    let store = to.store.layer_directory(FILE.depth);
+    let memory = Arc::new(ImportMemory::new(u64::MAX));
+    let imports = Imports::new(store.parent().unwrap(), COSETS, to.geometry.tensor(), memory);
+    let layer = Arc::new(Layer::partial(to.geometry.cut, Some(imports)));
+    let fetched = fetcher.cosets(FILE.depth, &[CosetId(3), CosetId(60)], &layer, &Arc::new(holders)).await;
     (fetched, layer)
 }
 
@@ -200,13 +239,13 @@ async fn only_the_file_that_was_reported_is_taken() {
     let (honest, liar) = (serve(right.exchange()).await, serve(other.exchange()).await);
     let fetcher = to.fetcher();
     let is_named = |failure: &Failure| matches!(failure, Failure::Damaged { file: FILE, address: Some(at), .. } if *at == liar);
-    let (fetched, layer) = in_time("cosets of another file", fetch(&to, &fetcher, &right.map(&liar))).await;
+    let (fetched, layer) = in_time("cosets of another file", fetch(&to, &fetcher, right.map(&liar))).await;
     assert!(is_named(&fetched.unwrap_err()));
     assert!(!layer.holds(CosetId(3)) && !layer.holds(CosetId(60)), "nothing of another file is kept");
     let copied = fetcher.copy(to.store, &LocalDisk, right.stored(), std::slice::from_ref(&liar));
     assert!(is_named(&in_time("a copy of another file", copied).await.unwrap_err()));
     assert!(to.store.shards(FILE.depth).unwrap().is_empty(), "no other file is kept");
-    let (fetched, layer) = in_time("cosets", fetch(&to, &fetcher, &right.map(&honest))).await;
+    let (fetched, layer) = in_time("cosets", fetch(&to, &fetcher, right.map(&honest))).await;
     fetched.unwrap();
     assert!(layer.holds(CosetId(3)) && layer.holds(CosetId(60)));
     // A different file in the store does not count as a copy.

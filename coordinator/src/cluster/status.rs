@@ -105,6 +105,10 @@ pub struct WorkerStatus {
     pub read_bytes: u64,
     /// Bytes that its process wrote to disks.
     pub written_bytes: u64,
+    /// Bytes of cosets from its peers that it has kept in memory.
+    pub kept_bytes: u64,
+    /// Bytes of cosets from its peers that it has written to disk, because they did not fit in memory.
+    pub spilled_bytes: u64,
     /// Latencies of its requests to peers.
     #[serde(skip)]
     pub fetches: Latencies,
@@ -198,6 +202,8 @@ impl WorkerStatus {
             memory_limit_bytes: worker.progress.usage.memory_limit_bytes,
             read_bytes: worker.progress.usage.read_bytes,
             written_bytes: worker.progress.usage.written_bytes,
+            kept_bytes: worker.progress.usage.kept_bytes,
+            spilled_bytes: worker.progress.usage.spilled_bytes,
             fetches: worker.progress.usage.fetches,
         }
     }

@@ -162,7 +162,7 @@ fn cluster_text(forecast: &Forecast) -> String {
         "cluster: {} of {}, each with {} Gbit/s, {} GB/s of disk, {} of memory{copies}
 shards: {}{idle}
 growth: {growth}
-memory a worker: {}, and {} of page cache to read nothing twice
+memory a worker: {}, and {} for layers and cosets from others
 disk a worker at the peak: {}
 received a worker: {}
 sent a worker: {}, {} in all

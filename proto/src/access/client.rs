@@ -25,6 +25,8 @@ const KEEPALIVE: Duration = Duration::from_secs(10);
 /// enough for a network of 10 Gbit/s with 5 ms of latency.
 const STREAM_WINDOW: u32 = 2 << 20;
 const CONNECTION_WINDOW: u32 = 8 << 20;
+/// Largest size of a frame of an answer in bytes: a chunk of cosets comes in two.
+const FRAME_BYTES: u32 = 256 << 10;
 
 /// A frame of HTTP/2 begins with its length (3 bytes), type, flags and stream (4 bytes): RFC 9113, section
 /// 4.1.
@@ -107,7 +109,8 @@ impl Access {
             .keep_alive_timeout(KEEPALIVE)
             .keep_alive_while_idle(true)
             .initial_stream_window_size(STREAM_WINDOW)
-            .initial_connection_window_size(CONNECTION_WINDOW);
+            .initial_connection_window_size(CONNECTION_WINDOW)
+            .max_frame_size(FRAME_BYTES);
         let call = Call { access: self.clone(), address: address.into(), limit };
         let mut first = Some(call.make().await?);
         let connector = service_fn(move |_: Uri| {

@@ -136,6 +136,11 @@ pub struct Usage {
     /// The most memory that it takes, layers in the page cache among it.
     #[prost(uint64, tag = "7")]
     pub memory_limit_bytes: u64,
+    /// Bytes of cosets from its peers that it has kept in memory, and that it has written to disk instead.
+    #[prost(uint64, tag = "8")]
+    pub kept_bytes: u64,
+    #[prost(uint64, tag = "9")]
+    pub spilled_bytes: u64,
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct HeartbeatRequest {

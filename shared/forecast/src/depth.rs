@@ -6,6 +6,7 @@ use super::simulation::{self, TaskTimes};
 use super::{DepthForecast, Limit};
 use fathom_run::{Keep, ShardCut};
 use fathom_space::CosetGraph;
+use fathom_task::IMPORT_SHARE;
 use rayon::prelude::*;
 
 /// Seconds to merge and commit a depth.
@@ -21,7 +22,8 @@ const REQUEST_SECONDS: f64 = 1e-3;
 const SYNC_SECONDS: f64 = 0.5e-3;
 
 /// Bytes a second and thread that the operating system moves: from disk into the page cache and out of it,
-/// and from the page cache to disk (`docs/performance.md`, *System*).
+/// and from the page cache to disk (`docs/performance.md`, *System*). Pages of memory for fetched cosets cost
+/// as much as pages that are written.
 const SYSTEM_READ_RATE: f64 = 1e9;
 const SYSTEM_WRITE_RATE: f64 = 2e9;
 
@@ -43,6 +45,8 @@ pub(super) struct Simulation<'g> {
 #[derive(Clone, Copy, Debug, Default)]
 struct Sum {
     loads: ShardLoad,
+    /// Bytes of fetched cosets that do not fit in memory.
+    spilled_bytes: f64,
     compressed_bytes: f64,
     disk_bytes: f64,
     seconds: f64,
@@ -60,7 +64,7 @@ impl Simulation<'_> {
         for load in mine {
             let all = &mut sum.loads;
             all.received_bytes += load.received_bytes;
-            all.spilled_bytes += load.spilled_bytes;
+            all.fetched_bytes += load.fetched_bytes;
             all.own_bytes += load.own_bytes;
             all.touched_bytes += load.touched_bytes;
             all.older_bytes += load.older_bytes;
@@ -74,19 +78,24 @@ impl Simulation<'_> {
         let serving = loads.serving_seconds[worker as usize] / mine.len().max(1) as f64;
         let copies = f64::from(replicas - 1);
         let mut tasks = Vec::with_capacity(mine.len());
+        let mut fetched = 0.0;
         for load in mine {
             let read = self.read_bytes(load, &sum.loads);
-            let written = load.spilled_bytes + load.file_bytes * f64::from(replicas);
-            let system = read / SYSTEM_READ_RATE + written / SYSTEM_WRITE_RATE;
+            // What is fetched first is kept in memory.
+            fetched += load.fetched_bytes;
+            let spilled = (fetched - self.kept_bytes(fetched)) - sum.spilled_bytes;
+            sum.spilled_bytes += spilled;
+            let written = load.file_bytes * f64::from(replicas);
+            let system = read / SYSTEM_READ_RATE + (load.fetched_bytes + written) / SYSTEM_WRITE_RATE;
             let seconds = load.seconds + serving + system;
             let share = if received > 0.0 { load.received_bytes / received } else { 0.0 };
-            sum.disk_bytes += read + written;
+            sum.disk_bytes += read + spilled + written;
             sum.seconds += seconds;
             tasks.push(TaskTimes {
                 fetch: nanoseconds(fetch_seconds * share),
-                read: nanoseconds((read + load.spilled_bytes) / disk),
+                read: nanoseconds((read + spilled) / disk),
                 compute: nanoseconds(seconds + REQUEST_SECONDS),
-                write: nanoseconds((written - load.spilled_bytes) / disk),
+                write: nanoseconds(written / disk),
                 sync: nanoseconds(SYNC_SECONDS),
                 copy: nanoseconds(load.compressed_bytes * copies / link),
             });
@@ -95,17 +104,26 @@ impl Simulation<'_> {
         sum
     }
 
+    /// Returns how many of `fetched` bytes are kept in memory.
+    fn kept_bytes(&self, fetched: f64) -> f64 {
+        fetched.min(self.cache_bytes * IMPORT_SHARE)
+    }
+
     /// Returns the bytes of layers that a task reads from disk, because they have left memory. `all` is the
-    /// sum over the worker's tasks. If only a share f of what is read at random fits into memory, a coset is
-    /// read again for (1 - f)^2 of the shards that need it: with 5 GiB, depth 11 of 4x4 reads 207 GB of its
-    /// sources, where f is 0.23 and the shards read 366 GB (`docs/performance.md`, *Little memory*).
+    /// sum over the worker's tasks. Fetched cosets that are kept in memory stay there. If only a share f of
+    /// the others that are read at random fits into the rest, a coset is read again for (1 - f)^2 of the
+    /// shards that need it: with 5 GiB, depth 11 of 4x4 reads 207 GB of its sources, where f is 0.23 and the
+    /// shards read 366 GB (`docs/performance.md`, *Little memory*).
     fn read_bytes(&self, load: &ShardLoad, all: &ShardLoad) -> f64 {
-        let at_random = all.own_bytes + all.spilled_bytes;
+        let at_random = all.own_bytes + all.fetched_bytes;
         if at_random + all.older_bytes + all.file_bytes <= self.cache_bytes {
             return 0.0;
         }
-        let fits = (self.cache_bytes * WINDOW / at_random).min(1.0);
-        load.older_bytes + load.own_bytes.max(load.touched_bytes * (1.0 - fits).powi(2))
+        let kept = self.kept_bytes(all.fetched_bytes);
+        let others = at_random - kept;
+        let fits = ((self.cache_bytes * WINDOW - kept) / others).min(1.0);
+        let touched = load.touched_bytes * others / at_random;
+        load.older_bytes + load.own_bytes.max(touched * (1.0 - fits).powi(2))
     }
 }
 
@@ -204,9 +222,10 @@ impl Tally {
             // Layers are compressed up to two depths later, so that this errs on the side of more.
             self.archived[worker] += sum.compressed_bytes * f64::from(replicas);
         }
-        let disk = files + sum.loads.spilled_bytes + self.archived[worker];
-        let cache =
-            sum.loads.own_bytes + sum.loads.spilled_bytes + sum.loads.older_bytes + sum.loads.file_bytes;
+        let disk = files + sum.spilled_bytes + self.archived[worker];
+        let ShardLoad { own_bytes, fetched_bytes, older_bytes, file_bytes, .. } = sum.loads;
+        let all = own_bytes + fetched_bytes + older_bytes + file_bytes;
+        let cache = all.max(fetched_bytes / IMPORT_SHARE);
         self.disk_bytes = self.disk_bytes.max(disk);
         self.cache_bytes = self.cache_bytes.max(cache);
     }

@@ -41,8 +41,8 @@ pub struct ShardLoad {
     pub seconds: f64,
     /// Compressed bytes from peers: of cosets that no earlier shard of the same worker needed.
     pub received_bytes: f64,
-    /// The uncompressed bytes of these cosets, in the local file that keeps them until the depth is done.
-    pub spilled_bytes: f64,
+    /// The uncompressed bytes of these cosets, which are kept until the depth is done.
+    pub fetched_bytes: f64,
     /// Bytes of the worker's own cosets that no earlier shard of the same worker read.
     pub own_bytes: f64,
     /// Bytes of all distinct cosets that the shard reads at random.
@@ -191,7 +191,7 @@ impl<'a> Part<'a> {
         }
         // Checksums are computed for what is written, and for what is read for the first time. Cosets from
         // peers are checked once more as they arrive.
-        let checked = load.file_bytes + load.own_bytes + load.older_bytes + 2.0 * load.spilled_bytes;
+        let checked = load.file_bytes + load.own_bytes + load.older_bytes + 2.0 * load.fetched_bytes;
         load.seconds += checked / CHECKSUM_RATE;
         load
     }
@@ -213,7 +213,7 @@ impl<'a> Part<'a> {
             load.own_bytes += f64::from(size.data_bytes);
             return;
         }
-        load.spilled_bytes += f64::from(size.data_bytes);
+        load.fetched_bytes += f64::from(size.data_bytes);
         let (bytes, compressed) = &mut self.asked[owner as usize];
         *bytes += COSET_HEADER_BYTES as f64 + f64::from(size.data_bytes);
         *compressed += f64::from(size.sent_bytes);

@@ -100,6 +100,26 @@ fn more_workers_are_not_slower_without_a_network_to_wait_for() {
     assert!(times[2] < times[0] / 3.0, "{times:?}");
 }
 
+/// With much memory, fetched cosets take no disk. With next to none, all of them do, and the less memory, the
+/// more.
+#[test]
+fn cosets_that_fit_in_memory_take_no_disk() {
+    let fixture = Fixture::new("3x5", Metric::Multi, Some(512));
+    let slow_disk = Cluster { disk_bytes_per_second: 100_000_000, ..cluster(4) };
+    let least = fixture.forecast(slow_disk).worker_process_bytes + (2 << 20);
+    let forecasts = [0, 64 << 20, 256 << 20, 1 << 30, 2 << 30, 64 << 30]
+        .map(|more| fixture.forecast(Cluster { memory_bytes: least + more, ..slow_disk }));
+    let disk = forecasts.each_ref().map(|forecast| forecast.worker_disk_bytes);
+    assert!(disk.is_sorted_by(|less, more| less >= more) && disk[1] > disk[2], "{disk:?}");
+    let seconds = forecasts.each_ref().map(|forecast| forecast.seconds);
+    assert!(seconds.is_sorted_by(|less, more| less >= more) && seconds[0] > 1.5 * seconds[5], "{seconds:?}");
+    // Four workers store together what one alone does, which fetches nothing.
+    let alone = fixture.forecast(Cluster { workers: 1, ..slow_disk }).worker_disk_bytes;
+    assert!(disk[5] * 4 < alone * 11 / 10, "{disk:?} and {alone}");
+    let sent = forecasts.each_ref().map(|forecast| forecast.sent_bytes);
+    assert!(sent.iter().all(|&bytes| bytes == sent[0]), "memory changes nothing of what is sent");
+}
+
 #[test]
 fn copies_are_sent_too() {
     let fixture = Fixture::new("3x4", Metric::Multi, None);
@@ -174,7 +194,7 @@ fn bytes_for_two_workers_are_those_of_a_plain_count() {
                     .sum();
                 let range = owners.shards(worker);
                 let loads = &loads.shards[range.start as usize..range.end as usize];
-                let got: f64 = loads.iter().map(|load| load.spilled_bytes).sum();
+                let got: f64 = loads.iter().map(|load| load.fetched_bytes).sum();
                 assert_eq!(got as u64, bytes, "{board} {metric} depth {depth} worker {worker}");
             }
         }

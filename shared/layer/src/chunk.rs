@@ -5,6 +5,7 @@
 //! of states (4), length of its canonical bytes (4), and these bytes.
 
 use crate::Encoding;
+use std::cell::RefCell;
 
 /// The size, before compression, at which a chunk is sent.
 pub const CHUNK_BYTES: usize = 1 << 18;
@@ -74,8 +75,17 @@ impl Default for Compressor {
     }
 }
 
-/// Decompresses bytes, and checks the checksum. The result must have exactly `length` bytes. Memory is
-/// allocated as the bytes are decompressed, so that a wrong `length` costs little.
+/// The largest size for which memory is allocated at once, whatever the compressed bytes are.
+const SMALL_BYTES: usize = 2 * CHUNK_BYTES;
+
+thread_local! {
+    /// Used again for each chunk, because zstd's memory takes longer to prepare than a small chunk.
+    static DECOMPRESSOR: RefCell<zstd::bulk::Decompressor<'static>> =
+        RefCell::new(zstd::bulk::Decompressor::new().expect("there is memory for zstd"));
+}
+
+/// Decompresses bytes, and checks the checksum. The result must have exactly `length` bytes. Memory for a
+/// large result is allocated as the bytes are decompressed, so that a wrong `length` costs little.
 ///
 /// # Errors
 /// [`BadChunk`] if the bytes are damaged, or the result has another length.
@@ -85,10 +95,15 @@ pub fn decompress(zstd: &[u8], length: usize) -> Result<Vec<u8>, BadChunk> {
         return Err(BadChunk(format!("it says that it has {length} bytes")));
     }
     let bad = |error: std::io::Error| BadChunk(format!("it does not decompress: {error}"));
-    // One byte more, so that the decoder reads the end, and with it the checksum.
-    let mut bytes = Vec::with_capacity((length + 1).min(2 * CHUNK_BYTES));
-    let decoder = zstd::stream::read::Decoder::with_buffer(zstd).map_err(bad)?;
-    decoder.take(length as u64 + 1).read_to_end(&mut bytes).map_err(bad)?;
+    let bytes = if length <= SMALL_BYTES {
+        DECOMPRESSOR.with_borrow_mut(|decompressor| decompressor.decompress(zstd, length)).map_err(bad)?
+    } else {
+        // One byte more, so that the decoder reads the end, and with it the checksum.
+        let mut bytes = Vec::with_capacity(SMALL_BYTES);
+        let decoder = zstd::stream::read::Decoder::with_buffer(zstd).map_err(bad)?;
+        decoder.take(length as u64 + 1).read_to_end(&mut bytes).map_err(bad)?;
+        bytes
+    };
     if bytes.len() != length {
         return Err(BadChunk(format!("it has other than the {length} bytes that it says")));
     }
@@ -149,8 +164,20 @@ mod tests {
     fn a_small_message_takes_little_memory_whatever_it_says() {
         let zstd = Compressor::new().compress(&vec![0; 100 << 20]);
         assert!(zstd.len() < 20_000);
-        for length in [1000, MOST_BYTES, u32::MAX as usize] {
+        for length in [1000, SMALL_BYTES, MOST_BYTES, u32::MAX as usize] {
             assert!(decompress(&zstd, length).is_err());
+        }
+    }
+
+    #[test]
+    fn chunks_of_all_sizes_are_decompressed() {
+        for length in [0, 1, SMALL_BYTES - 1, SMALL_BYTES, SMALL_BYTES + 1, 3 * SMALL_BYTES] {
+            let bytes: Vec<u8> = (0..length).map(|i| (i * i >> 7) as u8).collect();
+            let zstd = Compressor::new().compress(&bytes);
+            assert!(decompress(&zstd, length).unwrap() == bytes, "{length}");
+            for wrong in [length.wrapping_sub(1), length + 1] {
+                assert!(decompress(&zstd, wrong).is_err(), "{length}");
+            }
         }
     }
 

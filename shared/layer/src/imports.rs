@@ -1,7 +1,9 @@
-//! Cosets of a layer that come from other workers. They are kept on disk, and mapped while the layer is read.
+//! Cosets of a layer that come from other workers. They are kept in memory as long as a budget allows, and
+//! beyond it on disk, in files that are mapped while the layer is read.
 //!
-//! The cosets are appended to files without names, so that nothing remains on disk after the process ends,
-//! however it ends. A coset is never overwritten, and is read in place.
+//! The cosets are appended to anonymous memory, or to files without names, so that nothing remains after the
+//! process ends, however it ends. A coset is never overwritten, and is read in place. Memory and disk space
+//! are free again once the cosets are dropped.
 
 use crate::encoding::{Encoding, Tensor};
 use crate::error::LayerError;
@@ -13,12 +15,61 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, OnceLock, RwLock};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, RwLock};
 
-/// The size of a file in bytes, unless a single coset is larger.
+/// The size of a segment in bytes, unless a single coset is larger.
 const SEGMENT_BYTES: u64 = 256 << 20;
 
-/// Cosets from other workers. Threads may read while another one adds cosets.
+/// The memory in which a process keeps cosets from other workers, of all layers together. All sizes are in
+/// bytes, and include the padding behind each coset.
+#[derive(Debug, Default)]
+pub struct ImportMemory {
+    most: AtomicU64,
+    taken: AtomicU64,
+    kept: AtomicU64,
+    spilled: AtomicU64,
+}
+
+impl ImportMemory {
+    /// Creates a budget of `most` bytes.
+    pub fn new(most: u64) -> Self {
+        Self { most: most.into(), ..Self::default() }
+    }
+
+    /// Changes the budget. What is in memory stays there, also if the new budget is smaller.
+    pub fn set_most(&self, most: u64) {
+        self.most.store(most, Ordering::Relaxed);
+    }
+
+    /// Returns the bytes that are in memory now.
+    pub fn taken(&self) -> u64 {
+        self.taken.load(Ordering::Relaxed)
+    }
+
+    /// Returns the bytes that were ever kept in memory.
+    pub fn kept(&self) -> u64 {
+        self.kept.load(Ordering::Relaxed)
+    }
+
+    /// Returns the bytes that were ever written to disk instead.
+    pub fn spilled(&self) -> u64 {
+        self.spilled.load(Ordering::Relaxed)
+    }
+
+    /// Takes memory, if the budget allows.
+    fn take(&self, bytes: u64) -> bool {
+        let most = self.most.load(Ordering::Relaxed);
+        let fits = |taken: u64| taken.checked_add(bytes).filter(|&sum| sum <= most);
+        self.taken.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).is_ok()
+    }
+
+    fn give_back(&self, bytes: u64) {
+        self.taken.fetch_sub(bytes, Ordering::Relaxed);
+    }
+}
+
+/// Cosets from other workers. Threads may read while others add cosets.
 #[derive(Debug)]
 pub struct Imports {
     directory: PathBuf,
@@ -26,17 +77,30 @@ pub struct Imports {
     tensor: Tensor,
     segment_bytes: u64,
     segments: Box<[OnceLock<Segment>]>,
+    /// The number of segments that were begun.
+    begun: AtomicUsize,
     index: RwLock<FxHashMap<u32, Place>>,
-    /// The segment that is being filled, and the offset of its end.
-    end: Mutex<(usize, u64)>,
+    memory: Arc<ImportMemory>,
+    /// The bytes that the cosets take in memory.
+    memory_bytes: AtomicU64,
+    /// The end of the cosets in memory, and of those on disk.
+    in_memory: Mutex<End>,
+    on_disk: Mutex<End>,
 }
 
-/// A file without a name. Its bytes are zero until they are written, and published bytes are not written
-/// again.
+/// A piece of anonymous memory, or a file without a name. The bytes are zero until they are written, and
+/// published bytes are not written again.
 #[derive(Debug)]
 struct Segment {
-    file: File,
+    file: Option<File>,
     map: MmapRaw,
+}
+
+/// The segment that is being filled, and the offset of its end.
+#[derive(Clone, Copy, Debug)]
+struct End {
+    segment: usize,
+    offset: u64,
 }
 
 /// A coset from another worker.
@@ -52,7 +116,7 @@ pub struct Import<'a> {
     pub canonical: &'a [u8],
 }
 
-/// Cosets that have a place but are not written yet, all in one segment.
+/// Cosets that have a place on disk but are not written yet, all in one segment.
 #[derive(Default)]
 struct Pending {
     /// The bytes to write at the end of the segment.
@@ -69,26 +133,49 @@ struct Place {
     length: u32,
 }
 
+/// Returns the bytes that canonical bytes take, with the slack that kernels may read.
+fn room(canonical: &[u8]) -> u64 {
+    if canonical.is_empty() { 0 } else { (canonical.len() as u64 + SLACK_BYTES).next_multiple_of(ALIGNMENT) }
+}
+
 impl Imports {
-    /// Prepares to hold up to `cosets` cosets with tensors of this shape, in files in `directory`.
-    pub fn new(directory: &Path, cosets: u32, tensor: Tensor) -> Self {
-        let most = u64::from(tensor.packed_bytes) + SLACK_BYTES + ALIGNMENT;
-        let segment_bytes = SEGMENT_BYTES.max(most.next_multiple_of(ALIGNMENT));
-        // Each segment but the last is filled until it has no room for a largest coset.
+    /// Prepares to hold up to `cosets` cosets with tensors of this shape: in `memory` as long as they fit,
+    /// and in files in `directory`.
+    pub fn new(directory: &Path, cosets: u32, tensor: Tensor, memory: Arc<ImportMemory>) -> Self {
+        Self::with_segments_of(SEGMENT_BYTES, directory, cosets, tensor, memory)
+    }
+
+    fn with_segments_of(
+        bytes: u64,
+        directory: &Path,
+        cosets: u32,
+        tensor: Tensor,
+        memory: Arc<ImportMemory>,
+    ) -> Self {
+        let most = (u64::from(tensor.packed_bytes) + SLACK_BYTES).next_multiple_of(ALIGNMENT);
+        let segment_bytes = bytes.max(most);
+        // Each segment but the last one in memory and the last one on disk is filled until it has no room for
+        // a largest coset.
         let a_segment = segment_bytes / most;
-        let segments = u64::from(cosets).div_ceil(a_segment).max(1);
+        let segments = u64::from(cosets).div_ceil(a_segment) + 1;
+        let full = End { segment: 0, offset: segment_bytes };
         Self {
             directory: directory.into(),
             cosets,
             tensor,
             segment_bytes,
             segments: (0..segments).map(|_| OnceLock::new()).collect(),
+            begun: AtomicUsize::new(0),
             index: RwLock::default(),
-            end: Mutex::new((0, 0)),
+            memory,
+            memory_bytes: AtomicU64::new(0),
+            in_memory: Mutex::new(full),
+            on_disk: Mutex::new(full),
         }
     }
 
-    /// Adds cosets. Cosets that are held already are skipped.
+    /// Adds cosets. Cosets that are held already are skipped. If two calls add the same coset at the same
+    /// time, it takes space twice.
     ///
     /// # Errors
     /// [`LayerError`] if the cosets are not in increasing order, one of them is invalid, or the disk refuses.
@@ -104,27 +191,15 @@ impl Imports {
             })?;
             next = import.coset + 1;
         }
-        let mut end = self.end.lock().expect("no thread panics while it holds the lock");
-        let mut pending = Pending::default();
-        for &Import { coset, encoding, canonical, .. } in cosets {
-            if self.holds(coset) {
-                continue;
-            }
-            let room = self.segment_bytes - end.1 - pending.bytes.len() as u64;
-            if canonical.len() as u64 + SLACK_BYTES > room {
-                self.publish(&mut end, &mut pending)?;
-                *end = (end.0 + 1, 0);
-            }
-            let offset = end.1 + pending.bytes.len() as u64;
-            let place = Place { segment: end.0 as u32, encoding, offset, length: canonical.len() as u32 };
-            pending.places.push((coset, place));
-            if !canonical.is_empty() {
-                pending.bytes.extend_from_slice(canonical);
-                let slack = pending.bytes.len() + SLACK_BYTES as usize;
-                pending.bytes.resize(slack.next_multiple_of(ALIGNMENT as usize), 0);
+        let (mut kept, mut others) = (Vec::new(), Vec::new());
+        for import in cosets.iter().filter(|import| !self.holds(import.coset)) {
+            match self.keep(import) {
+                Some(place) => kept.push((import.coset, place)),
+                None => others.push(import),
             }
         }
-        self.publish(&mut end, &mut pending)
+        self.publish(kept);
+        self.spill(&others)
     }
 
     fn check(&self, import: &Import<'_>, next: u32) -> Result<(), String> {
@@ -138,35 +213,99 @@ impl Imports {
         encoding.check(canonical, states, self.tensor)
     }
 
-    /// Writes the pending bytes, and only then adds the pending cosets to the index, where readers find them.
-    fn publish(&self, end: &mut (usize, u64), pending: &mut Pending) -> Result<(), LayerError> {
-        let bytes = std::mem::take(&mut pending.bytes);
-        if !bytes.is_empty() {
-            let written = self.segment(end.0)?.file.write_all_at(&bytes, end.1);
-            written.map_err(LayerError::io("write", &self.directory))?;
-            end.1 += bytes.len() as u64;
+    /// Copies a coset into memory. Returns `None` if the budget or the system refuses the memory.
+    fn keep(&self, import: &Import<'_>) -> Option<Place> {
+        let &Import { encoding, canonical, .. } = import;
+        let bytes = room(canonical);
+        if bytes == 0 {
+            return Some(Place { segment: 0, encoding, offset: 0, length: 0 });
         }
-        self.index
-            .write()
-            .expect("no thread panics while it holds the lock")
-            .extend(pending.places.drain(..));
+        if !self.memory.take(bytes) {
+            return None;
+        }
+        let Ok(End { segment, offset }) = self.reserve(bytes) else {
+            self.memory.give_back(bytes);
+            return None;
+        };
+        let map = &self.segments[segment].get().expect("the segment was begun").map;
+        // SAFETY: `reserve` returns a range that lies in the segment, and never returns any part of it again.
+        // No reader knows the range before it is published.
+        unsafe {
+            let to = map.as_mut_ptr().add(offset as usize);
+            std::ptr::copy_nonoverlapping(canonical.as_ptr(), to, canonical.len());
+        }
+        self.memory_bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.memory.kept.fetch_add(bytes, Ordering::Relaxed);
+        Some(Place { segment: segment as u32, encoding, offset, length: canonical.len() as u32 })
+    }
+
+    /// Returns where `bytes` bytes of memory begin that belong to the caller alone.
+    fn reserve(&self, bytes: u64) -> io::Result<End> {
+        let mut end = self.in_memory.lock().expect("no thread panics while it holds the lock");
+        if end.offset + bytes > self.segment_bytes {
+            // The system gives memory to pages that are written, so it need not set the rest aside.
+            let map = MmapOptions::new().len(self.segment_bytes as usize).no_reserve_swap().map_anon()?;
+            *end = self.begin(Segment { file: None, map: map.into() })?;
+        }
+        let place = *end;
+        end.offset += bytes;
+        Ok(place)
+    }
+
+    /// Appends cosets to files.
+    fn spill(&self, cosets: &[&Import<'_>]) -> Result<(), LayerError> {
+        let mut end = self.on_disk.lock().expect("no thread panics while it holds the lock");
+        let mut pending = Pending::default();
+        for &&Import { coset, encoding, canonical, .. } in cosets {
+            let bytes = room(canonical);
+            if end.offset + pending.bytes.len() as u64 + bytes > self.segment_bytes {
+                self.write(&mut end, &mut pending)?;
+                let begun = self.file().and_then(|file| self.begin(file));
+                *end = begun.map_err(LayerError::io("make a file in", &self.directory))?;
+            }
+            let offset = end.offset + pending.bytes.len() as u64;
+            let length = canonical.len() as u32;
+            pending.places.push((coset, Place { segment: end.segment as u32, encoding, offset, length }));
+            let whole = pending.bytes.len() + bytes as usize;
+            pending.bytes.extend_from_slice(canonical);
+            pending.bytes.resize(whole, 0);
+        }
+        self.write(&mut end, &mut pending)
+    }
+
+    /// Writes the pending bytes, and only then publishes the pending cosets.
+    fn write(&self, end: &mut End, pending: &mut Pending) -> Result<(), LayerError> {
+        let Pending { bytes, places } = std::mem::take(pending);
+        if !bytes.is_empty() {
+            let segment = self.segments[end.segment].get().expect("the segment was begun");
+            let file = segment.file.as_ref().expect("cosets on disk lie in files");
+            file.write_all_at(&bytes, end.offset).map_err(LayerError::io("write", &self.directory))?;
+            end.offset += bytes.len() as u64;
+            self.memory.spilled.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        }
+        self.publish(places);
         Ok(())
     }
 
-    fn segment(&self, number: usize) -> Result<&Segment, LayerError> {
-        let cell = self.segments.get(number).expect("there are segments for all cosets");
-        if let Some(segment) = cell.get() {
-            return Ok(segment);
-        }
-        let make = || -> io::Result<Segment> {
-            let file = tempfile::tempfile_in(&self.directory)?;
-            // Holes in a file take no space on disk, and read as zeros.
-            file.set_len(self.segment_bytes)?;
-            let map = MmapOptions::new().map_raw_read_only(&file)?;
-            Ok(Segment { file, map })
-        };
-        let segment = make().map_err(LayerError::io("make a file in", &self.directory))?;
-        Ok(cell.get_or_init(|| segment))
+    /// Adds cosets to the index, where readers find them.
+    fn publish(&self, places: Vec<(u32, Place)>) {
+        self.index.write().expect("no thread panics while it holds the lock").extend(places);
+    }
+
+    fn file(&self) -> io::Result<Segment> {
+        let file = tempfile::tempfile_in(&self.directory)?;
+        // Holes in a file take no space on disk, and read as zeros.
+        file.set_len(self.segment_bytes)?;
+        let map = MmapOptions::new().map_raw_read_only(&file)?;
+        Ok(Segment { file: Some(file), map })
+    }
+
+    /// Adds an empty segment, and returns its beginning.
+    fn begin(&self, segment: Segment) -> io::Result<End> {
+        let number = self.begun.fetch_add(1, Ordering::Relaxed);
+        let place = self.segments.get(number).ok_or_else(|| io::Error::other("cosets came twice"))?;
+        place.set(segment).expect("no number is given out twice");
+        Ok(End { segment: number, offset: 0 })
     }
 
     /// Returns whether a coset is held.
@@ -182,9 +321,10 @@ impl Imports {
         }
         let segment = self.segments[place.segment as usize].get().expect("what is in the index was written");
         let slack = if place.encoding == Encoding::Dense { SLACK_BYTES as usize } else { 0 };
-        // SAFETY: `push` gives out only places inside the segment, and the map lives as long as `self`. The
-        // bytes were written before the place was published in the index, and neither they nor the slack
-        // after them are written again; the file has no name, so no other process can change it.
+        // SAFETY: places lie inside their segments, and the map lives as long as `self`. The bytes were
+        // written before the place was published in the index, and neither they nor the slack after them are
+        // written again; the memory is private or of a file without a name, so no other process can change
+        // it.
         let bytes = unsafe {
             let start = segment.map.as_ptr().add(place.offset as usize);
             std::slice::from_raw_parts(start, place.length as usize + slack)
@@ -195,10 +335,15 @@ impl Imports {
         })
     }
 
-    /// Returns the bytes that the cosets take in the files.
-    pub fn bytes(&self) -> u64 {
-        let (segment, offset) = *self.end.lock().expect("no thread panics while it holds the lock");
-        segment as u64 * self.segment_bytes + offset
+    /// Returns the bytes that the cosets take in memory.
+    pub fn memory_bytes(&self) -> u64 {
+        self.memory_bytes.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Imports {
+    fn drop(&mut self) {
+        self.memory.give_back(self.memory_bytes());
     }
 }
 
@@ -206,14 +351,21 @@ impl Imports {
 mod tests {
     use super::*;
 
-    #[test]
-    fn what_is_added_is_read_back() {
+    /// The bytes that a dense coset takes, and a sparse one.
+    const DENSE: u64 = 64;
+    const SPARSE: u64 = 64;
+    const ROUNDS: u32 = 25;
+
+    /// Adds 75 cosets and reads them back, with a budget of `most` bytes of memory.
+    fn added(most: u64) -> (Imports, Arc<ImportMemory>) {
         let directory = tempfile::tempdir().unwrap();
-        let imports = Imports::new(directory.path(), 100, Tensor { packed_bytes: 41, row_bits: 8 });
+        let memory = Arc::new(ImportMemory::new(most));
+        let tensor = Tensor { packed_bytes: 41, row_bits: 8 };
+        let imports = Imports::new(directory.path(), 100, tensor, Arc::clone(&memory));
         let dense: Vec<u8> = (0..41).map(|i| i * 6).collect();
         let states = crate::encoding::count(&dense) as u32;
         let sparse: Vec<u8> = [3_u32, 9, 300].iter().flat_map(|position| position.to_le_bytes()).collect();
-        for round in 0..25 {
+        for round in 0..ROUNDS {
             let import = |coset, encoding, states, canonical| Import { coset, encoding, states, canonical };
             let cosets = [
                 import(round * 4, Encoding::Dense, states, &dense[..]),
@@ -226,10 +378,11 @@ mod tests {
                 _ => cosets.iter().for_each(|coset| imports.push(&[*coset]).unwrap()),
             }
         }
-        let bytes = imports.bytes();
+        let bytes = || (memory.taken(), memory.kept(), memory.spilled());
+        let before = bytes();
         imports.push(&[Import { coset: 0, encoding: Encoding::Empty, states: 0, canonical: &[] }]).unwrap();
-        assert_eq!(imports.bytes(), bytes, "what is there stays");
-        for round in 0..25 {
+        assert_eq!(bytes(), before, "what is there stays");
+        for round in 0..ROUNDS {
             let Some(Stored::Dense(there)) = imports.coset(round * 4) else { panic!("not dense") };
             assert_eq!((&there[..41], &there[41..]), (&dense[..], &[0; 8][..]));
             assert!(matches!(imports.coset(round * 4 + 1), Some(Stored::Sparse(there)) if there == sparse));
@@ -237,12 +390,98 @@ mod tests {
             assert!(imports.coset(round * 4 + 3).is_none());
         }
         assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0, "files without names");
+        assert_eq!(imports.memory_bytes(), memory.taken());
+        (imports, memory)
+    }
+
+    #[test]
+    fn what_fits_is_in_memory_and_the_rest_on_disk() {
+        let all = u64::from(ROUNDS) * (DENSE + SPARSE);
+        for most in [0, 1, DENSE - 1, DENSE, all / 2, all - 1, all, u64::MAX] {
+            let (imports, memory) = added(most);
+            assert_eq!(memory.kept() + memory.spilled(), all, "{most}");
+            assert_eq!(memory.kept(), most.min(all) / DENSE * DENSE, "{most}");
+            assert_eq!(memory.taken(), memory.kept());
+            drop(imports);
+            assert_eq!(memory.taken(), 0, "memory is given back");
+        }
+    }
+
+    #[test]
+    fn layers_share_the_memory() {
+        let (first, memory) = added(DENSE);
+        memory.set_most(3 * DENSE);
+        let directory = tempfile::tempdir().unwrap();
+        let tensor = Tensor { packed_bytes: 41, row_bits: 8 };
+        let second = Imports::new(directory.path(), 100, tensor, Arc::clone(&memory));
+        let dense = [1; 41];
+        let push = |coset| {
+            second.push(&[Import { coset, encoding: Encoding::Dense, states: 41, canonical: &dense }])
+        };
+        (0..3).for_each(|coset| push(coset).unwrap());
+        assert_eq!((second.memory_bytes(), memory.taken()), (2 * DENSE, 3 * DENSE));
+        drop(first);
+        (3..6).for_each(|coset| push(coset).unwrap());
+        assert_eq!((second.memory_bytes(), memory.taken()), (3 * DENSE, 3 * DENSE));
+        // A smaller budget takes nothing away.
+        memory.set_most(0);
+        push(6).unwrap();
+        assert!(
+            (0..7).all(
+                |coset| matches!(second.coset(coset), Some(Stored::Dense(there)) if there[..41] == dense)
+            )
+        );
+        drop(second);
+        assert_eq!(memory.taken(), 0);
+    }
+
+    /// Segments of two cosets, some full, some not, of both kinds.
+    #[test]
+    fn there_are_segments_for_all_cosets() {
+        let directory = tempfile::tempdir().unwrap();
+        for most in [0, DENSE, 7 * DENSE, 8 * DENSE, u64::MAX] {
+            let memory = Arc::new(ImportMemory::new(most));
+            let tensor = Tensor { packed_bytes: 41, row_bits: 8 };
+            let imports = Imports::with_segments_of(2 * DENSE, directory.path(), 17, tensor, memory);
+            for coset in 0..17 {
+                let bits = [1 << (coset % 8); 41];
+                let import = Import { coset, encoding: Encoding::Dense, states: 41, canonical: &bits };
+                imports.push(&[import]).unwrap();
+            }
+            for coset in 0..17 {
+                let Some(Stored::Dense(there)) = imports.coset(coset) else { panic!("not dense") };
+                assert_eq!(there[..41], [1 << (coset % 8); 41]);
+            }
+        }
+    }
+
+    #[test]
+    fn a_disk_that_refuses_is_asked_again() {
+        let directory = tempfile::tempdir().unwrap();
+        let gone = directory.path().join("gone");
+        let memory = Arc::new(ImportMemory::new(DENSE));
+        let imports = Imports::new(&gone, 10, Tensor { packed_bytes: 41, row_bits: 8 }, Arc::clone(&memory));
+        let import = |coset| Import { coset, encoding: Encoding::Dense, states: 41, canonical: &[1; 41] };
+        for _ in 0..20 {
+            let error = imports.push(&[import(1), import(2)]).unwrap_err();
+            assert!(!error.is_damage(), "{error}");
+            assert!(imports.holds(1) && !imports.holds(2), "what is in memory needs no disk");
+        }
+        std::fs::create_dir(&gone).unwrap();
+        imports.push(&[import(1), import(2)]).unwrap();
+        assert!(imports.holds(2));
+        assert_eq!((memory.kept(), memory.spilled()), (DENSE, DENSE));
     }
 
     #[test]
     fn what_is_no_coset_is_refused() {
         let directory = tempfile::tempdir().unwrap();
-        let imports = Imports::new(directory.path(), 10, Tensor { packed_bytes: 41, row_bits: 8 });
+        let imports = Imports::new(
+            directory.path(),
+            10,
+            Tensor { packed_bytes: 41, row_bits: 8 },
+            Arc::new(ImportMemory::new(u64::MAX)),
+        );
         let position = |position: u32| position.to_le_bytes();
         for (encoding, states, bytes) in [
             (Encoding::Empty, 1, &[][..]),

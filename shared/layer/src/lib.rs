@@ -36,7 +36,7 @@ pub use encoding::{Encoding, Tensor};
 pub use error::LayerError;
 pub use file::{LayerFile, Stored};
 pub use format::{Identity, Totals};
-pub use imports::{Import, Imports};
+pub use imports::{Import, ImportMemory, Imports};
 pub use limit::LimitedDisk;
 pub use past_cache::ReadOnce;
 pub use writer::{LayerWriter, archive};

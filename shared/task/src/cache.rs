@@ -9,6 +9,9 @@ const BELIEVED: Duration = Duration::from_secs(1);
 /// The bytes for layers if the budget leaves fewer.
 const LEAST: u64 = 1 << 20;
 
+/// The share of the memory for layers that cosets from other workers may take.
+pub const IMPORT_SHARE: f64 = 0.75;
+
 /// The memory for layers.
 #[derive(Debug)]
 pub struct Cache {
@@ -49,6 +52,12 @@ impl Cache {
     /// Returns the most bytes of layers that should be in memory now.
     pub fn bytes(&self) -> u64 {
         self.memory_bytes().saturating_sub(self.taken).max(LEAST)
+    }
+
+    /// Returns the most bytes of cosets from other workers that should be in memory now. The rest is for the
+    /// worker's own part of the newest layer, and for files that are read once or written.
+    pub fn import_bytes(&self) -> u64 {
+        (self.bytes() as f64 * IMPORT_SHARE) as u64
     }
 }
 

@@ -88,8 +88,8 @@ impl Layer {
         self.imports.as_ref()
     }
 
-    /// Gives the layer a window: at most `most_bytes` of it stay in memory, and cosets that will be read soon
-    /// are [prefetched](Self::prefetch).
+    /// Gives the layer a window: at most `most_bytes` of it stay in memory, cosets from other workers
+    /// included, and cosets that will be read soon are [prefetched](Self::prefetch).
     pub fn with_window(self, most_bytes: u64) -> Self {
         // If most of a layer stays in memory, the pages around a page that is read are wanted soon as well,
         // and read-ahead helps. Otherwise it is turned off.
@@ -99,9 +99,9 @@ impl Layer {
         Self { window: Some(Window::new(self.cut.cosets(), most_bytes)), ..self }
     }
 
-    /// Returns the size in bytes of the files and imports that are here.
+    /// Returns the size in bytes of the files that are here.
     pub fn bytes(&self) -> u64 {
-        self.files().map(LayerFile::bytes).sum::<u64>() + self.imports().map_or(0, Imports::bytes)
+        self.files().map(LayerFile::bytes).sum()
     }
 
     /// Prefetches a coset that will be read soon. Does nothing if the layer has no window.
@@ -119,7 +119,8 @@ impl Layer {
             }
         };
         let fetch = || self.place(coset).map_or(Ok(0), |(file, local)| file.prefetch(local));
-        window.prefetch(coset.0, fetch, release)
+        let imported = self.imports().map_or(0, Imports::memory_bytes);
+        window.prefetch(coset.0, imported, fetch, release)
     }
 
     /// Begins to read a shard once, past the page cache, with buffers of so many bytes. Passes over cosets

@@ -26,7 +26,7 @@ pub mod waits;
 pub mod watched;
 pub mod window;
 
-pub use cache::Cache;
+pub use cache::{Cache, IMPORT_SHARE};
 pub use error::TaskError;
 pub use expand::Expander;
 pub use job::{Job, Kernel, Method};

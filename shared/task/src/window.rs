@@ -40,13 +40,15 @@ impl Window {
     }
 
     /// Records that a coset is about to be read. If the coset is not in the window, calls `fetch`, which
-    /// returns its size in bytes, and then `release` for each coset that must leave.
+    /// returns its size in bytes, and then `release` for each coset that must leave. `others` are bytes of
+    /// the layer that are in memory for good, and leave the window so much less.
     ///
     /// # Errors
     /// The errors of `fetch`.
     pub fn prefetch<E>(
         &self,
         coset: u32,
+        others: u64,
         fetch: impl FnOnce() -> Result<u32, E>,
         mut release: impl FnMut(u32),
     ) -> Result<(), E> {
@@ -64,7 +66,7 @@ impl Window {
                 queue.cosets.push_back((coset, bytes));
                 queue.bytes += u64::from(bytes);
             }
-            while queue.bytes > self.most_bytes
+            while queue.bytes > self.most_bytes.saturating_sub(others)
                 && let Some((oldest, bytes)) = queue.cosets.pop_front()
             {
                 let state = &self.state[oldest as usize];
@@ -90,6 +92,10 @@ mod tests {
     /// Prefetches cosets of 10 bytes in this order. Returns the cosets that were fetched, and those that were
     /// released.
     fn follow(most_bytes: u64, wanted: &[u32]) -> (Vec<u32>, Vec<u32>) {
+        follow_beside(0, most_bytes, wanted)
+    }
+
+    fn follow_beside(others: u64, most_bytes: u64, wanted: &[u32]) -> (Vec<u32>, Vec<u32>) {
         let window = Window::new(10, most_bytes);
         let (mut fetched, mut released) = (Vec::new(), Vec::new());
         for &coset in wanted {
@@ -97,7 +103,7 @@ mod tests {
                 fetched.push(coset);
                 Ok::<_, Infallible>(10)
             };
-            window.prefetch(coset, fetch, |coset| released.push(coset)).unwrap();
+            window.prefetch(coset, others, fetch, |coset| released.push(coset)).unwrap();
         }
         (fetched, released)
     }
@@ -113,6 +119,12 @@ mod tests {
         assert_eq!(follow(20, &[1, 2, 3]), (vec![1, 2, 3], vec![1]));
         // A coset gets its second chance only once.
         assert_eq!(follow(20, &[1, 2, 1, 3, 4, 5]), (vec![1, 2, 3, 4, 5], vec![2, 3, 1]));
+    }
+
+    #[test]
+    fn what_is_in_memory_for_good_leaves_less() {
+        assert_eq!(follow_beside(10, 30, &[1, 2, 3]), follow(20, &[1, 2, 3]));
+        assert_eq!(follow_beside(40, 30, &[1, 2]), follow(0, &[1, 2]));
     }
 
     #[test]

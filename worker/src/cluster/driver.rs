@@ -100,7 +100,7 @@ struct Calls {
 pub(super) struct Shared {
     pub(super) worker: Worker,
     pub(super) pool: Orders,
-    pub(super) fetcher: Fetcher,
+    pub(super) fetcher: Arc<Fetcher>,
     pub(super) inputs: AllInputs,
     /// Whether this process has ever registered.
     has_registered: AtomicBool,
@@ -131,8 +131,15 @@ impl Worker {
         let (prepare, to_prepare) = mpsc::unbounded_channel();
         let (mut session, first) = Session::begin(self.identity.threads);
         let shared = Arc::new(Shared {
-            fetcher: Fetcher::new(self.access.clone(), self.job.geometry, Arc::clone(&self.meter)),
-            inputs: AllInputs::new(self.job, self.store, self.files.clone(), self.keep, self.imports.clone()),
+            fetcher: Arc::new(Fetcher::new(self.access.clone(), self.job.geometry, Arc::clone(&self.meter))),
+            inputs: AllInputs::new(
+                self.job,
+                self.store,
+                self.files.clone(),
+                self.keep,
+                self.imports.clone(),
+                Arc::clone(&self.meter.memory),
+            ),
             worker: self,
             pool,
             has_registered: AtomicBool::new(false),
@@ -374,6 +381,8 @@ impl Shared {
             written_bytes,
             disk_limit_bytes: self.worker.identity.disk_limit_bytes,
             fetches: self.worker.meter.fetches(),
+            kept_bytes: self.worker.meter.memory.kept(),
+            spilled_bytes: self.worker.meter.memory.spilled(),
         }
     }
 

@@ -22,8 +22,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::task::block_in_place;
+use tokio::sync::{OnceCell, OwnedSemaphorePermit, Semaphore};
+use tokio::task::{JoinSet, block_in_place};
 use tokio_stream::StreamExt;
 use tonic::Status;
 
@@ -36,6 +36,11 @@ const TURN: Duration = Duration::from_secs(120);
 /// Number of requests to one peer that are under way at once. The peer allows
 /// [more](super::exchange::ANSWERS_OF_ONE) on a connection.
 const REQUESTS_AT_ONCE: usize = 6;
+/// Number of requests into which cosets of one peer are divided, so that several threads on both sides
+/// compress, check and copy them.
+const STREAMS: usize = 4;
+/// Fewest bytes of cosets for which a request of their own is worth it.
+const LEAST_OF_STREAM: u64 = 1 << 20;
 /// Largest number of cosets in one request, which keeps the message small.
 const COSETS_AT_ONCE: usize = 1 << 16;
 /// Number of rounds in which all holders are tried.
@@ -60,7 +65,8 @@ pub struct Fetcher {
     access: Access,
     geometry: Geometry,
     meter: Arc<Meter>,
-    connections: Mutex<BTreeMap<String, ExchangeClient<Connection>>>,
+    /// The connection to each peer. All that want the first connection to a peer wait for that one.
+    connections: Mutex<BTreeMap<String, Arc<Connecting>>>,
     /// The files of which copies are under way. All that want the same file wait for that one copy.
     copying: Mutex<BTreeMap<Task, Arc<Turn>>>,
     /// The checksums of the cosets of files, confirmed by the files' digests.
@@ -71,6 +77,9 @@ pub struct Fetcher {
 
 /// The digest of a file, and the checksums that have this digest.
 type Confirmed = (Digest, Arc<[Digest]>);
+
+/// A connection, once it is made.
+type Connecting = OnceCell<ExchangeClient<Connection>>;
 
 /// The lock that is held while a file is copied.
 type Turn = tokio::sync::Mutex<()>;
@@ -90,17 +99,15 @@ impl Fetcher {
     }
 
     async fn connect(&self, address: &str) -> Result<ExchangeClient<Connection>, Denial> {
-        if let Some(client) = self.connections().get(address) {
-            return Ok(client.clone());
-        }
-        let connection = self.access.connect(address, CONNECT).await;
-        let connection = connection.map_err(|error| Denial::Elsewhere(error.to_string()))?;
-        // The checksums of a shard come in one message, beside a chunk.
-        let checksums = 32 * self.geometry.cut.cosets().div_ceil(self.geometry.cut.shards()) as usize;
-        let client =
-            ExchangeClient::new(connection).max_decoding_message_size(MOST_MESSAGE_BYTES + checksums);
-        self.connections().insert(address.into(), client.clone());
-        Ok(client)
+        let connecting = Arc::clone(self.connections().entry(address.into()).or_default());
+        let connect = || async {
+            let connection = self.access.connect(address, CONNECT).await;
+            let connection = connection.map_err(|error| Denial::Elsewhere(error.to_string()))?;
+            // The checksums of a shard come in one message, beside a chunk.
+            let checksums = 32 * self.geometry.cut.cosets().div_ceil(self.geometry.cut.shards()) as usize;
+            Ok(ExchangeClient::new(connection).max_decoding_message_size(MOST_MESSAGE_BYTES + checksums))
+        };
+        connecting.get_or_try_init(connect).await.cloned()
     }
 
     /// Waits until few enough requests to a peer are under way.
@@ -114,7 +121,7 @@ impl Fetcher {
         requests.acquire_owned().await.expect("the semaphore is never closed")
     }
 
-    fn connections(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, ExchangeClient<Connection>>> {
+    fn connections(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, Arc<Connecting>>> {
         self.connections.lock().expect("no thread panics while it holds the lock")
     }
 
@@ -123,11 +130,11 @@ impl Fetcher {
     /// # Errors
     /// [`Failure`] if some cosets cannot be fetched.
     pub async fn cosets(
-        &self,
+        self: &Arc<Self>,
         depth: Depth,
         needed: &[CosetId],
-        layer: &Layer,
-        holders: &Holders,
+        layer: &Arc<Layer>,
+        holders: &Arc<Holders>,
     ) -> Result<(), Failure> {
         // One request for all cosets with the same holders; requests to different holders run concurrently.
         let mut requests: BTreeMap<Vec<String>, Vec<CosetId>> = BTreeMap::new();
@@ -139,10 +146,28 @@ impl Fetcher {
             addresses.rotate_left(turn);
             requests.entry(addresses).or_default().extend(of_shard);
         }
-        let fetches = requests
-            .iter()
-            .map(|(addresses, cosets)| self.cosets_from(depth, cosets, addresses, layer, holders));
-        futures::future::try_join_all(fetches).await.map(|_| ())
+        // Each request is a task of the runtime. If one fails, or this call is dropped, the others end too.
+        let mut fetches = JoinSet::new();
+        for (addresses, cosets) in &requests {
+            for cosets in cosets.chunks(self.of_stream(cosets.len())) {
+                let (this, layer, holders) = (Arc::clone(self), Arc::clone(layer), Arc::clone(holders));
+                let (cosets, addresses) = (cosets.to_vec(), addresses.clone());
+                fetches.spawn(
+                    async move { this.cosets_from(depth, &cosets, &addresses, &layer, &holders).await },
+                );
+            }
+        }
+        while let Some(fetched) = fetches.join_next().await {
+            fetched.unwrap_or_else(|error| Err(Failure::Other(error.to_string())))?;
+        }
+        Ok(())
+    }
+
+    /// Returns the number of cosets for each request, if a peer is asked for `cosets` cosets.
+    fn of_stream(&self, cosets: usize) -> usize {
+        let bytes = cosets as u64 * u64::from(self.geometry.packed_bytes);
+        let streams = (bytes / LEAST_OF_STREAM).clamp(1, STREAMS as u64) as usize;
+        cosets.div_ceil(streams).min(COSETS_AT_ONCE)
     }
 
     fn shard(&self, coset: CosetId) -> ShardId {
@@ -160,8 +185,8 @@ impl Fetcher {
         let file = Task { depth, shard: self.shard(cosets[0]) };
         self.ask_all(file, addresses, |address| async move {
             let missing: Vec<CosetId> = cosets.iter().copied().filter(|&coset| !layer.holds(coset)).collect();
-            for some in missing.chunks(COSETS_AT_ONCE) {
-                self.cosets_of(depth, some, &address, layer, holders).await?;
+            if !missing.is_empty() {
+                self.cosets_of(depth, &missing, &address, layer, holders).await?;
             }
             match cosets.iter().all(|&coset| layer.holds(coset)) {
                 true => Ok(()),

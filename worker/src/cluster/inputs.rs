@@ -2,7 +2,7 @@
 
 use crate::cluster::files::OpenFiles;
 use crate::cluster::holders::Holders;
-use fathom_layer::{Imports, LayerError};
+use fathom_layer::{ImportMemory, Imports, LayerError};
 use fathom_run::{Depth, Geometry, Keep, ShardId, Task};
 use fathom_space::CosetId;
 use fathom_task::{Job, Layer, Store};
@@ -93,19 +93,23 @@ pub struct AllInputs {
     keep: Keep,
     /// The directory for cosets from peers; `None` if all layers are in the store.
     imports: Option<PathBuf>,
+    /// The memory for cosets from peers.
+    memory: Arc<ImportMemory>,
     of_depth: Mutex<BTreeMap<Depth, Inputs>>,
 }
 
 impl AllInputs {
-    /// Creates an empty map. If `imports` is `None`, the store must have all files of all layers.
+    /// Creates an empty map. If `imports` is `None`, the store must have all files of all layers. The map
+    /// sets the budget of `memory`, as the job's cache grows and shrinks.
     pub fn new(
         job: &'static Job,
         store: &'static Store<'static>,
         files: OpenFiles,
         keep: Keep,
         imports: Option<PathBuf>,
+        memory: Arc<ImportMemory>,
     ) -> Self {
-        Self { job, store, files, keep, imports, of_depth: Mutex::default() }
+        Self { job, store, files, keep, imports, memory, of_depth: Mutex::default() }
     }
 
     /// Returns the inputs of the tasks of a depth. Opens the files that are in the store, and checks that
@@ -114,6 +118,7 @@ impl AllInputs {
     /// # Errors
     /// [`LayerError`] if a file is damaged, or is not the reported one.
     pub fn of(&self, depth: Depth, holders: &Holders) -> Result<Inputs, LayerError> {
+        self.memory.set_most(self.job.cache.import_bytes());
         if let Some(inputs) = self.lock().get(&depth) {
             return Ok(inputs.clone());
         }
@@ -126,7 +131,9 @@ impl AllInputs {
                 Some(directory) => {
                     let geometry = &self.job.geometry;
                     let cosets = geometry.cut.cosets();
-                    let imports = newest.then(|| Imports::new(directory, cosets, geometry.tensor()));
+                    let memory = || Arc::clone(&self.memory);
+                    let imports =
+                        newest.then(|| Imports::new(directory, cosets, geometry.tensor(), memory()));
                     let layer = Layer::partial(geometry.cut, imports);
                     for shard in self.store.shards(below)? {
                         let task = Task { depth: below, shard };
@@ -142,10 +149,8 @@ impl AllInputs {
         }
         let mut all = self.lock();
         // The tasks of earlier depths have ended, except repairs of lost files, which open their inputs
-        // again.
-        while all.len() >= 3 {
-            all.pop_first();
-        }
+        // again. Cosets from peers must not take memory for longer.
+        all.retain(|&other, _| other >= depth);
         Ok(all.entry(depth).or_insert(inputs).clone())
     }
 

@@ -124,7 +124,15 @@ pub(crate) fn join(args: &JoinArguments, verbosity: log::Verbosity) -> Result<()
     let meter = Arc::clone(&worker.meter);
     let end = work(runtime, worker, stop)?;
     let (sent, received) = (meter.sent.load(Ordering::Relaxed), meter.received.load(Ordering::Relaxed));
-    info!(?end, sent_bytes = sent, received_bytes = received, "worker ends");
+    let (kept, spilled) = (meter.memory.kept(), meter.memory.spilled());
+    info!(
+        ?end,
+        sent_bytes = sent,
+        received_bytes = received,
+        kept_bytes = kept,
+        spilled_bytes = spilled,
+        "worker ends"
+    );
     match end {
         End::Leave(LeaveReason::Clean) => {
             remove(&directory);

@@ -1,0 +1,149 @@
+//! Measures how fast one worker gets cosets from another. `records/transfers.sh` runs both sides:
+//!
+//!     transfer serve 10.78.0.1:7500 --dir DIR    makes a layer and serves it until standard input ends
+//!     transfer fetch 10.78.0.1:7500 --dir DIR    fetches all cosets of the layer, some times over
+//!
+//! Both sides print their processor time, and the fetching side the rate on the wire.
+
+use anyhow::{Context, Result, anyhow};
+use clap::{Args, Parser};
+use fathom_command::machine::processor_seconds;
+use fathom_layer::{ImportMemory, Imports, LocalDisk, Totals};
+use fathom_proto::access::{Access, AccessArguments, server};
+use fathom_proto::v1;
+use fathom_proto::v1::exchange_server::ExchangeServer;
+use fathom_run::{Depth, Geometry, ShardCut, Task};
+use fathom_space::CosetId;
+use fathom_task::{Layer, Store};
+use fathom_worker::cluster::Meter;
+use fathom_worker::cluster::exchange::Exchange;
+use fathom_worker::cluster::fetch::Fetcher;
+use fathom_worker::cluster::files::OpenFiles;
+use fathom_worker::cluster::holders::Holders;
+use std::io::{Read, stdin};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+use tokio::net::TcpListener;
+use tonic::service::interceptor::InterceptedService;
+
+/// The cosets of 4x4: 331,776 bits, and about 1,000 of them in a shard.
+const PACKED_BYTES: u32 = 41_472;
+const OF_A_SHARD: u32 = 1000;
+const DEPTH: Depth = Depth(3);
+/// Threads for the network, as in a worker.
+const NETWORK_THREADS: usize = 2;
+
+#[derive(Debug, Parser)]
+enum Command {
+    /// Makes a layer and serves it
+    Serve(Side),
+    /// Fetches the layer
+    Fetch(Side),
+}
+
+#[derive(Debug, Args)]
+struct Side {
+    /// Where the layer is served
+    address: SocketAddr,
+    /// A directory for temporary files
+    #[arg(long)]
+    dir: PathBuf,
+    /// Number of cosets of the layer
+    #[arg(long, default_value_t = 20_000)]
+    cosets: u32,
+    /// One bit in this many is set
+    #[arg(long, default_value_t = 2)]
+    one_in: u32,
+    /// How often the layer is fetched
+    #[arg(long, default_value_t = 1)]
+    rounds: u32,
+    #[command(flatten)]
+    access: AccessArguments,
+}
+
+fn main() -> Result<()> {
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(NETWORK_THREADS).enable_all().build()?;
+    match Command::parse() {
+        Command::Serve(side) => runtime.block_on(serve(&side)),
+        Command::Fetch(side) => runtime.block_on(fetch(&side)),
+    }
+}
+
+impl Side {
+    fn geometry(&self) -> Result<Geometry> {
+        Ok(Geometry {
+            cut: ShardCut::new(self.cosets, self.cosets.div_ceil(OF_A_SHARD)).context("too few cosets")?,
+            fingerprint: [7; 32],
+            packed_bytes: PACKED_BYTES,
+            row_bits: PACKED_BYTES * 8,
+            dense_bytes: u64::from(self.cosets) * u64::from(PACKED_BYTES),
+        })
+    }
+}
+
+async fn serve(side: &Side) -> Result<()> {
+    let geometry = side.geometry()?;
+    let store: &'static Store<'static> = Box::leak(Box::new(Store::new(&side.dir, &LocalDisk)));
+    store.prepare(DEPTH)?;
+    let mut random = fastrand::Rng::with_seed(7);
+    for shard in geometry.cut.ids() {
+        let mut writer = store.writer(&geometry, Task { depth: DEPTH, shard })?;
+        let mut stored = 0;
+        for _ in geometry.cut.range(shard) {
+            // Each round leaves half of the bits.
+            let mut packed = vec![0xff_u8; PACKED_BYTES as usize];
+            for _ in 0..side.one_in.ilog2() {
+                packed.iter_mut().for_each(|byte| *byte &= random.u8(..));
+            }
+            let states = packed.iter().map(|byte| byte.count_ones()).sum();
+            writer.push(&packed, states, states)?;
+            stored += u64::from(states);
+        }
+        writer.finish(Totals { stored, states: stored, pairs: None, inverse_pairs: None })?;
+    }
+    let access = Access::load(&side.access)?;
+    let incoming = access.incoming(TcpListener::bind(side.address).await?)?;
+    let exchange = Exchange::new(OpenFiles::new(store, geometry), geometry, Arc::default());
+    let service = InterceptedService::new(ExchangeServer::new(exchange), access.token_check());
+    tokio::spawn(server::server().add_service(service).serve_with_incoming(incoming));
+    let before = processor_seconds();
+    println!("serving");
+    tokio::task::spawn_blocking(|| stdin().read_to_end(&mut Vec::new())).await??;
+    println!("serving took {:.2} s of a processor", processor_seconds() - before);
+    Ok(())
+}
+
+async fn fetch(side: &Side) -> Result<()> {
+    let geometry = side.geometry()?;
+    let meter = Arc::new(Meter::default());
+    let fetcher = Arc::new(Fetcher::new(Access::load(&side.access)?, geometry, Arc::clone(&meter)));
+    let shards =
+        geometry.cut.ids().map(|_| v1::HeldShard { holders: vec![0], digest: Vec::new().into() }).collect();
+    let layers = vec![v1::HeldLayer { depth: DEPTH.0, shards }];
+    let holders = v1::Holders { version: 1, addresses: vec![side.address.to_string()], layers };
+    let holders = Arc::new(Holders::new(holders));
+    let all: Vec<CosetId> = (0..side.cosets).map(CosetId).collect();
+    for _ in 0..side.rounds {
+        let memory = Arc::new(ImportMemory::new(u64::MAX));
+        let imports = Imports::new(&side.dir, side.cosets, geometry.tensor(), memory);
+        let layer = Arc::new(Layer::partial(geometry.cut, Some(imports)));
+        let (before, received, begun) =
+            (processor_seconds(), meter.received.load(Ordering::Relaxed), Instant::now());
+        fetcher
+            .cosets(DEPTH, &all, &layer, &holders)
+            .await
+            .map_err(|failure| anyhow!("cannot fetch: {failure:?}"))?;
+        let seconds = begun.elapsed().as_secs_f64();
+        let bytes = meter.received.load(Ordering::Relaxed) - received;
+        println!(
+            "fetched {bytes} bytes in {seconds:.2} s: {:.3} Gbit/s; fetching took {:.2} s of a processor",
+            bytes as f64 * 8e-9 / seconds,
+            processor_seconds() - before
+        );
+    }
+    Ok(())
+}
