@@ -41,7 +41,7 @@ struct Home {
 impl Home {
     fn empty() -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let store = Box::leak(Box::new(Store::new(directory.path(), &LocalDisk)));
+        let store = Box::leak(Box::new(Store::at(directory.path(), &LocalDisk).unwrap()));
         let cut = ShardCut::new(COSETS, 1).unwrap();
         let geometry = Geometry {
             cut,
@@ -187,8 +187,7 @@ async fn a_file_that_two_want_is_transferred_once() {
 
 /// Fetches two cosets of a peer's file, as a task does.
 async fn fetch(to: &Home, fetcher: &Fetcher, holders: &Holders) -> (Result<(), Failure>, Layer) {
-    let imports =
-        Imports::new(to.store.layer_directory(FILE.depth).parent().unwrap(), COSETS, to.geometry.tensor());
+    let imports = Imports::new(to.store.directory_of(FILE).parent().unwrap(), COSETS, to.geometry.tensor());
     let layer = Layer::partial(to.geometry.cut, Some(imports));
     let fetched = fetcher.cosets(FILE.depth, &[CosetId(3), CosetId(60)], &layer, holders).await;
     (fetched, layer)
