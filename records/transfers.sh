@@ -3,7 +3,7 @@
 # namespaces are joined by a veth pair whose sending end is limited to the rate. Needs root, tc and iperf3. Runs some minutes.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-nice -n 5 cargo build --release --locked -p fathom-worker --example transfer
+nice -n 5 cargo build --release --locked -p fathom-worker --example transfer --features transfer
 nice -n 5 cargo build --release --locked -p fathom-coordinator --bin fathom
 transfer=target/release/examples/transfer
 work=$(mktemp -d)

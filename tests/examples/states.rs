@@ -19,7 +19,7 @@ fn main() -> anyhow::Result<()> {
     let (space, colouring) = run.manifest.check()?;
     let graph = CosetGraph::build(&space, &colouring)?;
     let geometry = Geometry::of(&run.manifest, &space, &colouring)?;
-    let layer = Store::new(&run.path, &LocalDisk).open(&geometry, Depth(depth))?;
+    let layer = Store::at(&run.path, &LocalDisk)?.open(&geometry, Depth(depth))?;
     let mut filled = Vec::new();
     for coset in (0..graph.len()).map(CosetId) {
         if layer.states(coset)?.0 > 0 {

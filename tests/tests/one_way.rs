@@ -141,7 +141,7 @@ fn each_depth_adds_one_layer_to_the_union() {
         max_depth: None,
     };
     let job = Job::load(&run.manifest, &path, resources, &LocalDisk).unwrap();
-    let (cut, store) = (job.geometry.cut, Store::new(&path, &LocalDisk));
+    let (cut, store) = (job.geometry.cut, Store::at(&path, &LocalDisk).unwrap());
     let layers: Vec<Layer> =
         (0..counts.len()).map(|depth| store.open(&job.geometry, Depth(depth as u32)).unwrap()).collect();
     let nothing = Layer::partial(cut, None);

@@ -87,7 +87,7 @@ impl Side {
 
 async fn serve(side: &Side) -> Result<()> {
     let geometry = side.geometry()?;
-    let store: &'static Store<'static> = Box::leak(Box::new(Store::new(&side.dir, &LocalDisk)));
+    let store: &'static Store<'static> = Box::leak(Box::new(Store::at(&side.dir, &LocalDisk)?));
     store.prepare(DEPTH)?;
     let mut random = fastrand::Rng::with_seed(7);
     for shard in geometry.cut.ids() {

@@ -56,7 +56,8 @@ impl Arguments {
 const JOIN_EXAMPLES: &str = "\
 Examples:
   fathom-worker --join node-0:7400 --listen 0.0.0.0:0 --store /scratch/fathom --keys keys
-  fathom-worker --join 127.0.0.1:7400 --store store --threads 8 --memory 16GiB --disk-limit 500GiB";
+  fathom-worker --join 127.0.0.1:7400 --store store --threads 8 --memory 16GiB --disk-limit 500GiB
+  fathom-worker --join node-0:7400 --store /disk0/fathom --store /disk1/fathom --keys keys";
 const TASK_EXAMPLES: &str = "\
 Examples:
   fathom-worker task --run runs/4x4-multi --depth 9 --shards 0-15";
@@ -86,9 +87,10 @@ pub(crate) struct JoinArguments {
     /// The coordinator to work for, as HOST:PORT
     #[arg(long, value_name = "HOST:PORT", requires = "store")]
     pub(crate) join: Option<String>,
-    /// Where this worker keeps its layers, on a disk of its own. It must come back with the same directory
+    /// Where this worker keeps its layers, on a disk of its own; given several times, on several disks,
+    /// layers are spread over all of them. It must come back with the same directories
     #[arg(long, value_name = "DIR", requires = "join")]
-    pub(crate) store: Option<PathBuf>,
+    pub(crate) store: Vec<PathBuf>,
     /// What this worker is called [default: the name of this host]
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
@@ -104,7 +106,7 @@ pub(crate) struct JoinArguments {
     pub(crate) patience: Duration,
     #[command(flatten)]
     pub(crate) resources: ResourceArguments,
-    /// The most that files in the store may take of its disk, for example 500GiB [default: what is free]
+    /// The most that files in a store may take of its disk, for example 500GiB [default: what is free]
     #[arg(long, value_name = "SIZE", allow_hyphen_values = true, value_parser = size)]
     pub(crate) disk_limit: Option<u64>,
     #[command(flatten)]
@@ -128,9 +130,9 @@ pub(crate) struct TaskArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct CleanArguments {
-    /// The store, as the worker was given it
-    #[arg(long, value_name = "DIR")]
-    pub(crate) store: PathBuf,
+    /// The store, as the worker was given it; of several stores all, or the first
+    #[arg(long, value_name = "DIR", required = true)]
+    pub(crate) store: Vec<PathBuf>,
     /// Only what it holds of this run, by the beginning of the run's fingerprint; may be given several times
     /// [default: all runs]
     #[arg(long, value_name = "RUN")]
@@ -148,9 +150,9 @@ pub(crate) struct CleanArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct VerifyArguments {
-    /// The store, as the worker was given it
-    #[arg(long, value_name = "DIR")]
-    pub(crate) store: PathBuf,
+    /// The store, as the worker was given it; of several stores all, or the first
+    #[arg(long, value_name = "DIR", required = true)]
+    pub(crate) store: Vec<PathBuf>,
     /// Print one JSON object instead of text
     #[arg(long, help_heading = OUTPUT)]
     pub(crate) json: bool,

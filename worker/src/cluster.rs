@@ -5,7 +5,8 @@
 //! store), [`inputs`] (the layers that tasks read), [`holders`] (which peers hold which files), [`fetch`]
 //! (the client side of the exchange), [`exchange`] (the server side), [`caller`] (calls to the coordinator),
 //! [`session`] (the decisions, without side effects), [`driver`] (carries them out), `orders` (copying,
-//! discarding and retiring files), `prepare` (fetching what a task reads before it begins).
+//! discarding and retiring files), `prepare` (fetching what a task reads before it begins), [`failure`]
+//! (errors of this worker's disks, for the coordinator).
 //!
 //! Invariants: a file that is reported as made or copied is durable; data from a peer are checked before they
 //! are used; kernel threads never wait for the network.
@@ -13,6 +14,7 @@
 pub mod caller;
 pub mod driver;
 pub mod exchange;
+pub mod failure;
 pub mod fetch;
 pub mod files;
 pub mod holders;

@@ -23,6 +23,7 @@ const EXAMPLES: [(&str, &[&str]); 28] = [
             "fathom run 3x3 --track 0-2",
             "fathom run 2x2x2 --free-rotations --json",
             "fathom run 4x4 --workers 2 --dir /scratch/4x4",
+            "fathom run 4x4 --store /disk0/fathom --store /disk1/fathom",
             "fathom run 3x4 --on-done 'echo \"$FATHOM_SPACE: $FATHOM_GOD_NUMBER\"'",
         ],
     ),

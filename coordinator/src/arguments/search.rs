@@ -41,8 +41,8 @@ pub(crate) struct SearchArguments {
     /// Until a new search is so old, make its depths durable together; 0s: each before the next begins
     #[arg(long, value_name = "TIME", default_value = "1s", allow_hyphen_values = true, value_parser = humantime::parse_duration)]
     sync_after: Duration,
-    /// The most that files in the run's directory may take of its disk, for example 500GiB [default: what is
-    /// free]
+    /// The most that files in the run's directory, or in each --store, may take of their disk, for example
+    /// 500GiB [default: what is free]
     #[arg(long, value_name = "SIZE", allow_hyphen_values = true, value_parser = size)]
     pub(crate) disk_limit: Option<u64>,
     #[command(flatten)]
@@ -71,6 +71,13 @@ pub(crate) struct BeginArguments {
     /// Where directories of runs are made that --dir does not name
     #[arg(long, value_name = "DIR", env = "FATHOM_DIR", hide_env_values = true, default_value = "runs")]
     pub(crate) runs: PathBuf,
+    /// A directory for layers, below which they get one of their own; given several times, on several disks,
+    /// layers are spread over all of them [default: the run's directory]
+    ///
+    /// A run that exists finds its stores by itself. Where they are mounted elsewhere now, name all of them
+    /// again, in any order.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) store: Vec<PathBuf>,
     /// How many shards to cut the space into [default: by its size]
     #[arg(long, value_parser = value_parser!(u32).range(1..=MOST_SHARDS))]
     pub(crate) shards: Option<u32>,
@@ -100,7 +107,7 @@ pub(crate) struct RunArguments {
     /// Have so many worker processes on this machine do it
     ///
     /// Threads and memory are shared out to them, and layers lie with them.
-    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=1024))]
+    #[arg(long, value_name = "N", conflicts_with = "store", value_parser = value_parser!(u32).range(1..=1024))]
     pub(crate) workers: Option<u32>,
     #[command(flatten)]
     pub(crate) search: SearchArguments,
@@ -112,6 +119,9 @@ pub(crate) struct RunArguments {
 pub(crate) struct ResumeArguments {
     /// The run's directory
     pub(crate) dir: PathBuf,
+    /// A directory for layers, if these are mounted elsewhere than before: name all of them, in any order
+    #[arg(long, value_name = "DIR")]
+    pub(crate) store: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) search: SearchArguments,
     #[command(flatten)]

@@ -320,6 +320,9 @@ impl State {
                         self.unreached(now, id, *file, addresses, message, effects);
                     }
                     Failure::DiskFull(_) => self.rest(now, id),
+                    Failure::Store { number, stores, message, .. } => {
+                        self.rest_store(now, id, (*number, *stores), message);
+                    }
                     _ => self.strike(now, id, effects),
                 }
             }

@@ -8,7 +8,7 @@
 use crate::cluster::event::Millis;
 use crate::cluster::state::{HeldFile, State, Worker};
 use fathom_run::WorkerId;
-use fathom_run::{Depth, Task};
+use fathom_run::{Depth, ShardId, Task};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
@@ -40,7 +40,7 @@ impl State {
             .filter(|(_, worker)| worker.is_able(now))
             .map(|(id, worker)| Candidate { id, threads: worker.threads, load: 0, share: 0 })
             .collect();
-        let owners = self.deal(candidates);
+        let owners = self.deal(candidates, now);
         self.tasks.deal(owners);
         self.unsettled.all_awake = true;
     }
@@ -60,7 +60,7 @@ impl State {
 
     /// Returns the owner of each shard; `None` for all if there are no candidates. Takes time linear in the
     /// shards.
-    fn deal(&self, mut candidates: Vec<Candidate>) -> Vec<Option<WorkerId>> {
+    fn deal(&self, mut candidates: Vec<Candidate>, now: Millis) -> Vec<Option<WorkerId>> {
         let threads: u128 = candidates.iter().map(|candidate| u128::from(candidate.threads)).sum();
         if threads == 0 {
             return vec![None; self.rules.shards as usize];
@@ -79,6 +79,9 @@ impl State {
         }
         let index: HashMap<WorkerId, usize> =
             candidates.iter().map(|candidate| candidate.id).zip(0..).collect();
+        let can_keep = |candidate: &Candidate, shard: usize| {
+            self.workers[candidate.id].can_keep(ShardId(shard as u32), now)
+        };
         // The home of a shard is a holder of its file in the current layer, or else in the newest one.
         let mut owners = vec![None; weights.len()];
         let mut homeless = Vec::new();
@@ -86,7 +89,8 @@ impl State {
             let is_held = |file: &&HeldFile| file.holders.iter().any(|&holder| self.is_alive(holder));
             let known = own[shard].filter(is_held).or_else(|| newest_of(shard));
             let homes = known.into_iter().flat_map(|file| &file.holders).filter_map(|id| index.get(id));
-            let home = homes.copied().min_by_key(|&home| candidates[home].load);
+            let homes = homes.copied().filter(|&home| can_keep(&candidates[home], shard));
+            let home = homes.min_by_key(|&home| candidates[home].load);
             match home.filter(|&home| candidates[home].load + weight <= candidates[home].share + largest) {
                 Some(home) => {
                     owners[shard] = Some(candidates[home].id);
@@ -104,8 +108,17 @@ impl State {
             while at + 1 < candidates.len() && candidates[at].load + weight / 2 >= candidates[at].share {
                 at += 1;
             }
-            owners[shard] = Some(candidates[at].id);
-            candidates[at].load += weight;
+            // If a store rests, its shards go to whoever has most room left for them.
+            let left = |candidate: &Candidate| candidate.share.saturating_sub(candidate.load);
+            let others = || (0..candidates.len()).filter(|&other| can_keep(&candidates[other], shard));
+            let owner = match can_keep(&candidates[at], shard) {
+                true => Some(at),
+                false => others().max_by_key(|&other| left(&candidates[other])),
+            };
+            if let Some(owner) = owner {
+                owners[shard] = Some(candidates[owner].id);
+                candidates[owner].load += weight;
+            }
         }
         owners
     }
@@ -118,6 +131,8 @@ impl State {
         now: Millis,
         may_take_over: &mut bool,
     ) -> Vec<Task> {
+        let is_for_it =
+            |task: &Task| self.is_open(task, now) && self.workers[worker].can_keep(task.shard, now);
         // Tasks of the current layer need all files of the layers below. A missing file may itself be
         // recomputed.
         if !self.missing.is_empty() {
@@ -132,21 +147,16 @@ impl State {
                     *whole.entry(newest).or_insert_with(|| self.unheld(newest).is_empty())
                 }) && older.all(|file| self.is_held(file))
             };
-            return repairs
-                .filter(|task| self.is_open(task, now) && has_sources(task))
-                .take(most)
-                .copied()
-                .collect();
+            return repairs.filter(|task| is_for_it(task) && has_sources(task)).take(most).copied().collect();
         }
         let most = most.min(self.room_ahead());
         if most == 0 {
             return Vec::new();
         }
         let queued = self.tasks.unowned().iter().chain(self.tasks.queue(worker));
-        let mut chosen: Vec<Task> =
-            queued.filter(|task| self.is_open(task, now)).take(most).copied().collect();
+        let mut chosen: Vec<Task> = queued.filter(|task| is_for_it(task)).take(most).copied().collect();
         if chosen.is_empty() && *may_take_over && now.since(self.begun) >= WORTH_TAKING_OVER {
-            chosen.extend(self.taken_over(now));
+            chosen.extend(self.taken_over(now, is_for_it));
             *may_take_over = !chosen.is_empty();
         }
         chosen
@@ -159,15 +169,15 @@ impl State {
 
     /// Returns the last task of the worker with the most waiting tasks a thread, beyond those that it can
     /// begin at once.
-    fn taken_over(&self, now: Millis) -> Option<Task> {
+    fn taken_over(&self, now: Millis, is_for_it: impl Fn(&Task) -> bool) -> Option<Task> {
         let over = |(id, worker): &(WorkerId, &Worker)| {
             let begins = if worker.is_able(now) { worker.threads as usize } else { 0 };
             let queue = self.tasks.queue(*id);
-            queue.len() > begins && queue.iter().any(|task| self.is_open(task, now))
+            queue.len() > begins && queue.iter().any(&is_for_it)
         };
         let per_thread =
             |(id, worker): &(WorkerId, &Worker)| self.tasks.queue(*id).len() / worker.threads as usize;
         let (most, _) = self.workers.iter().filter(over).max_by_key(per_thread)?;
-        self.tasks.queue(most).iter().rev().find(|task| self.is_open(task, now)).copied()
+        self.tasks.queue(most).iter().rev().find(|task| is_for_it(task)).copied()
     }
 }

@@ -41,6 +41,8 @@ pub struct Coordinator<'d> {
     geometry: Geometry,
     symmetries: u64,
     layers_at: LayersAt,
+    /// The store that all workers share; `None` if each has its own.
+    store: Option<Store<'d>>,
     state: State,
     messages: Receiver<Message>,
     events: broadcast::Sender<String>,
@@ -95,12 +97,12 @@ fn past(journal: &Journal, layers: &[LayerRow], shared_store: bool) -> Result<Pa
 }
 
 /// Returns the store that all workers share, or `None` if each has its own.
-fn store_of<'d>(layers_at: &LayersAt, run: &Path, disk: &'d dyn Disk) -> Option<Store<'d>> {
-    match layers_at {
-        LayersAt::RunDirectory => Some(Store::new(run, disk)),
-        LayersAt::SharedStore(path) => Some(Store::new(path, disk)),
+fn store_of<'d>(layers_at: &LayersAt, run: &Path, disk: &'d dyn Disk) -> Result<Option<Store<'d>>> {
+    Ok(match layers_at {
+        LayersAt::RunDirectory => Some(Store::at(run, disk)?),
+        LayersAt::SharedStore(path) => Some(Store::at(path, disk)?),
         LayersAt::Workers => None,
-    }
+    })
 }
 
 /// Drops the reports of the current layer that contradict the files in the shared store, so that their shards
@@ -158,8 +160,9 @@ impl<'d> Coordinator<'d> {
         rules.bounds = Bounds::new(geometry, &space, watched, counted);
         let epoch = run.journal.begin_epoch(&layers_at).context("cannot write run.db")?;
         let mut past = past(&run.journal, &layers, rules.shared_store).context("cannot read run.db")?;
-        if let Some(store) = store_of(&layers_at, &run.path, disk) {
-            drop_false(&mut past, &store, &geometry);
+        let store = store_of(&layers_at, &run.path, disk)?;
+        if let Some(store) = &store {
+            drop_false(&mut past, store, &geometry);
         }
         let addresses = past.workers.iter().map(|(id, _, address)| (*id, address.clone())).collect();
         let given_back: Vec<ShardId> = past.given_back.keys().copied().collect();
@@ -177,6 +180,7 @@ impl<'d> Coordinator<'d> {
             geometry,
             symmetries,
             layers_at,
+            store,
             state,
             messages,
             events,
@@ -195,7 +199,7 @@ impl<'d> Coordinator<'d> {
     /// Deletes the layers and shards that an earlier epoch recorded as removed but had no time to delete, if
     /// the coordinator has access to the store.
     fn sweep(&self, layers: &[LayerRow], given_back: &[ShardId]) -> Result<()> {
-        let Some(store) = self.store() else {
+        let Some(store) = &self.store else {
             return Ok(());
         };
         store.require_run(Digest(self.geometry.fingerprint))?;
@@ -313,7 +317,7 @@ impl<'d> Coordinator<'d> {
     /// Turns the reports in an event that contradict their files into failures, so that they never get into
     /// the journal. Only possible in a shared store, which the coordinator can read.
     fn compared(&self, event: Event) -> Event {
-        let Some(store) = self.store() else {
+        let Some(store) = &self.store else {
             return event;
         };
         let mut event = event;
@@ -324,7 +328,7 @@ impl<'d> Coordinator<'d> {
             // An audit keeps no file: its report is compared with that of the maker.
             if let Ok(Done::Made(report)) = &outcome.result
                 && !self.state.is_audit(outcome)
-                && let Err(reason) = compare(&store, &self.geometry, report)
+                && let Err(reason) = compare(store, &self.geometry, report)
             {
                 outcome.result =
                     Err(Failure::Other(format!("its report is not what its file says: {reason}")));
@@ -390,7 +394,7 @@ impl<'d> Coordinator<'d> {
                 self.run.journal.give_back_held(&files, &held).context(failed)?;
                 self.journal.note(begun.elapsed());
                 failpoint::point("giving back");
-                if let Some(store) = self.store() {
+                if let Some(store) = &self.store {
                     files.iter().try_for_each(|&(file, _)| store.discard(file))?;
                 }
                 failpoint::point("given back");
@@ -407,7 +411,7 @@ impl<'d> Coordinator<'d> {
             }
             Effect::Commit(reports, took, held) => self.commit(&reports, took, &held)?,
             Effect::RetireShared(depth) => {
-                if let Some(store) = self.store() {
+                if let Some(store) = &self.store {
                     match self.run.manifest.keep {
                         Keep::Last | Keep::Two => store.remove(depth)?,
                         Keep::All => {
@@ -418,7 +422,7 @@ impl<'d> Coordinator<'d> {
                 }
             }
             Effect::DiscardShared(task) => {
-                if let Some(store) = self.store() {
+                if let Some(store) = &self.store {
                     store.discard(task)?;
                 }
             }
@@ -437,11 +441,6 @@ impl<'d> Coordinator<'d> {
             }
         }
         Ok(None)
-    }
-
-    /// Returns the store that all workers share, or `None` if each has its own.
-    fn store(&self) -> Option<Store<'d>> {
-        store_of(&self.layers_at, &self.run.path, self.disk)
     }
 
     fn note(&mut self, note: &Note) {

@@ -14,6 +14,7 @@ mod room;
 mod scale;
 mod shared;
 mod simulator;
+mod stores;
 mod table;
 mod tasks;
 mod two_layers;

@@ -72,7 +72,7 @@ fn run(args: &AntipodesArguments, path: &Path) -> Result<RunDirectory> {
     }
     let manifest = RunManifest::plan(spec, &space, &plan, None, Keep::All, false)?;
     let graph = plan.graph().cloned();
-    let mut run = RunDirectory::create_planned(path, manifest, (space, graph), &[], &LocalDisk)?;
+    let mut run = RunDirectory::create_planned(path, manifest, (space, graph), &[], &[], &LocalDisk)?;
     let options = Options {
         threads: machine::processors(),
         kernel: Kernel::Fastest,

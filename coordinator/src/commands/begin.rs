@@ -12,9 +12,9 @@ use fathom_engine::watch;
 use fathom_kernel::reference::Distances;
 use fathom_layer::{LocalDisk, free_bytes, tree_bytes};
 use fathom_puzzle::Metric;
-use fathom_run::Lookback;
 use fathom_run::budget::cache_bytes;
 use fathom_run::manifest::{Keep, RunManifest, SpaceSpec};
+use fathom_run::{Lookback, Stores, stores};
 use fathom_space::{Labels, Plan, Space};
 use fathom_task::Kernel;
 use indicatif::{HumanBytes, HumanCount};
@@ -29,6 +29,7 @@ pub(crate) fn open_or_begin(
     workers: u32,
     require: impl FnOnce(&Space, &Plan, &Path) -> Result<Option<Keep>>,
 ) -> Result<RunDirectory> {
+    stores::require_distinct(&args.store)?;
     let reading = doing("reading the puzzle");
     let mut spec = space.spec()?;
     let old = space.under_old_default(&spec);
@@ -61,6 +62,7 @@ pub(crate) fn open_or_begin(
         Found::Run => {
             let directory = RunDirectory::open(&path)?;
             require_same(&directory, &spec, args)?;
+            find_stores(&directory, &args.store)?;
             Ok(directory)
         }
         Found::Nothing => {
@@ -77,7 +79,9 @@ pub(crate) fn open_or_begin(
             let shards = args.shards.unwrap_or_else(by_size);
             let manifest = RunManifest::plan(spec, &space, &plan, Some(shards), keep, args.inverse_classes)?;
             let graph = plan.graph().cloned();
-            RunDirectory::create_planned(&path, manifest, (space, graph), &watched, &LocalDisk)
+            let stores = stores::of_run(&args.store, manifest.fingerprint);
+            stores::make(&stores, &LocalDisk)?;
+            RunDirectory::create_planned(&path, manifest, (space, graph), &watched, &stores, &LocalDisk)
         }
         Found::Other => Err(bad_input!(
             "{} holds something else than a run; it was left as it is: name another directory with --dir",
@@ -143,6 +147,26 @@ fn require_same(directory: &RunDirectory, spec: &SpaceSpec, args: &BeginArgument
     Ok(())
 }
 
+/// Finds the stores of a run that exists among the directories that are given with `--store`, if any are.
+///
+/// # Errors
+/// If they are not the stores of the run.
+pub(crate) fn find_stores(run: &RunDirectory, given: &[PathBuf]) -> Result<()> {
+    if given.is_empty() {
+        return Ok(());
+    }
+    stores::require_distinct(given)?;
+    let mut stores = Stores::of(&run.path)?;
+    if !stores.are_listed() {
+        return Err(bad_input!(
+            "the layers of the run in {} do not lie in stores, and stay where they are: leave out --store, or name another directory with --dir",
+            run.path.display()
+        ));
+    }
+    stores.arrange(&stores::of_run(given, run.manifest.fingerprint), false, &LocalDisk)?;
+    Ok(())
+}
+
 /// Checks that this machine has the kernel, the memory and the disk for a new run. Returns which layers the
 /// run keeps, as [`require_room`] does.
 pub(crate) fn require_resources(
@@ -161,8 +185,8 @@ pub(crate) fn require_resources(
     require_room(args, space, plan, path)
 }
 
-/// Checks that the disk can hold a new run. Returns which layers the run keeps: what was asked for, or two
-/// layers if nothing was asked for and the disk cannot hold the three of the default.
+/// Checks that the disks can hold a new run. Returns which layers the run keeps: what was asked for, or two
+/// layers if nothing was asked for and the disks cannot hold the three of the default.
 pub(crate) fn require_room(
     args: &RunArguments,
     space: &Space,
@@ -171,16 +195,26 @@ pub(crate) fn require_room(
 ) -> Result<Option<Keep>> {
     let asked = args.begin.keep;
     let by_default = Lookback::of(space).keep(asked)?;
+    let at = match &args.begin.store[..] {
+        [] => vec![path.to_owned()],
+        stores => stores.to_vec(),
+    };
     let peak = |keep| {
         let threads = args.search.options().threads;
         let (max_depth, shards, workers) = (args.search.max_depth, args.begin.shards, args.workers);
         Peak { keep, max_depth, threads, shards, workers }.bytes(space, plan)
     };
     let needed = peak(by_default);
-    let mut free = free_bytes(path)?;
-    if let Some(limit) = args.search.disk_limit {
-        free = free.min(limit.saturating_sub(tree_bytes(path)?));
+    // What shards that go to all disks in turn can take before the first disk is full.
+    let mut rooms = Vec::new();
+    for (store, sharers) in at.iter().zip(stores::sharers(&at)) {
+        let mut free = free_bytes(store)? / sharers;
+        if let Some(limit) = args.search.disk_limit {
+            free = free.min(limit.saturating_sub(tree_bytes(store)?));
+        }
+        rooms.push((free * at.len() as u64, store));
     }
+    let (free, least) = rooms.into_iter().min().expect("there is a directory");
     if needed <= free {
         return Ok(asked);
     }
@@ -198,12 +232,18 @@ pub(crate) fn require_room(
         two if two < needed && may_keep_two => format!(" ({} with two layers)", HumanBytes(two)),
         _ => String::new(),
     };
+    let (place, way_out) = match at.len() {
+        1 => (format!("at {}", least.display()), "name a directory on another disk with --dir or --store"),
+        stores => (
+            format!("for what is spread evenly over {stores} stores, of which {} has least", least.display()),
+            "name stores on other disks",
+        ),
+    };
     Err(bad_input!(
-        "{} needs up to {} of disk{two}, and {} are free at {}{}, {} bytes too few: make room, name a directory on another disk with --dir, or ask for less with --track, --labels or --max-depth",
+        "{} needs up to {} of disk{two}, and {} are free {place}{}, {} bytes too few: make room, {way_out}, or ask for less with --track, --labels or --max-depth",
         space.slug(),
         HumanBytes(needed),
         HumanBytes(free),
-        path.display(),
         limit.unwrap_or_default(),
         HumanCount(needed - free)
     ))

@@ -45,7 +45,8 @@ pub(crate) struct Reading {
 /// Follows a search, to compute a [`Reading`] at any time.
 #[derive(Debug)]
 pub(crate) struct Gauge {
-    path: PathBuf,
+    /// The directories with the run's files.
+    directories: Vec<PathBuf>,
     outlook: Outlook,
     max_depth: Option<u32>,
     all: u64,
@@ -70,7 +71,7 @@ impl Gauge {
         let colouring = run.manifest.cut(&run.space)?;
         let shape = Shape::of(&run.space, &colouring).ok_or(fathom_run::RunError::TensorTooLarge)?;
         Ok(Self {
-            path: run.path.clone(),
+            directories: run.directories()?,
             outlook: Outlook::new(&run.space, &shape, &layers),
             max_depth,
             all,
@@ -95,7 +96,8 @@ impl Gauge {
         (self.depth, self.cosets, self.shards, self.begun) = (depth, cosets, [0, shards], now);
         self.progress = Progress { cosets: 0, states: 0 };
         // If the files cannot be listed, only those that this search makes are counted.
-        self.bytes_before = self.bytes_before.map(|_| tree_bytes(&self.path).unwrap_or(0));
+        let bytes = || self.directories.iter().map(|path| tree_bytes(path).unwrap_or(0)).sum();
+        self.bytes_before = self.bytes_before.map(|_| bytes());
         self.layer_bytes = 0;
     }
 

@@ -33,7 +33,7 @@ pub(crate) fn merge(args: &MergeArguments, verbosity: log::Verbosity) -> Result<
     }
     let (space, colouring) = run.manifest.check()?;
     let geometry = Geometry::of(&run.manifest, &space, &colouring)?;
-    let store = Store::new(&run.path, &LocalDisk);
+    let store = Store::at(&run.path, &LocalDisk)?;
     let watched = run.journal.watched().context("cannot read run.db")?;
     let watched = match watched.is_empty() {
         true => Watched::default(),
@@ -85,7 +85,7 @@ pub(crate) fn merge(args: &MergeArguments, verbosity: log::Verbosity) -> Result<
 /// Deletes the files that are no longer needed, also those that an interrupted merge has left, and prints the
 /// result so far.
 fn report(run: &RunDirectory, json: bool) -> Result<()> {
-    let store = Store::new(&run.path, &LocalDisk);
+    let store = Store::at(&run.path, &LocalDisk)?;
     store.require_run(run.manifest.fingerprint)?;
     store.sweep(&leftovers(&store, &run.visited()?.layers)?)?;
     watch::write(&run.path, &run.journal, &LocalDisk)?;

@@ -6,15 +6,17 @@ use fathom_command::{bad_input, output};
 use fathom_engine::directory::{Found, JOURNAL, RunDirectory, Visited, look};
 use fathom_engine::journal::{Files, LayersAt};
 use fathom_layer::tree_bytes;
+use fathom_run::Stores;
 use fathom_run::lock::{self, LOCK, Lock};
 use fathom_run::manifest::DEFINITION;
+use fathom_run::stores::{self, LIST};
 use indicatif::HumanBytes;
 use serde_json::json;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The files that a search needs and the results do not.
-const DATA: [&str; 3] = ["layers", "workers", "cosets.bin"];
+/// The files that a search needs and the results do not. The list of stores goes when they are removed.
+const DATA: [&str; 5] = ["layers", "workers", "cosets.bin", "stores.toml.tmp", LIST];
 /// The other files that Fathom makes in a run's directory.
 const RESULTS: [&str; 8] = [
     "watched.csv",
@@ -45,9 +47,19 @@ pub(crate) fn remove(args: &RemoveArguments) -> Result<()> {
         true => DATA.into_iter().chain(RESULTS).chain(LAST).collect(),
         false => DATA.into(),
     };
-    let there: Vec<(PathBuf, u64)> = names
+    let list = Stores::of(path)?;
+    let mut stores = Vec::new();
+    for (store, is_there) in list.outside() {
+        match is_there {
+            Ok(()) => stores.push(store.to_owned()),
+            Err(reason) => output::remark(&format!("{} keeps what it holds: {reason}", store.display())),
+        }
+    }
+    let own = names.iter().map(|name| path.join(name));
+    let there: Vec<(PathBuf, u64)> = stores
         .iter()
-        .map(|name| path.join(name))
+        .cloned()
+        .chain(own)
         .filter(|path| path.symlink_metadata().is_ok())
         .map(|path| Ok((path.clone(), bytes_of(&path)?)))
         .collect::<Result<_>>()?;
@@ -57,6 +69,7 @@ pub(crate) fn remove(args: &RemoveArguments) -> Result<()> {
         }
         for (path, _) in &there {
             let removed = match path.symlink_metadata()?.is_dir() {
+                true if stores.contains(path) => stores::remove(path),
                 true => fs::remove_dir_all(path),
                 false => fs::remove_file(path),
             };

@@ -1,7 +1,7 @@
 //! `fathom run` and `fathom resume`.
 
 use crate::arguments::{HttpArguments, ResumeArguments, RunArguments, SearchArguments};
-use crate::commands::begin::{open_or_begin, require_resources};
+use crate::commands::begin::{find_stores, open_or_begin, require_resources};
 use crate::commands::local;
 use crate::commands::on_done;
 use crate::commands::page::{self, Shown};
@@ -17,6 +17,7 @@ use fathom_engine::observer::Both;
 use fathom_engine::search::{End, Options, Stop, is_settled, search};
 use fathom_engine::watch;
 use fathom_layer::{Disk, LimitedDisk, LocalDisk};
+use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
 pub(crate) fn run(args: &RunArguments, verbosity: Verbosity) -> Result<()> {
@@ -33,7 +34,9 @@ pub(crate) fn run(args: &RunArguments, verbosity: Verbosity) -> Result<()> {
 
 pub(crate) fn resume(args: &ResumeArguments, verbosity: Verbosity) -> Result<()> {
     let page = (page::listen(&args.http)?, &args.http);
-    go_on(RunDirectory::open(&args.dir)?, &args.search, verbosity, page)
+    let directory = RunDirectory::open(&args.dir)?;
+    find_stores(&directory, &args.store)?;
+    go_on(directory, &args.search, verbosity, page)
 }
 
 /// Searches until the run is complete or as deep as asked, then prints the result and shows it on the page.
@@ -66,7 +69,14 @@ fn searched(
     shown: &Shown,
 ) -> Result<RunState> {
     let options = args.options();
-    let limited = args.disk_limit.map(|most| LimitedDisk::new(&directory.path, most));
+    let directories = directory.directories()?;
+    // The limit is one of each store, of which the run has a directory in each.
+    let stores: Vec<PathBuf> =
+        directories[1..].iter().filter_map(|path| path.parent()).map(Into::into).collect();
+    let limited = args.disk_limit.map(|most| match &stores[..] {
+        [] => LimitedDisk::new(&directories, most),
+        stores => LimitedDisk::new(stores, most),
+    });
     let disk: &dyn Disk = limited.as_ref().map_or(&LocalDisk, |limited| limited);
     watch::write(&directory.path, &directory.journal, &LocalDisk)?;
     let mut state = RunState::Complete;

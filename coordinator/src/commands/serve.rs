@@ -29,6 +29,11 @@ pub(crate) fn serve(args: &ServeArguments, verbosity: log::Verbosity) -> Result<
             ));
         }
     };
+    if !args.begin.store.is_empty() && (args.shared_store.is_none() || args.begin.dir != args.shared_store) {
+        return Err(bad_input!(
+            "--store spreads the layers in the run's own directory, which --shared-store must name as --dir does; workers that keep layers themselves take --store"
+        ));
+    }
     let listening = page::listen(&args.http)?;
     let run = open_or_begin(&args.space, &args.begin, 1, |_, _, _| Ok(args.begin.keep))?;
     log::start(&run.path.join(LOG), verbosity.lines())?;

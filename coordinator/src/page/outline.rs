@@ -7,10 +7,11 @@ use fathom_engine::estimate::COSET_OVERHEAD_BYTES;
 use fathom_engine::journal::{Files, LayerRow};
 use fathom_engine::summary::Summary;
 use fathom_forecast::outlook::{Outlook, TimeLeft};
-use fathom_layer::{Digest, free_bytes, run_digest};
+use fathom_layer::{Digest, LocalDisk, run_digest};
 use fathom_report::{Format, people};
 use fathom_run::Geometry;
 use fathom_space::Shape;
+use fathom_task::Store;
 use std::path::PathBuf;
 
 /// A run, from its definition and its journal.
@@ -127,7 +128,7 @@ impl Outline {
             run_left: present.and_then(|present| self.run_left(present)),
             disk_used: live.map(|layer| layer.bytes).sum(),
             disk_next: if complete { 0 } else { self.dense_bytes },
-            disk_free: free_bytes(&self.path).ok().map(|free| free >> 26 << 26),
+            disk_free: self.free_bytes().map(|free| free >> 26 << 26),
             digest: run_digest(&digests).to_string(),
             largest: self
                 .layers
@@ -137,6 +138,14 @@ impl Outline {
             check: complete.then(|| self.check.clone()),
             reports: if complete { Format::ALL.map(Format::word).to_vec() } else { Vec::new() },
             ..RunFacts::default()
+        }
+    }
+
+    /// Returns the free bytes for layers; `None` if they cannot be told.
+    fn free_bytes(&self) -> Option<u64> {
+        match Store::at(&self.path, &LocalDisk) {
+            Ok(store) => store.free_bytes().ok(),
+            Err(_) => None,
         }
     }
 

@@ -1,5 +1,5 @@
-//! A run's directory, with `run.toml`, `run.db`, `lock`, `log.jsonl`, `layers/`, for large runs `cosets.bin`,
-//! and if states are watched `watched.csv`.
+//! A run's directory, with `run.toml`, `run.db`, `lock`, `log.jsonl`, `layers/` or the list of
+//! [stores](fathom_run::stores), for large runs `cosets.bin`, and if states are watched `watched.csv`.
 //!
 //! The lock is created first, then the journal, and `run.toml` last, so that creation can be interrupted
 //! anywhere: without `run.toml` there is no run yet, and creating it again is safe.
@@ -8,10 +8,10 @@ use crate::counts::{Classes, check_growth};
 use crate::journal::{Journal, LayerRow, LayersAt};
 use anyhow::{Context, Result, anyhow};
 use fathom_command::bad_input;
-use fathom_layer::{Digest, Disk};
-use fathom_run::Depth;
+use fathom_layer::{Digest, Disk, LocalDisk};
 use fathom_run::lock::{self, LOCK, Lock};
 use fathom_run::manifest::{DEFINITION, RunManifest};
+use fathom_run::{Depth, Stores, stores};
 use fathom_space::{CosetGraph, Space};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,8 @@ use std::sync::Arc;
 /// The name of the journal.
 pub const JOURNAL: &str = "run.db";
 /// The files that an interrupted creation may leave behind.
-const LEFTOVERS: [&str; 4] = [LOCK, JOURNAL, "run.db-journal", "run.toml.tmp"];
+const LEFTOVERS: [&str; 6] =
+    [LOCK, JOURNAL, "run.db-journal", "run.toml.tmp", stores::LIST, "stores.toml.tmp"];
 /// The name of the log, which has progress as JSON lines.
 pub const LOG: &str = "log.jsonl";
 
@@ -102,11 +103,11 @@ impl RunDirectory {
         disk: &dyn Disk,
     ) -> Result<Self> {
         let space = manifest.space()?;
-        Self::create_planned(path, manifest, (space, None), watched, disk)
+        Self::create_planned(path, manifest, (space, None), watched, &[], disk)
     }
 
     /// Does the same as [`RunDirectory::create`] for a run whose space, and perhaps whose coset graph, is
-    /// already known.
+    /// already known. The layers are spread over `stores`; with none they lie in the directory.
     ///
     /// # Errors
     /// The errors of [`RunDirectory::create`].
@@ -115,6 +116,7 @@ impl RunDirectory {
         manifest: RunManifest,
         (space, graph): (Space, Option<Arc<CosetGraph>>),
         watched: &[Box<[u8]>],
+        stores: &[PathBuf],
         disk: &dyn Disk,
     ) -> Result<Self> {
         let make = || -> Result<(Journal, Lock)> {
@@ -133,6 +135,9 @@ impl RunDirectory {
                 }
             }
             let journal = Journal::create(&path.join(JOURNAL), manifest.fingerprint, watched)?;
+            if !stores.is_empty() {
+                Stores::create(path, stores, disk)?;
+            }
             let temporary = path.join(format!("{DEFINITION}.tmp"));
             let mut file = disk.create(&temporary)?;
             file.write_at(manifest.to_toml().as_bytes(), 0)?;
@@ -150,6 +155,7 @@ impl RunDirectory {
         };
         let (journal, lock) =
             make().with_context(|| format!("cannot make the run directory {}", path.display()))?;
+        Stores::of(path)?.claim(disk)?;
         Ok(Self { path: path.into(), manifest, space, graph, journal, _lock: Some(lock) })
     }
 
@@ -160,7 +166,12 @@ impl RunDirectory {
     pub fn open(path: &Path) -> Result<Self> {
         let manifest = RunManifest::read(path)?;
         let lock = lock::exclusive(path)?;
-        Self::read(path, manifest, Some(lock))
+        let run = Self::read(path, manifest, Some(lock))?;
+        if run.visited()?.layers.is_empty() {
+            // The run may have been interrupted before its stores were made.
+            Stores::of(path)?.claim(&LocalDisk)?;
+        }
+        Ok(run)
     }
 
     /// Opens the directory of a run to read all of it, with a lock that keeps other processes from changing
@@ -182,7 +193,8 @@ impl RunDirectory {
         Self::read(path, RunManifest::read(path)?, None)
     }
 
-    /// Returns the directory whose `layers/` has the run's layers; `None` if workers keep them.
+    /// Returns the root of the run's layers: the directory that has `layers/`, or the list of stores. `None`
+    /// if workers keep the layers.
     ///
     /// # Errors
     /// If the journal cannot be read, or names an unknown place.
@@ -192,6 +204,16 @@ impl RunDirectory {
             LayersAt::SharedStore(path) => Some(path),
             LayersAt::Workers => None,
         })
+    }
+
+    /// Returns the directories with the run's files: its own, and if there are any the stores of its layers.
+    ///
+    /// # Errors
+    /// If the list of stores cannot be read.
+    pub fn directories(&self) -> Result<Vec<PathBuf>> {
+        let stores = Stores::of(&self.path)?;
+        let listed = stores.directories().iter().filter(|_| stores.are_listed()).cloned();
+        Ok(std::iter::once(self.path.clone()).chain(listed).collect())
     }
 
     /// Returns the digests of the shards of a finished layer, in order.

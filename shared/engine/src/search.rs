@@ -10,10 +10,12 @@ use crate::older::Older;
 use anyhow::{Context, Result, anyhow};
 use fathom_command::{bad_input, failpoint, machine};
 use fathom_layer::{Deferred, Disk, LayerError};
-use fathom_run::{Depth, Keep, ShardReport, Task};
-use fathom_task::{Counters, Job, Kernel, Layer, Leftovers, Pool, Resources, Store, TaskError, Watched};
+use fathom_run::{Depth, Keep, ShardId, ShardReport, Task};
+use fathom_task::{
+    Counters, Job, Kernel, Layer, Leftovers, Pool, Resources, Room, Store, TaskError, Watched,
+};
 use indicatif::{HumanBytes, HumanCount};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -133,7 +135,7 @@ pub fn search(
     if is_new {
         run.journal.hold().context("cannot write run.db")?;
     }
-    let store = Store::new(&store_path, disk);
+    let store = Store::at(&store_path, disk)?;
     let counters = Counters::default();
     stop.at_once.store(false, Ordering::Relaxed);
     // `halt` is also set when a task fails, so that the other tasks end early.
@@ -263,58 +265,60 @@ impl Search<'_> {
         Ok(Some(layer))
     }
 
-    /// Checks that the disk can hold the layer at `depth`. Only warns when the size is an estimate: if the
+    /// Checks that the disks can hold the layer at `depth`. Only warns when the size is an estimate: if a
     /// disk does run full, the run can be resumed. `left` is the number of states that are not visited yet.
     fn require_room(&self, depth: Depth, left: u64) -> Result<()> {
         let layers = self.run.journal.layers().context("cannot read run.db")?;
         let Need { bytes, certain } = Need::after(&layers, left, &self.job.geometry);
-        let shards = u64::from(self.job.geometry.cut.shards());
-        let missing = shards - self.store.finished_files(depth)?.min(shards);
+        let cut = self.job.geometry.cut;
+        let made: BTreeSet<ShardId> = self.store.shards(depth)?.into_iter().collect();
         let share =
-            |bytes: u64, part: u64| (u128::from(bytes) * u128::from(part) / u128::from(shards)) as u64;
-        let needed = match (self.run.manifest.keep, &layers[..]) {
-            // Shards of the older layer that are given back make room, except for the shards in the making.
-            (Keep::Two, [.., older, _]) => {
-                let at_once = missing.min(self.options.threads as u64 + 1);
-                share(bytes, missing).saturating_sub(share(older.bytes, missing)).max(share(bytes, at_once))
-            }
-            _ => share(bytes, missing),
-        };
-        let root = self.store.root().display();
-        let free = self
-            .disk
-            .free_bytes(self.store.root())
-            .with_context(|| format!("cannot ask for free space at {root}"))?;
-        if needed <= free {
-            return Ok(());
-        }
+            |bytes: u64, part: u64| (u128::from(bytes) * u128::from(part) / u128::from(cut.shards())) as u64;
         let path = self.run.path.display();
-        let (limit, way_out) = match self.disk.limit_bytes() {
-            Some(limit) => {
-                (format!(" within --disk-limit {}", HumanBytes(limit)), "make room or raise --disk-limit")
+        let rooms = self.store.rooms().with_context(|| format!("cannot ask for free space for {path}"))?;
+        for Room { stores, path: root, free } in rooms {
+            let lies_there = |shard: &ShardId| stores.contains(&self.store.stores().number_of(*shard));
+            let missing = cut.ids().filter(|shard| !made.contains(shard) && lies_there(shard)).count() as u64;
+            let needed = match (self.run.manifest.keep, &layers[..]) {
+                // Shards of the older layer that are given back make room, except for the shards in the
+                // making.
+                (Keep::Two, [.., older, _]) => {
+                    let at_once = missing.min(self.options.threads as u64 + 1);
+                    share(bytes, missing)
+                        .saturating_sub(share(older.bytes, missing))
+                        .max(share(bytes, at_once))
+                }
+                _ => share(bytes, missing),
+            };
+            if needed <= free {
+                continue;
             }
-            None => (String::new(), "make room"),
-        };
-        let message = format!(
-            "depth {depth} will need about {} of disk, and {} are free at {root}{limit}, {} bytes too few",
-            HumanBytes(needed),
-            HumanBytes(free),
-            HumanCount(needed - free)
-        );
-        match certain {
-            true => Err(anyhow!("{message}; {way_out}, then go on with 'fathom resume {path}'")),
-            false => {
-                warn!("{message}; this is a guess, and the run goes on");
-                Ok(())
+            let (limit, way_out) = match self.disk.limit_bytes() {
+                Some(limit) => {
+                    (format!(" within --disk-limit {}", HumanBytes(limit)), "make room or raise --disk-limit")
+                }
+                None => (String::new(), "make room"),
+            };
+            let message = format!(
+                "depth {depth} will need about {} of disk, and {} are free at {}{limit}, {} bytes too few",
+                HumanBytes(needed),
+                HumanBytes(free),
+                root.display(),
+                HumanCount(needed - free)
+            );
+            if certain {
+                return Err(anyhow!("{message}; {way_out}, then go on with 'fathom resume {path}'"));
             }
+            warn!("{message}; this is a guess, and the run goes on");
         }
+        Ok(())
     }
 
     /// Runs all tasks of a layer. Returns the reports in order of shards, or `None` if the search was
     /// stopped.
     fn do_tasks(&mut self, depth: Depth) -> Result<Option<Vec<ShardReport>>> {
-        self.store.remove_unfinished(depth)?;
-        self.store.prepare(depth)?;
+        let prepared = self.store.remove_unfinished(depth).and_then(|()| self.store.prepare(depth));
+        prepared.map_err(|error| self.explain(depth, error))?;
         let mut before = Vec::new();
         let older = depth.previous().and_then(Depth::previous);
         let older = older.filter(|_| self.run.manifest.keep == Keep::Two);
@@ -458,6 +462,10 @@ impl Search<'_> {
             )
         } else if error.is_disk_full() {
             format!("the disk is full at depth {depth}; make room, then go on with 'fathom resume {path}'")
+        } else if let LayerError::Store { .. } = error {
+            format!(
+                "depth {depth} could not be made; mount the disk of the store, then go on with 'fathom resume {path}'"
+            )
         } else if error.is_damage() || error.is_missing() {
             format!(
                 "depth {depth} could not be made, for the layers before it are not what was written; put the file back from a copy, or remove {path} and begin again"
@@ -509,7 +517,7 @@ pub fn is_settled(run: &RunDirectory, disk: &dyn Disk) -> Result<bool> {
     }
     let newest = layers.last().map(|layer| layer.depth);
     let behind = layers.iter().any(|layer| is_behind(layer, newest));
-    Ok(visited == all && !behind && leftovers(&Store::new(&store_path(run)?, disk), &layers)?.is_empty())
+    Ok(visited == all && !behind && leftovers(&Store::at(&store_path(run)?, disk)?, &layers)?.is_empty())
 }
 
 /// Returns the directory in which this process reads and writes layers.

@@ -164,7 +164,7 @@ impl Searched {
             return Ok(None);
         };
         let path = self.directory.path().join("run");
-        let layer = Store::new(&path, &LocalDisk).open(&self.job.geometry, self.next)?;
+        let layer = Store::at(&path, &LocalDisk)?.open(&self.job.geometry, self.next)?;
         let Job { graph, geometry, .. } = &self.job;
         let shape = graph.shape();
         let of_shard = |shard| -> Result<Vec<CosetSize>> {
@@ -224,7 +224,7 @@ mod tests {
             let cut = &geometry.cut;
             let owners = Owners { shards: cut.shards(), workers: 2 };
             let path = searched.directory.path().join("run");
-            let store = Store::new(&path, &LocalDisk);
+            let store = Store::at(&path, &LocalDisk).unwrap();
             let (mut expected, mut got) = (0.0, 0.0);
             for depth in 1..depths {
                 let [newest, next] = [depth - 1, depth].map(|depth| &sizes[depth as usize]);

@@ -17,6 +17,14 @@ pub enum LayerError {
         /// The reason.
         source: io::Error,
     },
+    /// The directory that the file lies in is not the store that it was.
+    #[error("cannot use the store {path}: {reason}", path = path.display())]
+    Store {
+        /// The directory.
+        path: PathBuf,
+        /// Why, for people.
+        reason: String,
+    },
     /// The file does not begin like a layer file.
     #[error("{path} is no layer file: it begins with {got:02x?}", path = path.display())]
     NotALayer {
@@ -115,7 +123,7 @@ impl LayerError {
             | Self::DamagedDirectory { .. }
             | Self::Replaced { .. }
             | Self::DamagedCoset { .. } => true,
-            Self::Io { .. } | Self::NewerFormat { .. } | Self::Misplaced { .. } => false,
+            Self::Io { .. } | Self::Store { .. } | Self::NewerFormat { .. } | Self::Misplaced { .. } => false,
         }
     }
 
@@ -123,6 +131,7 @@ impl LayerError {
     pub fn path(&self) -> &Path {
         match self {
             Self::Io { path, .. }
+            | Self::Store { path, .. }
             | Self::NotALayer { path, .. }
             | Self::NewerFormat { path, .. }
             | Self::DamagedHeader { path, .. }

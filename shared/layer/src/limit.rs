@@ -4,34 +4,44 @@ use crate::disk::{Disk, DiskFile, LocalDisk, free_bytes, tree_bytes};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The local file system, with a limit on the total size of the files below a directory. A new file can be
-/// created as long as the limit is not reached, so files that are being written at the same time may together
-/// exceed the limit.
+/// The local file system, with a limit on the total size of the files below each of some directories. A new
+/// file can be created as long as the limit of its directory is not reached, so files that are being written
+/// at the same time may together exceed the limit.
 #[derive(Clone, Debug)]
 pub struct LimitedDisk {
-    directory: PathBuf,
+    directories: Vec<PathBuf>,
     most: u64,
 }
 
 impl LimitedDisk {
-    /// Limits the files below `directory` to `most` bytes.
-    pub fn new(directory: &Path, most: u64) -> Self {
-        Self { directory: directory.into(), most }
+    /// Limits the files below each of `directories` to `most` bytes. Files elsewhere count for the first one.
+    ///
+    /// # Panics
+    /// If there are no directories.
+    pub fn new(directories: &[PathBuf], most: u64) -> Self {
+        assert!(!directories.is_empty(), "a limit is one of a directory");
+        Self { directories: directories.into(), most }
     }
 
-    fn left(&self) -> io::Result<u64> {
-        Ok(self.most.saturating_sub(tree_bytes(&self.directory)?))
+    /// Returns the directory whose limit counts for a path.
+    fn directory(&self, path: &Path) -> &Path {
+        let directory = self.directories.iter().find(|directory| path.starts_with(directory));
+        directory.unwrap_or(&self.directories[0])
+    }
+
+    fn left(&self, path: &Path) -> io::Result<u64> {
+        Ok(self.most.saturating_sub(tree_bytes(self.directory(path))?))
     }
 }
 
 impl Disk for LimitedDisk {
     fn create(&self, path: &Path) -> io::Result<Box<dyn DiskFile>> {
-        if self.left()? == 0 {
+        if self.left(path)? == 0 {
             return Err(io::Error::new(
                 io::ErrorKind::StorageFull,
                 format!(
                     "the files in {} take the {} bytes of --disk-limit",
-                    self.directory.display(),
+                    self.directory(path).display(),
                     self.most
                 ),
             ));
@@ -60,7 +70,7 @@ impl Disk for LimitedDisk {
     }
 
     fn free_bytes(&self, path: &Path) -> io::Result<u64> {
-        Ok(free_bytes(path)?.min(self.left()?))
+        Ok(free_bytes(path)?.min(self.left(path)?))
     }
 
     fn limit_bytes(&self) -> Option<u64> {
@@ -75,7 +85,7 @@ mod tests {
     #[test]
     fn no_file_is_begun_beyond_the_limit() {
         let directory = tempfile::tempdir().unwrap();
-        let disk = LimitedDisk::new(directory.path(), 1 << 16);
+        let disk = LimitedDisk::new(&[directory.path().into()], 1 << 16);
         assert_eq!(disk.free_bytes(directory.path()).unwrap(), 1 << 16);
         let path = directory.path().join("file");
         let mut file = disk.create(&path).unwrap();

@@ -64,7 +64,10 @@ pub fn of(run: &RunDirectory, layer: Option<&LayerRow>) -> Result<Option<Deepest
         return Ok(None);
     };
     let definition = &run.manifest;
-    let store = Store::new(&store, &LocalDisk);
+    // A report needs the results alone, wherever the disks of the layers are.
+    let Ok(store) = Store::at(&store, &LocalDisk) else {
+        return Ok(None);
+    };
     let depth = layer.depth;
     if layer.files == Files::Removed || store.finished_files(depth)? < definition.shards.into() {
         return Ok(None);

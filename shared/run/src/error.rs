@@ -89,6 +89,14 @@ pub enum RunError {
         /// Why it failed.
         source: io::Error,
     },
+    /// A store is not there, is another one than it should be, or cannot become one.
+    #[error("cannot use the store {}: {reason}", path.display())]
+    Store {
+        /// The directory of the store, or the list of stores.
+        path: PathBuf,
+        /// Why, for people.
+        reason: String,
+    },
     /// `run.toml` cannot be used.
     #[error("cannot use {}", path.display())]
     Unusable {
@@ -193,6 +201,7 @@ impl RunError {
             | Self::AllLayersNeeded
             | Self::Memory { .. }
             | Self::NoRun { .. }
+            | Self::Store { .. }
             | Self::Busy { .. } => true,
             Self::Unusable { source, .. } | Self::OtherVersion { source, .. } => source.is_bad_input(),
             _ => false,

@@ -2,9 +2,10 @@
 //! cut into shards.
 //!
 //! Reading order: [`manifest`] (`run.toml`), [`cut`] (cosets into shards), [`geometry`] (sizes and identities
-//! of files), [`lock`] (which processes work on a run), [`task`] (the unit of work, and its report),
-//! [`lookback`] (the layers that a layer is made from), [`worker_id`] (the identity of a worker), [`tables`]
-//! (the cosets, kept in a file), [`budget`] (the division of memory), [`error`].
+//! of files), [`stores`] (the directories of layers), [`lock`] (which processes work on a run), [`task`] (the
+//! unit of work, and its report), [`lookback`] (the layers that a layer is made from), [`worker_id`] (the
+//! identity of a worker), [`tables`] (the cosets, kept in a file), [`budget`] (the division of memory),
+//! [`error`].
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
@@ -15,6 +16,7 @@ pub mod geometry;
 pub mod lock;
 pub mod lookback;
 pub mod manifest;
+pub mod stores;
 pub mod tables;
 pub mod task;
 pub mod worker_id;
@@ -24,5 +26,6 @@ pub use error::RunError;
 pub use geometry::Geometry;
 pub use lookback::Lookback;
 pub use manifest::{Keep, RunManifest, SpaceSpec};
+pub use stores::Stores;
 pub use task::{Depth, ShardId, ShardReport, Task};
 pub use worker_id::WorkerId;

@@ -39,7 +39,7 @@ impl<'d> KeptLayers<'d> {
             tables::cosets(&run.path, definition.fingerprint, space, colouring, disk)
         };
         let (graph, geometry) = within(definition, memory_bytes, make)?;
-        let (store, visited) = (Store::new(&store, disk), run.visited()?);
+        let (store, visited) = (Store::at(&store, disk)?, run.visited()?);
         let there = visited.layers.iter().filter(|layer| layer.files != Files::Removed);
         let digests = there.map(|layer| Ok((layer.depth, run.digests(layer.depth)?)));
         let digests = digests.collect::<Result<_>>()?;

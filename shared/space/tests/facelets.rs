@@ -142,9 +142,12 @@ fn corners_of_a_cube_have_the_axes_of_pieces() {
     assert!(CosetGraph::build(&space, &plan.colouring).unwrap().len() < 4000);
 }
 
-/// Puzzles whose pieces have orientations: the orders of cells, generators as images of cells and turns, and
-/// the number of letters of words.
-const ORIENTED: [(&[u16], &[(&[u16], &[u16])], usize); 3] = [
+/// The images of cells, and the turns of the pieces that leave them.
+type Action<'a> = (&'a [u16], &'a [u16]);
+
+/// Puzzles whose pieces have orientations: the orders of cells, generators, and the number of letters of
+/// words.
+const ORIENTED: [(&[u16], &[Action<'_>], usize); 3] = [
     // Each piece is turned whenever it comes to one of the first two cells from the others, and back.
     (&[2, 2, 2, 2], &[(&[1, 2, 3, 0], &[0, 1, 0, 1]), (&[1, 0, 2, 3], &[0, 0, 0, 0])], 4),
     // The turns of two pieces that exchange cells are their own.
@@ -182,10 +185,10 @@ fn orientations_that_follow_from_the_rest_are_not_told() {
         for element in &elements {
             let word = space.word(element);
             let mut seen = vec![(0, 0); orders.len()];
-            for piece in 0..orders.len() {
+            for (piece, &order) in orders.iter().enumerate() {
                 let (cell, orientation) = element.apply(piece, 0);
                 seen[cell] = (piece as u8, orientation as u8);
-                assert!(space.comes_to(piece, cell) && space.shown(piece) == orders[piece]);
+                assert!(space.comes_to(piece, cell) && space.shown(piece) == order);
             }
             assert_eq!(space.pieces(&word), seen, "{orders:?}");
             assert_eq!(space.word_of_pieces(&seen), word, "{orders:?}");

@@ -1,19 +1,47 @@
-//! A directory of layer files, such as `layers/d007/s00012.layer` below a run's directory.
+//! The layer files of a run, such as `layers/d007/s00012.layer` below the run's directory, or spread over
+//! several [stores](fathom_run::stores).
 
 use crate::Layer;
 use fathom_layer::writer::TEMPORARY_SUFFIX;
-use fathom_layer::{Digest, Disk, LayerError, LayerFile, LayerWriter, archive};
-use fathom_run::{Depth, Geometry, ShardId, ShardReport, Task};
+use fathom_layer::{Digest, Disk, LayerError, LayerFile, LayerWriter, archive, free_bytes};
+use fathom_run::stores::LAYERS;
+use fathom_run::{Depth, Geometry, RunError, ShardId, ShardReport, Stores, Task};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use tracing::{debug, warn};
 
 /// The layer files of a run.
 #[derive(Debug)]
 pub struct Store<'d> {
-    directory: PathBuf,
+    stores: Stores,
+    /// One for each of `stores`.
+    places: Box<[Place]>,
     disk: &'d dyn Disk,
+    /// Whether the other stores go on when one has failed.
+    outlives_failures: bool,
+}
+
+/// The directory of layers in one of several stores.
+#[derive(Debug)]
+struct Place {
+    directory: PathBuf,
+    /// Why the store is not used any more.
+    failed: OnceLock<String>,
+}
+
+/// The room on a file system for the stores that lie there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// The numbers of the stores.
+    pub stores: Vec<usize>,
+    /// The path of the first of these stores, or of the nearest directory above it that exists.
+    pub path: PathBuf,
+    /// The free bytes.
+    pub free: u64,
 }
 
 /// What interruptions have left behind.
@@ -33,31 +61,121 @@ impl Leftovers {
 }
 
 impl<'d> Store<'d> {
-    /// Returns the store in the directory of a run.
-    pub fn new(run: &Path, disk: &'d dyn Disk) -> Self {
-        Self { directory: run.join("layers"), disk }
+    /// Opens the store of a root: the directory of a run, of a shared store, or of a run in a worker's store.
+    ///
+    /// # Errors
+    /// [`RunError::Store`] if the layers are spread over several stores, and one of these is not there.
+    pub fn at(root: &Path, disk: &'d dyn Disk) -> Result<Self, RunError> {
+        let stores = Stores::of(root)?;
+        stores.check_all()?;
+        Ok(Self::of(stores, false, disk))
     }
 
-    /// Returns the disk on which the store is.
+    /// Returns the disk on which the files are.
     pub fn disk(&self) -> &'d dyn Disk {
         self.disk
     }
 
-    /// Returns a directory on the file system that holds the layers. That need not be the run's, because a
-    /// link in the place of `layers` may lead elsewhere.
-    pub fn root(&self) -> &Path {
-        let parent = self.directory.parent().unwrap_or(&self.directory);
-        if self.directory.is_dir() { &self.directory } else { parent }
+    /// Opens those of several stores that are there. The others, and those that cannot be read later, count
+    /// as empty, and nothing is written to them. If there is only one store, its errors are errors.
+    pub fn open_partly(stores: Stores, disk: &'d dyn Disk) -> Self {
+        let several = stores.directories().len() > 1;
+        let store = Self::of(stores, several, disk);
+        for (number, place) in store.places.iter().enumerate().filter(|_| several) {
+            if let Err(reason) = store.stores.check(number) {
+                place.fail(reason);
+            }
+        }
+        store
     }
 
-    /// Returns the directory of a layer.
-    pub fn layer_directory(&self, depth: Depth) -> PathBuf {
-        self.directory.join(format!("d{:03}", depth.0))
+    fn of(stores: Stores, outlives_failures: bool, disk: &'d dyn Disk) -> Self {
+        let place = |root: &PathBuf| Place { directory: root.join(LAYERS), failed: OnceLock::new() };
+        let places = stores.directories().iter().map(place).collect();
+        Self { stores, places, disk, outlives_failures }
+    }
+
+    /// Returns the directories over which the layers are spread.
+    pub fn stores(&self) -> &Stores {
+        &self.stores
+    }
+
+    /// Returns the number of the store whose layers a path lies in, or whose directory it is; `None` if it
+    /// lies elsewhere.
+    pub fn number_at(&self, path: &Path) -> Option<usize> {
+        let mut places = self.places.iter().zip(self.stores.directories());
+        places.position(|(place, store)| path.starts_with(&place.directory) || path == store)
+    }
+
+    /// Returns why the store of a shard is not used any more; `None` if it is used.
+    pub fn failure(&self, shard: ShardId) -> Option<&str> {
+        self.place(shard).failed.get().map(String::as_str)
+    }
+
+    /// Returns the file systems on which stores lie that have not failed, with the free bytes on each.
+    ///
+    /// # Errors
+    /// If the operating system cannot tell the free bytes.
+    pub fn rooms(&self) -> io::Result<Vec<Room>> {
+        let mut by_device: BTreeMap<u64, Room> = BTreeMap::new();
+        for (number, place) in self.usable() {
+            let path = place.root();
+            let device = path.metadata().map_or(0, |is| is.dev());
+            let free = self.disk.free_bytes(path)?;
+            let new = || Room { stores: Vec::new(), path: path.into(), free: 0 };
+            let room = by_device.entry(device).or_insert_with(new);
+            room.stores.push(number);
+            // A limit is one of each store, whereas the disk is there once for all of them.
+            room.free = match self.disk.limit_bytes() {
+                Some(_) => (room.free + free).min(free_bytes(path)?),
+                None => free,
+            };
+        }
+        Ok(by_device.into_values().collect())
+    }
+
+    /// Returns the bytes of shards that the stores can take in turn before the first of them is full.
+    ///
+    /// # Errors
+    /// If the operating system cannot tell the free bytes.
+    pub fn free_bytes(&self) -> io::Result<u64> {
+        let least = self.rooms()?.into_iter().map(|room| room.free / room.stores.len() as u64).min();
+        Ok(least.unwrap_or(0) * self.usable().count() as u64)
+    }
+
+    fn place(&self, shard: ShardId) -> &Place {
+        &self.places[self.stores.number_of(shard)]
+    }
+
+    /// Returns the places that have not failed, with their numbers.
+    fn usable(&self) -> impl Iterator<Item = (usize, &Place)> {
+        self.places.iter().enumerate().filter(|(_, place)| place.failed.get().is_none())
+    }
+
+    /// Lists a directory of a place; as empty if the place fails and the others go on.
+    fn list(&self, place: &Place, directory: &Path) -> Result<Vec<PathBuf>, LayerError> {
+        match list(directory) {
+            Err(error) if self.outlives_failures => {
+                place.fail(crate::error::chain(&error));
+                Ok(Vec::new())
+            }
+            listed => listed,
+        }
+    }
+
+    /// Does something in each place, also if it fails in one, and returns the first error.
+    fn in_each(&self, act: impl Fn(&Place) -> Result<(), LayerError>) -> Result<(), LayerError> {
+        self.usable().map(|(_, place)| act(place)).fold(Ok(()), Result::and)
+    }
+
+    /// Returns the directory in which the file of a shard lies.
+    pub fn directory_of(&self, task: Task) -> PathBuf {
+        self.place(task.shard).layer(task.depth)
     }
 
     /// Returns the path of a layer file.
     pub fn path(&self, depth: Depth, shard: ShardId) -> PathBuf {
-        self.layer_directory(depth).join(format!("s{:05}.layer", shard.0))
+        self.directory_of(Task { depth, shard }).join(format!("s{:05}.layer", shard.0))
     }
 
     /// Checks, before anything is deleted, that the layers in this store are of this run: the journal, or a
@@ -67,15 +185,25 @@ impl<'d> Store<'d> {
     /// [`LayerError`] if a layer is of another run, or a file or directory cannot be read.
     pub fn require_run(&self, fingerprint: Digest) -> Result<(), LayerError> {
         for depth in self.depths()? {
-            for path in list(&self.layer_directory(depth))?.into_iter().filter(|path| is_layer(path)) {
-                match LayerFile::fingerprint_of(&path)? {
-                    Some(got) if got == fingerprint => break,
-                    Some(got) => {
-                        let (got, expected) = (got.to_string(), fingerprint.to_string());
-                        return Err(LayerError::Misplaced { path, field: "run fingerprint", got, expected });
-                    }
-                    None => {}
+            self.in_each(|place| self.require_run_in(place, depth, fingerprint))?;
+        }
+        Ok(())
+    }
+
+    fn require_run_in(&self, place: &Place, depth: Depth, fingerprint: Digest) -> Result<(), LayerError> {
+        for path in self.list(place, &place.layer(depth))?.into_iter().filter(|path| is_layer(path)) {
+            match LayerFile::fingerprint_of(&path) {
+                Ok(Some(got)) if got == fingerprint => break,
+                Ok(Some(got)) => {
+                    let (got, expected) = (got.to_string(), fingerprint.to_string());
+                    return Err(LayerError::Misplaced { path, field: "run fingerprint", got, expected });
                 }
+                Ok(None) => {}
+                Err(error @ LayerError::Io { .. }) if self.outlives_failures => {
+                    place.fail(crate::error::chain(&error));
+                    break;
+                }
+                Err(error) => return Err(error),
             }
         }
         Ok(())
@@ -87,16 +215,39 @@ impl<'d> Store<'d> {
     /// # Errors
     /// [`LayerError::Io`] if the directory cannot be listed, or a file cannot be removed.
     pub fn remove_unfinished(&self, depth: Depth) -> Result<(), LayerError> {
-        let files = self.own_files(depth)?;
-        files.iter().filter(|path| is_temporary(path)).try_for_each(|path| self.remove_file(path))
+        self.in_each(|place| {
+            let files = self.own_files(place, depth)?;
+            files.iter().filter(|path| is_temporary(path)).try_for_each(|path| self.remove_file(path))
+        })
     }
 
-    /// Creates the directory of a layer, durably.
+    /// Creates the directories of a layer, durably.
     ///
     /// # Errors
-    /// [`LayerError::Io`] if the directory is a symbolic link, or cannot be created.
+    /// [`LayerError`] if a store is not there any more, or a directory is a symbolic link, or cannot be
+    /// created.
     pub fn prepare(&self, depth: Depth) -> Result<(), LayerError> {
-        let directory = self.layer_directory(depth);
+        (0..self.places.len()).try_for_each(|number| self.prepare_in(number, depth))
+    }
+
+    /// Creates the directory of a layer in the store of a shard, durably.
+    ///
+    /// # Errors
+    /// The errors of [`Store::prepare`], for this store.
+    pub fn prepare_for(&self, task: Task) -> Result<(), LayerError> {
+        self.prepare_in(self.stores.number_of(task.shard), task.depth)
+    }
+
+    fn prepare_in(&self, number: usize, depth: Depth) -> Result<(), LayerError> {
+        let place = &self.places[number];
+        // Without this check, the layers would go into the mount point of a disk that is gone.
+        let checked =
+            place.failed.get().map_or_else(|| self.stores.check(number), |reason| Err(reason.clone()));
+        checked.map_err(|reason| LayerError::Store {
+            path: self.stores.directories()[number].clone(),
+            reason,
+        })?;
+        let directory = place.layer(depth);
         if is_link(&directory) {
             let source =
                 io::Error::other("it is a symbolic link, and what lies behind it may be somebody else's");
@@ -105,7 +256,7 @@ impl<'d> Store<'d> {
         self.disk.create_directory(&directory).map_err(failed("create", &directory))?;
         // The entry of the layer's directory in `layers`, and that of `layers` in the run's directory, are
         // made durable.
-        for directory in [&self.directory, self.directory.parent().unwrap_or(&self.directory)] {
+        for directory in [&place.directory, place.directory.parent().unwrap_or(&place.directory)] {
             self.disk.sync_directory(directory).map_err(failed("sync", directory))?;
         }
         Ok(())
@@ -173,7 +324,19 @@ impl<'d> Store<'d> {
         depth: Depth,
         shard: ShardId,
     ) -> Result<LayerFile, LayerError> {
-        LayerFile::open(&self.path(depth, shard), &geometry.identity(depth, shard))
+        let (place, path) = (self.place(shard), self.path(depth, shard));
+        if let Some(reason) = place.failed.get() {
+            let source = io::Error::new(io::ErrorKind::NotFound, reason.clone());
+            return Err(failed("open", &path)(source));
+        }
+        let opened = LayerFile::open(&path, &geometry.identity(depth, shard));
+        match opened {
+            Err(error @ LayerError::Io { .. }) if self.outlives_failures && !error.is_missing() => {
+                place.fail(crate::error::chain(&error));
+                Err(error)
+            }
+            opened => opened,
+        }
     }
 
     /// Returns the depths whose layers have a directory, in order.
@@ -181,10 +344,11 @@ impl<'d> Store<'d> {
     /// # Errors
     /// [`LayerError::Io`] if the directory cannot be listed.
     pub fn depths(&self) -> Result<Vec<Depth>, LayerError> {
-        let mut depths: Vec<Depth> =
-            list(&self.directory)?.iter().filter_map(|path| depth_of(path)).collect();
-        depths.sort_unstable();
-        Ok(depths)
+        let mut depths = BTreeSet::new();
+        for (_, place) in self.usable() {
+            depths.extend(self.list(place, &place.directory)?.iter().filter_map(|path| depth_of(path)));
+        }
+        Ok(depths.into_iter().collect())
     }
 
     /// Returns the finished shards of a layer, in order.
@@ -192,8 +356,13 @@ impl<'d> Store<'d> {
     /// # Errors
     /// [`LayerError::Io`] if the directory cannot be listed.
     pub fn shards(&self, depth: Depth) -> Result<Vec<ShardId>, LayerError> {
-        let files = list(&self.layer_directory(depth))?;
-        let mut shards: Vec<ShardId> = files.iter().filter_map(|path| shard_of(path)).collect();
+        let mut shards = Vec::new();
+        for (number, place) in self.usable() {
+            let files = self.list(place, &place.layer(depth))?;
+            // A file in the wrong store is none that anything reads.
+            let belongs = |shard: &ShardId| self.stores.number_of(*shard) == number;
+            shards.extend(files.iter().filter_map(|path| shard_of(path)).filter(belongs));
+        }
         shards.sort_unstable();
         Ok(shards)
     }
@@ -201,7 +370,7 @@ impl<'d> Store<'d> {
     /// Returns the task whose file in this store has this path; `None` if the path is not one of a layer
     /// file.
     pub fn task_of(&self, path: &Path) -> Option<Task> {
-        let path = path.strip_prefix(&self.directory).ok()?;
+        let path = self.places.iter().find_map(|place| path.strip_prefix(&place.directory).ok())?;
         Some(Task { depth: depth_of(path.parent()?)?, shard: shard_of(path)? })
     }
 
@@ -233,16 +402,31 @@ impl<'d> Store<'d> {
     /// # Errors
     /// [`LayerError::Io`] if the directory cannot be listed, or a file cannot be removed.
     pub fn remove(&self, depth: Depth) -> Result<(), LayerError> {
-        let directory = self.layer_directory(depth);
-        let files = self.own_files(depth)?;
-        if is_link(&directory) {
-            return Ok(());
-        }
-        for path in files {
-            if is_layer(&path) || is_temporary(&path) {
-                self.remove_file(&path)?;
+        self.in_each(|place| {
+            let directory = place.layer(depth);
+            let files = self.own_files(place, depth)?;
+            if is_link(&directory) {
+                return Ok(());
             }
-        }
+            for path in files {
+                if is_layer(&path) || is_temporary(&path) {
+                    self.remove_file(&path)?;
+                }
+            }
+            self.remove_empty_in(place, depth)
+        })
+    }
+
+    /// Deletes the directories of a layer that are empty.
+    ///
+    /// # Errors
+    /// [`LayerError::Io`] if an empty directory cannot be removed.
+    pub fn remove_empty(&self, depth: Depth) -> Result<(), LayerError> {
+        self.in_each(|place| self.remove_empty_in(place, depth))
+    }
+
+    fn remove_empty_in(&self, place: &Place, depth: Depth) -> Result<(), LayerError> {
+        let directory = place.layer(depth);
         match self.disk.remove_directory(&directory) {
             Err(error) if is_absent(&error) || error.kind() == io::ErrorKind::DirectoryNotEmpty => Ok(()),
             other => other.map_err(failed("remove", &directory)),
@@ -254,7 +438,7 @@ impl<'d> Store<'d> {
     /// # Errors
     /// [`LayerError::Io`] if the directory is a symbolic link, or the file cannot be removed.
     pub fn discard(&self, task: Task) -> Result<(), LayerError> {
-        let directory = self.layer_directory(task.depth);
+        let directory = self.directory_of(task);
         if is_link(&directory) {
             let source =
                 io::Error::other("it is a symbolic link, and what lies behind it may be somebody else's");
@@ -279,10 +463,13 @@ impl<'d> Store<'d> {
     pub fn leftovers(&self, kept: impl Fn(Depth) -> bool) -> Result<Leftovers, LayerError> {
         let mut found = Leftovers::default();
         for depth in self.depths()? {
+            let places = || self.usable().map(|(_, place)| place);
             if kept(depth) {
-                let files = self.own_files(depth)?;
-                found.unfinished.extend(files.into_iter().filter(|path| is_temporary(path)));
-            } else if !is_link(&self.layer_directory(depth)) {
+                for place in places() {
+                    let files = self.own_files(place, depth)?;
+                    found.unfinished.extend(files.into_iter().filter(|path| is_temporary(path)));
+                }
+            } else if places().any(|place| !is_link(&place.layer(depth)) && place.layer(depth).is_dir()) {
                 found.layers.push(depth);
             }
         }
@@ -291,14 +478,14 @@ impl<'d> Store<'d> {
 
     /// Returns the files in the directory of a layer that may be deleted: none if the directory is a symbolic
     /// link, because what is behind it may belong to someone else.
-    fn own_files(&self, depth: Depth) -> Result<Vec<PathBuf>, LayerError> {
-        let directory = self.layer_directory(depth);
+    fn own_files(&self, place: &Place, depth: Depth) -> Result<Vec<PathBuf>, LayerError> {
+        let directory = place.layer(depth);
         match is_link(&directory) {
             true => {
                 warn!(path = %directory.display(), "nothing is deleted behind a symbolic link");
                 Ok(Vec::new())
             }
-            false => list(&directory),
+            false => self.list(place, &directory),
         }
     }
 
@@ -332,6 +519,26 @@ impl<'d> Store<'d> {
         shard: ShardId,
     ) -> Result<u64, LayerError> {
         archive(self.disk, &self.path(depth, shard), &geometry.identity(depth, shard))
+    }
+}
+
+impl Place {
+    /// Returns the directory of a layer.
+    fn layer(&self, depth: Depth) -> PathBuf {
+        self.directory.join(format!("d{:03}", depth.0))
+    }
+
+    /// Returns a directory on the file system that holds the layers. That need not be the root's, because a
+    /// link in the place of `layers` may lead elsewhere.
+    fn root(&self) -> &Path {
+        let parent = self.directory.parent().unwrap_or(&self.directory);
+        if self.directory.is_dir() { &self.directory } else { parent }
+    }
+
+    /// Notes that the store is not used any more.
+    fn fail(&self, reason: String) {
+        warn!(path = %self.directory.display(), reason, "a store cannot be used any more; the others go on");
+        let _ = self.failed.set(reason);
     }
 }
 

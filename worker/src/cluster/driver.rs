@@ -5,7 +5,6 @@
 //! a tokio task of its own, and its answer comes back as an [`Input`]. Beside the loop, `prepare` fetches
 //! what tasks read before the kernel threads begin with them.
 
-use crate::cluster::Meter;
 use crate::cluster::caller::Caller;
 use crate::cluster::fetch::Fetcher;
 use crate::cluster::files::OpenFiles;
@@ -15,6 +14,7 @@ use crate::cluster::inputs::AllInputs;
 use crate::cluster::orders::order;
 use crate::cluster::prepare::Work;
 use crate::cluster::session::{Action, End, Input, Session};
+use crate::cluster::{Meter, failure};
 use anyhow::Result;
 use fathom_command::{failpoint, machine};
 use fathom_layer::{Disk, LayerError};
@@ -104,8 +104,8 @@ pub(super) struct Shared {
     pub(super) inputs: AllInputs,
     /// Whether this process has ever registered.
     has_registered: AtomicBool,
-    /// The depths whose directories were made.
-    prepared: Mutex<BTreeSet<Depth>>,
+    /// The depths whose directories were made, with the number of the store.
+    prepared: Mutex<BTreeSet<(Depth, usize)>>,
     /// The tasks whose inputs are being fetched, or are about to be.
     fetching: Mutex<BTreeSet<Task>>,
     /// The holder map of the present session.
@@ -182,11 +182,11 @@ impl Worker {
             actions = session.step(begun.elapsed(), input);
         };
         shared.worker.halt.store(true, Ordering::Relaxed);
-        if let Some(&newest) = shared.prepared().last()
+        if let Some(&(newest, _)) = shared.prepared().last()
             && shared.worker.imports.is_some()
         {
             // The directory was made ahead of the next layer. Only an empty directory is removed.
-            let _ = std::fs::remove_dir(shared.worker.store.layer_directory(newest));
+            let _ = shared.worker.store.remove_empty(newest);
         }
         preparing.abort();
         let (end, session, number, outcomes) = result?;
@@ -208,7 +208,7 @@ impl Worker {
 }
 
 impl Shared {
-    pub(super) fn prepared(&self) -> MutexGuard<'_, BTreeSet<Depth>> {
+    pub(super) fn prepared(&self) -> MutexGuard<'_, BTreeSet<(Depth, usize)>> {
         self.prepared.lock().expect("the lock is never poisoned: no code panics while holding it")
     }
 
@@ -340,6 +340,8 @@ impl Shared {
                 }
                 // The file was removed meanwhile, for example with its layer.
                 Err(error) if error.is_missing() => {}
+                // Of several stores one has failed just now, and the others go on.
+                Err(_) if store.failure(task.shard).is_some() => {}
                 Err(error) => return Err(error.into()),
             }
         }
@@ -365,7 +367,7 @@ impl Shared {
             states: counters.states.load(Ordering::Relaxed),
             sent_bytes: meter.sent.load(Ordering::Relaxed),
             received_bytes: meter.received.load(Ordering::Relaxed),
-            free_bytes: self.worker.disk.free_bytes(&store.layer_directory(Depth(0))).unwrap_or(0),
+            free_bytes: store.free_bytes().unwrap_or(0),
             underway: underway.iter().map(|&task| task.into()).collect(),
             fetching: self.fetching().iter().map(|&task| task.into()).collect(),
             usage: Some(self.usage().into()),
@@ -437,15 +439,13 @@ impl Shared {
 
     /// Converts an error of the disk to a failure for the coordinator.
     pub(super) fn failure(&self, error: &LayerError) -> Failure {
-        let message = fathom_task::error::chain(error);
-        let file = self.worker.store.task_of(error.path());
-        match file {
-            _ if error.is_disk_full() => Failure::DiskFull(message),
+        let store = self.worker.store;
+        match store.task_of(error.path()) {
             Some(file) if error.is_damage() || error.is_missing() => {
                 self.inputs.forget(file.depth);
-                Failure::Damaged { file, address: None, message }
+                Failure::Damaged { file, address: None, message: fathom_task::error::chain(error) }
             }
-            _ => Failure::Other(message),
+            _ => failure::of_disk(store, error),
         }
     }
 }

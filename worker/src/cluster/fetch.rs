@@ -3,8 +3,8 @@
 //! If a holder fails, the next one is asked. If all have failed, they are asked again a few times, and then
 //! the failure is reported with its kind.
 
-use crate::cluster::Meter;
 use crate::cluster::holders::Holders;
+use crate::cluster::{Meter, failure};
 use backon::{BackoffBuilder, ExponentialBuilder};
 use fathom_command::failpoint;
 use fathom_layer::chunk;
@@ -56,7 +56,7 @@ enum Denial {
     /// A requested file is damaged there. This need not be the first of the requested files.
     Damaged(Task, String),
     /// This worker cannot write what it receives.
-    Mine(LayerError),
+    Mine(Failure),
 }
 
 /// Fetches from peers.
@@ -302,7 +302,10 @@ impl Fetcher {
         }
         imports.push(&cosets).map_err(|error| match error.is_damage() {
             true => Denial::Elsewhere(error.to_string()),
-            false => Denial::Mine(error),
+            false => Denial::Mine(match error.is_disk_full() {
+                true => Failure::DiskFull(chain(&error)),
+                false => Failure::Other(chain(&error)),
+            }),
         })
     }
 
@@ -379,13 +382,14 @@ impl Fetcher {
         let mut stream = in_time(TURN, client.copy_file(request), address).await?.map_err(lost)?.into_inner();
         let path = store.path(task.depth, task.shard);
         let incoming = temporary(&path);
+        let mine = |error: LayerError| Denial::Mine(failure::of_disk(store, &error));
         let io = |action| {
             let path = incoming.clone();
-            move |source| Denial::Mine(LayerError::Io { action, path, source })
+            move |source| mine(LayerError::Io { action, path, source })
         };
         // Waiting for the disk must not block the runtime's other tasks, such as heartbeats.
         let mut file = block_in_place(|| {
-            store.prepare(task.depth).map_err(Denial::Mine)?;
+            store.prepare_for(task).map_err(mine)?;
             disk.create(&incoming).map_err(io("create"))
         })?;
         let received: Result<(), Denial> = async {
@@ -422,8 +426,7 @@ impl Fetcher {
                     _ => Denial::Elsewhere(format!("what {address} sent is not the file: {error}")),
                 })?;
                 disk.rename(&incoming, &path).map_err(io("rename"))?;
-                disk.sync_directory(&store.layer_directory(task.depth))
-                    .map_err(io("sync the directory of"))?;
+                disk.sync_directory(&store.directory_of(task)).map_err(io("sync the directory of"))?;
                 Ok(copied)
             });
             if kept.is_err() {
@@ -454,10 +457,7 @@ impl Fetcher {
                     Err(Denial::Damaged(file, message)) => {
                         return Err(Failure::Damaged { file, address: Some(address.clone()), message });
                     }
-                    Err(Denial::Mine(error)) if error.is_disk_full() => {
-                        return Err(Failure::DiskFull(chain(&error)));
-                    }
-                    Err(Denial::Mine(error)) => return Err(Failure::Other(chain(&error))),
+                    Err(Denial::Mine(failure)) => return Err(failure),
                     Err(Denial::Elsewhere(reason)) => {
                         tracing::debug!(
                             address,

@@ -137,7 +137,11 @@ impl AllInputs {
                     let layer = Layer::partial(geometry.cut, imports);
                     for shard in self.store.shards(below)? {
                         let task = Task { depth: below, shard };
-                        let file = self.files.open(task)?;
+                        let file = match self.files.open(task) {
+                            // The store has failed just now: its shards are lacking, and the others go on.
+                            Err(_) if self.store.failure(shard).is_some() => continue,
+                            opened => opened?,
+                        };
                         holders.stored(task).digest.map_or(Ok(()), |digest| file.check_digest(digest))?;
                         layer.add(shard, file);
                     }

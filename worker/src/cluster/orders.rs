@@ -104,7 +104,7 @@ impl Shared {
     }
 
     fn retire(&self, depth: Depth) -> Result<()> {
-        self.prepared().remove(&depth);
+        self.prepared().retain(|(prepared, _)| *prepared != depth);
         let Worker { store, job, keep, .. } = &self.worker;
         match keep {
             Keep::Last | Keep::Two => {

@@ -78,7 +78,7 @@ impl Shared {
             let next = first.task.depth.next();
             if self.worker.imports.is_some() && prepared.is_ok() && ahead.replace(next) != Some(next) {
                 let this = Arc::clone(&self);
-                tokio::task::spawn_blocking(move || this.prepare_directory(next));
+                tokio::task::spawn_blocking(move || this.prepare_directories(next));
             }
         }
     }
@@ -98,20 +98,30 @@ impl Shared {
             return Ok(());
         }
         let holders = self.holders();
+        let mut failed_store = None;
         for file in work.iter().flat_map(|work| inputs.lacking(store, work.task.shard)) {
-            self.fetcher.copy(store, *disk, holders.stored(file), &holders.of(file)).await?;
-            block_in_place(|| inputs.add(&self.worker.files, file)).map_err(failed)?;
+            match self.fetcher.copy(store, *disk, holders.stored(file), &holders.of(file)).await {
+                // The tasks of other stores go on.
+                Err(failure @ Failure::Store { .. }) => drop(failed_store.get_or_insert(failure)),
+                copied => {
+                    copied?;
+                    block_in_place(|| inputs.add(&self.worker.files, file)).map_err(failed)?;
+                }
+            }
         }
         let mut needed = BTreeSet::new();
-        block_in_place(|| work.iter().try_for_each(|work| inputs.need(job, work.task.shard, &mut needed)))
+        let whole = work.iter().map(|work| work.task.shard);
+        let mut whole =
+            whole.filter(|&shard| failed_store.is_none() || inputs.lacking(store, shard).is_empty());
+        block_in_place(|| whole.try_for_each(|shard| inputs.need(job, shard, &mut needed)))
             .map_err(failed)?;
-        match (inputs.layers.first(), inputs.depths.first()) {
-            (Some(newest), Some(&depth)) if !needed.is_empty() => {
-                let needed: Vec<_> = needed.into_iter().collect();
-                self.fetcher.cosets(depth, &needed, newest, &holders).await
-            }
-            _ => Ok(()),
+        if let (Some(newest), Some(&depth)) = (inputs.layers.first(), inputs.depths.first())
+            && !needed.is_empty()
+        {
+            let needed: Vec<_> = needed.into_iter().collect();
+            self.fetcher.cosets(depth, &needed, newest, &holders).await?;
         }
+        failed_store.map_or(Ok(()), Err)
     }
 
     /// Gives a task to the kernel threads. If the preparation failed, the task begins only if it lacks
@@ -128,7 +138,7 @@ impl Shared {
         {
             return Err(failure.clone());
         }
-        self.prepare_directory(task.depth).map_err(|error| self.failure(&error))?;
+        self.prepare_directory(task).map_err(|error| self.failure(&error))?;
         let Worker { store, job, .. } = &self.worker;
         let layers = inputs
             .of_task(store, &job.geometry, &self.holders(), task.shard)
@@ -148,12 +158,24 @@ impl Shared {
         Ok(!needed.is_empty())
     }
 
-    /// Makes the directory of a layer, once: its name must be durable, which takes longer than a small task.
-    fn prepare_directory(&self, depth: Depth) -> Result<(), LayerError> {
-        if !self.prepared().contains(&depth) {
-            self.worker.store.prepare(depth)?;
-            self.prepared().insert(depth);
+    /// Makes the directory of a task's file, once: its name must be durable, which takes longer than a small
+    /// task.
+    fn prepare_directory(&self, task: Task) -> Result<(), LayerError> {
+        let store = self.worker.store;
+        let place = (task.depth, store.stores().number_of(task.shard));
+        if !self.prepared().contains(&place) {
+            store.prepare_for(task)?;
+            self.prepared().insert(place);
         }
         Ok(())
+    }
+
+    /// Makes the directories of a layer in all stores. The error of a store shows when a task needs it.
+    fn prepare_directories(&self, depth: Depth) {
+        let stores = self.worker.store.stores().directories().len();
+        // The first shards lie in one store each.
+        for shard in self.worker.job.geometry.cut.ids().take(stores) {
+            let _ = self.prepare_directory(Task { depth, shard });
+        }
     }
 }

@@ -3,7 +3,7 @@
 use crate::arguments::JoinArguments;
 use anyhow::{Context, Result, anyhow};
 use fathom_command::{bad_input, log, machine};
-use fathom_layer::{Disk, LimitedDisk, LocalDisk, tree_bytes};
+use fathom_layer::{Disk, LimitedDisk, LocalDisk};
 use fathom_proto::access::{Access, server};
 use fathom_proto::v1::exchange_server::ExchangeServer;
 use fathom_proto::v1::{DescribeRunResponse, LeaveReason};
@@ -15,7 +15,7 @@ use fathom_worker::cluster::caller::Caller;
 use fathom_worker::cluster::driver::{Identity, Worker};
 use fathom_worker::cluster::exchange::Exchange;
 use fathom_worker::cluster::files::OpenFiles;
-use fathom_worker::cluster::home::{Home, keep_definition};
+use fathom_worker::cluster::home::{self, Home, keep_definition};
 use fathom_worker::cluster::session::End;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -35,15 +35,18 @@ const NETWORK_THREADS: usize = 2;
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(100);
 
 pub(crate) fn join(args: &JoinArguments, verbosity: log::Verbosity) -> Result<()> {
-    let (Some(coordinator), Some(store)) = (&args.join, &args.store) else {
+    let Some(coordinator) = args.join.as_ref().filter(|_| !args.store.is_empty()) else {
         return Err(bad_input!("name a coordinator with --join and a store with --store, or do a 'task'"));
     };
     let access = Access::load(&args.access)?.for_coordinator(coordinator);
     access.may_listen(args.listen)?;
-    let home = Home::open(store, &LocalDisk)?;
+    let home = Home::open(&args.store, &LocalDisk)?;
     // The disk is needed until the process ends.
     let disk: &'static dyn Disk = match args.disk_limit {
-        Some(most) => Box::leak(Box::new(LimitedDisk::new(store, most))),
+        Some(most) => {
+            let stores = args.store.iter().map(std::path::absolute).collect::<std::io::Result<Vec<_>>>()?;
+            Box::leak(Box::new(LimitedDisk::new(&stores, most)))
+        }
         None => &LocalDisk,
     };
     log::start(&home.log(), verbosity.lines())?;
@@ -73,6 +76,11 @@ pub(crate) fn join(args: &JoinArguments, verbosity: log::Verbosity) -> Result<()
             shared.display()
         ));
     }
+    // The store is needed until the process ends, by its threads and connections.
+    let store: &'static Store<'static> = Box::leak(Box::new(match &shared_store {
+        Some(shared) => Store::at(shared, disk)?,
+        None => Store::open_partly(home.stores(manifest.fingerprint, &LocalDisk)?, disk),
+    }));
     let (resources, shared) = resources(args);
     let mut job = Job::load(&manifest, &directory, resources, &LocalDisk)?;
     if let Some(all) = shared {
@@ -86,10 +94,8 @@ pub(crate) fn join(args: &JoinArguments, verbosity: log::Verbosity) -> Result<()
     let words: Option<Vec<Vec<u8>>> = words.collect();
     let words = words.ok_or_else(|| anyhow!("the coordinator watches what is no state"))?;
     job.watched = Watched::new(&job.graph, &words);
-    // These are needed until the process ends, by its threads and connections.
+    // These are needed as long.
     let job: &'static Job = Box::leak(Box::new(job));
-    let store: &'static Store<'static> =
-        Box::leak(Box::new(Store::new(shared_store.as_deref().unwrap_or(&directory), disk)));
     let counters: &'static Counters = Box::leak(Box::default());
     let halt: &'static AtomicBool = Box::leak(Box::default());
     let meter = Arc::new(Meter::default());
@@ -159,10 +165,10 @@ fn sharers() -> usize {
     machine::sharers("fathom-worker")
 }
 
-/// Removes the files of a complete run from the store. The results are with the coordinator.
+/// Removes the files of a complete run from the stores. The results are with the coordinator.
 fn remove(directory: &Path) {
     let path = directory.display();
-    let removed = tree_bytes(directory).and_then(|bytes| std::fs::remove_dir_all(directory).map(|()| bytes));
+    let removed = home::remove_run(directory);
     match removed {
         Ok(bytes) => info!(%path, bytes, "store cleaned"),
         Err(error) => warn!(%path, %error, "the store could not be cleaned"),

@@ -42,7 +42,7 @@ pub(crate) fn task(args: &TaskArguments, verbosity: log::Verbosity) -> Result<()
         signal_hook::flag::register(number, Arc::clone(&stop))?;
     }
     let job = Job::load(&manifest, &args.run, args.resources.resources(), &LocalDisk)?;
-    let store = Store::new(&args.run, &LocalDisk);
+    let store = Store::at(&args.run, &LocalDisk)?;
     let depth = Depth(args.depth);
     let before = before(&store, &job, &manifest, &args.run, depth)?;
     store.prepare(depth)?;

@@ -6,23 +6,25 @@ use fathom_command::{bad_input, output};
 use fathom_engine::verify::{Verified, verify_store};
 use fathom_layer::LocalDisk;
 use fathom_run::manifest::DEFINITION;
+use fathom_run::stores::{LAYERS, LIST};
 use fathom_run::{RunManifest, lock};
 use fathom_task::Store;
 use fathom_worker::cluster::home;
 use indicatif::{HumanBytes, HumanCount};
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 pub(crate) fn verify(args: &VerifyArguments) -> Result<()> {
-    let path = args.store.display();
-    if !home::is_store(&args.store) {
+    let Some(store) = home::of(&args.store)? else {
         return Err(bad_input!(
-            "{path} is no store of a worker: name the directory that it was given with --store"
+            "{} is no store of a worker: name the directory that it was given with --store, the first of several",
+            args.store[0].display()
         ));
-    }
+    };
+    let path = store.display();
     // A running worker would delete files while they are read.
-    let _lock = lock::exclusive(&args.store)?;
-    let runs = runs(args)?;
+    let _lock = lock::exclusive(&store)?;
+    let runs = runs(&store)?;
     let mut all = Verified::default();
     for run in &runs {
         let manifest = match run.join(DEFINITION).try_exists()? {
@@ -34,7 +36,7 @@ pub(crate) fn verify(args: &VerifyArguments) -> Result<()> {
                 ));
             }
         };
-        let Verified { layers, files, bytes, states } = verify_store(&manifest, &Store::new(run, &LocalDisk))
+        let Verified { layers, files, bytes, states } = verify_store(&manifest, &Store::at(run, &LocalDisk)?)
             .with_context(|| format!("the files in {} are not what was written", run.display()))?;
         all.layers += layers;
         all.files += files;
@@ -68,12 +70,11 @@ pub(crate) fn verify(args: &VerifyArguments) -> Result<()> {
 }
 
 /// Returns the directories of runs in the store, in order.
-fn runs(args: &VerifyArguments) -> Result<Vec<PathBuf>> {
-    let entries =
-        fs::read_dir(&args.store).with_context(|| format!("cannot list {}", args.store.display()))?;
+fn runs(store: &Path) -> Result<Vec<PathBuf>> {
+    let entries = fs::read_dir(store).with_context(|| format!("cannot list {}", store.display()))?;
     let paths = entries.map(|entry| Ok(entry?.path()));
     let mut runs: Vec<PathBuf> = paths.collect::<std::io::Result<_>>()?;
-    runs.retain(|path| path.join("layers").is_dir());
+    runs.retain(|path| [LAYERS, LIST].iter().any(|name| path.join(name).exists()));
     runs.sort_unstable();
     Ok(runs)
 }

@@ -33,7 +33,7 @@ fn searched(word: &str, shards: u32) -> (Bounds, Vec<Vec<ShardReport>>, u64) {
     search(&mut run, &LocalDisk, options, &Stop::default(), &Silent).unwrap();
     let (space, colouring) = manifest.check().unwrap();
     let geometry = Geometry::of(&manifest, &space, &colouring).unwrap();
-    let store = Store::new(&path, &LocalDisk);
+    let store = Store::at(&path, &LocalDisk).unwrap();
     let layers = run.visited().unwrap();
     let report = |depth, shard| {
         let file = store.open_shard(&geometry, depth, shard).unwrap();

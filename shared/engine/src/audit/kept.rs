@@ -67,7 +67,7 @@ impl Kept {
         };
         let (graph, geometry) = within(definition, memory_bytes, make)?;
         let graph = Arc::new(graph);
-        let store = Store::new(&store, disk);
+        let store = Store::at(&store, disk)?;
         let open = |row: &LayerRow| -> Result<FinishedLayer> {
             let files = match row.files {
                 Files::Removed => None,

@@ -94,7 +94,7 @@ fn a_kernel_may_take_many_cosets_at_a_time() {
     let directory = tempfile::tempdir().unwrap();
     let resources = Resources { kernel: Choice::Fastest, threads: 1, memory_bytes: 1 << 30, max_depth: None };
     let job = Job::load(&manifest, directory.path(), resources, &LocalDisk).unwrap();
-    let store = Store::new(directory.path(), &LocalDisk);
+    let store = Store::at(directory.path(), &LocalDisk).unwrap();
     let (counters, stop) = (Counters::default(), AtomicBool::new(false));
     let mut usual = Expander::new(&job, &store, &counters, &stop);
     let mut batching = Expander::new(&job, &store, &counters, &stop);
