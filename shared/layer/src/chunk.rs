@@ -172,7 +172,7 @@ mod tests {
     #[test]
     fn chunks_of_all_sizes_are_decompressed() {
         for length in [0, 1, SMALL_BYTES - 1, SMALL_BYTES, SMALL_BYTES + 1, 3 * SMALL_BYTES] {
-            let bytes: Vec<u8> = (0..length).map(|i| (i * i >> 7) as u8).collect();
+            let bytes: Vec<u8> = (0..length).map(|i| ((i * i) >> 7) as u8).collect();
             let zstd = Compressor::new().compress(&bytes);
             assert!(decompress(&zstd, length).unwrap() == bytes, "{length}");
             for wrong in [length.wrapping_sub(1), length + 1] {
