@@ -32,9 +32,9 @@ impl StabiliserChain {
         chain
     }
 
-    /// Computes the chain as [`StabiliserChain::new`] does, if the order of the group is at most `most`. `None`
-    /// if the order is larger, which shows early: the orbits that are known so far already tell apart more
-    /// elements.
+    /// Computes the chain as [`StabiliserChain::new`] does, if the order of the group is at most `most`.
+    /// `None` if the order is larger, which shows early: the orbits that are known so far already tell apart
+    /// more elements.
     pub fn up_to(most: u128, degree: usize, generators: &[Permutation]) -> Option<Self> {
         let mut chain = Self { degree, levels: Vec::new() };
         let is_small = |generator: &Permutation| chain.insert_up_to(most, 0, generator.clone());
