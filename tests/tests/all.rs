@@ -26,6 +26,7 @@ mod help;
 mod hostile_files;
 mod keys;
 mod known_numbers;
+mod many_cells;
 mod names;
 mod one_way;
 mod page;

@@ -524,7 +524,7 @@ fn files_that_would_take_all_memory_are_refused() {
     );
     let many = file(
         "many.toml",
-        "orbits = [{ name = \"a\", cells = 7, orientations = 256 }]\n[moves]\nR = \"(1,2,3,4,5,6,7+1)\"\n",
+        "orbits = [{ name = \"a\", cells = 9, orientations = 256 }]\n[moves]\nR = \"(1,2,3,4,5,6,7+1)\"\n",
     );
     let huge = file("huge.tws", "Name x\nSet A 4000000000 2\n");
     for (path, says) in [

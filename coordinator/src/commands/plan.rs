@@ -68,9 +68,9 @@ struct Planned<'a> {
 
 /// Describes the space and its cosets, which are the same for one process and for a cluster.
 fn space_text(estimate: &Estimate, spec: &SpaceSpec) -> String {
-    let board = |values: &[u8]| {
+    let board = |values: &[u16]| {
         let rows = values.chunks(spec.source.columns());
-        let rows = rows.map(|row| row.iter().map(u8::to_string).collect::<Vec<_>>().join(" "));
+        let rows = rows.map(|row| row.iter().map(u16::to_string).collect::<Vec<_>>().join(" "));
         rows.map(|row| format!("    {row}\n")).collect::<String>()
     };
     let labels = match &estimate.labels {
@@ -103,7 +103,7 @@ layer: {} when dense",
         estimate.metric,
         many(estimate.states, "state"),
         many(estimate.moves as u64, "move"),
-        board(&estimate.colouring),
+        board(&estimate.colouring.iter().map(|&colour| colour.into()).collect::<Vec<u16>>()),
         many(estimate.coset_bits, "bit"),
         match estimate.cosets_are_exact {
             true => many(estimate.representative_cosets, "representative"),

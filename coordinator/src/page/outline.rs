@@ -54,7 +54,7 @@ impl Outline {
         let shape = Shape::of(&space, &colouring).context("the cosets are too large")?;
         let spec = &run.manifest.spec;
         let labels = summary.labels.as_ref().map_or_else(String::new, |labels| {
-            let labels: Vec<String> = labels.iter().map(u8::to_string).collect();
+            let labels: Vec<String> = labels.iter().map(u16::to_string).collect();
             format!(", labels {}", labels.join(","))
         });
         let mut outline = Self {

@@ -43,7 +43,8 @@ pub struct DescribeRunResponse {
     /// has its own store.
     #[prost(string, tag = "2")]
     pub shared_store: ::prost::alloc::string::String,
-    /// States whose depths are noted: the tiles of each, one byte a cell.
+    /// States whose depths are noted: the tiles of each, one byte a cell,
+    /// or two, the lower one first, if there are more than 256 cells.
     #[prost(bytes = "bytes", repeated, tag = "3")]
     pub watched: ::prost::alloc::vec::Vec<::prost::bytes::Bytes>,
 }

@@ -32,6 +32,33 @@ impl StabiliserChain {
         chain
     }
 
+    /// Computes the chain as [`StabiliserChain::new`] does, if the order of the group is at most `most`.
+    /// `None` if the order is larger, which shows early: the orbits that are known so far already tell apart
+    /// more elements.
+    pub fn up_to(most: u128, degree: usize, generators: &[Permutation]) -> Option<Self> {
+        let mut chain = Self { degree, levels: Vec::new() };
+        let is_small = |generator: &Permutation| chain.insert_up_to(most, 0, generator.clone());
+        generators.iter().all(is_small).then_some(chain)
+    }
+
+    /// Returns the only element of the group that carries the first base points to `images`; `None` if there
+    /// is none, or if elements that fix these base points are not all the identity.
+    pub fn element_with(&self, images: &[usize]) -> Option<Permutation> {
+        // Carries the images back to the base points.
+        let mut back = Permutation::identity(self.degree);
+        for (number, level) in self.levels.iter().enumerate() {
+            match images.get(number) {
+                Some(&image) => {
+                    let carries = level.transversal[back.apply(image)].as_ref()?;
+                    back = back.then(&carries.inverse());
+                }
+                None if level.orbit.len() > 1 => return None,
+                None => {}
+            }
+        }
+        Some(back.inverse())
+    }
+
     /// Computes the chain of the group that `generators` generate, if that is the symmetric or the
     /// alternating group of all `degree` points. `None` if the group is another one, or if random elements
     /// did not reach its order in time.
@@ -248,8 +275,14 @@ impl StabiliserChain {
     /// once: it either reaches a new point, or gives a Schreier generator of the next level (Schreier's
     /// lemma).
     fn insert(&mut self, at: usize, element: Permutation) {
+        self.insert_up_to(u128::MAX, at, element);
+    }
+
+    /// Adds an element as [`Self::insert`] does. Returns false, with the chain unfinished, if the order turns
+    /// out to be larger than `most` and that is not [`u128::MAX`].
+    fn insert_up_to(&mut self, most: u128, at: usize, element: Permutation) -> bool {
         if self.sift(at, &element).is_none() {
-            return;
+            return true;
         }
         if at == self.levels.len() {
             let base = (0..self.degree)
@@ -266,13 +299,17 @@ impl StabiliserChain {
         while next < self.levels[at].orbit.len() {
             let first = if next < old_points { newest } else { 0 };
             for generator in first..=newest {
-                self.close_pair(at, next, generator);
+                if !self.close_pair(most, at, next, generator) {
+                    return false;
+                }
             }
             next += 1;
         }
+        most == u128::MAX || self.order().is_some_and(|order| order <= most)
     }
 
-    fn close_pair(&mut self, at: usize, orbit_index: usize, generator: usize) {
+    /// Visits a pair. Returns false if the order turns out to be larger than `most`.
+    fn close_pair(&mut self, most: u128, at: usize, orbit_index: usize, generator: usize) -> bool {
         let level = &mut self.levels[at];
         let from = level.orbit[orbit_index];
         let generator = &level.generators[generator];
@@ -285,10 +322,11 @@ impl StabiliserChain {
             None => {
                 level.transversal[to] = Some(path);
                 level.orbit.push(to);
+                true
             }
             Some(representative) => {
                 let schreier = path.then(&representative.inverse());
-                self.insert(at + 1, schreier);
+                self.insert_up_to(most, at + 1, schreier)
             }
         }
     }

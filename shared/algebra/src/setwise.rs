@@ -23,6 +23,11 @@ impl Stabiliser {
     /// Computes the group that `generators` generate on `degree` points.
     pub fn whole(degree: usize, generators: Vec<Permutation>) -> Self {
         let chain = StabiliserChain::new(degree, &generators);
+        Self::with_chain(generators, chain)
+    }
+
+    /// Returns the group that `generators` generate and whose chain this is.
+    pub fn with_chain(generators: Vec<Permutation>, chain: StabiliserChain) -> Self {
         Self { generators, order: chain.big_order(), chain }
     }
 

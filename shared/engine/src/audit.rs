@@ -212,10 +212,11 @@ fn sampled(plain: &Plain, kept: &Kept, samples: u64, options: Options) -> Result
             Some(AtLarge { checked: tally.checked, in_layers, wrong: tally.wrong, excluded })
         }
         None => {
-            unchecked.push(
-                "random states at large: moves have guards, so that elements of the group are not all states"
-                    .into(),
-            );
+            let why = match plain.is_guarded() {
+                true => "moves have guards, so that elements of the group are not all states",
+                false => "no elements are drawn from so large a group on so many cells",
+            };
+            unchecked.push(format!("random states at large: {why}"));
             None
         }
     };
@@ -241,7 +242,7 @@ fn exhaustive(plain: &Plain, kept: &Kept, options: Options) -> Result<Audit> {
         }
         None => {
             // Two copies of each word, and the entries of the hash tables.
-            let bytes = words.saturating_mul(4 * space.cells() as u64 + 96);
+            let bytes = words.saturating_mul(8 * space.cells() as u64 + 96);
             if bytes > options.memory_bytes {
                 return Err(bad_input!(
                     "a list of all {words} words of {} takes {} of memory, and {} may be taken: ask for --samples, or give it more with --memory",

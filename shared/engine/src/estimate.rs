@@ -40,7 +40,7 @@ pub struct Estimate {
     /// The metric.
     pub metric: String,
     /// The label of each piece; `None` if all differ.
-    pub labels: Option<Vec<u8>>,
+    pub labels: Option<Vec<u16>>,
     /// The number of states of the space.
     pub states: u64,
     /// The number of moves.

@@ -18,23 +18,43 @@ impl Watched {
     /// # Errors
     /// If the tiles are not a permutation of the tiles of the space.
     pub fn word(&self, space: &Space) -> Result<Vec<u8>> {
-        let tiles: Vec<usize> = self.tiles.iter().map(|&tile| tile.into()).collect();
-        let tiles = tiles::check(&tiles, space.piece_labels().pieces());
-        tiles.map_err(|reason| anyhow!("run.db watches what is no state: {reason}"))?;
-        Ok(word(&self.tiles, space))
+        word(&self.tiles, space).map_err(|reason| anyhow!("run.db watches what is no state: {reason}"))
     }
 }
 
-/// Returns the word of the state with these tiles.
-fn word(tiles: &[u8], space: &Space) -> Vec<u8> {
+/// Returns the word of the state with these tiles, as [`read`] returns them.
+///
+/// # Errors
+/// If the tiles are not a permutation of the tiles of the space.
+pub fn word(tiles: &[u8], space: &Space) -> Result<Vec<u8>, String> {
+    let tiles: Vec<usize> = unpacked(tiles).map(usize::from).collect();
+    tiles::check(&tiles, space.piece_labels().pieces())?;
     let labels = space.piece_labels().of_pieces();
-    let pieces: Vec<(u8, u8)> = tiles.iter().map(|&tile| (labels[usize::from(tile)], 0)).collect();
-    space.word_of_pieces(&pieces)
+    let pieces: Vec<(u16, u8)> = tiles.iter().map(|&tile| (labels[tile], 0)).collect();
+    Ok(space.word_of_pieces(&pieces))
+}
+
+/// The largest number of tiles of which each is one byte of a packed state.
+const MOST_BYTES: usize = 256;
+
+/// Packs the tile on each cell: into a byte each, or into two bytes, the lower one first, if there are more
+/// than [`MOST_BYTES`].
+fn packed(tiles: &[u16]) -> Box<[u8]> {
+    match tiles.len() {
+        0..=MOST_BYTES => tiles.iter().map(|&tile| tile as u8).collect(),
+        _ => tiles.iter().flat_map(|tile| tile.to_le_bytes()).collect(),
+    }
+}
+
+/// Returns the tile on each cell of a packed state.
+fn unpacked(tiles: &[u8]) -> impl Iterator<Item = u16> {
+    let size = if tiles.len() <= MOST_BYTES { 1 } else { 2 };
+    tiles.chunks(size).map(|tile| tile.iter().rev().fold(0, |tile, &byte| tile << 8 | u16::from(byte)))
 }
 
 /// Reads a list of states from a file, or from standard input if `path` is `-`. A line has one state: the
 /// number of the tile on each cell, row by row, separated by spaces or commas. Empty lines and text after a
-/// `#` are ignored.
+/// `#` are ignored. A state is returned as a byte for each tile, or as two if there are more than 256 tiles.
 ///
 /// # Errors
 /// [`fathom_command::exit::BadInput`] if the file cannot be read or has no states, if pieces of the space
@@ -58,15 +78,11 @@ pub fn read(path: &Path, space: &Space) -> Result<Vec<Box<[u8]>>> {
         if state.is_empty() {
             continue;
         }
-        let state = tiles::read(state, space.piece_labels().pieces()).map(|tiles| {
-            tiles
-                .iter()
-                .map(|&tile| u8::try_from(tile).expect("spaces have at most 256 cells"))
-                .collect::<Box<[u8]>>()
-        });
-        let word = state.and_then(|word| match &is_member {
-            Some(is_member) if !is_member(&word) => Err("the moves do not lead to it".into()),
-            _ => Ok(word),
+        let state = tiles::read(state, space.piece_labels().pieces())
+            .map(|tiles| tiles.iter().map(|&tile| tile as u16).collect::<Vec<u16>>());
+        let word = state.and_then(|tiles| match &is_member {
+            Some(is_member) if !is_member(&tiles) => Err("the moves do not lead to it".into()),
+            _ => Ok(packed(&tiles)),
         });
         states.push(
             word.map_err(|reason| bad_input!("--watch-states: {}, line {number}: {reason}", path.display()))?,
@@ -90,7 +106,7 @@ pub fn write(run: &Path, journal: &Journal, disk: &dyn Disk) -> Result<()> {
     }
     let mut text = String::from("state,depth\n");
     for Watched { tiles, depth } in watched {
-        let tiles: Vec<String> = tiles.iter().map(u8::to_string).collect();
+        let tiles: Vec<String> = unpacked(&tiles).map(|tile| tile.to_string()).collect();
         let depth = depth.map_or_else(String::new, |depth| depth.to_string());
         writeln!(text, "{},{depth}", tiles.join(" ")).expect("a String takes all");
     }

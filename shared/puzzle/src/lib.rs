@@ -28,6 +28,7 @@ pub mod notation;
 pub mod puzzle;
 pub mod source;
 pub mod tiles;
+pub mod told;
 
 pub use board::{Board, BoardError, Line};
 pub use definition::with_hold;
@@ -42,3 +43,4 @@ pub use metric::{Metric, UnknownMetric};
 pub use notation::NotationError;
 pub use puzzle::{Counted, Guard, Move, Puzzle, PuzzleMove};
 pub use source::{PuzzleSpec, SourceError, grouped, states_and};
+pub use told::Told;

@@ -123,8 +123,11 @@ impl Puzzle {
     fn has_up_to_free(&self, action: &OrientedPermutation, mut guard: Vec<Guard>) -> bool {
         guard.sort_unstable();
         let back = action.inverse();
-        let is_same =
-            |other: &PuzzleMove| *other.guard == *guard && self.free.contains(&back.then(&other.action));
+        let differs_by_free = |other: &OrientedPermutation| match self.free.len() {
+            1 => other == action,
+            _ => self.free.contains(&back.then(other)),
+        };
+        let is_same = |other: &PuzzleMove| *other.guard == *guard && differs_by_free(&other.action);
         self.moves.iter().any(is_same)
     }
 }

@@ -55,8 +55,9 @@ pub enum SourceError {
 }
 
 impl PuzzleSpec {
-    /// The largest number of cells of a puzzle that can be searched: cells have numbers of one byte.
-    pub const MOST_CELLS: usize = 255;
+    /// The largest number of cells of a puzzle that can be searched. With more cells, tables of the group
+    /// would take gigabytes.
+    pub const MOST_CELLS: usize = 2048;
 
     /// Returns the puzzle of a name: `3x4`, `pancake:8`, or the path of a file.
     ///
@@ -420,7 +421,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_searched_is_refused() {
-        let large = PuzzleSpec::Defined(Box::new(Definition::of_degree("large", 256).unwrap()));
-        assert!(large.check().unwrap_err().to_string().starts_with("large has 256 cells"));
+        let large = PuzzleSpec::Defined(Box::new(Definition::of_degree("large", 2049).unwrap()));
+        assert!(large.check().unwrap_err().to_string().starts_with("large has 2049 cells"));
     }
 }

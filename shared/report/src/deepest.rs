@@ -29,7 +29,7 @@ pub struct Deepest {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Example {
     /// The label on each cell. The state has the smallest word of its class.
-    pub word: Vec<u8>,
+    pub word: Vec<u16>,
     /// The orientation of the piece on each cell, if pieces have orientations.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub orientations: Option<Vec<u8>>,
@@ -47,7 +47,7 @@ impl Example {
     /// Writes what stands on each cell: a label, followed by `+` and the orientation if that is not 0.
     pub fn cells(&self) -> Vec<String> {
         let turn = |cell: usize| self.orientations.as_ref().map_or(0, |turns| turns[cell]);
-        let written = |(cell, label): (usize, &u8)| match turn(cell) {
+        let written = |(cell, label): (usize, &u16)| match turn(cell) {
             0 => label.to_string(),
             turn => format!("{label}+{turn}"),
         };
@@ -93,7 +93,7 @@ pub fn of(run: &RunDirectory, layer: Option<&LayerRow>) -> Result<Option<Deepest
         }
     }
     let examples = classes.into_iter().map(|(in_space, class_states)| {
-        let (word, orientations): (Vec<u8>, Vec<u8>) = graph.space().pieces(&in_space).into_iter().unzip();
+        let (word, orientations): (Vec<u16>, Vec<u8>) = graph.space().pieces(&in_space).into_iter().unzip();
         let orientations = graph.space().has_turns().then_some(orientations);
         Example { orientations, word, class_states, solution: None, in_space }
     });

@@ -49,7 +49,7 @@ pub fn of_results(report: &Report) -> Vec<Fact> {
         false => fact("moves", HumanCount(count as u64).to_string()),
     });
     if let Some(labels) = &summary.labels {
-        let labels: Vec<String> = labels.iter().map(u8::to_string).collect();
+        let labels: Vec<String> = labels.iter().map(u16::to_string).collect();
         facts.push(code("labels", labels.join(",")));
     }
     facts.push(fact("states", HumanCount(summary.states).to_string()));

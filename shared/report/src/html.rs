@@ -139,7 +139,7 @@ fn picture(report: &Report, example: &Example) -> Picture {
         true => example.word.iter().max().map_or(1, |&most| usize::from(most) + 1),
         false => example.word.len().div_ceil(columns),
     };
-    let tile = |(text, &label): (String, &u8)| {
+    let tile = |(text, &label): (String, &u16)| {
         let kind = if labelled { label.into() } else { usize::from(label) / columns };
         Tile { text, hue: (210 + 360 * kind / kinds) % 360 }
     };

@@ -53,7 +53,7 @@ struct Facelet {
 
 /// Draws a state as an SVG picture; `None` if the puzzle has no net here, or has pieces that look alike. Only
 /// Square-1 may have `labels`, which are those of the solved state.
-pub(crate) fn svg(source: &PuzzleSpec, labels: Option<&[u8]>, example: &Example) -> Option<String> {
+pub(crate) fn svg(source: &PuzzleSpec, labels: Option<&[u16]>, example: &Example) -> Option<String> {
     if source.name() == SQUARE_1 && is_of_its_word(source) {
         // The last cell is the middle layer, which is turned over or not.
         let middle = example.orientations.as_ref().and_then(|turns| turns.last()) == Some(&1);
@@ -197,15 +197,15 @@ mod tests {
         let source = PuzzleSpec::by_name(word).unwrap();
         let puzzle = source.puzzle(Metric::Single).unwrap();
         let cells = facelets(word, source.cells()).unwrap();
-        let (mut word, mut turns): (Vec<u8>, Vec<u8>) =
-            ((0..cells.len() as u8).collect(), vec![0; cells.len()]);
+        let (mut word, mut turns): (Vec<u16>, Vec<u8>) =
+            ((0..cells.len() as u16).collect(), vec![0; cells.len()]);
         let mut name = String::new();
         if let Some(mv) = mv {
             name = puzzle.moves[mv].name.clone();
             let action = &puzzle.moves[mv].action;
             for cell in 0..cells.len() {
                 let to = usize::from(action.cells().images()[cell]);
-                word[to] = cell as u8;
+                word[to] = cell as u16;
                 turns[to] = action.turns()[cell] as u8;
             }
         }

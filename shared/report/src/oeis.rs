@@ -28,7 +28,7 @@ pub fn b_file(report: &Report) -> String {
         },
     );
     if let Some(labels) = &report.summary.labels {
-        let labels: Vec<String> = labels.iter().map(u8::to_string).collect();
+        let labels: Vec<String> = labels.iter().map(u16::to_string).collect();
         line("C", &format!("The labels of the pieces, cell by cell: {}.", labels.join(",")));
     }
     line("C", &format!("{}: {}.", report.provenance.begun_by, facts::status(report)));

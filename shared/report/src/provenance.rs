@@ -90,7 +90,7 @@ fn command(run: &RunDirectory, summary: &Summary, puzzle: &str) -> String {
         option("--metric", spec.metric.to_string());
     }
     if spec.labels != Labels::from_values(spec.source.solved()) {
-        let labels: Vec<String> = spec.labels.of_pieces().iter().map(u8::to_string).collect();
+        let labels: Vec<String> = spec.labels.of_pieces().iter().map(u16::to_string).collect();
         option("--labels", labels.join(","));
     }
     option("--shards", manifest.shards.to_string());

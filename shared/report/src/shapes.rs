@@ -157,7 +157,7 @@ mod tests {
     /// front twice, and the back once if it is turned over.
     #[test]
     fn solved_sides_have_one_colour() {
-        let solved: Vec<u8> = square1().solved().iter().map(|piece| piece.label as u8).collect();
+        let solved: Vec<u16> = square1().solved().iter().map(|piece| piece.label).collect();
         let drawn = |middle| state(&Placement::of(&solved, &solved, middle).unwrap());
         let straight = drawn(false);
         let [front, back, left, right] = [Side::Front, Side::Back, Side::Left, Side::Right].map(colours::of);

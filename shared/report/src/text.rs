@@ -16,7 +16,7 @@ pub fn growth(summary: &Summary) -> String {
 fn write_growth(out: &mut String, summary: &Summary) -> fmt::Result {
     writeln!(out, "{} {}", summary.space, summary.metric)?;
     if let Some(labels) = &summary.labels {
-        let labels: Vec<String> = labels.iter().map(u8::to_string).collect();
+        let labels: Vec<String> = labels.iter().map(u16::to_string).collect();
         writeln!(out, "labels {}", labels.join(","))?;
     }
     writeln!(out)?;

@@ -144,7 +144,7 @@ struct File {
     metric: Metric,
     /// Left out when all pieces differ.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    labels: Option<Vec<u8>>,
+    labels: Option<Vec<u16>>,
     /// The definition of a puzzle that is not a board, in the TOML format of definition files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     puzzle: Option<String>,

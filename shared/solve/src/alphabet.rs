@@ -31,9 +31,9 @@ pub(super) const MOST_LETTERS: usize = 256;
 pub struct WordMap {
     /// For each cell, the cell from which its piece comes, and the point of that cell which becomes the
     /// first point here.
-    pub(super) from: Box<[(u8, u16)]>,
+    pub(super) from: Box<[(u16, u16)]>,
     /// Pairs of a cell and the letters allowed there.
-    pub(super) guard: Box<[(u8, Box<[u8]>)]>,
+    pub(super) guard: Box<[(u16, Box<[u8]>)]>,
 }
 
 impl WordMap {
@@ -81,15 +81,15 @@ impl Alphabet {
         let from = |&first: &usize| {
             let point = inverse.apply(first);
             let cell = self.cell_of(point);
-            (cell as u8, (point - self.first[cell]) as u16 % self.periods[cell])
+            (cell as u16, (point - self.first[cell]) as u16 % self.periods[cell])
         };
         let guarded = |Guard { cell, piece, holds }: Guard| {
             let piece = usize::from(piece);
             let shown = &self.labels[self.first[piece]..][..self.orders[piece].into()];
             let letters = (0..self.next[0].len() as u16).filter(|letter| shown.contains(letter) == holds);
-            (cell as u8, letters.map(|letter| letter as u8).collect())
+            (cell, letters.map(|letter| letter as u8).collect())
         };
-        let mut guard: Vec<(u8, Box<[u8]>)> = guard.into_iter().map(guarded).collect();
+        let mut guard: Vec<(u16, Box<[u8]>)> = guard.into_iter().map(guarded).collect();
         guard.sort_unstable();
         WordMap { from: self.first.iter().map(from).collect(), guard: guard.into() }
     }

@@ -11,11 +11,12 @@ use super::square1::SquareOne;
 use fathom_algebra::OrientedPermutation;
 use fathom_puzzle::definition::FreeGroup;
 use fathom_puzzle::family::square1::in_all_shapes;
-use fathom_puzzle::{Definition, DefinitionError, Generator, Metric, Piece, PuzzleSpec};
+use fathom_puzzle::{Definition, DefinitionError, Generator, Metric, Piece, PuzzleSpec, Told};
 use fathom_run::SpaceSpec;
 
-/// The largest number of points: the group computations of `why_not` take too long on more.
-const MOST_POINTS: usize = 512;
+/// The largest number of points where all pieces have letters: the group computations of `why_not` take too
+/// long on more.
+pub(super) const MOST_POINTS: usize = 512;
 
 /// A puzzle with a metric and labels, as words and moves.
 #[derive(Clone, Debug)]
@@ -25,7 +26,11 @@ pub struct SolveModel {
     pub(super) definition: Definition,
     pub(super) generators: Vec<Generator>,
     pub(super) free: FreeGroup,
+    /// If the pieces are too many for letters, the letters tell only some of them apart.
     pub(super) alphabet: Alphabet,
+    pub(super) told: Option<Told>,
+    /// What each point shows when the puzzle is solved, with all pieces told apart that are.
+    pub(super) shown: Vec<u16>,
     pub(super) square1: Option<SquareOne>,
     solved: Box<[u8]>,
     moves: Vec<Move>,
@@ -39,7 +44,7 @@ pub struct SolveModel {
 pub enum ModelError {
     /// The puzzle has too many points or letters.
     #[error(
-        "{puzzle} has {points} points, which show {letters} different things: states of puzzles with up to {MOST_POINTS} points and {MOST_LETTERS} things to be seen are solved"
+        "{puzzle} has {points} points, which show {letters} different things: states of puzzles with up to {MOST_POINTS} points and {MOST_LETTERS} things to be seen are solved, and of larger ones that have few states"
     )]
     TooLarge {
         /// The name of the puzzle.
@@ -72,10 +77,21 @@ impl SolveModel {
         if square1.is_some() && definition.moves().len() == in_all_shapes().moves().len() {
             definition.set_always(&[])?;
         }
-        let labels = definition.point_labels();
-        let (points, letters) =
-            (labels.len(), labels.iter().max().map_or(0, |&label| usize::from(label) + 1));
+        let shown = definition.point_labels();
+        let (points, letters) = (shown.len(), shown.iter().max().map_or(0, |&label| usize::from(label) + 1));
         let alphabet = Some(&definition).filter(|_| points <= MOST_POINTS).and_then(Alphabet::new);
+        let told = match alphabet {
+            None if question.labels.are_distinct() => {
+                source.puzzle(question.metric).ok().and_then(|puzzle| Told::of(&puzzle))
+            }
+            _ => None,
+        };
+        let of_told = || {
+            let mut some = definition.clone();
+            some.set_solved(&pieces_told(&definition, told.as_ref()?)).ok()?;
+            Alphabet::new(&some)
+        };
+        let alphabet = alphabet.or_else(of_told);
         let alphabet = alphabet.ok_or_else(|| ModelError::TooLarge {
             puzzle: definition.name().into(),
             points,
@@ -98,6 +114,8 @@ impl SolveModel {
             generators,
             free,
             alphabet,
+            told,
+            shown,
         })
     }
 
@@ -214,7 +232,7 @@ impl SolveModel {
     /// Returns whether moves solve the state to which an element leads, up to free moves, when they are
     /// [carried out](SolveModel::carry_out).
     pub fn solves(&self, element: &OrientedPermutation, moves: &[usize]) -> bool {
-        let labels = &self.alphabet.labels;
+        let labels = &self.shown;
         let is_solved = |end: &OrientedPermutation| {
             let end = end.as_points();
             (0..labels.len()).all(|point| labels[point] == labels[end.apply(point)])
@@ -244,4 +262,20 @@ impl SolveModel {
         let words: Vec<String> = made.chain([behind]).filter(|word| !word.is_empty()).collect();
         if words.is_empty() { "()".into() } else { words.join(" ") }
     }
+}
+
+/// Returns the solved pieces if only some are told apart: the others of an orbit look alike, and hide their
+/// orientations.
+fn pieces_told(definition: &Definition, told: &Told) -> Vec<Piece> {
+    // The first piece of each orbit of moves that is not told apart gives them its label.
+    let first =
+        |piece: usize| (0..=piece).find(|&other| !told.is_told(other) && told.are_in_one_orbit(other, piece));
+    let piece = |(number, &solved): (usize, &Piece)| match told.is_told(number) {
+        true => solved,
+        false => {
+            let alike = first(number).expect("the piece itself, if no other");
+            Piece { label: definition.solved()[alike].label, orientation: 0, seen: 1 }
+        }
+    };
+    definition.solved().iter().enumerate().map(piece).collect()
 }

@@ -53,7 +53,7 @@ pub fn distinct(
     let mut moves: Vec<Move> = Vec::new();
     // Products that differ only by trailing free moves form one class. Class 0 holds the free moves
     // themselves, which are not moves.
-    let mut class_of: HashMap<Box<[(u8, u16)]>, usize> =
+    let mut class_of: HashMap<Box<[(u16, u16)]>, usize> =
         free.elements().iter().map(|free| (carried(free), 0)).collect();
     let mut classes: Vec<Vec<usize>> = vec![Vec::new()];
     for (before, first) in free.elements().iter().enumerate() {

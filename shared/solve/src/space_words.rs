@@ -9,10 +9,12 @@ use rustc_hash::FxHashMap;
 #[derive(Clone, Debug)]
 pub struct SpaceWords<'s> {
     space: &'s Space,
-    /// Label and orientation, by cell and letter of the model.
-    pieces: Vec<FxHashMap<u8, (u8, u8)>>,
-    /// The letter of the model, by cell, label and orientation.
-    letters: Vec<FxHashMap<(u8, u8), u8>>,
+    /// By cell: the number of its table.
+    tables: Vec<usize>,
+    /// By table, the label and the orientation for each letter of the model.
+    pieces: Vec<FxHashMap<u8, (u16, u8)>>,
+    /// By table, the letter of the model for each label and orientation.
+    letters: Vec<FxHashMap<(u16, u8), u8>>,
 }
 
 impl<'s> SpaceWords<'s> {
@@ -21,7 +23,16 @@ impl<'s> SpaceWords<'s> {
         let (orders, solved) = (model.definition.orders(), model.definition.solved());
         let labels = space.piece_labels().of_pieces();
         let (mut pieces, mut letters) = (Vec::new(), Vec::new());
+        let (mut tables, mut known) = (Vec::new(), FxHashMap::default());
         for cell in 0..labels.len() {
+            // Cells to which the same pieces come, and whose own pieces are solved in the same orientation,
+            // have the same table.
+            let first = (0..labels.len()).find(|&piece| space.comes_to(piece, cell));
+            let number = *known.entry((first, solved[cell].orientation)).or_insert(pieces.len());
+            tables.push(number);
+            if number < pieces.len() {
+                continue;
+            }
             let (mut of_letter, mut of_piece) = (FxHashMap::default(), FxHashMap::default());
             for piece in (0..labels.len()).filter(|&piece| space.comes_to(piece, cell)) {
                 for turn in 0..orders[piece] {
@@ -36,13 +47,14 @@ impl<'s> SpaceWords<'s> {
             pieces.push(of_letter);
             letters.push(of_piece);
         }
-        Self { space, pieces, letters }
+        Self { space, tables, pieces, letters }
     }
 
     /// Returns the word of the space for a word of the model; `None` if some piece stands
     /// where no moves bring it.
     pub fn in_space(&self, word: &[u8]) -> Option<Vec<u8>> {
-        let pieces = self.pieces.iter().zip(word).map(|(pieces, letter)| pieces.get(letter).copied());
+        let tables = self.tables.iter().map(|&table| &self.pieces[table]);
+        let pieces = tables.zip(word).map(|(pieces, letter)| pieces.get(letter).copied());
         Some(self.space.word_of_pieces(&pieces.collect::<Option<Vec<_>>>()?))
     }
 
@@ -50,6 +62,7 @@ impl<'s> SpaceWords<'s> {
     /// the pieces.
     pub fn in_model(&self, word: &[u8]) -> Option<Vec<u8>> {
         let pieces = self.space.pieces(word);
-        self.letters.iter().zip(pieces).map(|(letters, piece)| letters.get(&piece).copied()).collect()
+        let tables = self.tables.iter().map(|&table| &self.letters[table]);
+        tables.zip(pieces).map(|(letters, piece)| letters.get(&piece).copied()).collect()
     }
 }

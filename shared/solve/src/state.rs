@@ -1,7 +1,6 @@
 //! Reads and writes states, and explains why moves do not lead to a state.
 
-use super::alphabet::Alphabet;
-use super::model::SolveModel;
+use super::model::{MOST_POINTS, SolveModel};
 use crate::elements;
 use fathom_algebra::expression::{self, Named};
 use fathom_algebra::{CycleError, ExpressionError, Group, OrientedPermutation, Permutation, Turn, Turns};
@@ -196,6 +195,15 @@ impl SolveModel {
             let (cell, piece) = (cell + 1, piece + 1);
             return Some(format!("a piece like that of cell {piece} must never stand on cell {cell}"));
         }
+        if let Some(told) = &self.told {
+            let element = self.definition.seen_element(element, &self.definition.seen_orders());
+            if element.is_some_and(|element| told.contains(&element)) {
+                return None;
+            }
+            if self.shown.len() > MOST_POINTS {
+                return Some("it is not in the group that the moves generate".into());
+            }
+        }
         let exchanges = self.exchanges();
         let (first, cells) = (&self.alphabet.first, self.definition.cells());
         let on_cells = |exchange: &Permutation| {
@@ -268,7 +276,7 @@ impl SolveModel {
     /// exchanges of pieces that look alike, and turns of pieces that look the same after them.
     fn exchanges(&self) -> Vec<Permutation> {
         let orders = self.definition.orders();
-        let Alphabet { labels, first, .. } = &self.alphabet;
+        let (labels, first) = (&self.shown, &self.alphabet.first);
         let shown = |cell: usize| &labels[first[cell]..][..usize::from(orders[cell])];
         // Returns the smallest shift, at least `from`, after which the points of cell `a` show what those of
         // `b` show.

@@ -403,6 +403,9 @@ fn puzzles_that_are_not_solved_are_refused() {
     let orbit = Orbit { name: "dice".into(), cells: 100, orientations: 6 };
     let mut dice = Definition::new("dice", vec![orbit]).unwrap();
     dice.add_move("A", OrientedPermutation::parse("(1+1)", &[6; 100]).unwrap()).unwrap();
+    // The group is large: all dice turn, each by itself.
+    let next = Permutation::from_fn(100, |cell| (cell + 1) % 100);
+    dice.add_move("B", OrientedPermutation::new(next, [0; 100], [6; 100]).unwrap()).unwrap();
     let source = PuzzleSpec::Defined(Box::new(dice));
     let dice = SpaceSpec { source, metric: Metric::Given, labels: Labels::distinct(100) };
     assert!(SolveModel::new(&dice).unwrap_err().to_string().contains("600 points, which show 600 different"));

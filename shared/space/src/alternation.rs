@@ -3,13 +3,14 @@
 //! layer are empty, and cost nothing; where the middle is part of an axis, half of the bits of each coset
 //! are.
 
+use crate::space::Cell;
 use crate::{Colouring, Space};
 
 /// Returns the first cells of the rings that alternate: such a ring has two cells, which each move exchanges
 /// and no free move does.
 pub(crate) fn alternating_rings(space: &Space) -> impl Iterator<Item = usize> + '_ {
     let alternates = |first: usize| {
-        let exchanges = |cells: &[u8]| usize::from(cells[first]) != first;
+        let exchanges = |cells: &[Cell]| usize::from(cells[first]) != first;
         space.moves().iter().all(|mv| exchanges(&mv.cells))
             && !space.free().iter().any(|free| exchanges(&free.cells))
     };

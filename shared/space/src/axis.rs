@@ -5,6 +5,9 @@
 //! one symbol for each cell of each component, in the order of the components and of the cells. In the number
 //! of a word all pieces come before all orientations, so that words with equal pieces are consecutive in
 //! numerical order.
+//!
+//! In a space of very many cells, a component whose labels are on one cell each, but for one label on all
+//! others, is *sparse*: its number has for each of these labels the place where the label is.
 
 use crate::words::multinomial;
 use std::fmt;
@@ -85,6 +88,8 @@ pub(crate) struct Form {
     parts: Box<[Part]>,
     /// One entry for each place; the places of a component are consecutive.
     places: Box<[Place]>,
+    /// Whether some component is sparse.
+    is_sparse: bool,
 }
 
 /// The packing of one component.
@@ -99,6 +104,22 @@ pub(crate) struct Part {
     pub(crate) first: usize,
     /// The number of places, one for each cell of the colour.
     pub(crate) places: usize,
+    /// `None` unless the component is sparse.
+    sparse: Option<Sparse>,
+}
+
+/// The packing of a sparse component.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Sparse {
+    /// By label: the shift of its place; `None` for the label on all other places, which has no bits.
+    shifts: Box<[Option<u8>]>,
+    mask: u128,
+}
+
+impl Sparse {
+    fn place(&self, word: u128, shift: u8) -> usize {
+        (word >> shift & self.mask) as usize
+    }
 }
 
 impl Part {
@@ -120,10 +141,19 @@ struct Place {
 
 impl Form {
     /// Makes the form of an axis from its components, each with its numbers of places, labels and
-    /// orientations. Returns `None` if the words need more than 128 bits.
-    pub(crate) fn new(components: &[(Component, usize, u8, u8)]) -> Option<Self> {
+    /// orientations. `sparse` has the sizes of the labels of a component that is to be sparse. Returns `None`
+    /// if the words need more than 128 bits.
+    pub(crate) fn new(
+        components: &[(Component, usize, u8, u8)],
+        sparse: impl Fn(&Component) -> Option<Vec<u16>>,
+    ) -> Option<Self> {
         let bits = |symbols: u8| u32::from(symbols).next_power_of_two().trailing_zeros();
-        let width = components.iter().map(|&(_, places, labels, turns)| {
+        let of_place = |places: usize| places.next_power_of_two().trailing_zeros();
+        let width = components.iter().map(|&(component, places, labels, turns)| {
+            if let Some(sizes) = sparse(&component) {
+                let fields = sizes.iter().filter(|&&size| size == 1).count();
+                return Some((u32::try_from(fields).ok()? * of_place(places), 0));
+            }
             u32::try_from(places).ok().map(|places| (places * bits(labels), places * bits(turns)))
         });
         let (of_labels, of_turns) = width
@@ -136,7 +166,25 @@ impl Form {
         }
         let (mut parts, mut all) = (Vec::new(), Vec::new());
         for &(component, places, labels, turns) in components {
-            parts.push(Part { component, labels, turns, first: all.len(), places });
+            let sparse = sparse(&component).map(|sizes| {
+                let mut shift = |size: &u16| {
+                    (*size == 1).then(|| {
+                        label_shift -= of_place(places);
+                        label_shift.min(127) as u8
+                    })
+                };
+                Sparse {
+                    shifts: sizes.iter().map(&mut shift).collect(),
+                    mask: places.next_power_of_two() as u128 - 1,
+                }
+            });
+            let is_sparse = sparse.is_some();
+            parts.push(Part { component, labels, turns, first: all.len(), places, sparse });
+            if is_sparse {
+                let none = Place { turns: 1, label_shift: 0, label_mask: 0, turn_shift: 0, turn_mask: 0 };
+                all.extend(std::iter::repeat_n(none, places));
+                continue;
+            }
             for _ in 0..places {
                 label_shift -= bits(labels);
                 turn_shift -= bits(turns);
@@ -151,7 +199,8 @@ impl Form {
                 });
             }
         }
-        Some(Self { parts: parts.into(), places: all.into() })
+        let is_sparse = parts.iter().any(|part| part.sparse.is_some());
+        Some(Self { parts: parts.into(), places: all.into(), is_sparse })
     }
 
     /// Returns the components.
@@ -167,6 +216,10 @@ impl Form {
     /// Returns the bits that a symbol at a place adds to the number of a word.
     #[inline]
     pub(crate) fn symbol(&self, place: usize, symbol: u8) -> u128 {
+        if let Some((part, sparse)) = self.sparse(place) {
+            let shift = sparse.shifts[usize::from(symbol)];
+            return shift.map_or(0, |shift| ((place - part.first) as u128) << shift);
+        }
         let place = &self.places[place];
         let (label, turn) = (symbol / place.turns, symbol % place.turns);
         u128::from(label) << place.label_shift | u128::from(turn) << place.turn_shift
@@ -175,6 +228,29 @@ impl Form {
     /// Returns the symbol at a place of a word.
     #[inline]
     pub(crate) fn at(&self, word: u128, place: usize) -> u8 {
+        if let Some((part, sparse)) = self.sparse(place) {
+            let is_here = |shift: &Option<u8>| {
+                shift.is_some_and(|shift| part.first + sparse.place(word, shift) == place)
+            };
+            let label = sparse.shifts.iter().position(is_here);
+            let label = label.or_else(|| sparse.shifts.iter().position(Option::is_none));
+            return label.expect("a place without a label of its own has the common one") as u8;
+        }
+        self.dense_at(word, place)
+    }
+
+    /// Returns the sparse component that has a place.
+    #[inline]
+    fn sparse(&self, place: usize) -> Option<(&Part, &Sparse)> {
+        if !self.is_sparse {
+            return None;
+        }
+        let part = self.parts.iter().rfind(|part| part.first <= place && part.places > 0)?;
+        Some((part, part.sparse.as_ref()?))
+    }
+
+    #[inline]
+    fn dense_at(&self, word: u128, place: usize) -> u8 {
         let place = &self.places[place];
         let label = (word >> place.label_shift) as u8 & place.label_mask;
         let turn = (word >> place.turn_shift) as u8 & place.turn_mask;
@@ -232,9 +308,35 @@ impl Carry {
     /// Returns the image of a word of form `from`.
     #[inline]
     pub(crate) fn apply(&self, from: &Form, word: u128) -> u128 {
+        if from.is_sparse {
+            return self.apply_sparse(from, word);
+        }
         self.starts.iter().enumerate().fold(0, |image, (place, &start)| {
-            image | self.images[start as usize + usize::from(from.at(word, place))]
+            image | self.images[start as usize + usize::from(from.dense_at(word, place))]
         })
+    }
+
+    fn apply_sparse(&self, from: &Form, word: u128) -> u128 {
+        let image = |place: usize, symbol: usize| self.images[self.starts[place] as usize + symbol];
+        let mut images = 0;
+        for part in from.parts() {
+            match &part.sparse {
+                // The label on all other places has no bits.
+                Some(sparse) => {
+                    for (label, shift) in sparse.shifts.iter().enumerate() {
+                        if let Some(shift) = *shift {
+                            images |= image(part.first + sparse.place(word, shift), label);
+                        }
+                    }
+                }
+                None => {
+                    for place in part.first..part.first + part.places {
+                        images |= image(place, from.dense_at(word, place).into());
+                    }
+                }
+            }
+        }
+        images
     }
 }
 
@@ -293,7 +395,7 @@ mod tests {
     #[test]
     fn words_are_compared_by_pieces_and_then_by_orientations() {
         let both = Component { colour: 0, view: View::Both };
-        let form = Form::new(&[(both, 3, 3, 2)]).unwrap();
+        let form = Form::new(&[(both, 3, 3, 2)], |_| None).unwrap();
         let word = |symbols: [u8; 3]| {
             symbols.iter().enumerate().fold(0, |word, (place, &symbol)| word | form.symbol(place, symbol))
         };
@@ -307,9 +409,50 @@ mod tests {
         assert_eq!(form.arrangements(turned), Some(48));
         // A colour of one label that does not turn takes no bits; 24 cells with 12 labels in 2 orientations
         // take 120, and 26 cells with 24 labels take 130.
-        assert!(Form::new(&[(both, 200, 1, 1)]).is_some());
-        assert!(Form::new(&[(both, 24, 12, 2)]).is_some());
-        assert!(Form::new(&[(both, 26, 24, 1)]).is_none());
+        assert!(Form::new(&[(both, 200, 1, 1)], |_| None).is_some());
+        assert!(Form::new(&[(both, 24, 12, 2)], |_| None).is_some());
+        assert!(Form::new(&[(both, 26, 24, 1)], |_| None).is_none());
+    }
+
+    /// Words of 300 places: two labels on one place each, a third one on all others; and of three places
+    /// with two labels that turn.
+    #[test]
+    fn sparse_components_tell_where_labels_are() {
+        let many = Component { colour: 0, view: View::Pieces };
+        let both = Component { colour: 1, view: View::Both };
+        let components = [(many, 300, 3, 1), (both, 3, 2, 2)];
+        let sizes = |component: &Component| (*component == many).then(|| vec![1, 298, 1]);
+        assert!(Form::new(&components, |_| None).is_none());
+        let form = Form::new(&components, sizes).unwrap();
+        let symbols = |at: [usize; 2]| {
+            let of_many = (0..300).map(move |place| match place {
+                _ if place == at[0] => 0,
+                _ if place == at[1] => 2,
+                _ => 1,
+            });
+            of_many.chain([2, 1, 3]).collect::<Vec<u8>>()
+        };
+        let word = |symbols: &[u8]| {
+            symbols.iter().enumerate().fold(0, |word, (place, &symbol)| word | form.symbol(place, symbol))
+        };
+        // Places move on by one, the labels with one place each are exchanged, and the pieces turn.
+        let carry = Carry::new(&form, &form, |place, symbol| match place {
+            0..300 => ((place + 1) % 300, 2 - symbol),
+            _ => (place, symbol ^ 1),
+        });
+        let mut seen = std::collections::BTreeSet::new();
+        for at in [[0, 1], [0, 299], [299, 0], [17, 256], [256, 17]] {
+            let symbols_here = symbols(at);
+            let packed = word(&symbols_here);
+            assert!(seen.insert(packed));
+            assert!(symbols_here.iter().enumerate().all(|(place, &symbol)| form.at(packed, place) == symbol));
+            assert_eq!(form.arrangements(packed), Some(300 * 299 * 3 * 8));
+            let moved = carry.apply(&form, packed);
+            let mut images = symbols([(at[1] + 1) % 300, (at[0] + 1) % 300]);
+            images[300..].copy_from_slice(&[3, 0, 2]);
+            assert_eq!(moved, word(&images), "{at:?}");
+            assert_eq!(form.pieces(packed), packed - packed % 8);
+        }
     }
 
     #[test]

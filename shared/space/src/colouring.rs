@@ -2,7 +2,7 @@
 
 use crate::axis::{AxisView, Component, Form, List, View};
 use crate::hidden::PatternGroup;
-use crate::space::WordGuard;
+use crate::space::{Cell, WordGuard};
 use crate::symmetry::induced;
 use crate::{Letters, Ranks, Space, Symmetry, WordMove, Words};
 use std::sync::Arc;
@@ -118,6 +118,8 @@ impl Colouring {
     pub(crate) const MOST_PATTERNS: usize = 1 << 18;
     /// The same limit where the axes are given.
     const MOST_PATTERNS_OF_AXES: usize = 1 << 20;
+    /// With more cells than this, an axis whose labels are on few cells tells where the labels are.
+    const MOST_CELLS_PACKED: usize = 255;
     /// The largest length of an axis, such as the number of arrangements of one colour.
     pub const LONGEST_AXIS: u64 = 1 << 14;
 
@@ -175,7 +177,7 @@ impl Colouring {
     /// there are too many.
     pub(crate) fn with_words(
         mut self,
-        contents: &[Vec<u8>],
+        contents: &[Vec<u16>],
         views: &[AxisView],
         space: &Space,
         words: impl Fn(&AxisView, &Form) -> Option<Vec<u128>>,
@@ -194,7 +196,7 @@ impl Colouring {
     /// orientations of each colour at most once. Orientations that no axis holds are part of the pattern.
     fn tells_all(
         &self,
-        contents: &[Vec<u8>],
+        contents: &[Vec<u16>],
         views: &[AxisView],
         space: &Space,
     ) -> Result<(), ColouringError> {
@@ -233,7 +235,21 @@ impl Colouring {
                 if view.has_orientations() { seen } else { 1 },
             )
         };
-        Form::new(&view.0.iter().map(component).collect::<Vec<_>>())
+        // Words of at most 255 cells keep the packing that orders them in runs.
+        let sparse = |component: &Component| {
+            let &Component { colour, view } = component;
+            let is_of = |label: &usize| self.of_label[*label] == colour;
+            let sizes: Vec<u16> =
+                (0..self.of_label.len()).filter(is_of).map(|label| space.labels().sizes()[label]).collect();
+            let has_orientations = view.has_orientations() && self.seen_of(colour, space) > 1;
+            let is_sparse = space.cells() > Self::MOST_CELLS_PACKED
+                && view.has_pieces()
+                && !has_orientations
+                && sizes.len() > 1
+                && sizes.iter().filter(|&&size| size > 1).count() <= 1;
+            is_sparse.then_some(sizes)
+        };
+        Form::new(&view.0.iter().map(component).collect::<Vec<_>>(), sparse)
     }
 
     /// Makes the partition without axes. Also returns, for each colour, the sizes of its labels. The
@@ -242,7 +258,7 @@ impl Colouring {
         of_piece: &[u8],
         space: &Space,
         turned: &[u8],
-    ) -> Result<(Self, Vec<Vec<u8>>), ColouringError> {
+    ) -> Result<(Self, Vec<Vec<u16>>), ColouringError> {
         let labels = space.labels();
         let pieces = labels.pieces();
         let colours = of_piece.iter().map(|&c| usize::from(c) + 1).max().unwrap_or(0);
@@ -262,7 +278,7 @@ impl Colouring {
         let mut local = vec![0; of_label.len()];
         let mut contents = vec![Vec::new(); colours];
         for (label, &colour) in of_label.iter().enumerate() {
-            let content: &mut Vec<u8> = &mut contents[usize::from(colour)];
+            let content: &mut Vec<u16> = &mut contents[usize::from(colour)];
             local[label] = content.len() as u8;
             content.push(labels.sizes()[label]);
         }
@@ -275,8 +291,8 @@ impl Colouring {
             }
         }
         for orbit in space.orbits() {
-            let colour = |cell: &u8| of_piece[usize::from(*cell)];
-            let is_inside = |cell: &usize| orbit.cells.contains(&(*cell as u8));
+            let colour = |cell: &Cell| of_piece[usize::from(*cell)];
+            let is_inside = |cell: &usize| orbit.cells.contains(&(*cell as Cell));
             let strays =
                 |cell: &usize| !is_inside(cell) && orbit.cells.iter().any(|c| colour(c) == of_piece[*cell]);
             if let Some(cell) = (0..pieces).find(strays) {

@@ -1,5 +1,6 @@
 //! The hash that identifies a run.
 
+use crate::space::{Cell, WordGuard};
 use crate::{Colouring, Shape, Space};
 
 /// Returns the BLAKE3 hash of everything on which the numbering of states depends: cells, moves, labels,
@@ -16,13 +17,18 @@ pub fn fingerprint(space: &Space, colouring: &Colouring, shards: u32) -> [u8; 32
     field("cells", &(space.cells() as u64).to_le_bytes());
     let turns = space.letters().width() > 1;
     for (step, m) in space.moves().iter().zip(&space.puzzle().moves) {
-        field("move", &step.cells);
+        field("move", &bytes_of(&step.cells, space.cells()));
         if turns {
             field("turns", &numbers(m.action.turns()));
         }
         for (name, holds) in [("guard", true), ("never", false)] {
             let asked = step.guard().iter().filter(|asked| asked.holds == holds);
-            let asked: Vec<u8> = asked.flat_map(|asked| [asked.cell, asked.label]).collect();
+            let bytes = |asked: &WordGuard| {
+                let mut bytes = bytes_of(&[asked.cell], space.cells());
+                bytes.push(asked.label);
+                bytes
+            };
+            let asked: Vec<u8> = asked.flat_map(bytes).collect();
             if !asked.is_empty() {
                 field(name, &asked);
             }
@@ -33,7 +39,7 @@ pub fn fingerprint(space: &Space, colouring: &Colouring, shards: u32) -> [u8; 32
         field("seen", &numbers(&space.puzzle().seen));
     }
     for symmetry in space.symmetries() {
-        field("symmetry", &symmetry.cells);
+        field("symmetry", &bytes_of(&symmetry.cells, space.cells()));
         if turns {
             field("letters", symmetry.letters());
         }
@@ -47,6 +53,15 @@ pub fn fingerprint(space: &Space, colouring: &Colouring, shards: u32) -> [u8; 32
     }
     field("shards", &shards.to_le_bytes());
     *hash.finalize().as_bytes()
+}
+
+/// Returns the bytes of numbers of cells: one for each if there are at most 256 cells, and two, the lower one
+/// first, if there are more.
+fn bytes_of(cells: &[Cell], of: usize) -> Vec<u8> {
+    match of {
+        0..=256 => cells.iter().map(|&cell| cell as u8).collect(),
+        _ => numbers(cells),
+    }
 }
 
 fn numbers(numbers: &[u16]) -> Vec<u8> {

@@ -38,10 +38,14 @@ impl PatternGroup {
     /// Returns the group of the solved pattern of a colouring.
     ///
     /// # Errors
-    /// [`ColouringError`] if moves have guards, or one colour has more than `most` patterns.
+    /// [`ColouringError`] if moves have guards, one colour has more than `most` patterns, or there are too
+    /// many cells for the chain of so large a group.
     pub(crate) fn of(space: &Space, colouring: &Colouring, most: usize) -> Result<Self, ColouringError> {
         if space.is_guarded() {
             return Err(ColouringError::Guarded);
+        }
+        if !space.has_chains() {
+            return Err(ColouringError::TooLarge);
         }
         let sets = (0..colouring.colours() as u8).map(|colour| Self::points(space, colouring, colour));
         let whole = Self::whole(space);
@@ -219,7 +223,7 @@ mod tests {
         let mut orbits: Vec<usize> = space.orbits().iter().map(|orbit| orbit.cells.len()).collect();
         orbits.sort_unstable();
         let colours: Vec<u8> = (0..space.cells())
-            .map(|cell| space.orbits().iter().position(|o| o.cells.contains(&(cell as u8))).unwrap() as u8)
+            .map(|cell| space.orbits().iter().position(|o| o.cells.contains(&(cell as u16))).unwrap() as u8)
             .collect();
         let lengths = |suffix: &str| -> Vec<(usize, u32)> {
             let number = |colour: &usize| space.orbits()[*colour].cells.len() > 3;

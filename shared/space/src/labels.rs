@@ -3,12 +3,13 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 
-/// One label for each piece. Labels are numbered from 0 in the order of first appearance, so that two lists
-/// with the same meaning are equal.
+/// One label for each piece, as a number of type `L`. Labels are numbered from 0 in the order of first
+/// appearance, so that two lists with the same meaning are equal. What stands on the cells of words has
+/// labels of one byte.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Labels {
-    of_piece: Box<[u8]>,
-    sizes: Box<[u8]>,
+pub struct Labels<L = u16> {
+    of_piece: Box<[L]>,
+    sizes: Box<[u16]>,
 }
 
 /// The reason why a list of labels or of tracked pieces does not fit the puzzle.
@@ -46,7 +47,7 @@ impl Labels {
     /// Gives every piece a label of its own.
     ///
     /// # Panics
-    /// May panic if there are more than 255 pieces.
+    /// If there are 65,536 pieces or more.
     pub fn distinct(pieces: usize) -> Self {
         Self::from_values(0..pieces)
     }
@@ -54,7 +55,7 @@ impl Labels {
     /// Gives piece `p` the `p`-th value as a label; equal values are one label.
     ///
     /// # Panics
-    /// May panic if there are more than 255 values.
+    /// If there are 65,536 values or more.
     pub fn from_values(values: impl IntoIterator<Item = usize>) -> Self {
         Self::from_keys(values)
     }
@@ -62,8 +63,8 @@ impl Labels {
     /// Gives piece `p` the `p`-th key as a label; equal keys are one label.
     pub(crate) fn from_keys<K: Hash + Eq>(keys: impl IntoIterator<Item = K>) -> Self {
         let mut numbers = HashMap::new();
-        let mut sizes: Vec<u8> = Vec::new();
-        let of_piece: Box<[u8]> = keys
+        let mut sizes: Vec<u16> = Vec::new();
+        let of_piece = keys
             .into_iter()
             .map(|key| {
                 let label = *numbers.entry(key).or_insert(sizes.len());
@@ -71,10 +72,22 @@ impl Labels {
                     sizes.push(0);
                 }
                 sizes[label] += 1;
-                u8::try_from(label).expect("at most 255 pieces")
+                u16::try_from(label).expect("fewer than 65,536 pieces")
             })
             .collect();
         Self { of_piece, sizes: sizes.into() }
+    }
+
+    /// Gives piece `p` the label `of_pieces[p]`, in whatever order labels appear. All numbers up to the
+    /// largest one must be labels.
+    ///
+    /// # Panics
+    /// If there are 65,536 labels or more.
+    pub(crate) fn numbered(of_pieces: &[usize]) -> Self {
+        let mut sizes = vec![0; of_pieces.iter().max().map_or(0, |last| last + 1)];
+        of_pieces.iter().for_each(|&label| sizes[label] += 1);
+        let label = |&label: &usize| u16::try_from(label).expect("fewer than 65,536 labels");
+        Self { of_piece: of_pieces.iter().map(label).collect(), sizes: sizes.into() }
     }
 
     /// Reads a list such as `0,0,1,1`, with a label for each of `pieces` pieces.
@@ -117,6 +130,14 @@ impl Labels {
         Ok(Self::from_values((0..pieces).map(|piece| if tracked[piece] { piece } else { pieces })))
     }
 
+    /// Returns the same labels as bytes; `None` if there are more than 256.
+    pub(crate) fn as_bytes(&self) -> Option<Labels<u8>> {
+        let of_piece = self.of_piece.iter().map(|&label| u8::try_from(label).ok());
+        Some(Labels { of_piece: of_piece.collect::<Option<_>>()?, sizes: self.sizes.clone() })
+    }
+}
+
+impl<L: Copy> Labels<L> {
     /// Returns the number of pieces.
     pub fn pieces(&self) -> usize {
         self.of_piece.len()
@@ -124,12 +145,12 @@ impl Labels {
 
     /// Returns the label of each piece. As piece `p` belongs on cell `p`, these are also the labels of the
     /// solved state, cell by cell.
-    pub fn of_pieces(&self) -> &[u8] {
+    pub fn of_pieces(&self) -> &[L] {
         &self.of_piece
     }
 
     /// Returns the number of pieces with each label.
-    pub fn sizes(&self) -> &[u8] {
+    pub fn sizes(&self) -> &[u16] {
         &self.sizes
     }
 

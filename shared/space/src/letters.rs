@@ -1,5 +1,7 @@
 //! Letters: a label or a colour together with an orientation, as one byte.
 
+use crate::space::Cell;
+
 /// The letters for one kind of marks, labels or colours. The letter of mark k in orientation o is
 /// `k * width + o`, where the width is the largest number of orientations that a mark shows. Where pieces do
 /// not turn, the width is 1 and letters are marks.
@@ -84,7 +86,7 @@ impl Letters {
     /// Writes the image of a word: the letter on cell c goes to `cells[c]`, renamed by `renamed` and then
     /// turned by `turns[c]`. Nothing is turned if `turns` is empty.
     #[inline]
-    pub(crate) fn carry(&self, cells: &[u8], turns: &[u8], renamed: &[u8], word: &[u8], image: &mut [u8]) {
+    pub(crate) fn carry(&self, cells: &[Cell], turns: &[u8], renamed: &[u8], word: &[u8], image: &mut [u8]) {
         if turns.is_empty() {
             for (&to, &letter) in cells.iter().zip(word) {
                 image[usize::from(to)] = renamed[usize::from(letter)];

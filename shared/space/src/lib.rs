@@ -55,7 +55,7 @@ pub use placements::NoInverses;
 pub use planner::{Plan, PlanError, grouped};
 pub use ranks::Ranks;
 pub use shape::Shape;
-pub use space::{Space, SpaceError, WordMove};
+pub use space::{Cell, Space, SpaceError, WordMove};
 pub use symmetry::Symmetry;
 pub use transform::{AxisMap, Transform, Transforms};
 pub use words::Words;

@@ -17,6 +17,7 @@ mod carried;
 use crate::axis::{Carry, Form, List, View};
 use crate::colouring::ReachedAxis;
 use crate::cosets::CosetSymmetry;
+use crate::space::Cell;
 use crate::{AxisMap, Colouring, CosetError, CosetGraph, CosetId, Space};
 use carried::{carriers, elements};
 use rustc_hash::FxHashMap;
@@ -30,7 +31,7 @@ pub(crate) struct Frames {
     of: Box<[u16]>,
     /// Where frames are carried, by coset, colour and place in the home coset: the place to which a letter
     /// is carried, and its turn.
-    carriers: Box<[(u8, u8)]>,
+    carriers: Box<[(Cell, u8)]>,
     /// The number of entries of `carriers` for each coset.
     cells: usize,
     /// Where frames are carried and moves have few different actions on indices, by coset and arrival: the
@@ -177,7 +178,7 @@ impl Frames {
     }
 
     /// Returns what carries the home coset's frames to those of `coset`; `None` where frames are not carried.
-    fn carrier(&self, coset: CosetId) -> Option<&[(u8, u8)]> {
+    fn carrier(&self, coset: CosetId) -> Option<&[(Cell, u8)]> {
         (!self.carriers.is_empty()).then(|| &self.carriers[coset.0 as usize * self.cells..][..self.cells])
     }
 }
@@ -305,18 +306,20 @@ pub(crate) struct Actions<'g> {
     /// Renamings of the symbols of a component.
     renamed: Vec<Box<[u8]>>,
     /// For each cell of the target: its number among the cells of its colour.
-    places: Vec<u8>,
+    places: Vec<Cell>,
     prepared: Option<CosetId>,
     /// By colour, for each of its cells: where the letter goes, as a number among the cells of the colour
     /// there, and its turn.
-    moved: Vec<Vec<(u8, u8)>>,
+    moved: Vec<Vec<(Cell, u8)>>,
     /// By colour: the number of orientations on its cells.
     orders: Vec<u16>,
-    counts: Vec<u8>,
+    counts: Vec<Cell>,
     key: Vec<u8>,
+    /// Whether places take two bytes of a key.
+    is_wide: bool,
     /// The buffers of [`Actions::between_carried`], so that the calls allocate nothing.
-    home: Vec<(u8, u16)>,
-    through: Vec<(u8, u8)>,
+    home: Vec<(Cell, u16)>,
+    through: Vec<(Cell, u8)>,
 }
 
 /// Returns the turn `by` modulo the number of orientations.
@@ -365,6 +368,7 @@ impl<'g> Actions<'g> {
             orders: (0..colouring.colours() as u8).map(order).collect(),
             counts: vec![0; colouring.colours()],
             key: Vec::new(),
+            is_wide: space.cells() > 256,
             home: Vec::new(),
             through: Vec::new(),
         }
@@ -390,7 +394,7 @@ impl<'g> Actions<'g> {
 
     /// Reads a transform of the states of a source pattern. `goes_to` returns, for each cell, where its
     /// letter goes and the turn of that letter.
-    fn read(&mut self, pattern: &[u8], goes_to: impl Fn(usize) -> (u8, u16)) {
+    fn read(&mut self, pattern: &[u8], goes_to: impl Fn(usize) -> (Cell, u16)) {
         self.moved.iter_mut().for_each(Vec::clear);
         for (cell, &letter) in pattern.iter().enumerate() {
             let (to, turn) = goes_to(cell);
@@ -461,7 +465,10 @@ impl<'g> Actions<'g> {
             self.key.extend(renaming.to_le_bytes());
             self.key.push(self.symmetries[symmetry].action.colours[usize::from(colour)]);
             for &(place, turn) in &self.moved[usize::from(colour)] {
-                self.key.push(place);
+                self.key.push(place as u8);
+                if self.is_wide {
+                    self.key.push((place >> 8) as u8);
+                }
                 if part.turns > 1 {
                     self.key.push(turn % part.turns);
                 }

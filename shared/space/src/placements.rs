@@ -4,6 +4,7 @@
 mod fixed;
 mod prefixes;
 
+use crate::space::Cell;
 use crate::{Space, Symmetry};
 pub(crate) use fixed::FixedWords;
 use prefixes::Prefixes;
@@ -11,22 +12,22 @@ use rustc_hash::FxHashMap;
 use std::sync::OnceLock;
 
 /// A permutation of placements, by their numbers.
-pub(crate) type Action = Box<[u16]>;
+pub(crate) type Action = Box<[u32]>;
 
 /// All placements of a space, numbered.
 #[derive(Debug)]
 pub(crate) struct Placements {
     /// By number: the cell and the letter.
-    of: Vec<(u8, u8)>,
+    of: Vec<(Cell, u8)>,
     /// By cell and letter: the number, or `NONE` if the letter is unused or its label never comes to the
     /// cell.
-    numbers: Vec<u16>,
+    numbers: Vec<u32>,
     letters: usize,
     /// Made when words are first listed.
     prefixes: OnceLock<Option<Prefixes>>,
 }
 
-const NONE: u16 = u16::MAX;
+const NONE: u32 = u32::MAX;
 
 /// The reason why states have no inverses among the states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -34,6 +35,9 @@ pub enum NoInverses {
     /// Some pieces look alike, so a state does not determine a permutation.
     #[error("pieces that look alike leave it open which permutation a state is")]
     Alike,
+    /// Words tell only some of the pieces apart.
+    #[error("its pieces are too many to tell all apart in words")]
+    ToldInPart,
     /// The moves that are possible depend on the state.
     #[error("its moves can be made only in some states")]
     Guarded,
@@ -55,15 +59,11 @@ impl Placements {
             for letter in 0..letters.count() as u8 {
                 let mark = letters.mark(letter);
                 if letters.orientation(letter) < letters.seen(mark) && space.belongs(mark, cell) {
-                    numbers[cell * letters.count() + usize::from(letter)] = of.len() as u16;
-                    of.push((cell as u8, letter));
+                    numbers[cell * letters.count() + usize::from(letter)] = of.len() as u32;
+                    of.push((cell as Cell, letter));
                 }
             }
         }
-        assert!(
-            of.len() < usize::from(NONE),
-            "255 cells and letters at most, and not every letter on every cell"
-        );
         Self { of, numbers, letters: letters.count(), prefixes: OnceLock::new() }
     }
 
@@ -73,18 +73,18 @@ impl Placements {
     }
 
     /// Returns the number of a placement.
-    pub(crate) fn number(&self, cell: u8, letter: u8) -> u16 {
+    pub(crate) fn number(&self, cell: Cell, letter: u8) -> u32 {
         self.numbers[usize::from(cell) * self.letters + usize::from(letter)]
     }
 
     /// Returns the cell and the letter of a placement.
-    pub(crate) fn at(&self, number: u16) -> (u8, u8) {
-        self.of[usize::from(number)]
+    pub(crate) fn at(&self, number: u32) -> (Cell, u8) {
+        self.of[number as usize]
     }
 
     /// Returns the action of a symmetry.
     pub(crate) fn of_symmetry(&self, space: &Space, symmetry: &Symmetry) -> Action {
-        let image = |&(cell, letter): &(u8, u8)| {
+        let image = |&(cell, letter): &(Cell, u8)| {
             let renamed = symmetry.letters()[usize::from(letter)];
             let cell = usize::from(cell);
             self.number(symmetry.cells[cell], space.letters().turned(renamed, symmetry.turn(cell)))
@@ -98,6 +98,9 @@ impl Placements {
     /// # Errors
     /// [`NoInverses`] if the result is not a state, or a state at another distance.
     pub(crate) fn inversion(&self, space: &Space) -> Result<Action, NoInverses> {
+        if space.tells_only_some() {
+            return Err(NoInverses::ToldInPart);
+        }
         let (labels, letters) = (space.labels(), space.letters());
         let shows_all = |(cell, &label): (usize, &u8)| u16::from(letters.seen(label)) == space.order(cell);
         if !space.piece_labels().are_distinct() || !labels.of_pieces().iter().enumerate().all(shows_all) {
@@ -111,12 +114,12 @@ impl Placements {
         }
         let mut home = vec![0; labels.sizes().len()];
         for (cell, &label) in labels.of_pieces().iter().enumerate() {
-            home[usize::from(label)] = cell as u8;
+            home[usize::from(label)] = cell as Cell;
         }
-        let inverse = |&(cell, letter): &(u8, u8)| {
+        let inverse = |&(cell, letter): &(Cell, u8)| {
             if let Some((first, size)) = space.rings().ring(cell.into()) {
                 let at = (size - (usize::from(cell) - first)) % size;
-                return self.number((first + at) as u8, letter);
+                return self.number((first + at) as Cell, letter);
             }
             let label = labels.of_pieces()[usize::from(cell)];
             let back = letters.seen(label) - letters.orientation(letter);
@@ -128,13 +131,13 @@ impl Placements {
 
 /// Returns the action of `first`, then `second`.
 pub(crate) fn then(first: &Action, second: &Action) -> Action {
-    first.iter().map(|&to| second[usize::from(to)]).collect()
+    first.iter().map(|&to| second[to as usize]).collect()
 }
 
 fn inverse(action: &Action) -> Action {
     let mut inverse = vec![0; action.len()];
     for (from, &to) in action.iter().enumerate() {
-        inverse[usize::from(to)] = from as u16;
+        inverse[to as usize] = from as u32;
     }
     inverse.into()
 }

@@ -145,7 +145,7 @@ impl Plan {
             .collect();
         let symmetries_used = actions.len();
         let patterns = CosetGraph::table_entries(space, &colouring);
-        let sizes: Vec<u8> = colouring.axes().iter().map(|axis| axis.length() as u8).collect();
+        let sizes: Vec<u16> = colouring.axes().iter().map(|axis| axis.length() as u16).collect();
         let mut plan = Self {
             period: colouring.period(space),
             shape,
@@ -317,7 +317,7 @@ fn reaches_most_words(space: &Space) -> bool {
 /// Returns whether moves reach every pattern. They do if they generate the symmetric group, or the
 /// alternating group and two pieces share a colour. Of other groups nothing is assumed, and the result is
 /// false.
-fn reaches_all_patterns(space: &Space, sizes: &[u8]) -> bool {
+fn reaches_all_patterns(space: &Space, sizes: &[u16]) -> bool {
     let factorial: BigUint = (1..=space.cells()).map(BigUint::from).product();
     if space.letters().width() > 1 || space.free_order() > 1 || space.is_guarded() {
         return false;
@@ -344,12 +344,12 @@ fn listed_words(space: &Space) -> Option<HashSet<Box<[u8]>>> {
 /// moves reach no other words. The share is 1 if no colour has several kinds.
 fn share_of_kinds(space: &Space, of_piece: &[u8]) -> f64 {
     let words = |kind_of: &dyn Fn(usize) -> (u8, u16)| -> f64 {
-        let mut classes: HashMap<(u8, u16), HashMap<u8, u8>> = HashMap::new();
+        let mut classes: HashMap<(u8, u16), HashMap<u8, u16>> = HashMap::new();
         for (piece, &label) in space.labels().of_pieces().iter().enumerate() {
             *classes.entry(kind_of(piece)).or_default().entry(label).or_default() += 1;
         }
-        let arrangements = |class: &HashMap<u8, u8>| {
-            let sizes: Vec<u8> = class.values().copied().collect();
+        let arrangements = |class: &HashMap<u8, u16>| {
+            let sizes: Vec<u16> = class.values().copied().collect();
             multinomial(&sizes).map_or(f64::INFINITY, |words| words as f64)
         };
         classes.values().map(arrangements).product()
@@ -382,7 +382,7 @@ impl Candidate {
         let Some(shape) = Shape::of(space, &colouring) else {
             return 0.0;
         };
-        let sizes: Vec<u8> = colouring.axes().iter().map(|axis| axis.length() as u8).collect();
+        let sizes: Vec<u16> = colouring.axes().iter().map(|axis| axis.length() as u16).collect();
         if space.is_guarded() {
             return share_of_kinds(space, &self.of_piece);
         }
@@ -410,13 +410,13 @@ impl Candidate {
         words: Option<&HashSet<Box<[u8]>>>,
     ) -> Option<Self> {
         let labels = space.labels();
-        let mut contents: HashMap<u8, HashMap<u8, u8>> = HashMap::new();
+        let mut contents: HashMap<u8, HashMap<u8, u16>> = HashMap::new();
         for (&colour, &label) in of_piece.iter().zip(labels.of_pieces()) {
             contents.entry(colour).or_default().insert(label, labels.sizes()[usize::from(label)]);
         }
-        let mut lengths: Vec<(u8, u64, u8)> = Vec::new();
+        let mut lengths: Vec<(u8, u64, u16)> = Vec::new();
         for (&colour, content) in &contents {
-            let counts: Vec<u8> = content.values().copied().collect();
+            let counts: Vec<u16> = content.values().copied().collect();
             let length = u64::try_from(multinomial(&counts)?).ok()?;
             let size = counts.iter().sum();
             if length > 1

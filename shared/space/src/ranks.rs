@@ -1,6 +1,6 @@
 //! Ranks of the words of a space, orbit by orbit.
 
-use crate::space::CellOrbit;
+use crate::space::{Cell, CellOrbit};
 use crate::{Letters, Words};
 
 /// All words in which every orbit of cells has the same marks as in the solved word, each in any orientation.
@@ -20,7 +20,7 @@ pub struct Ranks {
 
 #[derive(Clone, Debug)]
 struct Part {
-    cells: Box<[u8]>,
+    cells: Box<[Cell]>,
     /// The marks of the orbit, in increasing order.
     marks: Box<[u8]>,
     /// `None` if there are too many to rank.
@@ -60,7 +60,7 @@ impl Ranks {
                     *local = number as u8;
                 }
             }
-            let count = |mark: &u8| all.iter().filter(|&other| other == mark).count() as u8;
+            let count = |mark: &u8| all.iter().filter(|&other| other == mark).count() as u16;
             let words = Words::new(&marks.iter().map(count).collect::<Vec<_>>());
             let radix = marks.iter().map(|&mark| u64::from(letters.seen(mark))).max().unwrap_or(1);
             let implied = orbit.keeps_sum && marks.iter().all(|&mark| u64::from(letters.seen(mark)) == radix);
@@ -108,7 +108,7 @@ impl Ranks {
     /// Returns whether a word with the right marks is one of the ranked words: whether the orientations of
     /// each orbit whose sum never changes have the sum 0 modulo their number.
     pub fn has(&self, word: &[u8]) -> bool {
-        let orientation = |cell: &u8| u64::from(self.orientations[usize::from(word[usize::from(*cell)])]);
+        let orientation = |cell: &Cell| u64::from(self.orientations[usize::from(word[usize::from(*cell)])]);
         let implied = |part: &&Part| part.radix > 1 && part.digits < part.cells.len();
         self.parts
             .iter()

@@ -1,20 +1,25 @@
 //! The space that is enumerated: the states of a puzzle, up to exchanging pieces with equal labels.
 
 mod moves;
+mod on_words;
 mod pieces;
 mod slug;
 mod states;
 
 use crate::rings::Rings;
 use crate::{Labels, Letters, Ranks, Symmetry};
-use fathom_algebra::{OrientedPermutation, Permutation, StabiliserChain};
-use fathom_puzzle::{Facelets, Guard, Metric, Puzzle, PuzzleMove, states_and};
+use fathom_algebra::{OrientedPermutation, Permutation, Shown, StabiliserChain, states_by_orbits};
+use fathom_puzzle::{Facelets, Guard, Metric, Puzzle, PuzzleMove, Told, states_and};
 pub(crate) use moves::WordGuard;
 pub use moves::WordMove;
 use num_bigint::BigUint;
+use on_words::OnWords;
 pub(crate) use states::reached_words;
 use states::{count_states, states_by_orbits_of, states_without_words};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
+
+/// The number of a cell.
+pub type Cell = u16;
 
 /// A puzzle with a metric and labels. Its states form a Cayley graph if all labels differ, and a Schreier
 /// coset graph otherwise.
@@ -31,10 +36,13 @@ pub struct Space {
     /// The pieces by which the puzzle is searched, if they are others than those that it is given with.
     /// Words have the cells of these pieces.
     facelets: Option<Facelets>,
+    /// Where there are too many pieces for letters: what is told apart instead. Words have the cells of its
+    /// puzzle.
+    told: Option<Arc<Told>>,
     /// The labels of the pieces on the cells that words have before rings are made.
     cell_labels: Labels,
     /// The labels of what stands on the cells of words.
-    labels: Labels,
+    labels: Labels<u8>,
     letters: Letters,
     solved: Box<[u8]>,
     /// The number of orientations on each cell.
@@ -48,6 +56,8 @@ pub struct Space {
     symmetries: Vec<Symmetry>,
     /// Computed when it is first needed, because the chain of a large puzzle takes seconds.
     group_order: OnceLock<BigUint>,
+    /// See [`Space::has_chains`].
+    has_chains: OnceLock<bool>,
     /// Whether the parity of all pieces together counts where there are several orbits.
     has_joint_parity: bool,
     states: BigUint,
@@ -56,7 +66,7 @@ pub struct Space {
 /// Cells between which moves carry pieces.
 #[derive(Clone, Debug)]
 pub(crate) struct CellOrbit {
-    pub(crate) cells: Box<[u8]>,
+    pub(crate) cells: Box<[Cell]>,
     /// The labels of the pieces on these cells.
     pub(crate) labels: Box<[u8]>,
     /// Whether every move keeps the sum of the orientations.
@@ -93,6 +103,16 @@ pub enum SpaceError {
     /// A free move may change nothing in some states, which would then have fewer words than others.
     #[error("{0} has free moves that may change nothing that can be seen: tell more of its pieces apart")]
     NotFree(String),
+    /// There are so many cells that nothing is known of the group.
+    #[error(
+        "the states of {name} cannot be counted: with {cells} cells, the order of its group takes too long to find: leave some out with --omit"
+    )]
+    UnknownGroup {
+        /// The name.
+        name: String,
+        /// The number of cells.
+        cells: usize,
+    },
     /// The elements of the group that change nothing visible take too long to count, or states are listed and
     /// are too many.
     #[error(
@@ -110,6 +130,13 @@ impl Space {
     /// With more points than this, the states are first counted orbit by orbit, because a chain of
     /// stabilisers takes longer.
     const MANY_POINTS: usize = 64;
+
+    /// With more cells than this, a chain of stabilisers takes too long and too much memory unless the group
+    /// is small.
+    const MOST_CELLS_OF_CHAINS: usize = 255;
+
+    /// The largest order of a group that is small.
+    const MOST_ELEMENTS: u128 = 1 << 64;
 
     /// The largest number of words that are listed to count the states of a puzzle with guards.
     const LARGEST_LISTED: usize = 1 << 20;
@@ -162,30 +189,33 @@ impl Space {
             Some(_) => Labels::distinct(puzzle.cells),
             None => piece_labels.clone(),
         };
-        let rings = Rings::of(&puzzle, is_held);
-        // The first cell of a ring has the mark.
-        let on_ring = |(piece, at): (usize, u16)| (cell_labels.of_pieces().get(piece), at > 0);
-        let labels = Labels::from_keys(rings.origins().map(on_ring));
-        let puzzle = rings.puzzle(&puzzle);
+        let mut on_words = OnWords::of(&puzzle, is_held, &cell_labels);
+        let mut cell_labels = cell_labels;
+        let mut told = None;
+        if on_words.is_err()
+            && cell_labels.are_distinct()
+            && let Some(some) = Told::of(&puzzle)
+        {
+            let labels = Labels::numbered(some.labels());
+            if let Ok(some_on_words) = OnWords::of(some.puzzle(), false, &labels) {
+                (on_words, cell_labels, told) = (Ok(some_on_words), labels, Some(Arc::new(some)));
+            }
+        }
+        let OnWords { rings, puzzle, labels, letters } =
+            on_words.map_err(|letters| SpaceError::TooManyLetters {
+                name: puzzle.name.clone(),
+                states: states_without_words(&puzzle, &cell_labels),
+                letters,
+            })?;
         let orbits = orbits(&puzzle, puzzle.orbits(), &labels);
         let of_pieces = labels.of_pieces();
-        let mut seen = vec![0; labels.sizes().len()];
-        for (&label, &shown) in of_pieces.iter().zip(&puzzle.seen) {
-            seen[usize::from(label)] = shown;
-        }
         // The identity is always a free move.
         let orders: Box<[u16]> = puzzle.free[0].orders().into();
-        let turns = orders.iter().copied().max().unwrap_or(1);
-        let letters = Letters::new(&seen, turns).ok_or_else(|| SpaceError::TooManyLetters {
-            name: puzzle.name.clone(),
-            states: states_without_words(&puzzle, &labels),
-            letters: seen.len() * usize::from(seen.iter().copied().max().unwrap_or(1)),
-        })?;
         let solved = of_pieces.iter().map(|&label| letters.letter(label, 0)).collect();
         let guard = |m: &PuzzleMove| {
             let mut guard: Vec<WordGuard> = Vec::new();
             for &Guard { cell, piece, holds } in &m.guard {
-                let asked = WordGuard { cell: cell as u8, label: of_pieces[usize::from(piece)], holds };
+                let asked = WordGuard { cell, label: of_pieces[usize::from(piece)], holds };
                 // A label is ruled out once, although several pieces may have it.
                 if holds || !guard.contains(&asked) {
                     guard.push(asked);
@@ -194,7 +224,7 @@ impl Space {
             guard.into()
         };
         let step = |m: &PuzzleMove| WordMove {
-            cells: bytes(m.action.cells()),
+            cells: m.action.cells().images().into(),
             turns: match letters.width() {
                 1 => Box::default(),
                 _ => m.action.turns().iter().map(|&turn| turn as u8).collect(),
@@ -210,6 +240,7 @@ impl Space {
             metric,
             piece_labels,
             facelets,
+            told,
             cell_labels,
             labels,
             letters,
@@ -221,20 +252,30 @@ impl Space {
             free: Vec::new(),
             symmetries: Vec::new(),
             group_order: OnceLock::new(),
+            has_chains: OnceLock::new(),
             has_joint_parity: true,
             states: BigUint::ZERO,
         };
         space.free = space.puzzle.free.iter().map(|free| Symmetry::free(free, &space)).collect();
         space.symmetries = space.all_symmetries();
         // If the states were counted before, free moves are known to change every state.
-        if counted.is_none() && !space.free_moves_are_free() {
+        if counted.is_none() && space.told.is_none() && !space.free_moves_are_free() {
             return Err(SpaceError::NotFree(space.puzzle.name));
         }
         let is_large =
             space.orders.iter().map(|&order| usize::from(order)).sum::<usize>() > Self::MANY_POINTS;
         let by_orbits = || is_large.then(|| states_by_orbits_of(&space.puzzle, &space.labels)).flatten();
-        space.states = counted.or_else(by_orbits).or_else(|| count_states(&space)).ok_or_else(|| {
-            SpaceError::Uncounted { name: space.puzzle.name.clone(), order: space.group_order().clone() }
+        if let Some(told) = &space.told {
+            (space.group_order, space.has_chains) = (told.order().into(), true.into());
+        }
+        let of_told = space.told.as_ref().map(|told| told.order() / space.free_order());
+        let known = counted.or(of_told).or_else(by_orbits);
+        if known.is_none() && !space.has_chains() {
+            return Err(SpaceError::UnknownGroup { cells: space.cells(), name: space.puzzle.name });
+        }
+        space.states = known.or_else(|| count_states(&space)).ok_or_else(|| SpaceError::Uncounted {
+            name: space.puzzle.name.clone(),
+            order: space.group_order().clone(),
         })?;
         Ok(space)
     }
@@ -251,7 +292,7 @@ impl Space {
     }
 
     /// Returns the labels of what stands on the cells of words.
-    pub fn labels(&self) -> &Labels {
+    pub fn labels(&self) -> &Labels<u8> {
         &self.labels
     }
 
@@ -262,9 +303,10 @@ impl Space {
 
     /// Returns whether pieces have orientations that are told apart. Facelets have none.
     pub fn has_turns(&self) -> bool {
+        let on_words = || self.letters.width() > 1 || !self.rings.is_empty();
         match &self.facelets {
             Some(facelets) => facelets.given_cells().iter().any(|&(_, order)| order > 1),
-            None => self.letters.width() > 1 || !self.rings.is_empty(),
+            None => self.told.as_ref().map_or_else(on_words, |told| told.has_turns()),
         }
     }
 
@@ -272,6 +314,12 @@ impl Space {
     /// given with turn.
     pub fn has_found_turns(&self) -> bool {
         self.facelets.is_some() && self.has_turns()
+    }
+
+    /// Returns whether words tell only some of the pieces apart, because there are too many pieces for
+    /// letters. The states are those of all pieces nevertheless.
+    pub fn tells_only_some(&self) -> bool {
+        self.told.is_some()
     }
 
     pub(crate) fn rings(&self) -> &Rings {
@@ -305,7 +353,9 @@ impl Space {
 
     /// Returns whether pieces with a label may stand on a cell.
     pub(crate) fn belongs(&self, label: u8, cell: usize) -> bool {
-        let has = |orbit: &CellOrbit| orbit.cells.contains(&(cell as u8)) && orbit.labels.contains(&label);
+        let has = |orbit: &CellOrbit| {
+            orbit.cells.binary_search(&(cell as Cell)).is_ok() && orbit.labels.contains(&label)
+        };
         self.orbits.iter().any(has)
     }
 
@@ -335,7 +385,28 @@ impl Space {
 
     /// Returns the order of the group that the moves and the free moves generate (Schreier-Sims).
     pub fn group_order(&self) -> &BigUint {
-        self.group_order.get_or_init(|| group(&self.puzzle).big_order())
+        self.group_order.get_or_init(|| {
+            let orders = &self.orders;
+            let is_large = orders.iter().map(|&order| usize::from(order)).sum::<usize>() > Self::MANY_POINTS;
+            let actions =
+                || self.puzzle.moves.iter().map(|m| m.action.clone()).chain(self.puzzle.free.clone());
+            let all_differ = orders.iter().zip(0..).map(|(&seen, label)| Shown { label, seen });
+            let by_orbits = is_large
+                .then(|| states_by_orbits(&actions().collect::<Vec<_>>(), &all_differ.collect::<Vec<_>>()));
+            by_orbits.flatten().unwrap_or_else(|| group(&self.puzzle).big_order())
+        })
+    }
+
+    /// Returns whether chains of stabilisers are made of the group. With very many cells they are made of
+    /// small groups only.
+    pub(crate) fn has_chains(&self) -> bool {
+        *self.has_chains.get_or_init(|| {
+            self.cells() <= Self::MOST_CELLS_OF_CHAINS || {
+                let generators = generators(&self.puzzle);
+                let points = generators.first().map_or(0, Permutation::degree);
+                StabiliserChain::up_to(Self::MOST_ELEMENTS, points, &generators).is_some()
+            }
+        })
     }
 
     /// Returns the number of states. Without guards and free moves, this number is the order of the group
@@ -367,17 +438,20 @@ impl Space {
     /// Returns a function that tells whether moves lead from the solved state to the state with these pieces
     /// on the cells of the puzzle. The function ignores guards. `None` unless all pieces are told apart and
     /// do not turn.
-    pub fn membership(&self) -> Option<impl Fn(&[u8]) -> bool> {
-        let chain = group(&self.puzzle);
+    pub fn membership(&self) -> Option<impl Fn(&[u16]) -> bool> {
+        let told = self.told.clone();
+        let chain = if told.is_some() { StabiliserChain::new(0, []) } else { group(&self.puzzle) };
         let facelets = self.facelets.clone();
-        let is_member = move |pieces: &[u8]| {
-            let images = pieces.iter().map(|&piece| u16::from(piece)).collect::<Vec<_>>();
-            let element = Permutation::from_images(images).ok();
+        let is_member = move |pieces: &[u16]| {
+            let element = Permutation::from_images(pieces).ok();
             let element = element.and_then(|element| match &facelets {
-                Some(facelets) => facelets.action(&element).map(|action| action.as_points()),
-                None => Some(element),
+                Some(facelets) => facelets.action(&element),
+                None => Some(OrientedPermutation::from_cells(element)),
             });
-            element.is_some_and(|element| chain.contains(&element))
+            element.is_some_and(|element| match &told {
+                Some(told) => told.contains(&element),
+                None => chain.contains(&element.as_points()),
+            })
         };
         (!self.has_turns() && self.piece_labels.are_distinct()).then_some(is_member)
     }
@@ -401,13 +475,18 @@ impl Space {
 
 /// Returns the group that the moves and the free moves generate, on points.
 fn group(puzzle: &Puzzle) -> StabiliserChain {
-    let moves = puzzle.moves.iter().map(|m| &m.action);
-    let generators: Vec<Permutation> = moves.chain(&puzzle.free).map(|action| action.as_points()).collect();
+    let generators = generators(puzzle);
     let points = generators.first().map_or(puzzle.cells, Permutation::degree);
     StabiliserChain::new(points, &generators)
 }
 
-fn orbits(puzzle: &Puzzle, cells_of: Vec<Vec<usize>>, labels: &Labels) -> Box<[CellOrbit]> {
+/// Returns the moves and the free moves, on points.
+fn generators(puzzle: &Puzzle) -> Vec<Permutation> {
+    let moves = puzzle.moves.iter().map(|m| &m.action);
+    moves.chain(&puzzle.free).map(|action| action.as_points()).collect()
+}
+
+fn orbits(puzzle: &Puzzle, cells_of: Vec<Vec<usize>>, labels: &Labels<u8>) -> Box<[CellOrbit]> {
     let actions = puzzle.moves.iter().map(|m| &m.action).chain(&puzzle.free);
     let orbit = |cells: Vec<usize>| {
         let keeps_sum = actions.clone().all(|action| {
@@ -416,15 +495,11 @@ fn orbits(puzzle: &Puzzle, cells_of: Vec<Vec<usize>>, labels: &Labels) -> Box<[C
         });
         CellOrbit {
             labels: cells.iter().map(|&cell| labels.of_pieces()[cell]).collect(),
-            cells: cells.iter().map(|&cell| cell as u8).collect(),
+            cells: cells.iter().map(|&cell| cell as Cell).collect(),
             keeps_sum,
         }
     };
     cells_of.into_iter().map(orbit).collect()
-}
-
-fn bytes(permutation: &Permutation) -> Box<[u8]> {
-    permutation.images().iter().map(|&i| u8::try_from(i).expect("spaces have at most 255 cells")).collect()
 }
 
 #[cfg(test)]
@@ -500,7 +575,7 @@ mod tests {
         assert_eq!(puzzle.symmetries.len(), 12);
         let space = Space::new(puzzle, Metric::Given, Labels::distinct(9)).unwrap();
         assert_eq!((space.states().to_string(), space.symmetry_order()), ("6".into(), 2));
-        let reversed = |cell: u8| cell - cell % 3 + 2 - cell % 3;
+        let reversed = |cell: Cell| cell - cell % 3 + 2 - cell % 3;
         assert!((0..9).all(|cell| space.symmetries()[1].cells[usize::from(cell)] == reversed(cell)));
         // Rotations of a dial rename no move at all.
         let mut dial = Definition::of_degree("dial", 5).unwrap();

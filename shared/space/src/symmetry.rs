@@ -1,5 +1,6 @@
 //! Symmetries of a space: their action on words, and their composition.
 
+use crate::space::Cell;
 use crate::{Letters, Space};
 use fathom_algebra::{OrientedPermutation, Relabelling};
 use std::collections::hash_map::Entry;
@@ -17,7 +18,7 @@ use std::hash::Hash;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Symmetry {
     /// Where each cell, and the piece that belongs there, goes.
-    pub cells: Box<[u8]>,
+    pub cells: Box<[Cell]>,
     /// The turn of what leaves each cell; empty if nothing turns.
     turns: Box<[u8]>,
     /// The factor of the orientation of what leaves each cell.
@@ -32,12 +33,7 @@ impl Symmetry {
     /// Returns the symmetry with its action on labels and letters; `None` if the relabelling has no such
     /// action.
     pub(crate) fn of(relabelling: &Relabelling, of_pieces: &[u8], letters: &Letters) -> Option<Self> {
-        let cells: Box<[u8]> = relabelling
-            .cells()
-            .images()
-            .iter()
-            .map(|&i| u8::try_from(i).expect("at most 255 cells"))
-            .collect();
+        let cells: Box<[Cell]> = relabelling.cells().images().into();
         let marks = letters.count() / usize::from(letters.width());
         let labels = induced(of_pieces, &cells, marks)?;
         let mut renamed: Vec<Option<u8>> = vec![None; letters.count()];
@@ -75,7 +71,7 @@ impl Symmetry {
         let same = |n: usize| (0..n).map(|i| i as u8).collect();
         let turns = action.turns().iter().map(|&turn| turn as u8);
         let mut free = Self {
-            cells: action.cells().images().iter().map(|&cell| cell as u8).collect(),
+            cells: action.cells().images().into(),
             turns: if space.letters().width() == 1 { Box::default() } else { turns.collect() },
             factors: vec![1; space.cells()].into(),
             labels: same(space.labels().sizes().len()),
@@ -184,7 +180,7 @@ impl Space {
 
     /// Returns the symmetry that does `first`, then `second`.
     pub(crate) fn compose(&self, first: &Symmetry, second: &Symmetry) -> Symmetry {
-        let cells: Box<[u8]> = first.cells.iter().map(|&cell| second.cells[usize::from(cell)]).collect();
+        let cells: Box<[Cell]> = first.cells.iter().map(|&cell| second.cells[usize::from(cell)]).collect();
         let at = |cell: usize| usize::from(first.cells[cell]);
         let factor = |cell: usize| match self.order(cell) {
             1 => 1,
@@ -211,13 +207,6 @@ impl Space {
 
     /// Returns the inverse of a symmetry.
     pub(crate) fn inverse(&self, symmetry: &Symmetry) -> Symmetry {
-        let inverse = |map: &[u8]| {
-            let mut inverse = vec![0; map.len()];
-            for (from, &to) in map.iter().enumerate() {
-                inverse[usize::from(to)] = from as u8;
-            }
-            inverse.into_boxed_slice()
-        };
         let (mut turns, mut factors) = (vec![0; self.cells()], vec![1; self.cells()]);
         for (cell, &to) in symmetry.cells.iter().enumerate() {
             let (order, factor) = (self.order(cell), u16::from(symmetry.factors[cell]));
@@ -226,11 +215,11 @@ impl Space {
             turns[usize::from(to)] = ((order - u16::from(symmetry.turn(cell))) * unit % order) as u8;
         }
         let mut inverse = Symmetry {
-            cells: inverse(&symmetry.cells),
+            cells: inverse(&symmetry.cells, |cell| cell as Cell),
             turns: if symmetry.turns.is_empty() { Box::default() } else { turns.into() },
             factors: factors.into(),
-            labels: inverse(&symmetry.labels),
-            letters: inverse(&symmetry.letters),
+            labels: inverse(&symmetry.labels, |label| label as u8),
+            letters: inverse(&symmetry.letters, |letter| letter as u8),
         };
         self.normalise(&mut inverse);
         inverse
@@ -258,6 +247,15 @@ impl Space {
             }
         }
     }
+}
+
+/// Returns the inverse of a permutation of numbers. `number` converts a position to such a number.
+fn inverse<N: Copy + Default + Into<usize>>(map: &[N], number: impl Fn(usize) -> N) -> Box<[N]> {
+    let mut inverse = vec![N::default(); map.len()];
+    for (from, &to) in map.iter().enumerate() {
+        inverse[to.into()] = number(from);
+    }
+    inverse.into()
 }
 
 /// Returns the group that `generators` generate, as numbers of which 0 is the identity. Returns `None` if two
@@ -289,12 +287,16 @@ fn closure<'k, K: Eq + Hash + ?Sized + 'k>(
 
 /// Returns the map of classes that a map of pieces induces: `class[p]` goes to `class[pieces[p]]`. Returns
 /// `None` if this map is not well defined or not one to one.
-pub(crate) fn induced(class: &[u8], pieces: &[u8], classes: usize) -> Option<Box<[u8]>> {
+pub(crate) fn induced<P: Copy + Into<usize>>(
+    class: &[u8],
+    pieces: &[P],
+    classes: usize,
+) -> Option<Box<[u8]>> {
     const UNSET: u8 = u8::MAX;
     let mut images = vec![UNSET; classes];
     let mut preimages = vec![UNSET; classes];
     for (piece, &to) in pieces.iter().enumerate() {
-        let (from, to) = (class[piece], class[usize::from(to)]);
+        let (from, to) = (class[piece], class[to.into()]);
         let (image, preimage) = (&mut images[usize::from(from)], &mut preimages[usize::from(to)]);
         if (*image != UNSET && *image != to) || (*preimage != UNSET && *preimage != from) {
             return None;

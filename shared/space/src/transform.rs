@@ -12,6 +12,7 @@
 #[cfg(doc)]
 use crate::Shape;
 use crate::listed::Actions;
+use crate::space::Cell;
 use crate::{CosetGraph, CosetId, Words};
 use rustc_hash::FxHashMap;
 
@@ -61,10 +62,10 @@ pub struct Transforms<'g> {
     numbers: FxHashMap<(u16, u64), u32>,
     maps: Vec<AxisMap>,
     /// For each cell of the coset `prepared`: its number among the cells of its colour.
-    places: Vec<u8>,
+    places: Vec<Cell>,
     prepared: Option<CosetId>,
     codes: Vec<u64>,
-    counts: Vec<u8>,
+    counts: Vec<Cell>,
     /// What is needed where axes hold only reachable words.
     listed: Option<Listed<'g>>,
 }
@@ -88,7 +89,7 @@ impl<'g> Transforms<'g> {
     pub fn new(graph: &'g CosetGraph) -> Self {
         let colouring = graph.colouring();
         let axes = colouring.axes();
-        let mut seen: FxHashMap<(&[u8], Vec<u8>), u16> = FxHashMap::default();
+        let mut seen: FxHashMap<(&[u16], Vec<u8>), u16> = FxHashMap::default();
         let renamings = graph
             .symmetries()
             .iter()
@@ -215,7 +216,7 @@ impl<'g> Transforms<'g> {
         source: CosetId,
         coset: CosetId,
         symmetry: usize,
-        goes_to: impl Fn(usize) -> u8,
+        goes_to: impl Fn(usize) -> Cell,
         transform: &mut Transform,
     ) {
         let letters = self.graph.colouring().letters();

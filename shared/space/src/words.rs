@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 /// The words in which letter `l` occurs `counts[l]` times.
 #[derive(Clone, Debug)]
 pub struct Words {
-    counts: Box<[u8]>,
+    counts: Box<[u16]>,
     length: usize,
     total: u64,
     /// A vector of letters left is a number in mixed radix. Taking letter `l` away subtracts `strides[l]`.
@@ -26,7 +26,7 @@ impl Words {
 
     /// Makes the words with this content. Returns `None` if there are 2^64 or more, or if the tables would be
     /// too large.
-    pub fn new(counts: &[u8]) -> Option<Self> {
+    pub fn new(counts: &[u16]) -> Option<Self> {
         let letters = counts.len();
         let vectors: u64 = counts.iter().try_fold(1_u64, |n, &c| n.checked_mul(u64::from(c) + 1))?;
         let total = u64::try_from(multinomial(counts)?).ok()?;
@@ -90,7 +90,7 @@ impl Words {
     }
 
     /// Returns how often each letter occurs.
-    pub fn counts(&self) -> &[u8] {
+    pub fn counts(&self) -> &[u16] {
         &self.counts
     }
 
@@ -130,7 +130,7 @@ impl Words {
 
 /// Returns (sum of `counts`)! / product of the factorials of `counts`; `None` if an intermediate value
 /// exceeds 128 bits.
-pub fn multinomial(counts: &[u8]) -> Option<u128> {
+pub fn multinomial(counts: &[u16]) -> Option<u128> {
     let mut total = 1_u128;
     let mut placed = 0_u128;
     for &count in counts {

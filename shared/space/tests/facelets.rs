@@ -90,13 +90,13 @@ fn words_and_elements_correspond() {
             let word = space.word(&OrientedPermutation::from_cells(element.clone()));
             // The facelet f is at the place to which the element carries f.
             let mut seen = vec![(0, 0); degree];
-            (0..degree).for_each(|facelet| seen[element.apply(facelet)] = (facelet as u8, 0));
+            (0..degree).for_each(|facelet| seen[element.apply(facelet)] = (facelet as u16, 0));
             assert_eq!(space.pieces(&word), seen, "{cycles:?}");
             assert_eq!(space.word_of_pieces(&seen), word);
             assert!(is_member(&seen.iter().map(|&(facelet, _)| facelet).collect::<Vec<_>>()));
             assert_eq!(words.insert(word, element), None, "{cycles:?}");
         }
-        let mut swapped: Vec<u8> = (0..degree as u8).collect();
+        let mut swapped: Vec<u16> = (0..degree as u16).collect();
         swapped.swap(0, degree - 1);
         let exchange = Permutation::from_images(swapped.iter().map(|&i| u16::from(i)).collect::<Vec<_>>());
         assert_eq!(is_member(&swapped), elements.contains(&exchange.unwrap()), "{cycles:?}");
@@ -187,7 +187,7 @@ fn orientations_that_follow_from_the_rest_are_not_told() {
             let mut seen = vec![(0, 0); orders.len()];
             for (piece, &order) in orders.iter().enumerate() {
                 let (cell, orientation) = element.apply(piece, 0);
-                seen[cell] = (piece as u8, orientation as u8);
+                seen[cell] = (piece as u16, orientation as u8);
                 assert!(space.comes_to(piece, cell) && space.shown(piece) == order);
             }
             assert_eq!(space.pieces(&word), seen, "{orders:?}");

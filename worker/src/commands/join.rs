@@ -87,12 +87,10 @@ pub(crate) fn join(args: &JoinArguments, verbosity: log::Verbosity) -> Result<()
         job.cache = job.cache.shared(all, sharers);
     }
     let space = job.graph.space();
-    let words = watched.iter().map(|tiles| {
-        let label = |tile: &u8| space.labels().of_pieces().get(usize::from(*tile)).copied();
-        tiles.iter().map(label).collect::<Option<Vec<u8>>>()
-    });
-    let words: Option<Vec<Vec<u8>>> = words.collect();
-    let words = words.ok_or_else(|| anyhow!("the coordinator watches what is no state"))?;
+    let words = watched.iter().map(|tiles| fathom_engine::watch::word(tiles, space));
+    let words: Vec<Vec<u8>> = words
+        .collect::<Result<_, _>>()
+        .map_err(|reason| anyhow!("the coordinator watches what is no state: {reason}"))?;
     job.watched = Watched::new(&job.graph, &words);
     // These are needed as long.
     let job: &'static Job = Box::leak(Box::new(job));

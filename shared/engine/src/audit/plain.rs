@@ -5,25 +5,30 @@
 
 use fathom_algebra::{OrientedPermutation, Permutation, StabiliserChain};
 use fathom_puzzle::{Guard, Puzzle};
-use fathom_space::Space;
+use fathom_space::{Cell, Space};
 use std::collections::HashSet;
 
+/// With more cells than this, only groups of up to [`MOST_ELEMENTS`] elements are computed.
+const MOST_CELLS: usize = 255;
+const MOST_ELEMENTS: u128 = 1 << 64;
+
 /// The label and the orientation of the piece on each cell of the puzzle.
-pub(super) type State = Box<[(u8, u8)]>;
+pub(super) type State = Box<[(u16, u8)]>;
 
 /// A puzzle with labelled pieces: what is needed to make moves on states and to tell states apart.
 #[derive(Debug)]
 pub(super) struct Plain {
     /// The label of each piece.
-    labels: Vec<u8>,
+    labels: Vec<u16>,
     /// By label: the number of orientations that are told apart.
     seen: Vec<u8>,
     moves: Vec<(Action, Box<[Guard]>)>,
     /// The free moves, the identity first.
     free: Vec<Action>,
-    /// The group of moves and free moves, acting on points. A point is one orientation on one cell.
-    group: StabiliserChain,
-    points: Vec<(u8, u8)>,
+    /// The group of moves and free moves, acting on points. A point is one orientation on one cell. `None` if
+    /// there are too many cells for the chain of so large a group.
+    group: Option<StabiliserChain>,
+    points: Vec<(Cell, u8)>,
     /// Whether the elements of the group and the words of states correspond one to one.
     is_faithful: bool,
     solved: HashSet<State>,
@@ -32,14 +37,14 @@ pub(super) struct Plain {
 /// The action of a move on states, cell by cell: the target cell, and the turn.
 #[derive(Debug)]
 struct Action {
-    to: Vec<u8>,
+    to: Vec<Cell>,
     turns: Vec<u8>,
 }
 
 impl Action {
     fn of(action: &OrientedPermutation) -> Self {
         Self {
-            to: action.cells().images().iter().map(|&cell| cell as u8).collect(),
+            to: action.cells().images().to_vec(),
             turns: action.turns().iter().map(|&turn| turn as u8).collect(),
         }
     }
@@ -56,7 +61,7 @@ impl Plain {
         let actions = || puzzle.moves.iter().map(|mv| &mv.action).chain(&puzzle.free);
         let generators: Vec<Permutation> = actions().map(OrientedPermutation::as_points).collect();
         let orders = puzzle.free[0].orders();
-        let points: Vec<(u8, u8)> = orders
+        let points: Vec<(Cell, u8)> = orders
             .iter()
             .zip(0..)
             .flat_map(|(&order, cell)| (0..order).map(move |turn| (cell, turn as u8)))
@@ -65,7 +70,10 @@ impl Plain {
             is_faithful: space.piece_labels().are_distinct()
                 && puzzle.seen.iter().eq(orders)
                 && puzzle.moves.iter().all(|mv| mv.guard.is_empty()),
-            group: StabiliserChain::new(points.len(), &generators),
+            group: match puzzle.cells > MOST_CELLS {
+                true => StabiliserChain::up_to(MOST_ELEMENTS, points.len(), &generators),
+                false => Some(StabiliserChain::new(points.len(), &generators)),
+            },
             moves: puzzle.moves.iter().map(|mv| (Action::of(&mv.action), mv.guard.clone())).collect(),
             free: puzzle.free.iter().map(Action::of).collect(),
             labels,
@@ -91,13 +99,13 @@ impl Plain {
     /// Returns the group of moves and free moves if its elements and the words of states correspond one to
     /// one.
     pub(super) fn faithful_group(&self) -> Option<&StabiliserChain> {
-        Some(&self.group).filter(|_| self.is_faithful)
+        self.group.as_ref().filter(|_| self.is_faithful)
     }
 
     /// Returns the group of moves and free moves, whose elements carry the solved state to every state.
-    /// `None` if moves have guards.
+    /// `None` if moves have guards, or there are too many cells for so large a group.
     pub(super) fn group(&self) -> Option<&StabiliserChain> {
-        Some(&self.group).filter(|_| !self.is_guarded())
+        self.group.as_ref().filter(|_| !self.is_guarded())
     }
 
     /// Returns the word to which an element of the group carries the solved state.
@@ -152,7 +160,7 @@ impl Plain {
     /// Writes a word for people: for each cell the label, followed by `+` and the orientation if that is not
     /// 0.
     pub(super) fn written(word: &State) -> String {
-        let cell = |&(label, turn): &(u8, u8)| match turn {
+        let cell = |&(label, turn): &(u16, u8)| match turn {
             0 => label.to_string(),
             turn => format!("{label}+{turn}"),
         };

@@ -31,7 +31,8 @@ impl Definition {
     /// others count from the orientation of the solved piece.
     ///
     /// Finding the symmetries takes up to tenths of a second. A puzzle of very many points and states gets
-    /// only the identity, because no search can finish it anyway.
+    /// only the identity, because no search can finish it anyway, and so does one of hundreds of cells and
+    /// of moves.
     ///
     /// # Errors
     /// [`DefinitionError`] if the metric makes too many moves, if the free moves generate a group of more
@@ -68,7 +69,7 @@ impl Definition {
         for m in puzzle.moves.iter_mut().chain(&mut puzzle.incoming_moves) {
             m.guard = self.limited(m);
         }
-        puzzle.symmetries = match self.is_too_large_for_symmetries(&orders) {
+        puzzle.symmetries = match self.is_too_large_for_symmetries(&orders, puzzle.moves.len()) {
             true => vec![Relabelling::from_action(&puzzle.free[0])],
             false => symmetries(&puzzle, &generators, &self.limits_of_states().collect(), &orders),
         };
@@ -79,12 +80,19 @@ impl Definition {
         Ok(puzzle)
     }
 
-    /// Returns whether symmetries would take long to find, because there are many points, and would not help,
-    /// because there are too many states for any search.
-    fn is_too_large_for_symmetries(&self, orders: &[u16]) -> bool {
+    /// Returns whether symmetries would take long to find, because there are many points. In a search they
+    /// would not help, because there are too many states, or would help little, because there are hundreds of
+    /// cells and of moves.
+    fn is_too_large_for_symmetries(&self, orders: &[u16], moves: usize) -> bool {
         const MANY_POINTS: usize = 128;
         const MOST_BITS_OF_STATES: u64 = 128;
-        orders.iter().map(|&order| usize::from(order)).sum::<usize>() > MANY_POINTS
+        const VERY_MANY_CELLS: usize = 255;
+        const MOST_IMAGES: usize = 1 << 17;
+        let points = orders.iter().map(|&order| usize::from(order)).sum::<usize>();
+        if orders.len() > VERY_MANY_CELLS && points * moves > MOST_IMAGES {
+            return true;
+        }
+        points > MANY_POINTS
             && self.states_by_orbits().is_some_and(|states| states.bits() > MOST_BITS_OF_STATES)
     }
 
@@ -151,14 +159,20 @@ impl Definition {
     /// Returns an action with orientations modulo `orders`, counted from the orientation of the solved
     /// pieces.
     pub(super) fn seen_action(&self, action: &OrientedPermutation, orders: &[u16]) -> OrientedPermutation {
+        self.seen_element(action, orders).expect("cells of one orbit have one order")
+    }
+
+    /// Returns an element with orientations modulo `orders`, which are those of [`Definition::seen_orders`],
+    /// counted from the orientation of the solved pieces: as an action on [`Definition::puzzle`]. `None` if
+    /// the element carries pieces to cells of other orders.
+    pub fn seen_element(&self, action: &OrientedPermutation, orders: &[u16]) -> Option<OrientedPermutation> {
         let turns = (0..self.cells()).map(|cell| {
             let to = action.cells().apply(cell);
             let order = orders[cell];
             let (leaves, arrives) = (self.solved[cell].orientation, self.solved[to].orientation);
             (action.turns()[cell] % order + leaves % order + order - arrives % order) % order
         });
-        OrientedPermutation::new(action.cells().clone(), turns.collect::<Vec<_>>(), orders)
-            .expect("cells of one orbit have one order")
+        OrientedPermutation::new(action.cells().clone(), turns.collect::<Vec<_>>(), orders).ok()
     }
 }
 
@@ -244,6 +258,8 @@ impl FreeGroup {
         combine: impl Fn(&OrientedPermutation, &Generator, &str) -> PuzzleMove,
     ) -> Result<Vec<PuzzleMove>, DefinitionError> {
         let mut distinct: Vec<PuzzleMove> = Vec::new();
+        // Without free moves, equal products are found at once.
+        let mut known = HashSet::new();
         for m in moves.iter().filter(|m| !self.contains(&m.action)) {
             for (free, name) in self.elements.iter().zip(&self.names) {
                 let mut made = combine(free, m, name);
@@ -251,7 +267,11 @@ impl FreeGroup {
                 let is_same = |other: &PuzzleMove| {
                     other.guard == made.guard && self.contains(&difference(&other.action, &made.action))
                 };
-                if !distinct.iter().any(is_same) {
+                let is_new = match self.elements.len() {
+                    1 => known.insert((made.action.clone(), made.guard.clone())),
+                    _ => !distinct.iter().any(is_same),
+                };
+                if is_new {
                     distinct.push(made);
                 }
             }

@@ -1,6 +1,7 @@
 //! Representatives without a table: the smallest image of a pattern under all symmetries, letter by letter.
 
 use super::{CosetSymmetry, Found, UNREACHED};
+use crate::space::Cell;
 use crate::{Colouring, Letters, Space};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
@@ -16,7 +17,7 @@ pub(super) struct Canonical {
     cells: usize,
     preimages: Box<[Preimage]>,
     /// By preimage: the number of first cells of the image on which it agrees with the preimage before.
-    shared: Box<[u8]>,
+    shared: Box<[Cell]>,
     /// By preimage and cell of the image: the next preimage that differs from it on that cell or on an
     /// earlier one.
     next: Box<[u32]>,
@@ -27,7 +28,7 @@ pub(super) struct Canonical {
 struct Preimage {
     renamed: Box<[u8]>,
     /// For each cell of the image: the cell from which its letter comes, and the turn of that letter.
-    comes: Box<[(u8, u8)]>,
+    comes: Box<[(Cell, u8)]>,
     /// The number of the symmetry.
     symmetry: usize,
 }
@@ -46,7 +47,7 @@ impl Canonical {
         let preimage = |(number, s): (usize, &CosetSymmetry)| {
             let mut comes = vec![(0, 0); s.symmetry.cells.len()];
             for (cell, &to) in s.symmetry.cells.iter().enumerate() {
-                comes[usize::from(to)] = (cell as u8, s.symmetry.turn(cell));
+                comes[usize::from(to)] = (cell as Cell, s.symmetry.turn(cell));
             }
             Preimage { renamed: s.action.letters.clone(), comes: comes.into(), symmetry: number }
         };
@@ -55,9 +56,9 @@ impl Canonical {
         let cells = preimages[0].comes.len();
         let shared = |pair: &[Preimage]| {
             let same = pair[0].comes.iter().zip(&pair[1].comes).take_while(|(a, b)| a == b).count();
-            if pair[0].renamed == pair[1].renamed { same as u8 } else { 0 }
+            if pair[0].renamed == pair[1].renamed { same as Cell } else { 0 }
         };
-        let shared: Box<[u8]> = std::iter::once(0).chain(preimages.windows(2).map(shared)).collect();
+        let shared: Box<[Cell]> = std::iter::once(0).chain(preimages.windows(2).map(shared)).collect();
         let end = preimages.len() as u32;
         let mut next = vec![end; preimages.len() * cells];
         for number in (0..preimages.len() - 1).rev() {
@@ -77,7 +78,7 @@ impl Canonical {
         let (mut symmetry, mut fixing) = (0, 0);
         let mut number = 0;
         while let Some(preimage) = self.preimages.get(number) {
-            let letter = |&(cell, turn): &(u8, u8)| {
+            let letter = |&(cell, turn): &(Cell, u8)| {
                 let letter = preimage.renamed[usize::from(pattern[usize::from(cell)])];
                 if turn == 0 { letter } else { self.letters.turned(letter, turn) }
             };

@@ -7,6 +7,7 @@
 //! only a few table look-ups.
 
 use super::{CosetSymmetry, Found, UNREACHED};
+use crate::space::Cell;
 use crate::{Colouring, Letters, Space};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
@@ -248,12 +249,12 @@ impl<'a> Part<'a> {
         if cells.len() * bits as usize > u128::BITS as usize {
             return None;
         }
-        let inside = |cell: u8| (usize::from(cell) - cells.start) as u8;
+        let inside = |cell: Cell| (usize::from(cell) - cells.start) as u8;
         let images = symmetries.iter().map(|s| {
             let mut comes = vec![(0, 0); cells.len()];
             for cell in cells.clone() {
                 let to = inside(s.symmetry.cells[cell]);
-                comes[usize::from(to)] = (inside(cell as u8), s.symmetry.turn(cell));
+                comes[usize::from(to)] = (inside(cell as Cell), s.symmetry.turn(cell));
             }
             Action { comes, renamed: &s.action.letters }
         });

@@ -102,7 +102,7 @@ impl Inverses {
     pub fn inverse(&self, word: &[u8]) -> Vec<u8> {
         let mut inverse = vec![0; word.len()];
         for (&letter, cell) in word.iter().zip(0..) {
-            let placement = self.inversion[usize::from(self.placements.number(cell, letter))];
+            let placement = self.inversion[self.placements.number(cell, letter) as usize];
             let (cell, letter) = self.placements.at(placement);
             inverse[usize::from(cell)] = letter;
         }
@@ -113,11 +113,11 @@ impl Inverses {
 impl StateTest {
     /// Returns the number of actions that map a word to itself.
     fn pairs(&self, word: &[u8]) -> u64 {
-        let stands: Vec<u16> =
+        let stands: Vec<u32> =
             word.iter().zip(0..).map(|(&letter, cell)| self.placements.number(cell, letter)).collect();
         let fixes = |action: &&Action| {
             stands.iter().all(|&placement| {
-                let (cell, letter) = self.placements.at(action[usize::from(placement)]);
+                let (cell, letter) = self.placements.at(action[placement as usize]);
                 word[usize::from(cell)] == letter
             })
         };

@@ -1,6 +1,7 @@
 //! The group elements that carry frames from the home coset to the other cosets.
 
 use super::{Actions, Frames, Leads, NO_ELEMENT, turned};
+use crate::space::Cell;
 use crate::{CosetGraph, CosetId};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
@@ -8,9 +9,9 @@ use std::sync::Mutex;
 
 /// Returns, by coset, the element that carries the home coset's words there: the moves along the first path
 /// that a breadth-first search finds.
-pub(super) fn carriers(graph: &CosetGraph, leads: &Leads, home: CosetId) -> Box<[(u8, u8)]> {
+pub(super) fn carriers(graph: &CosetGraph, leads: &Leads, home: CosetId) -> Box<[(Cell, u8)]> {
     let cells = graph.space().cells();
-    let mut carriers = vec![(u8::MAX, 0); graph.len() as usize * cells];
+    let mut carriers = vec![(Cell::MAX, 0); graph.len() as usize * cells];
     let mut actions = Actions::new(graph);
     let colours = graph.colouring().colours() as u8;
     for colour in 0..colours {
@@ -24,7 +25,7 @@ pub(super) fn carriers(graph: &CosetGraph, leads: &Leads, home: CosetId) -> Box<
         let from = carriers[source as usize * cells..][..cells].to_vec();
         for &(target, mv) in leads.from(source) {
             let known = &mut carriers[target as usize * cells..][..cells];
-            if known[0].0 != u8::MAX {
+            if known[0].0 != Cell::MAX {
                 continue;
             }
             actions.read_move(graph, CosetId(target), mv as usize);
@@ -44,7 +45,7 @@ pub(super) fn carriers(graph: &CosetGraph, leads: &Leads, home: CosetId) -> Box<
 }
 
 /// For each place of the home coset: where it goes, and how far its letter is turned.
-type Element = Box<[(u8, u8)]>;
+type Element = Box<[(Cell, u8)]>;
 
 /// Returns, by coset and arrival, the number of the arrival's action on indices where frames are carried.
 /// This action is an element of the group that keeps the home coset. Returns `None` if there are too many
@@ -54,7 +55,7 @@ pub(super) fn elements(graph: &CosetGraph, carried: &Frames) -> Option<Box<[u32]
     const COSETS: usize = 1 << 10;
     let incoming = graph.space().incoming_moves().len();
     let numbers: Mutex<FxHashMap<Element, u32>> = Mutex::default();
-    let number = |element: &[(u8, u8)]| {
+    let number = |element: &[(Cell, u8)]| {
         let mut numbers = numbers.lock().expect("no thread panics while it holds the lock");
         let next = numbers.len() as u32;
         (numbers.len() < MOST).then(|| *numbers.entry(element.into()).or_insert(next))

@@ -3,6 +3,7 @@
 use super::prefixes::{Path, Prefixes};
 use super::{Action, Placements, then};
 use crate::Space;
+use crate::space::Cell;
 use std::cmp::Ordering;
 
 /// The words that an action maps to itself. Moves need not reach all of them; where all pieces differ, most
@@ -21,7 +22,7 @@ pub(crate) struct FixedWords<'a> {
     /// The others of these symmetries.
     moving: Vec<Renaming>,
     /// By first cell: the cycles of the action, as cells with letters.
-    cycles: Vec<Vec<Vec<(u8, u8)>>>,
+    cycles: Vec<Vec<Vec<(Cell, u8)>>>,
 }
 
 impl<'a> FixedWords<'a> {
@@ -32,14 +33,14 @@ impl<'a> FixedWords<'a> {
         action: &Action,
         symmetries: &[Action],
     ) -> Self {
-        let mut cycles: Vec<Vec<Vec<(u8, u8)>>> = vec![Vec::new(); space.cells()];
+        let mut cycles: Vec<Vec<Vec<(Cell, u8)>>> = vec![Vec::new(); space.cells()];
         let mut seen = vec![false; placements.of.len()];
         for start in 0..placements.of.len() {
             let mut cycle = Vec::new();
             let mut at = start;
             while !std::mem::replace(&mut seen[at], true) {
                 cycle.push(placements.of[at]);
-                at = usize::from(action[at]);
+                at = action[at] as usize;
             }
             // Placements are numbered in the order of their cells, so the first cell of a cycle is its
             // smallest.
@@ -85,7 +86,7 @@ impl<'a> FixedWords<'a> {
 struct Renaming {
     letters: usize,
     /// By cell: the cell from which its letter comes.
-    sources: Vec<u8>,
+    sources: Vec<Cell>,
     /// By cell, and by letter on the cell from which the letter comes: the new letter.
     becomes: Vec<u8>,
 }
@@ -117,7 +118,7 @@ impl Renaming {
 struct Current<'w, F> {
     words: &'w FixedWords<'w>,
     /// By label: the number of pieces that have no cell yet.
-    left: Vec<u8>,
+    left: Vec<u16>,
     word: Vec<Option<u8>>,
     /// What is known of the beginning of the word.
     path: Option<Path>,
@@ -208,7 +209,7 @@ mod tests {
         assert_eq!(space.states().to_string(), "7920");
         let placements = Placements::new(&space);
         let inversion = placements.inversion(&space).unwrap();
-        let identity: Action = (0..inversion.len() as u16).collect();
+        let identity: Action = (0..inversion.len() as u32).collect();
         let words = FixedWords::of(&placements, &space, &inversion, &[identity]);
         let mut involutions = 0;
         for branch in 0..words.branches() {

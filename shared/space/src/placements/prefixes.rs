@@ -79,6 +79,7 @@ impl Prefixes {
             .is_some_and(|words| space.states() * space.free_order() * Self::WORTH >= words.total().into());
         let fits = !most_are_reached
             && space.piece_labels().are_distinct()
+            && !space.tells_only_some()
             && !space.is_guarded()
             && labels.iter().enumerate().all(shows_all)
             && points.last().is_some_and(|(first, size)| first + size <= Self::MOST_POINTS);

@@ -1,19 +1,24 @@
 //! Partitions of the pieces that may serve as colourings.
 
 use crate::alternation::alternating_rings;
+use crate::space::Cell;
 use crate::{Space, Symmetry};
 use fathom_algebra::numbered;
 use std::collections::{BTreeSet, HashMap};
 
+/// A class of pieces for each piece. There may be more classes than colours, until the pieces of each label
+/// are joined.
+type Partition = Vec<u16>;
+
 /// Returns the partitions of the pieces that are worth judging. None of them splits a label.
 pub(super) fn candidates(space: &Space, actions: &[(&Symmetry, usize)]) -> BTreeSet<Vec<u8>> {
     let cells = space.cells();
-    let mut bases: BTreeSet<Vec<u8>> = BTreeSet::new();
+    let mut bases: BTreeSet<Partition> = BTreeSet::new();
     let labels = space.labels();
     let first_with = |label: u8| {
-        labels.of_pieces().iter().position(|&l| l == label).expect("every label is on a piece") as u8
+        labels.of_pieces().iter().position(|&l| l == label).expect("every label is on a piece") as Cell
     };
-    let first_with: Vec<u8> = (0..labels.sizes().len()).map(|label| first_with(label as u8)).collect();
+    let first_with: Vec<Cell> = (0..labels.sizes().len()).map(|label| first_with(label as u8)).collect();
     let label = |piece: usize| usize::from(labels.of_pieces()[piece]);
     let image = |s: &Symmetry, piece: usize| first_with[usize::from(s.labels[label(piece)])];
     for (i, (a, _)) in actions.iter().enumerate() {
@@ -33,10 +38,10 @@ pub(super) fn candidates(space: &Space, actions: &[(&Symmetry, usize)]) -> BTree
     }
     // If pieces that never exchange places share a colour, moves reach few of its words. If there are many
     // such pieces, separating them may make too many patterns. So partitions of both sorts are candidates.
-    let kinds = numbered(space.puzzle().kinds.iter());
+    let kinds: Partition = numbered(space.puzzle().kinds.iter());
     if kinds.iter().any(|&kind| kind != 0) {
-        let cut = |partition: &Vec<u8>| numbered(partition.iter().zip(&kinds));
-        let cut: Vec<Vec<u8>> = partitions.iter().map(cut).collect();
+        let cut = |partition: &Partition| numbered(partition.iter().zip(&kinds));
+        let cut: Vec<Partition> = partitions.iter().map(cut).collect();
         partitions.extend(cut);
         partitions.extend((2..=8).map(|size| chunked(&kinds, size)));
     }
@@ -44,25 +49,25 @@ pub(super) fn candidates(space: &Space, actions: &[(&Symmetry, usize)]) -> BTree
     // orientations, are together.
     let kind: Vec<(usize, u8)> = (0..cells)
         .map(|cell| {
-            let orbit = space.orbits().iter().position(|orbit| orbit.cells.contains(&(cell as u8)));
+            let orbit = space.orbits().iter().position(|orbit| orbit.cells.contains(&(cell as Cell)));
             let seen = space.letters().seen(space.labels().of_pieces()[cell]);
             (orbit.expect("every cell is in an orbit"), seen)
         })
         .collect();
     let mut whole = BTreeSet::new();
     for partition in partitions {
-        let partition = numbered((0..cells).map(|cell| (partition[cell], kind[cell])));
+        let partition: Partition = numbered((0..cells).map(|cell| (partition[cell], kind[cell])));
         // Either the colours that share a label are joined, or every label with several pieces is a colour of
         // its own.
         let same_colour = (0..cells).map(|c| {
             let first = partition.iter().position(|&colour| colour == partition[c]);
-            (c, first.expect("the colour is there") as u8)
+            (c, first.expect("the colour is there") as Cell)
         });
         let same_label = (0..cells).map(|c| (c, first_with[label(c)]));
         whole.insert(joined(cells, same_colour.chain(same_label)));
         let key = |c: usize| {
             let label = labels.of_pieces()[c];
-            if labels.sizes()[usize::from(label)] > 1 { (true, label) } else { (false, partition[c]) }
+            if labels.sizes()[usize::from(label)] > 1 { (true, label.into()) } else { (false, partition[c]) }
         };
         whole.insert(numbered((0..cells).map(key)));
     }
@@ -77,18 +82,21 @@ pub(super) fn candidates(space: &Space, actions: &[(&Symmetry, usize)]) -> BTree
         let (first, _) = space.rings().ring(cell)?;
         Some(if alternating.contains(&first) { cell } else { first })
     };
-    let with_rings = |partition: &Vec<u8>| {
+    let with_rings = |partition: &Partition| {
         numbered((0..cells).map(|cell| match class_of_ring(cell) {
             Some(class) => (true, class),
             None => (false, usize::from(partition[cell])),
         }))
     };
-    let by_rings: BTreeSet<Vec<u8>> = whole.iter().map(with_rings).collect();
-    if alternating.is_empty() { &whole | &by_rings } else { by_rings }
+    let by_rings: BTreeSet<Partition> = whole.iter().map(with_rings).collect();
+    let found = if alternating.is_empty() { &whole | &by_rings } else { by_rings };
+    let colours =
+        |partition: Partition| partition.into_iter().map(|class| u8::try_from(class).ok()).collect();
+    found.into_iter().filter_map(colours).collect()
 }
 
 /// Returns the finest partition in which both ends of every pair share a class.
-fn joined(cells: usize, pairs: impl Iterator<Item = (usize, u8)>) -> Vec<u8> {
+fn joined(cells: usize, pairs: impl Iterator<Item = (usize, Cell)>) -> Partition {
     fn root(parent: &mut [usize], mut cell: usize) -> usize {
         while parent[cell] != cell {
             parent[cell] = parent[parent[cell]];
@@ -105,7 +113,7 @@ fn joined(cells: usize, pairs: impl Iterator<Item = (usize, u8)>) -> Vec<u8> {
 }
 
 /// Cuts every class into chunks of at most `size` pieces.
-fn chunked(partition: &[u8], size: usize) -> Vec<u8> {
+fn chunked(partition: &[u16], size: usize) -> Partition {
     let mut seen = HashMap::new();
     numbered(partition.iter().map(|&class| {
         let count = seen.entry(class).or_insert(0);
@@ -115,7 +123,7 @@ fn chunked(partition: &[u8], size: usize) -> Vec<u8> {
 }
 
 /// Joins neighbouring classes as long as they have at most `size` pieces together.
-fn merged(partition: &[u8], size: usize) -> Vec<u8> {
+fn merged(partition: &[u16], size: usize) -> Partition {
     let classes = partition.iter().map(|&class| usize::from(class) + 1).max().unwrap_or(0);
     let mut groups = vec![0; classes];
     let (mut group, mut pieces) = (0, 0);

@@ -12,8 +12,9 @@ use super::cost::CostModel;
 use super::{Candidate, Plan};
 use crate::axis::{AxisView, Component, View};
 use crate::hidden::PatternGroup;
+use crate::space::Cell;
 use crate::{Colouring, CosetGraph, Shape, Space, Symmetry};
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell as Shared, RefCell};
 use std::collections::HashMap;
 
 /// The smallest number of states of a coset.
@@ -91,7 +92,7 @@ pub(super) struct Search<'a> {
     /// The number of images of sets that may still be visited.
     sets: f64,
     /// The number of words of axes that may still be listed.
-    words_left: Cell<usize>,
+    words_left: Shared<usize>,
     found: Vec<Candidate>,
     limit: f64,
 }
@@ -108,7 +109,7 @@ impl<'a> Search<'a> {
     ) -> Vec<Candidate> {
         let words =
             u128::try_from(space.states() * space.free_order()).map_or(f64::INFINITY, |words| words as f64);
-        if space.is_guarded() || !words.is_finite() {
+        if space.is_guarded() || !words.is_finite() || !space.has_chains() {
             return Vec::new();
         }
         let classes = classes(space, actions);
@@ -121,7 +122,7 @@ impl<'a> Search<'a> {
             leaves: 0,
             cuts,
             sets: if cuts { MOST_SETS_OF_PARTS_IN_ALL } else { MOST_SETS_IN_ALL },
-            words_left: Cell::new(MOST_WORDS),
+            words_left: Shared::new(MOST_WORDS),
             found: Vec::new(),
             limit,
         };
@@ -155,7 +156,10 @@ impl<'a> Search<'a> {
         };
         // The pattern tells base points only if there is a single set, and few symmetries, which are lost.
         let base = match &self.classes[..] {
-            [class] if class.len() == 1 && self.actions.len() <= FEW_SYMMETRIES => {
+            [class]
+                if class.len() == 1
+                    && (self.actions.len() <= FEW_SYMMETRIES || self.space.tells_only_some()) =>
+            {
                 class[0].cells.len().min(LONGEST_BASE)
             }
             _ => 0,
@@ -371,8 +375,8 @@ impl<'a> Search<'a> {
 /// Returns the sets of pieces, grouped into classes that symmetries exchange. Pieces that moves carry among
 /// themselves are one set, or several if they show different numbers of orientations.
 fn classes(space: &Space, actions: &[(&Symmetry, usize)]) -> Vec<Vec<Set>> {
-    let seen = |cell: u8| space.letters().seen(space.labels().of_pieces()[usize::from(cell)]);
-    let mut sets: Vec<(u8, Vec<u8>)> = Vec::new();
+    let seen = |cell: Cell| space.letters().seen(space.labels().of_pieces()[usize::from(cell)]);
+    let mut sets: Vec<(u8, Vec<Cell>)> = Vec::new();
     for orbit in space.orbits() {
         let first = sets.len();
         for &cell in &orbit.cells {
@@ -382,7 +386,7 @@ fn classes(space: &Space, actions: &[(&Symmetry, usize)]) -> Vec<Vec<Set>> {
             }
         }
     }
-    let set_of = |cell: u8| sets.iter().position(|(_, cells)| cells.contains(&cell));
+    let set_of = |cell: Cell| sets.iter().position(|(_, cells)| cells.contains(&cell));
     let mut class_of: Vec<Option<usize>> = vec![None; sets.len()];
     let mut classes: Vec<Vec<Set>> = Vec::new();
     for (number, (shown, cells)) in sets.iter().enumerate() {

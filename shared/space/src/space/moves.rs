@@ -1,13 +1,13 @@
 //! Moves of words, and free moves, which lead to other words of the same state.
 
-use super::Space;
+use super::{Cell, Space};
 use crate::{Letters, Symmetry};
 
 /// The action of a move on words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WordMove {
     /// For each cell: the cell to which the move carries what stands there.
-    pub cells: Box<[u8]>,
+    pub cells: Box<[Cell]>,
     /// The turn of what leaves each cell; empty if nothing turns.
     pub(super) turns: Box<[u8]>,
     /// The conditions for the move.
@@ -18,7 +18,7 @@ pub struct WordMove {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct WordGuard {
     /// The cell.
-    pub(crate) cell: u8,
+    pub(crate) cell: Cell,
     /// The label.
     pub(crate) label: u8,
     /// Whether the cell must hold the label; otherwise it must hold any other one.

@@ -15,6 +15,10 @@ impl Space {
             Some(facelets) => &facelets.action(&state.as_points()).expect("a state keeps pieces together"),
             None => state,
         };
+        let state = match &self.told {
+            Some(told) => &told.action(state).expect("a state keeps pieces in their orbits"),
+            None => state,
+        };
         let state = match self.is_held {
             true => self.rings.action(&with_hold(state, 0)),
             false => self.rings.action(state),
@@ -30,9 +34,21 @@ impl Space {
 
     /// Returns what stands on each cell of the puzzle: the [label of the piece](Space::piece_labels), and its
     /// orientation.
-    pub fn pieces(&self, word: &[u8]) -> Vec<(u8, u8)> {
-        let Some(facelets) = &self.facelets else { return self.on_cells(word) };
-        let on_cells = self.on_cells(word);
+    ///
+    /// If words tell only some of the pieces apart, and no moves lead to the word, the first piece stands on
+    /// every cell of the result, which is then no state.
+    pub fn pieces(&self, word: &[u8]) -> Vec<(u16, u8)> {
+        let on_cells = match &self.told {
+            None => self.on_cells(word),
+            Some(told) => {
+                let stands = |cell: usize| word.iter().position(|&letter| letter == self.solved[cell]);
+                let Some(pieces) = told.pieces(stands) else {
+                    return vec![(0, 0); self.piece_labels.pieces()];
+                };
+                pieces.into_iter().map(|(piece, turn)| (piece as u16, turn as u8)).collect()
+            }
+        };
+        let Some(facelets) = &self.facelets else { return on_cells };
         let on = |&(first, order): &(usize, u16)| {
             // All pieces are told apart, and their labels are their numbers.
             let (piece, turn) = on_cells[facelets.place(first).0];
@@ -43,7 +59,7 @@ impl Space {
     }
 
     /// Returns the label and the orientation of the piece on each cell that words have before rings are made.
-    fn on_cells(&self, word: &[u8]) -> Vec<(u8, u8)> {
+    fn on_cells(&self, word: &[u8]) -> Vec<(u16, u8)> {
         let last = self.cells() - 1;
         let turned =
             (self.is_held && word[last] != self.solved[last]).then(|| self.image(&self.free[1], word));
@@ -66,8 +82,8 @@ impl Space {
 
     /// Returns the word of the state with these labels and orientations on the cells of the puzzle: the
     /// inverse of [`Space::pieces`].
-    pub fn word_of_pieces(&self, pieces: &[(u8, u8)]) -> Vec<u8> {
-        let on_cells: Vec<(u8, u8)> = match &self.facelets {
+    pub fn word_of_pieces(&self, pieces: &[(u16, u8)]) -> Vec<u8> {
+        let on_cells: Vec<(u16, u8)> = match &self.facelets {
             None => pieces.to_vec(),
             Some(facelets) => {
                 let piece_on = |first: usize| {
@@ -78,11 +94,17 @@ impl Space {
                     let (facelet, order) = facelets.given_cells()[piece.expect("every label has a piece")];
                     let seen = (number + order - u16::from(orientation)) % order;
                     let (piece, turn) = facelets.piece_with(facelet + usize::from(seen));
-                    (self.cell_labels.of_pieces()[piece], turn as u8)
+                    (piece as u16, turn as u8)
                 };
                 facelets.first_facelets().map(piece_on).collect()
             }
         };
+        if let Some(told) = &self.told {
+            // All pieces are told apart, and their labels are their numbers.
+            let on_cells: Vec<(usize, u16)> =
+                on_cells.iter().map(|&(piece, turn)| (piece.into(), turn.into())).collect();
+            return told.on_cells(&on_cells).into_iter().map(|cell| self.solved[cell]).collect();
+        }
         let labels = self.cell_labels.of_pieces();
         let mut word = self.solved.to_vec();
         for (&(label, orientation), &(first, size)) in on_cells.iter().zip(self.rings.spread()) {
@@ -102,6 +124,9 @@ impl Space {
         if let Some(facelets) = &self.facelets {
             return facelets.given_cells()[piece].1;
         }
+        if let Some(told) = &self.told {
+            return told.order_of(piece);
+        }
         match self.rings.spread()[piece] {
             (_, 1) => self.letters.seen(self.label(piece)).into(),
             (_, size) => size,
@@ -116,7 +141,10 @@ impl Space {
                     (facelets.given_cells()[piece], facelets.given_cells()[cell]);
                 (first..first + usize::from(order)).any(|to| facelets.are_in_one_orbit(from, to))
             }
-            None => self.belongs(self.label(piece), self.rings.spread()[cell].0),
+            None => match &self.told {
+                Some(told) => told.are_in_one_orbit(piece, cell),
+                None => self.belongs(self.label(piece), self.rings.spread()[cell].0),
+            },
         }
     }
 

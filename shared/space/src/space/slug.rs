@@ -28,8 +28,8 @@ impl Space {
 
     /// Returns a letter for the label of each piece; `None` if all pieces differ.
     fn letters_of_labels(&self) -> Option<String> {
-        let letter = |&label: &u8| match label {
-            0..26 => char::from(b'a' + label).to_string(),
+        let letter = |&label: &u16| match label {
+            0..26 => char::from(b'a' + label as u8).to_string(),
             _ => format!("_{label}"),
         };
         (!self.piece_labels.are_distinct())

@@ -9,7 +9,10 @@ use num_bigint::BigUint;
 use std::collections::HashSet;
 
 /// Returns the number of states, if it follows from the action on each orbit.
-pub(super) fn states_by_orbits_of(puzzle: &Puzzle, labels: &Labels) -> Option<BigUint> {
+pub(super) fn states_by_orbits_of<L: Copy + Into<u32>>(
+    puzzle: &Puzzle,
+    labels: &Labels<L>,
+) -> Option<BigUint> {
     if puzzle.free.len() > 1 || puzzle.moves.iter().any(|m| !m.guard.is_empty()) {
         return None;
     }
@@ -21,8 +24,13 @@ pub(super) fn states_by_orbits_of(puzzle: &Puzzle, labels: &Labels) -> Option<Bi
 /// follow from the action on each orbit, it is the order of the group divided by the number of elements that
 /// change nothing visible.
 pub(super) fn states_without_words(puzzle: &Puzzle, labels: &Labels) -> Option<BigUint> {
+    /// The chain of a group on more cells takes too long.
+    const MOST_CELLS: usize = 255;
     states_by_orbits_of(puzzle, labels).or_else(|| {
-        if puzzle.free.len() > 1 || puzzle.moves.iter().any(|m| !m.guard.is_empty()) {
+        if puzzle.cells > MOST_CELLS
+            || puzzle.free.len() > 1
+            || puzzle.moves.iter().any(|m| !m.guard.is_empty())
+        {
             return None;
         }
         let order = group(puzzle).big_order();
@@ -32,7 +40,7 @@ pub(super) fn states_without_words(puzzle: &Puzzle, labels: &Labels) -> Option<B
 }
 
 /// Returns what can be seen of each piece.
-fn shown(puzzle: &Puzzle, labels: &Labels) -> Vec<Shown> {
+fn shown<L: Copy + Into<u32>>(puzzle: &Puzzle, labels: &Labels<L>) -> Vec<Shown> {
     let pieces = labels.of_pieces().iter().zip(&puzzle.seen);
     pieces.map(|(&label, &seen)| Shown { label: label.into(), seen }).collect()
 }
@@ -104,10 +112,11 @@ pub(crate) fn reached_words(space: &Space, most: usize) -> Option<HashSet<Box<[u
 mod tests {
     use super::*;
     use fathom_algebra::Permutation;
-    use fathom_puzzle::{Definition, Metric, Orbit};
+    use fathom_puzzle::{Definition, Metric, Orbit, Piece};
 
     /// 50 dials of twelve hours need more letters than a byte can tell apart. One move turns the first dial,
-    /// another move all others, so there are 12 x 12 states.
+    /// another move all others, so there are 12 x 12 states. As one dial hides whether it is turned by half,
+    /// it would take more than a base to tell what is seen.
     #[test]
     fn states_are_counted_where_letters_are_too_many() {
         const DIALS: usize = 50;
@@ -118,6 +127,9 @@ mod tests {
             let still = Permutation::identity(DIALS);
             dials.add_move(name, OrientedPermutation::new(still, turns, dials.orders()).unwrap()).unwrap();
         }
+        let mut pieces = dials.solved().to_vec();
+        pieces[DIALS - 1] = Piece { seen: 6, ..pieces[DIALS - 1] };
+        dials.set_solved(&pieces).unwrap();
         let puzzle = dials.puzzle(Metric::Given).unwrap();
         let error = Space::new(puzzle, Metric::Given, Labels::distinct(DIALS)).unwrap_err().to_string();
         assert!(error.starts_with("dials has 144 states and more pieces and orientations"), "{error}");

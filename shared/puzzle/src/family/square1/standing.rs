@@ -48,12 +48,12 @@ impl Placement {
     /// Reads the places from the labels on the cells of the solved puzzle and of a state, and from the middle
     /// layer. `None` if the labels are not those of the 49 cells of Square-1, or if pieces have the same
     /// label.
-    pub fn of(solved: &[u8], word: &[u8], middle: bool) -> Option<Self> {
+    pub fn of(solved: &[u16], word: &[u16], middle: bool) -> Option<Self> {
         if solved.len() != 4 * UNITS + 1 || word.len() != solved.len() {
             return None;
         }
         let cells = || 0..4 * UNITS;
-        let homes = |label: u8| cells().filter(move |&cell| solved[cell] == label);
+        let homes = |label: u16| cells().filter(move |&cell| solved[cell] == label);
         let is_known = |home: usize| homes(solved[home]).count() == 1;
         if !cells().filter(|&cell| is_piece(cell)).all(is_known) {
             return None;
@@ -86,8 +86,8 @@ mod tests {
     use super::*;
     use crate::family::square1::square1;
 
-    fn solved() -> Vec<u8> {
-        square1().solved().iter().map(|piece| piece.label as u8).collect()
+    fn solved() -> Vec<u16> {
+        square1().solved().iter().map(|piece| piece.label).collect()
     }
 
     #[test]
