@@ -7,6 +7,7 @@ use fathom_command::doing::doing;
 use fathom_command::{bad_input, output};
 use fathom_engine::directory::{Found, RunDirectory, look};
 use fathom_engine::estimate::Peak;
+use fathom_engine::journal::Files;
 use fathom_engine::search::Options;
 use fathom_engine::watch;
 use fathom_kernel::reference::Distances;
@@ -158,6 +159,11 @@ pub(crate) fn find_stores(run: &RunDirectory, given: &[PathBuf]) -> Result<()> {
     stores::require_distinct(given)?;
     let mut stores = Stores::of(&run.path)?;
     if !stores.are_listed() {
+        let layers = run.journal.layers().context("cannot read run.db")?;
+        if !layers.is_empty() && layers.iter().all(|layer| layer.files == Files::Removed) {
+            // 'fathom remove' has removed the list with the layers.
+            return Ok(());
+        }
         return Err(bad_input!(
             "the layers of the run in {} do not lie in stores, and stay where they are: leave out --store, or name another directory with --dir",
             run.path.display()

@@ -8,9 +8,9 @@
 //! long a running search still takes.
 //!
 //! Workers are alike, and each owns a contiguous range of shards. A worker fetches the cosets of the newest
-//! layer that it lacks, each once a depth, and keeps them in memory as far as they fit. All links are busy at once, so that a worker fetches as fast as
-//! its own link allows, or as the busiest peer sends. `docs/scaling.md` has predictions, and compares them
-//! with real runs.
+//! layer that it lacks, each once a depth, and keeps them in memory as far as they fit. All links are busy at
+//! once, so that a worker fetches as fast as its own link allows, or as the busiest peer sends.
+//! `docs/scaling.md` has predictions, and compares them with real runs.
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
@@ -104,8 +104,8 @@ pub struct Forecast {
     pub limit: Limit,
     /// Memory of a worker's process in bytes, without the page cache.
     pub worker_process_bytes: u64,
-    /// Memory for layers in bytes, besides that of the process, with which a worker keeps all fetched cosets in
-    /// memory and reads nothing from disk.
+    /// Memory for layers in bytes, besides that of the process, with which a worker keeps all fetched cosets
+    /// in memory and reads nothing from disk.
     pub worker_cache_bytes: u64,
     /// Disk space at the peak, in bytes. This and the next two are of the worker that needs most.
     pub worker_disk_bytes: u64,

@@ -169,7 +169,7 @@ impl<'j> Expander<'j> {
     /// cosets. Nothing is written, and the task's file is not read.
     ///
     /// # Errors
-    /// The errors of [`Expander::make`].
+    /// [`TaskError`] if the task did not end with a report.
     pub fn audit(
         &mut self,
         task: Task,

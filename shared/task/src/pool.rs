@@ -132,7 +132,8 @@ pub struct Pool {
 pub struct Orders(Sender<Order>);
 
 impl Orders {
-    /// Gives a task to the threads. `before` is as in [`Expander::make`].
+    /// Gives a task to the threads. `before` has the layers [below](fathom_run::Lookback::below) the one to
+    /// make, the newest first.
     pub fn submit(&self, task: Task, purpose: Purpose, before: Vec<Arc<Layer>>) {
         // If all threads have ended, the order is lost, and the receiving end of the pool tells so.
         let _ = self.0.send(Order { task, purpose, before });
@@ -198,7 +199,8 @@ impl Pool {
         Ok(Self { orders: Orders(orders), ended })
     }
 
-    /// Gives the threads a task whose file is to be made. `before` is as in [`Expander::make`].
+    /// Gives the threads a task whose file is to be made. `before` is as in
+    /// [`Orders::submit`].
     pub fn submit(&self, task: Task, before: Vec<Arc<Layer>>) {
         self.orders.submit(task, Purpose::Make(Leftover::Counts), before);
     }
