@@ -3,13 +3,8 @@
 # namespaces are joined by a veth pair whose sending end is limited to the rate. Needs root, tc and iperf3. Runs some minutes.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-<<<<<<< ours
-nice -n 5 cargo build --release --locked -p fathom-worker --example transfer --features transfer
-nice -n 5 cargo build --release --locked -p fathom-coordinator --bin fathom
-=======
-cargo build --release --locked -p fathom-worker --example transfer
+cargo build --release --locked -p fathom-worker --example transfer --features transfer
 cargo build --release --locked -p fathom-coordinator --bin fathom
->>>>>>> theirs
 transfer=target/release/examples/transfer
 work=$(mktemp -d)
 a=fathom-a-$$ b=fathom-b-$$
