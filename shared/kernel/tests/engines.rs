@@ -6,9 +6,9 @@ use proptest::prelude::*;
 use std::collections::BTreeSet;
 
 /// One shape for each path through the kernels: words of 32 and of 64 bits, several words a row, rows of one
-/// piece of 1,024 bits, of two, and of more than eight, few of them and enough for a square, one to four bytes
-/// a row, axes that can trade places and axes that cannot, blocks of one row, an odd number of blocks, axes of
-/// length 1.
+/// piece of 1,024 bits, of two, and of more than eight, few of them and enough for a square, one to four
+/// bytes a row, axes that can trade places and axes that cannot, blocks of one row, an odd number of blocks,
+/// axes of length 1.
 const SHAPES: [&[u32]; 25] = [
     &[2, 24, 24, 24],
     &[12, 12, 12],

@@ -489,7 +489,8 @@ mod tests {
         }
     }
 
-    /// The orientation of each piece follows from its cell. A run that was begun with orientations goes on so.
+    /// The orientation of each piece follows from its cell. A run that was begun with orientations goes on
+    /// so.
     #[test]
     fn a_run_with_orientations_that_follow_goes_on_so() {
         let directory = tempfile::tempdir().unwrap();

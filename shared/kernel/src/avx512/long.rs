@@ -1,6 +1,7 @@
 //! Dense pulls of rows of many words, for processors with AVX-512 VBMI and GFNI.
 //!
-//! Layout: that of [`crate::portable`], each row in several `u64`. The portable kernel handles sparse sources.
+//! Layout: that of [`crate::portable`], each row in several `u64`. The portable kernel handles sparse
+//! sources.
 //!
 //! There are three ways, all of which take each bit of the target from the one bit that the maps name:
 //! - *Picks*, where the last axis stays last and rows are not too long. For each bit of the target, the map
