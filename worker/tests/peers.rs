@@ -201,9 +201,8 @@ async fn fetched_cosets_are_the_same_in_memory_and_on_disk() {
     let whole = to.geometry.dense_bytes + 64 * u64::from(COSETS);
     for most in [0, whole / 2, whole] {
         let memory = Arc::new(ImportMemory::new(most));
-        let directory = to.store.directory_of(FILE);
-        let imports =
-            Imports::new(directory.parent().unwrap(), COSETS, to.geometry.tensor(), Arc::clone(&memory));
+        let directory = &to.store.stores().directories()[0];
+        let imports = Imports::new(directory, COSETS, to.geometry.tensor(), Arc::clone(&memory));
         let layer = Arc::new(Layer::partial(to.geometry.cut, Some(imports)));
         let fetched = fetcher.cosets(FILE.depth, &all, &layer, &holders);
         in_time("all cosets", fetched).await.unwrap();

@@ -185,6 +185,15 @@ struct Search<'a> {
     process: ProcessRow,
 }
 
+/// A disk with too little room for a layer. Sizes are in bytes.
+struct Shortage {
+    root: PathBuf,
+    needed: u64,
+    free: u64,
+    /// Whether the layer cannot be smaller; otherwise `needed` is an estimate.
+    certain: bool,
+}
+
 impl Search<'_> {
     fn go_on(&mut self) -> Result<End> {
         let end = self.make_layers();
@@ -267,32 +276,15 @@ impl Search<'_> {
 
     /// Checks that the disks can hold the layer at `depth`. Only warns when the size is an estimate: if a
     /// disk does run full, the run can be resumed. `left` is the number of states that are not visited yet.
-    fn require_room(&self, depth: Depth, left: u64) -> Result<()> {
-        let layers = self.run.journal.layers().context("cannot read run.db")?;
-        let Need { bytes, certain } = Need::after(&layers, left, &self.job.geometry);
-        let cut = self.job.geometry.cut;
-        let made: BTreeSet<ShardId> = self.store.shards(depth)?.into_iter().collect();
-        let share =
-            |bytes: u64, part: u64| (u128::from(bytes) * u128::from(part) / u128::from(cut.shards())) as u64;
-        let path = self.run.path.display();
-        let rooms = self.store.rooms().with_context(|| format!("cannot ask for free space for {path}"))?;
-        for Room { stores, path: root, free } in rooms {
-            let lies_there = |shard: &ShardId| stores.contains(&self.store.stores().number_of(*shard));
-            let missing = cut.ids().filter(|shard| !made.contains(shard) && lies_there(shard)).count() as u64;
-            let needed = match (self.run.manifest.keep, &layers[..]) {
-                // Shards of the older layer that are given back make room, except for the shards in the
-                // making.
-                (Keep::Two, [.., older, _]) => {
-                    let at_once = missing.min(self.options.threads as u64 + 1);
-                    share(bytes, missing)
-                        .saturating_sub(share(older.bytes, missing))
-                        .max(share(bytes, at_once))
-                }
-                _ => share(bytes, missing),
-            };
-            if needed <= free {
-                continue;
-            }
+    fn require_room(&mut self, depth: Depth, left: u64) -> Result<()> {
+        let mut shortages = self.shortages(depth, left)?;
+        if !shortages.is_empty() && self.run.journal.is_held() {
+            // A young search still has the files of layers that it no longer reads.
+            self.release()?;
+            shortages = self.shortages(depth, left)?;
+        }
+        for Shortage { root, needed, free, certain } in shortages {
+            let path = self.run.path.display();
             let (limit, way_out) = match self.disk.limit_bytes() {
                 Some(limit) => {
                     (format!(" within --disk-limit {}", HumanBytes(limit)), "make room or raise --disk-limit")
@@ -312,6 +304,35 @@ impl Search<'_> {
             warn!("{message}; this is a guess, and the run goes on");
         }
         Ok(())
+    }
+
+    /// Returns the disks that have too little room for the layer at `depth`.
+    fn shortages(&self, depth: Depth, left: u64) -> Result<Vec<Shortage>> {
+        let layers = self.run.journal.layers().context("cannot read run.db")?;
+        let Need { bytes, certain } = Need::after(&layers, left, &self.job.geometry);
+        let cut = self.job.geometry.cut;
+        let made: BTreeSet<ShardId> = self.store.shards(depth)?.into_iter().collect();
+        let share =
+            |bytes: u64, part: u64| (u128::from(bytes) * u128::from(part) / u128::from(cut.shards())) as u64;
+        let path = self.run.path.display();
+        let rooms = self.store.rooms().with_context(|| format!("cannot ask for free space for {path}"))?;
+        let shortage = |Room { stores, path: root, free }: Room| {
+            let lies_there = |shard: &ShardId| stores.contains(&self.store.stores().number_of(*shard));
+            let missing = cut.ids().filter(|shard| !made.contains(shard) && lies_there(shard)).count() as u64;
+            let needed = match (self.run.manifest.keep, &layers[..]) {
+                // Shards of the older layer that are given back make room, except for the shards in the
+                // making.
+                (Keep::Two, [.., older, _]) => {
+                    let at_once = missing.min(self.options.threads as u64 + 1);
+                    share(bytes, missing)
+                        .saturating_sub(share(older.bytes, missing))
+                        .max(share(bytes, at_once))
+                }
+                _ => share(bytes, missing),
+            };
+            (needed > free).then_some(Shortage { root, needed, free, certain })
+        };
+        Ok(rooms.into_iter().filter_map(shortage).collect())
     }
 
     /// Runs all tasks of a layer. Returns the reports in order of shards, or `None` if the search was
