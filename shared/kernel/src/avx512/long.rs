@@ -97,9 +97,10 @@ struct Long {
     kept: Kept,
     /// The picks of each axis map, by number of the map and by word of the target.
     picks: Vec<Option<Box<[Picks]>>>,
-    /// The places of the words of columns in the order of the target, by number of the map.
-    columns: Vec<Option<Box<[u32]>>>,
-    /// The columns of 64 rows: a square for each word of a row.
+    /// For each word of the target the places of its columns, as the numbers of a square and of a word in
+    /// that square, by number of the map.
+    columns: Vec<Option<Box<[Columns]>>>,
+    /// The columns of 64 rows: a square for each word of a row, and an empty one.
     squares: Vec<Square>,
     /// The offsets of rows that become bits of a row, in the order of the target.
     reads: Vec<usize>,
@@ -136,15 +137,19 @@ impl Long {
     fn keep_by_columns(&mut self, packed: &[u8], transform: &Transform, maps: &[AxisMap]) {
         let Self { portable, columns, squares, walk, .. } = self;
         let (number, map) = last_map(transform, maps);
-        let place_of = |&index: &u32| (index as usize / SIZE * SIZE + place(index as usize % SIZE)) as u32;
-        let columns = entry(columns, number, || map.from.iter().map(place_of).collect());
         walk.blocks(&portable.shape, transform, maps);
-        squares.resize(portable.row_words, Square::default());
-        let row_bytes = portable.shape.row_bytes() as usize;
-        let (words, row_words) = (&mut portable.words[..], portable.row_words);
+        let (row_bytes, row_words) = (portable.shape.row_bytes() as usize, portable.row_words);
+        let columns = entry(columns, number, || columns_of(map, row_words));
+        // The last square stays empty, for the columns that a row lacks to whole words.
+        squares.resize(row_words + 1, Square::default());
         for (sources, targets) in walk.source.chunks(SIZE).zip(walk.target.chunks(SIZE)) {
+            let rows: [usize; SIZE] =
+                std::array::from_fn(|number| sources.get(number).map_or(0, |&row| row as usize * row_bytes));
+            let places = targets.iter().zip(0..);
+            let targets = places.map(|(&row, number)| (row as usize * row_words, place(number)));
+            let targets: Vec<(usize, usize)> = targets.collect();
             // SAFETY: `long` has checked that the processor has the instructions.
-            unsafe { keep_columns(packed, row_bytes, sources, columns, squares, (words, row_words), targets) }
+            unsafe { keep_columns((packed, &rows), (columns, squares), (&mut portable.words, &targets)) }
         }
     }
 
@@ -166,6 +171,18 @@ impl Long {
             unsafe { trade(rows, (words, row_words), (target, scatter)) }
         }
     }
+}
+
+/// The numbers of the squares and of the words in which 64 columns lie.
+type Columns = [(u16, u16); SIZE];
+
+/// Returns the places of the columns of each word of the target. Columns behind the last one lie in an empty
+/// square, whose number is that of the words of a row.
+fn columns_of(map: &AxisMap, row_words: usize) -> Box<[Columns]> {
+    let place_of = |&index: &u32| ((index as usize / SIZE) as u16, place(index as usize % SIZE) as u16);
+    let of_word =
+        |from: &[u32]| std::array::from_fn(|at| from.get(at).map_or((row_words as u16, 0), place_of));
+    map.from.chunks(SIZE).map(of_word).collect()
 }
 
 /// Returns the number of the map along the last axis of the source, and the map.
@@ -202,29 +219,27 @@ fn word(packed: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(packed[at..at + 8].try_into().expect("eight bytes"))
 }
 
-/// Adds the permuted bits of up to 64 rows to others. `columns` has the places of the source's columns in
-/// `squares`, in the order of the target.
+/// Adds the permuted bits of up to 64 rows to others. `rows` has the offsets of the rows of the source, and
+/// `targets` the first word of each row of the target, with the place of the row in a square.
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 fn keep_columns(
-    packed: &[u8],
-    row_bytes: usize,
-    sources: &[u32],
-    columns: &[u32],
-    squares: &mut [Square],
-    (words, row_words): (&mut [u64], usize),
-    targets: &[u32],
+    (packed, rows): (&[u8], &[usize; SIZE]),
+    (columns, squares): (&[Columns], &mut [Square]),
+    (words, targets): (&mut [u64], &[(usize, usize)]),
 ) {
-    let row = |number: usize| sources.get(number).map_or(0, |&row| row as usize * row_bytes);
-    let rows: [usize; SIZE] = std::array::from_fn(row);
-    for (number, square) in squares.iter_mut().enumerate() {
+    let (empty, full) = squares.split_last_mut().expect("there is an empty square");
+    *empty = Square::default();
+    for (number, square) in full.iter_mut().enumerate() {
         square.store(transpose(|row| word(packed, rows[row] + 8 * number)));
     }
     let mut back = Square::default();
-    let brought = |column: u32| squares[column as usize / SIZE].0[column as usize % SIZE];
-    for (number, columns) in columns.chunks(SIZE).enumerate() {
-        back.store(transpose(|column| columns.get(column).map_or(0, |&column| brought(column))));
-        for (row, &target) in targets.iter().enumerate() {
-            words[target as usize * row_words + number] |= back.0[place(row)];
+    for (number, columns) in columns.iter().enumerate() {
+        back.store(transpose(|column| {
+            let (square, word) = columns[column];
+            squares[usize::from(square)].0[usize::from(word) % SIZE]
+        }));
+        for &(row, place) in targets {
+            words[row + number] |= back.0[place % SIZE];
         }
     }
 }
