@@ -1,5 +1,5 @@
 //! A run's directory, with `run.toml`, `run.db`, `lock`, `log.jsonl`, `layers/` or the list of
-//! [stores](fathom_run::stores), for large runs `cosets.bin`, and if states are watched `watched.csv`.
+//! [`stores`], for large runs `cosets.bin`, and if states are watched `watched.csv`.
 //!
 //! The lock is created first, then the journal, and `run.toml` last, so that creation can be interrupted
 //! anywhere: without `run.toml` there is no run yet, and creating it again is safe.

@@ -68,8 +68,7 @@ impl SolveModel {
         let source = question.source.clone();
         let mut definition = source.definition(question.metric)?;
         let labelled = definition.solved().iter().zip(question.labels.of_pieces());
-        let solved: Vec<Piece> =
-            labelled.map(|(&piece, &label)| Piece { label: label.into(), ..piece }).collect();
+        let solved: Vec<Piece> = labelled.map(|(&piece, &label)| Piece { label, ..piece }).collect();
         definition.set_solved(&solved)?;
         let square1 = SquareOne::of(&definition);
         // If Square-1 has all its turns, some shortest way between states with the required cells passes only

@@ -98,7 +98,7 @@ fn words_and_elements_correspond() {
         }
         let mut swapped: Vec<u16> = (0..degree as u16).collect();
         swapped.swap(0, degree - 1);
-        let exchange = Permutation::from_images(swapped.iter().map(|&i| u16::from(i)).collect::<Vec<_>>());
+        let exchange = Permutation::from_images(swapped.clone());
         assert_eq!(is_member(&swapped), elements.contains(&exchange.unwrap()), "{cycles:?}");
     }
 }
