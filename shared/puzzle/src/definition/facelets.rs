@@ -15,8 +15,8 @@ impl Definition {
     /// pieces are given already and moves turn them, each orientation of a piece counts as a facelet, and
     /// other pieces are taken only if none of them turns: all orientations then follow from the cells where
     /// pieces stand. Where some pieces still turn, the given ones have symmetries that are easier to use.
-    /// Returns `None` if there are no such pieces, some facelets look alike, or
-    /// there are free moves, guards or limits.
+    /// Returns `None` if there are no such pieces, some facelets look alike, or there are free moves, guards
+    /// or limits.
     ///
     /// # Errors
     /// The errors of [`Definition::puzzle`].
