@@ -14,9 +14,9 @@ export PROPTEST_CASES=${PROPTEST_CASES:-4} CARGO_PROFILE_DEV_OPT_LEVEL=1
 
 # All of the layers; of the kernels what does not search whole spaces; files and cosets of strangers.
 tests=(
-    "-p fathom-layer --lib" "-p fathom-layer --test damage" "-p fathom-layer --test durable"
-    "-p fathom-layer --test format" "-p fathom-layer --test maps"
-    "-p fathom-kernel --lib" "-p fathom-kernel --test engines"
+    "-p fathom-layer --lib" "-p fathom-layer --test layer -- damage::" "-p fathom-layer --test layer -- durable::"
+    "-p fathom-layer --test layer -- format::" "-p fathom-layer --test layer -- maps::"
+    "-p fathom-kernel --lib" "-p fathom-kernel --test kernel -- engines::"
     "-p fathom-tests --test all -- hostile_files::" "-p fathom-tests --test all -- fuzz::"
 )
 failed=0

@@ -162,6 +162,20 @@ fn modules_with_parts_are_files_beside_folders() {
     }
 }
 
+/// Examples in comments would be programs that nobody runs: tests of documentation are off, for each crate's
+/// takes seconds. Examples are files in `examples/`, which the compiler checks.
+#[test]
+fn no_example_stands_in_a_comment() {
+    for name in ORDER {
+        for (path, text) in sources(&folder(name).join("src")) {
+            let fence = text.lines().map(str::trim_start).find(|line| {
+                (line.starts_with("/// ```") || line.starts_with("//! ```")) && !line.ends_with("```text")
+            });
+            assert_eq!(fence, None, "{}", path.display());
+        }
+    }
+}
+
 /// The cluster's decisions and the command line's types know nothing of commands.
 #[test]
 fn nothing_below_commands_knows_commands() {

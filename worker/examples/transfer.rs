@@ -11,7 +11,6 @@ use fathom_command::machine::processor_seconds;
 use fathom_layer::{ImportMemory, Imports, LocalDisk, Totals};
 use fathom_proto::access::{Access, AccessArguments, server};
 use fathom_proto::v1;
-use fathom_proto::v1::exchange_server::ExchangeServer;
 use fathom_run::{Depth, Geometry, ShardCut, Task};
 use fathom_space::CosetId;
 use fathom_task::{Layer, Store};
@@ -27,7 +26,6 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 use tokio::net::TcpListener;
-use tonic::service::interceptor::InterceptedService;
 
 /// The cosets of 4x4: 331,776 bits, and about 1,000 of them in a shard.
 const PACKED_BYTES: u32 = 41_472;
@@ -108,8 +106,7 @@ async fn serve(side: &Side) -> Result<()> {
     let access = Access::load(&side.access)?;
     let incoming = access.incoming(TcpListener::bind(side.address).await?)?;
     let exchange = Exchange::new(OpenFiles::new(store, geometry), geometry, Arc::default());
-    let service = InterceptedService::new(ExchangeServer::new(exchange), access.token_check());
-    tokio::spawn(server::server().add_service(service).serve_with_incoming(incoming));
+    tokio::spawn(server::serve(exchange.into_services(&access), incoming, std::future::pending()));
     let before = processor_seconds();
     println!("serving");
     tokio::task::spawn_blocking(|| stdin().read_to_end(&mut Vec::new())).await??;

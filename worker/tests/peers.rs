@@ -22,6 +22,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
+use tonic::service::Routes;
 use tonic::service::interceptor::InterceptedService;
 use tonic::transport::Endpoint;
 use tonic::{Code, Request, Response, Status};
@@ -115,8 +116,7 @@ async fn serve(exchange: impl exchange_server::Exchange) -> String {
     let access = Access::load(&AccessArguments::default()).unwrap();
     let incoming = access.incoming(listener).unwrap();
     let service = InterceptedService::new(ExchangeServer::new(exchange), access.token_check());
-    let server = server::server().add_service(service);
-    tokio::spawn(server.serve_with_incoming(incoming));
+    tokio::spawn(server::serve(Routes::new(service), incoming, std::future::pending()));
     address
 }
 

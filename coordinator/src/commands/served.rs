@@ -33,6 +33,7 @@ use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
+use tonic::service::Routes;
 use tonic::service::interceptor::InterceptedService;
 
 /// The time limit for the last replies when the run has ended.
@@ -174,8 +175,7 @@ impl Served {
         let server = runtime.spawn(async move {
             // No value is ever sent: the sender is dropped when the run ends.
             let over = async { drop(is_over.await) };
-            let server = server::server().add_service(service);
-            if let Err(error) = server.serve_with_incoming_shutdown(incoming, over).await {
+            if let Err(error) = server::serve(Routes::new(service), incoming, over).await {
                 tracing::error!(error = &error as &dyn std::error::Error, "workers are not served any more");
             }
         });

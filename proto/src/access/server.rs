@@ -21,9 +21,9 @@ use tokio::time::Sleep;
 use tokio_rustls::{TlsAcceptor, TlsStream};
 use tokio_stream::Stream;
 use tokio_util::sync::WaitForCancellationFutureOwned;
+use tonic::service::Routes;
 use tonic::transport::Server;
 use tonic::transport::server::{Connected, TcpConnectInfo};
-use tower::layer::util::{Identity, Stack};
 
 /// Time within which a caller must begin HTTP/2.
 pub const GREETING_LIMIT: Duration = Duration::from_secs(10);
@@ -43,14 +43,28 @@ const TAKEN_BACK: usize = 20;
 /// Memory for the messages of all callers together, in bytes.
 pub const BUDGET_BYTES: u64 = 256 << 20;
 
-/// Returns a server that detects lost callers, and that limits the resources of each.
-pub fn server() -> Server<Stack<Budget, Identity>> {
-    server_with(Budget::new(BUDGET_BYTES))
+/// Serves callers until the run is over, or fails. Boxed: so the stack of HTTP/2 is compiled here, and not in
+/// each program that serves.
+pub type Serving = Pin<Box<dyn Future<Output = Result<(), tonic::transport::Error>> + Send>>;
+
+/// Serves callers until `over` is ready; then requests under way are completed. Lost callers are detected, and
+/// the resources of each are limited, all messages together to [`BUDGET_BYTES`].
+pub fn serve(
+    services: Routes,
+    incoming: Incoming,
+    over: impl Future<Output = ()> + Send + 'static,
+) -> Serving {
+    serve_within(Budget::new(BUDGET_BYTES), services, incoming, Box::pin(over))
 }
 
-/// Returns the same server with another budget for messages.
-pub fn server_with(budget: Budget) -> Server<Stack<Budget, Identity>> {
-    Server::builder()
+/// Does the same with another budget for messages.
+pub fn serve_within(
+    budget: Budget,
+    services: Routes,
+    incoming: Incoming,
+    over: Pin<Box<dyn Future<Output = ()> + Send>>,
+) -> Serving {
+    let server = Server::builder()
         .http2_keepalive_interval(Some(KEEPALIVE))
         .http2_keepalive_timeout(Some(KEEPALIVE))
         .max_concurrent_streams(STREAMS)
@@ -59,6 +73,8 @@ pub fn server_with(budget: Budget) -> Server<Stack<Budget, Identity>> {
         .initial_stream_window_size(STREAM_WINDOW)
         .initial_connection_window_size(CONNECTION_WINDOW)
         .layer(budget)
+        .add_routes(services);
+    Box::pin(server.serve_with_incoming_shutdown(incoming, over))
 }
 
 /// Pause in accepting callers when the system has no room for another connection.
@@ -71,8 +87,8 @@ const TLS_REPLY: &[u8] = &[21, 3, 3, 0, 2, 2, 10];
 const PLAIN_REPLY: &[u8] = b"HTTP/1.0 400 Bad Request\r\n\r\nThis port speaks plain text, not TLS.\n";
 
 impl Access {
-    /// Accepts callers, for [`serve_with_incoming`](tonic::transport::Server). Each refusal is logged, up to
-    /// a limit, and told to the caller where possible.
+    /// Accepts callers, for [`serve`]. Each refusal is logged, up to a limit, and told to the caller where
+    /// possible.
     ///
     /// # Errors
     /// Bad input: this process may not listen on that address.

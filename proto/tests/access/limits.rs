@@ -1,8 +1,8 @@
 //! Limits to what one caller can take of a server: connections, streams, memory.
 
-use crate::world::{Files, Host, LIMIT};
+use super::world::{Files, Host, LIMIT};
 use fathom_proto::access::budget::Budget;
-use fathom_proto::access::{Access, AccessArguments, server};
+use fathom_proto::access::{Access, AccessArguments};
 use fathom_proto::v1::DescribeRunRequest;
 use fathom_proto::v1::coordinator_client::CoordinatorClient;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -106,7 +106,7 @@ async fn streams_of_a_connection_are_limited() {
 async fn messages_of_all_callers_have_a_budget() {
     const MOST: u64 = 1 << 20;
     let open = AccessArguments::default();
-    let host = Host::serve_with(server::server_with(Budget::new(MOST)), &open).await;
+    let host = Host::serve_with(Budget::new(MOST), &open).await;
     let connection = Access::load(&open).unwrap().connect(&host.address.to_string(), LIMIT).await.unwrap();
     let mut client = CoordinatorClient::new(connection);
     let mut send = async |bytes: u64| {

@@ -1,6 +1,6 @@
 //! What is asked for on the command line, and may not be.
 
-use crate::world::{Files, TOKEN};
+use super::world::{Files, TOKEN};
 use fathom_command::exit::BadInput;
 use fathom_proto::access::{Access, AccessArguments};
 use std::path::Path;
@@ -50,7 +50,7 @@ fn files_that_are_not_what_they_should_be() {
     let shared = files.write("shared-key.pem", &std::fs::read_to_string(&key).unwrap(), 0o640);
     let broken =
         files.write("broken.pem", "-----BEGIN CERTIFICATE-----\n!\n-----END CERTIFICATE-----\n", 0o600);
-    files.certificate("other-", "fathom", &crate::world::now());
+    files.certificate("other-", "fathom", &super::world::now());
     let other = files.path("other-key.pem");
     for (asked, says) in [
         (tls(&|asked| asked.tls_key = Some(shared.clone())), "--tls-key: others may use"),

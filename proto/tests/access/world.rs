@@ -2,6 +2,7 @@
 
 use fathom_proto::access::budget::Budget;
 use fathom_proto::access::keys::Authority;
+use fathom_proto::access::server::BUDGET_BYTES;
 use fathom_proto::access::{Access, AccessArguments, TLS_NAME, server};
 use fathom_proto::v1::coordinator_client::CoordinatorClient;
 use fathom_proto::v1::coordinator_server::{Coordinator, CoordinatorServer};
@@ -17,9 +18,9 @@ use std::time::{Duration, SystemTime};
 use tokio::net::TcpListener;
 use tokio::sync::{Notify, oneshot};
 use tokio::task::JoinHandle;
+use tonic::service::Routes;
 use tonic::service::interceptor::InterceptedService;
 use tonic::{Request, Response, Status};
-use tower::layer::util::{Identity, Stack};
 use tracing::subscriber::DefaultGuard;
 
 pub(crate) const TOKEN: &str = "0123456789abcdef0123456789abcdef";
@@ -145,9 +146,6 @@ impl Lines {
     }
 }
 
-/// A server with its budget.
-type Server = tonic::transport::Server<Stack<Budget, Identity>>;
-
 /// A coordinator that can be called.
 pub(crate) struct Host {
     pub(crate) address: SocketAddr,
@@ -163,14 +161,14 @@ impl Host {
     }
 
     pub(crate) async fn serve_at(address: SocketAddr, asked: &AccessArguments) -> Self {
-        Self::serve_by(server::server(), address, asked).await
+        Self::serve_within(Budget::new(BUDGET_BYTES), address, asked).await
     }
 
-    pub(crate) async fn serve_with(server: Server, asked: &AccessArguments) -> Self {
-        Self::serve_by(server, "127.0.0.1:0".parse().unwrap(), asked).await
+    pub(crate) async fn serve_with(budget: Budget, asked: &AccessArguments) -> Self {
+        Self::serve_within(budget, "127.0.0.1:0".parse().unwrap(), asked).await
     }
 
-    async fn serve_by(mut server: Server, address: SocketAddr, asked: &AccessArguments) -> Self {
+    async fn serve_within(budget: Budget, address: SocketAddr, asked: &AccessArguments) -> Self {
         let (lines, log) = Lines::capture();
         let access = Access::load(asked).unwrap();
         let listener = TcpListener::bind(address).await.unwrap();
@@ -179,8 +177,8 @@ impl Host {
         let (stop, stopped) = oneshot::channel();
         let service = InterceptedService::new(CoordinatorServer::new(Idle), access.token_check());
         let serving = tokio::spawn(async move {
-            let stopped = async { drop(stopped.await) };
-            server.add_service(service).serve_with_incoming_shutdown(incoming, stopped).await.unwrap();
+            let stopped = Box::pin(async { drop(stopped.await) });
+            server::serve_within(budget, Routes::new(service), incoming, stopped).await.unwrap();
         });
         Self { address, lines, stop, serving, _log: log }
     }

@@ -32,7 +32,7 @@ fn a_read_fault_names_the_file() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("s00000.layer");
     let output = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "a_read_fault_names_the_file", "--nocapture"])
+        .args(["--exact", "fault::a_read_fault_names_the_file", "--nocapture"])
         .env(CHILD, &path)
         .output()
         .unwrap();

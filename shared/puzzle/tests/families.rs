@@ -1,10 +1,8 @@
 //! The families, compared with published numbers of states and of states at each distance.
 
-mod search;
-
+use crate::search::growth;
 use fathom_algebra::OrientedPermutation;
 use fathom_puzzle::{Definition, Family, InHand, Metric, families, family};
-use search::growth;
 use std::collections::HashSet;
 use std::path::Path;
 
@@ -177,7 +175,7 @@ fn in_the_hand_the_nearest_turned_state_counts() {
     ) {
         let free = family::in_hand(word).unwrap();
         let (still, metric) = (family::by_name(word).unwrap(), free.metric());
-        let (layers, turns) = (layers(&still, metric, deepest), search::free_products(&free));
+        let (layers, turns) = (layers(&still, metric, deepest), crate::search::free_products(&free));
         assert_eq!(turns.len(), 24, "{word}");
         let mut known = HashSet::new();
         let nearest: Vec<usize> = layers

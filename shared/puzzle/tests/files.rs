@@ -1,12 +1,10 @@
 //! The files of docs/examples, and texts that define no puzzles.
 
-mod search;
-
+use crate::search::growth;
 use fathom_algebra::{OrientedPermutation, StabiliserChain};
 use fathom_puzzle::load::{load, parse, sequence};
 use fathom_puzzle::{Definition, Format, Metric, Orbit, Piece, families, family};
 use proptest::prelude::*;
-use search::growth;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -35,7 +33,7 @@ fn the_octahedron_is_held_in_no_way() {
     let fto = example("fto.toml");
     let factorial = |n: u128| (1..=n).product::<u128>();
     assert_eq!(fto.states(), Some(factorial(6) / 2 * 32 * (factorial(12) / 2) / 12));
-    let turns = search::free_products(&fto);
+    let turns = crate::search::free_products(&fto);
     assert_eq!(turns.len(), 12);
     let actions: Vec<_> = fto.moves().iter().map(|face| face.action.clone()).collect();
     for (turn, face) in turns.iter().flat_map(|turn| actions.iter().map(move |face| (turn, face))) {

@@ -1,12 +1,10 @@
 //! The numbers of states of puzzles with guards, counted by shapes and by a plain search.
 
-mod search;
-
+use crate::search::growth;
 use fathom_algebra::{OrientedPermutation, Permutation, Relabelling};
 use fathom_puzzle::{Definition, Format, Metric, Orbit, Piece, families, family, load};
 use num_bigint::BigUint;
 use proptest::prelude::*;
-use search::growth;
 use std::collections::BTreeSet;
 use std::path::Path;
 

@@ -7,6 +7,7 @@ use fathom_command::bad_input;
 use fathom_proto::access::{Access, ConnectError, Connection};
 use fathom_proto::v1;
 use fathom_proto::v1::coordinator_client::CoordinatorClient;
+use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -124,14 +125,16 @@ impl Caller {
     ///
     /// # Errors
     /// If the coordinator does not answer, or refuses.
-    pub async fn describe(&self, name: &str) -> Result<v1::DescribeRunResponse> {
+    pub fn describe(
+        &self,
+        name: &str,
+    ) -> Pin<Box<dyn Future<Output = Result<v1::DescribeRunResponse>> + '_>> {
         let request =
             v1::DescribeRunRequest { protocol_version: v1::PROTOCOL_VERSION, worker_name: name.into() };
-        self.call(|mut client| {
+        Box::pin(self.call(move |mut client| {
             let request = request.clone();
             async move { client.describe_run(request).await }
-        })
-        .await
+        }))
     }
 }
 

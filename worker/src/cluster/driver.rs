@@ -29,6 +29,7 @@ use fathom_task::pool::{Ended, NoThreads, Orders, Purpose};
 use fathom_task::{Counters, Job, Store, TaskError};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
@@ -117,11 +118,21 @@ pub(super) struct Shared {
 }
 
 impl Worker {
-    /// Works until the coordinator ends the session, or `stop` is true.
+    /// Works until the coordinator ends the session, or `stop` is true. Boxed, so that all of the work is
+    /// compiled with this library.
     ///
     /// # Errors
     /// If the coordinator cannot be reached for too long, or refuses this worker.
-    pub async fn work(
+    pub fn work(
+        self,
+        pool: Orders,
+        ended: mpsc::UnboundedReceiver<Ended>,
+        stop: watch::Receiver<bool>,
+    ) -> Pin<Box<dyn Future<Output = Result<End>>>> {
+        Box::pin(self.session(pool, ended, stop))
+    }
+
+    async fn session(
         self,
         pool: Orders,
         mut ended: mpsc::UnboundedReceiver<Ended>,

@@ -15,8 +15,10 @@ use crate::cluster::files::OpenFiles;
 use fathom_command::failpoint;
 use fathom_layer::chunk::{self, CHUNK_BYTES};
 use fathom_layer::{LayerError, LayerFile};
+use fathom_proto::access::Access;
 use fathom_proto::convert;
-use fathom_proto::v1::{self, exchange_server};
+use fathom_proto::v1;
+use fathom_proto::v1::exchange_server::{self, ExchangeServer};
 use fathom_run::{Depth, Geometry, ShardId, Task};
 use fathom_task::{Job, Store};
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,6 +30,8 @@ use std::time::Duration;
 use tokio::sync::{Semaphore, mpsc};
 use tokio_stream::StreamExt;
 use tokio_stream::wrappers::ReceiverStream;
+use tonic::service::Routes;
+use tonic::service::interceptor::InterceptedService;
 use tonic::{Request, Response, Status};
 
 /// Number of pieces of one answer that wait for its reader.
@@ -97,6 +101,11 @@ impl Exchange {
     #[must_use]
     pub fn with_counting(self, job: &'static Job, store: &'static Store<'static>) -> Self {
         Self { counting: Some(Counting { job, store }), ..self }
+    }
+
+    /// Returns the service for peers that have the token.
+    pub fn into_services(self, access: &Access) -> Routes {
+        Routes::new(InterceptedService::new(ExchangeServer::new(self), access.token_check()))
     }
 
     /// Sets the time after which an unread answer ends.

@@ -5,7 +5,6 @@ use anyhow::{Context, Result, anyhow};
 use fathom_command::{bad_input, log, machine};
 use fathom_layer::{Disk, LimitedDisk, LocalDisk};
 use fathom_proto::access::{Access, server};
-use fathom_proto::v1::exchange_server::ExchangeServer;
 use fathom_proto::v1::{DescribeRunResponse, LeaveReason};
 use fathom_run::RunManifest;
 use fathom_task::pool::Ended;
@@ -26,7 +25,6 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{mpsc, watch};
-use tonic::service::interceptor::InterceptedService;
 use tracing::{info, warn};
 
 /// Number of threads for the network.
@@ -197,9 +195,10 @@ fn host(args: &JoinArguments) -> String {
 fn serve(runtime: &Runtime, access: &Access, listener: TcpListener, exchange: Exchange) -> Result<()> {
     let _in_runtime = runtime.enter();
     let incoming = access.incoming(listener)?;
-    let service = InterceptedService::new(ExchangeServer::new(exchange), access.token_check());
+    let services = exchange.into_services(access);
     runtime.spawn(async move {
-        if let Err(error) = server::server().add_service(service).serve_with_incoming(incoming).await {
+        let until_the_end = std::future::pending();
+        if let Err(error) = server::serve(services, incoming, until_the_end).await {
             tracing::error!(error = &error as &dyn std::error::Error, "peers are not served any more");
         }
     });

@@ -1,0 +1,6 @@
+//! The tests of `fathom-algebra` from outside, as one program: it is linked once, and its tests share the
+//! processors.
+
+mod alike;
+mod known_groups;
+mod large;

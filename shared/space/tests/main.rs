@@ -1,0 +1,6 @@
+//! The tests of `fathom-space` from outside, as one program: it is linked once, and its tests share the
+//! processors.
+
+mod facelets;
+mod many_pieces;
+mod transforms;
