@@ -1,7 +1,7 @@
 //! Simulates one depth after the other: all workers at once, then the barrier.
 
 use super::cluster::{Cluster, Owners};
-use super::load::{LayerStep, Loads, ShardLoad};
+use super::load::{COMPRESS_RATE, LayerStep, Loads, ShardLoad};
 use super::simulation::{self, TaskTimes};
 use super::{DepthForecast, Limit};
 use fathom_run::{Keep, ShardCut};
@@ -75,19 +75,22 @@ impl Simulation<'_> {
         let disk = disk_bytes_per_second as f64;
         let received = sum.loads.received_bytes;
         let fetch_seconds = if received > 0.0 { received.max(busiest_sent) / link } else { 0.0 };
-        let serving = loads.serving_seconds[worker as usize] / mine.len().max(1) as f64;
+        // All peers ask at once, each in an order of its own, so that a peer's read finds a coset in memory
+        // with the chance that memory has this coset.
+        let served = loads.served_bytes[worker as usize] / mine.len().max(1) as f64;
+        let missed = 1.0 - self.fitting_share(&sum.loads);
         let copies = f64::from(replicas - 1);
         let mut tasks = Vec::with_capacity(mine.len());
         let mut fetched = 0.0;
         for load in mine {
-            let read = self.read_bytes(load, &sum.loads);
+            let read = self.read_bytes(load, &sum.loads) + served * missed;
             // What is fetched first is kept in memory.
             fetched += load.fetched_bytes;
             let spilled = (fetched - self.kept_bytes(fetched)) - sum.spilled_bytes;
             sum.spilled_bytes += spilled;
             let written = load.file_bytes * f64::from(replicas);
             let system = read / SYSTEM_READ_RATE + (load.fetched_bytes + written) / SYSTEM_WRITE_RATE;
-            let seconds = load.seconds + serving + system;
+            let seconds = load.seconds + served / COMPRESS_RATE + system;
             let share = if received > 0.0 { load.received_bytes / received } else { 0.0 };
             sum.disk_bytes += read + spilled + written;
             sum.seconds += seconds;
@@ -109,6 +112,17 @@ impl Simulation<'_> {
         fetched.min(self.cache_bytes * IMPORT_SHARE)
     }
 
+    /// Returns the share of a worker's layers that fits into memory, of what is read at random and not kept
+    /// there; 1 if all fits that the worker reads and writes. `all` is the sum over the worker's tasks.
+    fn fitting_share(&self, all: &ShardLoad) -> f64 {
+        let at_random = all.own_bytes + all.fetched_bytes;
+        if at_random + all.older_bytes + all.file_bytes <= self.cache_bytes {
+            return 1.0;
+        }
+        let kept = self.kept_bytes(all.fetched_bytes);
+        ((self.cache_bytes * WINDOW - kept) / (at_random - kept)).min(1.0)
+    }
+
     /// Returns the bytes of layers that a task reads from disk, because they have left memory. `all` is the
     /// sum over the worker's tasks. Fetched cosets that are kept in memory stay there. If only a share f of
     /// the others that are read at random fits into the rest, a coset is read again for (1 - f)^2 of the
@@ -119,11 +133,9 @@ impl Simulation<'_> {
         if at_random + all.older_bytes + all.file_bytes <= self.cache_bytes {
             return 0.0;
         }
-        let kept = self.kept_bytes(all.fetched_bytes);
-        let others = at_random - kept;
-        let fits = ((self.cache_bytes * WINDOW - kept) / others).min(1.0);
+        let others = at_random - self.kept_bytes(all.fetched_bytes);
         let touched = load.touched_bytes * others / at_random;
-        load.older_bytes + load.own_bytes.max(touched * (1.0 - fits).powi(2))
+        load.older_bytes + load.own_bytes.max(touched * (1.0 - self.fitting_share(all)).powi(2))
     }
 }
 
@@ -234,5 +246,34 @@ impl Tally {
     pub(super) fn limit(&self) -> Limit {
         let longest = (0..4).max_by(|&a, &b| self.limits[a].total_cmp(&self.limits[b]));
         Limit::ALL[longest.expect("there are four")]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::{Fixture, cluster};
+    use fathom_puzzle::Metric;
+
+    /// What peers read comes from the disk as far as memory does not have it.
+    #[test]
+    fn peers_read_from_disk_what_has_left_memory() {
+        let fixture = Fixture::new("2x4", Metric::Multi, Some(4));
+        let owners = Owners { shards: 4, workers: 2 };
+        let load = ShardLoad { own_bytes: 1e9, file_bytes: 1e9, ..ShardLoad::default() };
+        let loads = |served: f64| Loads {
+            shards: vec![load; 4],
+            sent_bytes: vec![0.0; 2],
+            served_bytes: vec![served; 2],
+        };
+        // The worker has two shards, so it reads 2 GB of its own at random.
+        for (cache_bytes, missed) in [(0.0, 1.0), (1e9 / WINDOW, 0.5), (4e9, 0.0)] {
+            let Fixture { graph, cut, .. } = &fixture;
+            let (cut, cluster) = (*cut, cluster(2));
+            let simulation = Simulation { graph, cut, owners, cluster, cache_bytes, pull_seconds: 0.0 };
+            let disk_bytes = |served: f64| simulation.worker(&loads(served), 1, 0.0).disk_bytes;
+            let more = disk_bytes(3e9) - disk_bytes(0.0);
+            assert!((more - 3e9 * missed).abs() < 1.0, "{more} bytes with {cache_bytes} of memory");
+        }
     }
 }

@@ -28,7 +28,7 @@ const SOURCE_SECONDS: f64 = 150e-9;
 /// Uncompressed bytes that a thread compresses, and decompresses, in a second. On random tensors, zstd level
 /// 1 compresses 0.3 to 1.6 GB and decompresses 0.7 to 1.8 GB a second on a processor of
 /// `docs/performance.md`.
-const COMPRESS_RATE: f64 = 0.5e9;
+pub(super) const COMPRESS_RATE: f64 = 0.5e9;
 const DECOMPRESS_RATE: f64 = 0.9e9;
 
 /// The mean padding of a coset's data in a layer file, in bytes.
@@ -62,8 +62,9 @@ pub struct Loads {
     pub shards: Vec<ShardLoad>,
     /// Compressed bytes to peers, by worker.
     pub sent_bytes: Vec<f64>,
-    /// Seconds of threads to serve peers, by worker.
-    pub serving_seconds: Vec<f64>,
+    /// Uncompressed bytes of the cosets that are sent to peers, by worker. A coset counts once for each peer
+    /// that asks for it.
+    pub served_bytes: Vec<f64>,
 }
 
 /// The layer to make, and the layers before it, as far as they exist.
@@ -101,7 +102,7 @@ impl Loads {
         };
         Self {
             sent_bytes: sum(|part| &part.sent_bytes),
-            serving_seconds: sum(|part| &part.serving_seconds),
+            served_bytes: sum(|part| &part.served_bytes),
             shards: parts.into_iter().flat_map(|part| part.shards).collect(),
         }
     }
@@ -132,7 +133,7 @@ impl<'a> Part<'a> {
     ) -> Self {
         let (cosets, workers) = (graph.len() as usize, owners.workers as usize);
         let loads =
-            Loads { shards: Vec::new(), sent_bytes: vec![0.0; workers], serving_seconds: vec![0.0; workers] };
+            Loads { shards: Vec::new(), sent_bytes: vec![0.0; workers], served_bytes: vec![0.0; workers] };
         Self {
             graph,
             cut,
@@ -186,7 +187,7 @@ impl<'a> Part<'a> {
             load.received_bytes += sent;
             load.seconds += *bytes / DECOMPRESS_RATE;
             self.loads.sent_bytes[peer] += sent;
-            self.loads.serving_seconds[peer] += *bytes / COMPRESS_RATE;
+            self.loads.served_bytes[peer] += *bytes;
             (*bytes, *compressed) = (0.0, 0.0);
         }
         // Checksums are computed for what is written, and for what is read for the first time. Cosets from

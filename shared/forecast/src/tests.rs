@@ -11,16 +11,16 @@ use fathom_run::{Geometry, ShardCut, ShardId};
 use fathom_space::{CosetId, Labels};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-struct Fixture {
+pub(super) struct Fixture {
     space: Space,
     plan: Plan,
     manifest: RunManifest,
-    graph: CosetGraph,
-    cut: ShardCut,
+    pub(super) graph: CosetGraph,
+    pub(super) cut: ShardCut,
 }
 
 impl Fixture {
-    fn new(board: &str, metric: Metric, shards: Option<u32>) -> Self {
+    pub(super) fn new(board: &str, metric: Metric, shards: Option<u32>) -> Self {
         let board: Board = board.parse().unwrap();
         let spec = SpaceSpec {
             source: fathom_puzzle::PuzzleSpec::Board(board),
@@ -57,7 +57,7 @@ impl Fixture {
 }
 
 /// Returns a cluster whose network and disk are never waited for.
-fn cluster(workers: u32) -> Cluster {
+pub(super) fn cluster(workers: u32) -> Cluster {
     Cluster {
         workers,
         threads: 2,
