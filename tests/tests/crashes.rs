@@ -28,6 +28,8 @@ struct State {
     /// The operation that failed first.
     failed: Option<&'static str>,
     done: usize,
+    /// The directories of files whose contents were made durable.
+    synced: BTreeSet<PathBuf>,
     /// Files whose contents are not durable, and new names that are not.
     unsynced: BTreeSet<PathBuf>,
     renamed: Vec<Rename>,
@@ -43,8 +45,9 @@ struct Rename {
 
 impl FailingDisk {
     fn after(operations: usize, error: io::ErrorKind) -> Self {
-        let (failed, unsynced, renamed) = (None, BTreeSet::new(), Vec::new());
-        Self(Arc::new(Mutex::new(State { left: operations, error, failed, done: 0, unsynced, renamed })))
+        let (failed, synced, unsynced, renamed) = (None, BTreeSet::new(), BTreeSet::new(), Vec::new());
+        let state = State { left: operations, error, failed, done: 0, synced, unsynced, renamed };
+        Self(Arc::new(Mutex::new(state)))
     }
 
     fn operation(&self, name: &'static str) -> io::Result<()> {
@@ -138,6 +141,7 @@ impl DiskFile for FailingFile {
     fn sync(&mut self) -> io::Result<()> {
         self.disk.operation("sync")?;
         let state = &mut *self.disk.0.lock().unwrap();
+        state.synced.extend(self.path.parent().map(Path::to_owned));
         // A file that was not synced may have its final name by now.
         if !state.unsynced.remove(&self.path)
             && let Some(rename) = state.renamed.iter().rev().find(|rename| rename.from == self.path)
@@ -300,6 +304,20 @@ fn the_power_fails_while_depths_wait_to_be_made_durable() {
         let hit = fail_everywhere_with(setup, &[], &question(), io::ErrorKind::Other, true);
         assert!(hit.contains("sync") && hit.contains("rename"), "{hit:?}");
     }
+}
+
+#[test]
+fn a_young_search_makes_durable_only_what_it_keeps() {
+    let sync_after = std::time::Duration::from_secs(3600);
+    let setup = Setup { threads: 1, shards: Some(2), sync_after, ..Setup::default() };
+    let temporary = directory();
+    let path = temporary.path().join("run");
+    let disk = FailingDisk::after(usize::MAX, io::ErrorKind::Other);
+    let summary = attempt(&question(), setup, &path, &disk).unwrap();
+    let newest = summary.counts.len() - 1;
+    let kept = [newest - 1, newest].map(|depth| path.join(format!("layers/d{depth:03}")));
+    let synced = disk.0.lock().unwrap().synced.clone();
+    assert_eq!(synced, BTreeSet::from_iter(kept.into_iter().chain([path])));
 }
 
 /// The moves have no inverses, so every layer is read until the end of the run, compressed or not.

@@ -352,7 +352,7 @@ fn one_store_runs_full() {
 fn a_limit_is_one_of_each_store() {
     let spread = Spread::new();
     let mut begin = spread.command(&["run", "2x6", "--dir", "run", "--threads", "1", "--keep", "last"]);
-    // A search that makes nothing durable before it lacks room still has the files of all its layers then.
+    // A search that makes nothing durable before its end gives up what it no longer reads all the same.
     begin.args(["--sync-after", "1h", "--store", "a", "--store", "b", "--disk-limit"]);
     let planned = spread.command(&["plan", "2x6", "--json", "--keep", "last"]).output().unwrap();
     let needed = json(&planned)["disk_peak_bytes"].as_u64().unwrap();

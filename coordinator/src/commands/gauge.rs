@@ -10,6 +10,7 @@ use fathom_forecast::outlook::{Outlook, TimeLeft};
 use fathom_layer::tree_bytes;
 use fathom_run::Depth;
 use fathom_space::Shape;
+use std::cell::OnceCell;
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -57,8 +58,9 @@ pub(crate) struct Gauge {
     shards: [u32; 2],
     progress: Progress,
     begun: Instant,
-    /// Bytes of files in the run's directory when this depth was begun; `None` if the layers lie elsewhere.
-    bytes_before: Option<u64>,
+    /// Bytes of files in the run's directory without those of this depth, listed when they are first asked
+    /// for, because most depths of a small search are over before; `None` if the layers lie elsewhere.
+    bytes_before: Option<OnceCell<u64>>,
     /// Bytes of the files of this depth.
     layer_bytes: u64,
     /// Times, each with the number of states visited by then.
@@ -81,7 +83,7 @@ impl Gauge {
             shards: [0; 2],
             progress: Progress { cosets: 0, states: 0 },
             begun: Instant::now(),
-            bytes_before: Some(0),
+            bytes_before: Some(OnceCell::new()),
             layer_bytes: 0,
             samples: VecDeque::new(),
         })
@@ -95,9 +97,7 @@ impl Gauge {
     pub(crate) fn begin(&mut self, depth: Depth, cosets: u64, shards: u32, now: Instant) {
         (self.depth, self.cosets, self.shards, self.begun) = (depth, cosets, [0, shards], now);
         self.progress = Progress { cosets: 0, states: 0 };
-        // If the files cannot be listed, only those that this search makes are counted.
-        let bytes = || self.directories.iter().map(|path| tree_bytes(path).unwrap_or(0)).sum();
-        self.bytes_before = self.bytes_before.map(|_| bytes());
+        self.bytes_before = self.bytes_before.take().map(|_| OnceCell::new());
         self.layer_bytes = 0;
     }
 
@@ -139,6 +139,10 @@ impl Gauge {
             let seconds = (now - *then).as_secs_f64();
             if seconds > 0.0 { visited.saturating_sub(*states) as f64 / seconds } else { 0.0 }
         });
+        // If the files cannot be listed, only those that this search makes are counted.
+        let listed = || self.directories.iter().map(|path| tree_bytes(path).unwrap_or(0)).sum::<u64>();
+        let bytes_before =
+            |cell: &OnceCell<u64>| *cell.get_or_init(|| listed().saturating_sub(self.layer_bytes));
         Reading {
             depth: self.depth.0,
             cosets: [self.progress.cosets, self.cosets],
@@ -148,7 +152,7 @@ impl Gauge {
             all: self.all,
             rate,
             left: self.outlook.time_left(done, seconds, self.max_depth),
-            disk_bytes: self.bytes_before.map(|before| before + self.layer_bytes),
+            disk_bytes: self.bytes_before.as_ref().map(|before| bytes_before(before) + self.layer_bytes),
         }
     }
 }

@@ -143,7 +143,19 @@ impl Permutation {
 
     /// Returns whether this permutation is a product of an even number of transpositions.
     pub fn is_even(&self) -> bool {
-        self.cycles().iter().map(|cycle| cycle.len() - 1).sum::<usize>().is_multiple_of(2)
+        // A cycle is even if its length is odd.
+        let mut seen = vec![false; self.degree()];
+        let mut is_even = true;
+        for start in 0..self.degree() {
+            let mut point = start;
+            let mut length = 0;
+            while !std::mem::replace(&mut seen[point], true) {
+                point = self.apply(point);
+                length += 1;
+            }
+            is_even ^= length > 0 && length % 2 == 0;
+        }
+        is_even
     }
 
     /// Returns the smallest positive exponent whose power is the identity: the least common multiple of the

@@ -13,7 +13,7 @@
 
 use crate::Permutation;
 use crate::orbits::orbits;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use std::fmt::Debug;
 use std::hash::Hash;
 
@@ -47,7 +47,7 @@ pub fn relabellings_among(
     may: &dyn Fn(usize, usize) -> bool,
     alike: &dyn Fn(usize, usize) -> bool,
 ) -> Vec<Permutation> {
-    let numbers: HashMap<&Permutation, usize> = set.iter().zip(0..).collect();
+    let numbers: FxHashMap<&Permutation, usize> = set.iter().zip(0..).collect();
     let (of_points, of_elements) = colours(degree, set, alike);
     let may = &|from: usize, to: usize| of_points[from] == of_points[to] && may(from, to);
     let alike = &|x: usize, y: usize| of_elements[x] == of_elements[y] && alike(x, y);
@@ -151,7 +151,7 @@ where
     K: Hash + Eq,
     N: TryFrom<usize, Error: Debug> + Copy,
 {
-    let mut numbers = HashMap::new();
+    let mut numbers = FxHashMap::default();
     keys.map(|key| {
         let next = numbers.len();
         *numbers.entry(key).or_insert_with(|| N::try_from(next).expect("few keys"))
@@ -178,7 +178,7 @@ struct Search<'a> {
     degree: usize,
     set: &'a [Permutation],
     told: Invariants<'a>,
-    numbers: &'a HashMap<&'a Permutation, usize>,
+    numbers: &'a FxHashMap<&'a Permutation, usize>,
     most: usize,
     may: &'a dyn Fn(usize, usize) -> bool,
     alike: &'a dyn Fn(usize, usize) -> bool,
@@ -242,7 +242,7 @@ impl Search<'_> {
             partial.points.iter().enumerate().filter_map(|(from, to)| Some((from, (*to)?))).collect();
         let tells =
             |x: &usize| known.iter().any(|&(from, _)| partial.points[self.set[*x].apply(from)].is_none());
-        let mut images: HashMap<u64, usize> = HashMap::new();
+        let mut images: FxHashMap<u64, usize> = FxHashMap::default();
         for y in (0..self.set.len()).filter(|&y| !partial.taken[y]) {
             let to = |&(_, to): &(usize, usize)| {
                 partial.preimages[self.set[y].apply(to)].map(|_| self.set[y].apply(to))
@@ -279,7 +279,7 @@ impl Search<'_> {
 
     /// Returns the undecided point with the fewest possible images; `None` if all points are decided.
     fn fewest_ways(&self, partial: &Partial) -> Option<usize> {
-        let mut ways: HashMap<u64, usize> = HashMap::new();
+        let mut ways: FxHashMap<u64, usize> = FxHashMap::default();
         for to in (0..self.degree).filter(|&to| partial.preimages[to].is_none()) {
             *ways.entry(partial.image_marks[to]).or_default() += 1;
         }

@@ -58,7 +58,8 @@ fn limiting_group() -> Option<(u64, PathBuf)> {
 /// Returns the bytes of memory that this process has for itself now: without files that it has mapped, and
 /// without the page cache.
 pub fn anonymous_bytes() -> Option<u64> {
-    Some(Process::myself().ok()?.status().ok()?.rssanon? << 10)
+    let pages = Process::myself().ok()?.statm().ok()?;
+    Some(pages.resident.saturating_sub(pages.shared) * rustix::param::page_size() as u64)
 }
 
 /// Returns the bytes that this process has read from disks and written to them, also through mapped files.

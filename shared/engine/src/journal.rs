@@ -19,7 +19,7 @@ use fathom_run::WorkerId;
 use fathom_run::{Depth, ShardId, ShardReport, Task};
 use fathom_task::Waits;
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, params};
+use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, ToSql, params};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -171,6 +171,9 @@ impl Journal {
     pub fn create(path: &Path, fingerprint: Digest, watched: &[Box<[u8]>]) -> Result<Self> {
         let mut database = Connection::open(path)?;
         configure(&database)?;
+        // Without `run.toml`, which follows, there is no run: what a crash leaves is removed, and need not be
+        // undone.
+        database.pragma_update(None, "journal_mode", "OFF")?;
         let transaction = database.transaction()?;
         transaction.execute_batch(&format!(
             "CREATE TABLE run (fingerprint BLOB NOT NULL);
@@ -206,6 +209,7 @@ impl Journal {
             }
         }
         transaction.commit()?;
+        database.pragma_update(None, "journal_mode", "DELETE")?;
         Ok(Self { database, process: None, waits: false, known: None, held: false })
     }
 
@@ -323,7 +327,7 @@ impl Journal {
 
     /// Returns the shards of a finished layer in order.
     pub fn shards(&self, depth: Depth) -> Result<Vec<ShardRow>> {
-        let mut query = self.database.prepare(
+        let mut query = self.database.prepare_cached(
             "SELECT depth, shard, stored, states, pairs, inverse_pairs, digest
              FROM shard WHERE depth = ?1 ORDER BY shard",
         )?;
@@ -436,7 +440,10 @@ impl Journal {
         let Entry { layer, shards, retired, found, process, waits, holders } = *entry;
         // A savepoint nests in the transaction of commits that are held back, if there is one.
         let transaction = self.database.savepoint()?;
-        transaction.execute(
+        let run = |statement, values: &[&dyn ToSql]| -> rusqlite::Result<usize> {
+            transaction.prepare_cached(statement)?.execute(values)
+        };
+        run(
             "INSERT INTO layer VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
             params![
                 layer.depth.0,
@@ -451,13 +458,14 @@ impl Journal {
                 layer.files.word()
             ],
         )?;
-        transaction.execute("DELETE FROM report WHERE depth <= ?1", [layer.depth.0])?;
+        run("DELETE FROM report WHERE depth <= ?1", &[&layer.depth.0])?;
         if let Some(depth) = retired {
-            transaction.execute("DELETE FROM holder WHERE depth <= ?1", [depth.0])?;
+            run("DELETE FROM holder WHERE depth <= ?1", &[&depth.0])?;
             set_files(&transaction, depth, Files::Removed)?;
         }
         {
-            let mut insert = transaction.prepare("INSERT INTO shard VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")?;
+            let mut insert =
+                transaction.prepare_cached("INSERT INTO shard VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")?;
             for row in shards {
                 insert.execute(params![
                     layer.depth.0,
@@ -471,8 +479,8 @@ impl Journal {
             }
         }
         {
-            let mut update =
-                transaction.prepare("UPDATE watched SET depth = ?2 WHERE number = ?1 AND depth IS NULL")?;
+            let mut update = transaction
+                .prepare_cached("UPDATE watched SET depth = ?2 WHERE number = ?1 AND depth IS NULL")?;
             for number in found {
                 if update.execute(params![number, layer.depth.0])? != 1 {
                     return Err(anyhow!(
@@ -521,10 +529,9 @@ fn totals(row: &Row<'_>) -> rusqlite::Result<Totals> {
 /// Writes the row of a process: updates `row`, or inserts a new row. Returns its rowid.
 fn note_process(database: &Connection, process: &ProcessRow, row: Option<i64>) -> Result<i64> {
     if let Some(row) = row {
-        database.execute(
-            "UPDATE process SET seconds = ?2, peak_anonymous_bytes = ?3 WHERE rowid = ?1",
-            params![row, process.seconds, process.peak_anonymous_bytes],
-        )?;
+        let mut update = database
+            .prepare_cached("UPDATE process SET seconds = ?2, peak_anonymous_bytes = ?3 WHERE rowid = ?1")?;
+        update.execute(params![row, process.seconds, process.peak_anonymous_bytes])?;
         return Ok(row);
     }
     database.execute(
@@ -545,7 +552,8 @@ fn note_process(database: &Connection, process: &ProcessRow, row: Option<i64>) -
 }
 
 fn set_files(database: &Connection, depth: Depth, files: Files) -> Result<()> {
-    database.execute("UPDATE layer SET files = ?2 WHERE depth = ?1", params![depth.0, files.word()])?;
+    let mut update = database.prepare_cached("UPDATE layer SET files = ?2 WHERE depth = ?1")?;
+    update.execute(params![depth.0, files.word()])?;
     Ok(())
 }
 

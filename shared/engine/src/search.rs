@@ -155,7 +155,6 @@ pub fn search(
             observer,
             options,
             archived: BTreeMap::new(),
-            retired: Vec::new(),
             begun,
             process,
         }
@@ -177,9 +176,6 @@ struct Search<'a> {
     /// The layers before the two newest that the search still reads, to subtract what was visited. Their
     /// files do not change any more, so the layers stay open: opening one again would check its data again.
     archived: BTreeMap<Depth, Arc<Layer>>,
-    /// Layers that the search no longer reads. Their files are removed once the commits of the layers after
-    /// them are durable.
-    retired: Vec<Depth>,
     /// When this search began.
     begun: Instant,
     process: ProcessRow,
@@ -214,9 +210,6 @@ impl Search<'_> {
             .flush()
             .with_context(|| format!("cannot make layers durable in {}", self.run.path.display()))?;
         self.run.journal.release().context("cannot write run.db")?;
-        for depth in std::mem::take(&mut self.retired) {
-            self.store.remove(depth)?;
-        }
         let newest = self.run.journal.layers().context("cannot read run.db")?.last().map(|layer| layer.depth);
         self.archive(newest)
     }
@@ -264,10 +257,10 @@ impl Search<'_> {
         failpoint::point("committing");
         let Committed { layer, retired } = commit_layer(self.run, self.disk, &reports, commit)?;
         failpoint::point("committed");
-        match retired {
-            Some(retired) if self.run.journal.is_held() => self.retired.push(retired),
-            Some(retired) => self.store.remove(retired)?,
-            None => {}
+        // While commits are held back, the files are removed before the commit is durable. Without it the run
+        // begins anew, and needs no file.
+        if let Some(retired) = retired {
+            self.store.remove(retired)?;
         }
         self.release_when_grown()?;
         self.observer.layer_committed(&layer);
@@ -276,14 +269,8 @@ impl Search<'_> {
 
     /// Checks that the disks can hold the layer at `depth`. Only warns when the size is an estimate: if a
     /// disk does run full, the run can be resumed. `left` is the number of states that are not visited yet.
-    fn require_room(&mut self, depth: Depth, left: u64) -> Result<()> {
-        let mut shortages = self.shortages(depth, left)?;
-        if !shortages.is_empty() && self.run.journal.is_held() {
-            // A young search still has the files of layers that it no longer reads.
-            self.release()?;
-            shortages = self.shortages(depth, left)?;
-        }
-        for Shortage { root, needed, free, certain } in shortages {
+    fn require_room(&self, depth: Depth, left: u64) -> Result<()> {
+        for Shortage { root, needed, free, certain } in self.shortages(depth, left)? {
             let path = self.run.path.display();
             let (limit, way_out) = match self.disk.limit_bytes() {
                 Some(limit) => {

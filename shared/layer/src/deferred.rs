@@ -2,10 +2,11 @@
 //!
 //! A sync takes milliseconds whatever the size of the file, and a search of a small space waits for nothing
 //! else. As long as a power cut would destroy nothing that matters, files are written and renamed as usual,
-//! but only a [flush](Deferred::flush) makes them durable.
+//! but only a [flush](Deferred::flush) makes them durable. Files and directories that are removed before the
+//! flush are never made durable.
 
 use crate::{Disk, DiskFile, ReadOnce};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,7 +21,8 @@ pub struct Deferred<'d> {
 #[derive(Debug)]
 struct Waiting {
     defers: bool,
-    files: Vec<Box<dyn DiskFile>>,
+    /// By the present path of each file.
+    files: BTreeMap<PathBuf, Box<dyn DiskFile>>,
     directories: BTreeSet<PathBuf>,
     /// The error of a flush that failed.
     failed: Option<(io::ErrorKind, String)>,
@@ -28,7 +30,7 @@ struct Waiting {
 
 impl Waiting {
     fn flush(&mut self, disk: &dyn Disk) -> io::Result<()> {
-        for mut file in self.files.drain(..) {
+        for mut file in std::mem::take(&mut self.files).into_values() {
             file.sync()?;
         }
         for directory in std::mem::take(&mut self.directories) {
@@ -45,7 +47,7 @@ impl Waiting {
 impl<'d> Deferred<'d> {
     /// Makes a disk that delays the syncs of `disk` if `defers`.
     pub fn new(disk: &'d dyn Disk, defers: bool) -> Self {
-        let waiting = Waiting { defers, files: Vec::new(), directories: BTreeSet::new(), failed: None };
+        let waiting = Waiting { defers, files: BTreeMap::new(), directories: BTreeSet::new(), failed: None };
         Self { disk, waiting: Arc::new(Mutex::new(waiting)) }
     }
 
@@ -80,15 +82,24 @@ fn lock(waiting: &Mutex<Waiting>) -> MutexGuard<'_, Waiting> {
 impl Disk for Deferred<'_> {
     fn create(&self, path: &Path) -> io::Result<Box<dyn DiskFile>> {
         let file = Some(self.disk.create(path)?);
-        Ok(Box::new(DeferredFile { file, waiting: Arc::clone(&self.waiting) }))
+        Ok(Box::new(DeferredFile { path: path.into(), file, waiting: Arc::clone(&self.waiting) }))
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        self.disk.rename(from, to)
+        self.disk.rename(from, to)?;
+        let mut waiting = lock(&self.waiting);
+        // A file that `to` named before is gone.
+        waiting.files.remove(to);
+        if let Some(file) = waiting.files.remove(from) {
+            waiting.files.insert(to.into(), file);
+        }
+        Ok(())
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {
-        self.disk.remove(path)
+        self.disk.remove(path)?;
+        lock(&self.waiting).files.remove(path);
+        Ok(())
     }
 
     fn create_directory(&self, path: &Path) -> io::Result<()> {
@@ -96,7 +107,9 @@ impl Disk for Deferred<'_> {
     }
 
     fn remove_directory(&self, path: &Path) -> io::Result<()> {
-        self.disk.remove_directory(path)
+        self.disk.remove_directory(path)?;
+        lock(&self.waiting).directories.remove(path);
+        Ok(())
     }
 
     fn sync_directory(&self, path: &Path) -> io::Result<()> {
@@ -125,6 +138,8 @@ impl Disk for Deferred<'_> {
 /// A file that joins the waiting files when it is synced.
 #[derive(Debug)]
 struct DeferredFile {
+    /// The path under which the file was created. A file is synced before it is renamed.
+    path: PathBuf,
     file: Option<Box<dyn DiskFile>>,
     waiting: Arc<Mutex<Waiting>>,
 }
@@ -140,7 +155,7 @@ impl DiskFile for DeferredFile {
     fn sync(&mut self) -> io::Result<()> {
         let mut waiting = lock(&self.waiting);
         if waiting.defers {
-            waiting.files.extend(self.file.take());
+            waiting.files.extend(self.file.take().map(|file| (self.path.clone(), file)));
             return Ok(());
         }
         drop(waiting);
@@ -220,6 +235,21 @@ mod tests {
         assert_eq!(synced.lock().unwrap()[3..], ["c", "layers"]);
         disk.flush().unwrap();
         assert_eq!(synced.lock().unwrap().len(), 5);
+    }
+
+    #[test]
+    fn what_is_removed_before_a_flush_is_not_made_durable() {
+        let counting = Counting::default();
+        let disk = Deferred::new(&counting, true);
+        for name in ["a", "b"] {
+            disk.create(Path::new("part")).unwrap().sync().unwrap();
+            disk.rename(Path::new("part"), Path::new(name)).unwrap();
+            disk.sync_directory(Path::new("layers")).unwrap();
+        }
+        disk.remove(Path::new("a")).unwrap();
+        disk.remove_directory(Path::new("layers")).unwrap();
+        disk.flush().unwrap();
+        assert_eq!(*counting.0.lock().unwrap(), ["part"]);
     }
 
     #[test]

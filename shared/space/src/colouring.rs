@@ -472,7 +472,7 @@ impl Colouring {
     /// Returns the action of a symmetry where the axes are `views`. Without any, each colour is an axis.
     pub(crate) fn action_with(&self, views: &[AxisView], symmetry: &Symmetry) -> Option<ColourAction> {
         let colours = induced(&self.of_label, &symmetry.labels, self.colours())?;
-        let mut letters: Vec<Option<u8>> = vec![None; self.letters.count()];
+        let mut letters = [None; 256];
         for (number, (&letter, &to)) in self.of_letter.iter().zip(symmetry.letters()).enumerate() {
             if self.is_unused[number] {
                 continue;
@@ -484,7 +484,8 @@ impl Colouring {
             }
         }
         // Letters that no piece shows may go anywhere.
-        let letters = letters.into_iter().map(Option::unwrap_or_default).collect();
+        let letters =
+            letters[..self.letters.count()].iter().map(|letter| letter.unwrap_or_default()).collect();
         let axes = match views {
             [] => colours.clone(),
             _ => self.action_on_axes(views, symmetry, &colours)?,

@@ -151,18 +151,21 @@ pub(crate) fn conjugacy_classes(
     others: &[Action],
 ) -> Option<Vec<(usize, u32)>> {
     const OTHER: usize = usize::MAX;
-    let mut numbers: FxHashMap<&Action, usize> = others.iter().map(|action| (action, OTHER)).collect();
-    numbers.extend(actions.iter().zip(0..));
+    let mut numbers: FxHashMap<&[u32], usize> = others.iter().map(|action| (&**action, OTHER)).collect();
+    numbers.extend(actions.iter().map(|action| &**action).zip(0..));
     let back: Vec<Action> = by.iter().map(inverse).collect();
     let mut counted = vec![false; actions.len()];
     let mut classes = Vec::new();
+    let mut conjugated: Vec<u32> = Vec::new();
     for (number, action) in actions.iter().enumerate() {
         if counted[number] {
             continue;
         }
         let mut members = 0;
         for (by, back) in by.iter().zip(&back) {
-            let conjugate = *numbers.get(&then(&then(back, action), by))?;
+            conjugated.clear();
+            conjugated.extend(back.iter().map(|&from| by[action[from as usize] as usize]));
+            let conjugate = *numbers.get(&*conjugated)?;
             if conjugate != OTHER && !std::mem::replace(&mut counted[conjugate], true) {
                 members += 1;
             }

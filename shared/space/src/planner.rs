@@ -22,7 +22,8 @@ use cost::CostModel;
 use fixed::fixed_patterns;
 use num_bigint::BigUint;
 use partitions::candidates;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use rustc_hash::FxHashMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 /// A colouring with the sizes that follow from it.
@@ -344,11 +345,11 @@ fn listed_words(space: &Space) -> Option<HashSet<Box<[u8]>>> {
 /// moves reach no other words. The share is 1 if no colour has several kinds.
 fn share_of_kinds(space: &Space, of_piece: &[u8]) -> f64 {
     let words = |kind_of: &dyn Fn(usize) -> (u8, u16)| -> f64 {
-        let mut classes: HashMap<(u8, u16), HashMap<u8, u16>> = HashMap::new();
+        let mut classes: FxHashMap<(u8, u16), FxHashMap<u8, u16>> = FxHashMap::default();
         for (piece, &label) in space.labels().of_pieces().iter().enumerate() {
             *classes.entry(kind_of(piece)).or_default().entry(label).or_default() += 1;
         }
-        let arrangements = |class: &HashMap<u8, u16>| {
+        let arrangements = |class: &FxHashMap<u8, u16>| {
             let sizes: Vec<u16> = class.values().copied().collect();
             multinomial(&sizes).map_or(f64::INFINITY, |words| words as f64)
         };
@@ -410,7 +411,7 @@ impl Candidate {
         words: Option<&HashSet<Box<[u8]>>>,
     ) -> Option<Self> {
         let labels = space.labels();
-        let mut contents: HashMap<u8, HashMap<u8, u16>> = HashMap::new();
+        let mut contents: FxHashMap<u8, FxHashMap<u8, u16>> = FxHashMap::default();
         for (&colour, &label) in of_piece.iter().zip(labels.of_pieces()) {
             contents.entry(colour).or_default().insert(label, labels.sizes()[usize::from(label)]);
         }
@@ -432,7 +433,7 @@ impl Candidate {
         let axes: Vec<u32> = lengths.iter().map(|&(_, length, _)| length as u32).collect();
         let shape =
             Shape::in_space(space, &axes).filter(|shape| shape.packed_bytes() <= Plan::MOST_COSET_BYTES)?;
-        let order: HashMap<u8, u8> =
+        let order: FxHashMap<u8, u8> =
             lengths.iter().zip(0..).map(|(&(colour, _, _), axis)| (colour, axis)).collect();
         let of_piece: Vec<u8> = of_piece.iter().map(|colour| order[colour]).collect();
         let colouring = Colouring::new(&of_piece, space).ok()?;
@@ -505,7 +506,7 @@ fn idle(space: &Space, colouring: &Colouring) -> usize {
 /// Returns one symmetry for each action on labels and letters, with the number of symmetries that have this
 /// action. With free moves, several symmetries have the same action.
 fn actions_on_letters(space: &Space) -> Vec<(&Symmetry, usize)> {
-    let mut numbers = HashMap::new();
+    let mut numbers = FxHashMap::default();
     let mut actions: Vec<(&Symmetry, usize)> = Vec::new();
     for symmetry in space.symmetries() {
         let number = *numbers.entry((&symmetry.labels, symmetry.letters())).or_insert(actions.len());

@@ -63,17 +63,21 @@ impl Shape {
         assert!(last.is_multiple_of(2), "half of {last} entries");
         let half = Self::new(&[outer, &[last / 2]].concat())?;
         let longest = lengths.iter().copied().max()?;
-        // The number of inversions is the sum of the digits of the rank in the factorial number system.
-        let is_odd = |rank: u32| {
-            let (mut rest, mut inversions, mut base) = (rank, 0, 2);
-            while rest > 0 {
-                inversions += rest % base;
-                rest /= base;
-                base += 1;
+        // The number of inversions is the sum of the digits of the rank in the factorial number system. Each
+        // value of a digit repeats what the digits below it give.
+        let mut odd = vec![false];
+        let mut base = 2;
+        while odd.len() < longest as usize {
+            let below = odd.len();
+            for digit in 1..base {
+                odd.extend_from_within(..below);
+                let repeated = &mut odd[digit * below..];
+                repeated.iter_mut().for_each(|odd| *odd ^= digit % 2 == 1);
             }
-            inversions % 2 == 1
-        };
-        Some(Self { lengths: lengths.into(), odd: Some((0..longest).map(is_odd).collect()), ..half })
+            base += 1;
+        }
+        odd.truncate(longest as usize);
+        Some(Self { lengths: lengths.into(), odd: Some(odd.into()), ..half })
     }
 
     /// Makes a shape with these axes. Returns `None` if there is no axis, or if positions would exceed 32

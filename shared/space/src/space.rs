@@ -58,6 +58,8 @@ pub struct Space {
     group_order: OnceLock<BigUint>,
     /// See [`Space::has_chains`].
     has_chains: OnceLock<bool>,
+    /// Whether the states are the even arrangements of pieces in their orbits.
+    are_even: OnceLock<bool>,
     /// Whether the parity of all pieces together counts where there are several orbits.
     has_joint_parity: bool,
     states: BigUint,
@@ -253,6 +255,7 @@ impl Space {
             symmetries: Vec::new(),
             group_order: OnceLock::new(),
             has_chains: OnceLock::new(),
+            are_even: OnceLock::new(),
             has_joint_parity: true,
             states: BigUint::ZERO,
         };
@@ -420,13 +423,15 @@ impl Space {
     pub fn has_only_even_states(&self) -> bool {
         let factorial =
             |orbit: &CellOrbit| -> BigUint { (1..=orbit.cells.len()).map(BigUint::from).product() };
-        let arrangements: BigUint = self.orbits.iter().map(factorial).product();
+        let arrangements = || -> BigUint { self.orbits.iter().map(factorial).product() };
         let actions = || self.puzzle.moves.iter().map(|m| &m.action).chain(&self.puzzle.free);
-        self.letters.width() == 1
-            && self.labels.are_distinct()
-            && (self.orbits.len() == 1 || self.has_joint_parity)
-            && actions().all(|action| action.cells().is_even())
-            && self.group_order() * 2_u32 == arrangements
+        let are_even = || {
+            self.letters.width() == 1
+                && self.labels.are_distinct()
+                && actions().all(|action| action.cells().is_even())
+                && self.group_order() * 2_u32 == arrangements()
+        };
+        (self.orbits.len() == 1 || self.has_joint_parity) && *self.are_even.get_or_init(are_even)
     }
 
     /// Returns the space as runs have it that were begun with a cost model before v5: where there are several

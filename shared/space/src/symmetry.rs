@@ -293,8 +293,8 @@ pub(crate) fn induced<P: Copy + Into<usize>>(
     classes: usize,
 ) -> Option<Box<[u8]>> {
     const UNSET: u8 = u8::MAX;
-    let mut images = vec![UNSET; classes];
-    let mut preimages = vec![UNSET; classes];
+    let mut images = [UNSET; 256];
+    let mut preimages = [UNSET; 256];
     for (piece, &to) in pieces.iter().enumerate() {
         let (from, to) = (class[piece], class[to.into()]);
         let (image, preimage) = (&mut images[usize::from(from)], &mut preimages[usize::from(to)]);
@@ -303,5 +303,5 @@ pub(crate) fn induced<P: Copy + Into<usize>>(
         }
         (*image, *preimage) = (to, from);
     }
-    Some(images.into())
+    Some(images[..classes].into())
 }

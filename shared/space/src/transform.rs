@@ -13,6 +13,7 @@
 use crate::Shape;
 use crate::listed::Actions;
 use crate::space::Cell;
+use crate::words::advance;
 use crate::{CosetGraph, CosetId, Words};
 use rustc_hash::FxHashMap;
 
@@ -282,15 +283,16 @@ fn axis_map(from: &Words, to: &Words, code: u64, renaming: &[u8]) -> AxisMap {
         return AxisMap::new(vec![0]);
     }
     let mut word = vec![0; from.length()];
+    from.unrank(0, &mut word);
     let mut image = vec![0; from.length()];
-    let images = (0..from.total())
-        .map(|index| {
-            from.unrank(index, &mut word);
-            for (place, &letter) in word.iter().enumerate() {
-                image[(code >> (4 * place) & 15) as usize] = renaming[usize::from(letter)];
-            }
-            to.rank(image.iter().copied()) as u32
-        })
-        .collect();
-    AxisMap::new(images)
+    let mut images = Vec::with_capacity(from.total() as usize);
+    loop {
+        for (place, &letter) in word.iter().enumerate() {
+            image[(code >> (4 * place) & 15) as usize] = renaming[usize::from(letter)];
+        }
+        images.push(to.rank(image.iter().copied()) as u32);
+        if !advance(&mut word) {
+            return AxisMap::new(images);
+        }
+    }
 }

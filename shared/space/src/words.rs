@@ -128,6 +128,18 @@ impl Words {
     }
 }
 
+/// Replaces a word by the next word with this content, in lexicographic order. Returns false, and changes
+/// nothing, if the word is the last.
+pub(crate) fn advance(word: &mut [u8]) -> bool {
+    let Some(at) = word.windows(2).rposition(|pair| pair[0] < pair[1]) else {
+        return false;
+    };
+    let larger = word.iter().rposition(|&letter| letter > word[at]).expect("the next letter is larger");
+    word.swap(at, larger);
+    word[at + 1..].reverse();
+    true
+}
+
 /// Returns (sum of `counts`)! / product of the factorials of `counts`; `None` if an intermediate value
 /// exceeds 128 bits.
 pub fn multinomial(counts: &[u16]) -> Option<u128> {
@@ -163,9 +175,13 @@ mod tests {
                         usize::from(count)
                     );
                 }
-                assert!(previous.as_ref().is_none_or(|p| *p < word), "{counts:?} {word:?}");
+                if let Some(mut previous) = previous {
+                    assert!(advance(&mut previous), "{counts:?}");
+                    assert_eq!(previous, word, "{counts:?}");
+                }
                 previous = Some(word);
             }
+            assert!(!previous.is_some_and(|mut last| advance(&mut last)), "{counts:?}");
         }
     }
 

@@ -158,10 +158,10 @@ impl Pool {
         let (orders, inbox) = bounded::<Order>(job.geometry.cut.shards() as usize);
         let (outbox, ended) = unbounded();
         for number in 0..threads {
-            let finisher = Finisher::start(scope, number, job, store, outbox.clone())?;
             let (inbox, outbox) = (inbox.clone(), outbox.clone());
             Builder::new().name(format!("kernel-{number}")).spawn_scoped(scope, move || {
                 let mut expander = Expander::new(job, store, counters, stop);
+                let mut finisher: Option<Finisher> = None;
                 for Order { task, purpose, before } in inbox {
                     let begun = Instant::now();
                     let mut watch = Stopwatch::start();
@@ -170,17 +170,22 @@ impl Pool {
                         Purpose::Audit(engine) => expander.audit(task, engine, &before).map(Made::Reported),
                         Purpose::Make(leftover) => expander.make(task, leftover, &before, &mut watch),
                     });
-                    let result = match made {
-                        Ok(Made::Unfinished(file)) if file.is_large() => {
+                    let is_large = matches!(&made, Ok(Made::Unfinished(file)) if file.is_large());
+                    if is_large && finisher.is_none() {
+                        // If the system has no more threads, this one does all of it.
+                        finisher = Finisher::start(scope, number, job, store, outbox.clone()).ok();
+                    }
+                    let result = match (made, &finisher) {
+                        (Ok(Made::Unfinished(file)), Some(finisher)) if is_large => {
                             finisher.await_idle();
                             watch.lap(Cause::Sync);
                             watch.add_to(&counters.spent);
                             finisher.finish(file, purpose, begun);
                             continue;
                         }
-                        Ok(Made::Unfinished(file)) => caught(task, || file.finish(job, store)),
-                        Ok(Made::Reported(report)) => Ok(report),
-                        Err(error) => Err(error),
+                        (Ok(Made::Unfinished(file)), _) => caught(task, || file.finish(job, store)),
+                        (Ok(Made::Reported(report)), _) => Ok(report),
+                        (Err(error), _) => Err(error),
                     };
                     watch.lap(Cause::Sync);
                     if !purpose.is_audit() {

@@ -11,7 +11,7 @@ use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 use tracing::{debug, warn};
 
 /// The layer files of a run.
@@ -29,6 +29,8 @@ pub struct Store<'d> {
 #[derive(Debug)]
 struct Place {
     directory: PathBuf,
+    /// The layer whose directory was made durable last, so that its other shards need not do so again.
+    durable: Mutex<Option<Depth>>,
     /// Why the store is not used any more.
     failed: OnceLock<String>,
 }
@@ -90,7 +92,11 @@ impl<'d> Store<'d> {
     }
 
     fn of(stores: Stores, outlives_failures: bool, disk: &'d dyn Disk) -> Self {
-        let place = |root: &PathBuf| Place { directory: root.join(LAYERS), failed: OnceLock::new() };
+        let place = |root: &PathBuf| Place {
+            directory: root.join(LAYERS),
+            durable: Mutex::default(),
+            failed: OnceLock::new(),
+        };
         let places = stores.directories().iter().map(place).collect();
         Self { stores, places, disk, outlives_failures }
     }
@@ -253,12 +259,17 @@ impl<'d> Store<'d> {
                 io::Error::other("it is a symbolic link, and what lies behind it may be somebody else's");
             return Err(failed("write in", &directory)(source));
         }
+        let mut durable = place.durable.lock().unwrap_or_else(PoisonError::into_inner);
+        if *durable == Some(depth) && directory.is_dir() {
+            return Ok(());
+        }
         self.disk.create_directory(&directory).map_err(failed("create", &directory))?;
         // The entry of the layer's directory in `layers`, and that of `layers` in the run's directory, are
         // made durable.
         for directory in [&place.directory, place.directory.parent().unwrap_or(&place.directory)] {
             self.disk.sync_directory(directory).map_err(failed("sync", directory))?;
         }
+        *durable = Some(depth);
         Ok(())
     }
 
@@ -427,6 +438,8 @@ impl<'d> Store<'d> {
 
     fn remove_empty_in(&self, place: &Place, depth: Depth) -> Result<(), LayerError> {
         let directory = place.layer(depth);
+        // Whoever makes the directory again makes it durable.
+        place.durable.lock().unwrap_or_else(PoisonError::into_inner).take_if(|durable| *durable == depth);
         match self.disk.remove_directory(&directory) {
             Err(error) if is_absent(&error) || error.kind() == io::ErrorKind::DirectoryNotEmpty => Ok(()),
             other => other.map_err(failed("remove", &directory)),

@@ -292,8 +292,8 @@ fn note_given_back(database: &Connection, files: &[(Task, bool)]) -> Result<()> 
 
 /// Records the holders of files, replacing all earlier holders of the same files.
 pub(super) fn note_holders(database: &Connection, holders: &[(Task, WorkerId)]) -> Result<()> {
-    let mut delete = database.prepare("DELETE FROM holder WHERE depth = ?1 AND shard = ?2")?;
-    let mut insert = database.prepare("INSERT OR IGNORE INTO holder VALUES (?1, ?2, ?3)")?;
+    let mut delete = database.prepare_cached("DELETE FROM holder WHERE depth = ?1 AND shard = ?2")?;
+    let mut insert = database.prepare_cached("INSERT OR IGNORE INTO holder VALUES (?1, ?2, ?3)")?;
     for (task, _) in holders {
         delete.execute(params![task.depth.0, task.shard.0])?;
     }

@@ -34,15 +34,15 @@ impl Journal {
 }
 
 pub(super) fn note(database: &Connection, depth: Depth, waits: &Waits) -> Result<()> {
-    database.execute_batch(
+    let mut create = database.prepare_cached(
         "CREATE TABLE IF NOT EXISTS wait (
              depth INTEGER PRIMARY KEY, kernel REAL NOT NULL, sources REAL NOT NULL, subtract REAL NOT NULL,
-             write REAL NOT NULL, sync REAL NOT NULL, barrier REAL NOT NULL);",
+             write REAL NOT NULL, sync REAL NOT NULL, barrier REAL NOT NULL)",
     )?;
+    create.execute([])?;
     let Waits { kernel, sources, subtract, write, sync, barrier } = *waits;
-    database.execute(
-        "INSERT OR REPLACE INTO wait VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-        params![depth.0, kernel, sources, subtract, write, sync, barrier],
-    )?;
+    let mut insert =
+        database.prepare_cached("INSERT OR REPLACE INTO wait VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")?;
+    insert.execute(params![depth.0, kernel, sources, subtract, write, sync, barrier])?;
     Ok(())
 }

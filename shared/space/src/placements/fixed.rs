@@ -1,7 +1,7 @@
 //! Words that an action maps to itself.
 
 use super::prefixes::{Path, Prefixes};
-use super::{Action, Placements, then};
+use super::{Action, Placements};
 use crate::Space;
 use crate::space::Cell;
 use std::cmp::Ordering;
@@ -48,7 +48,10 @@ impl<'a> FixedWords<'a> {
                 cycles[usize::from(first)].push(cycle);
             }
         }
-        let commutes = |symmetry: &&Action| then(action, symmetry) == then(symmetry, action);
+        let commutes = |symmetry: &&Action| {
+            let is_same = |(&to, &moved): (&u32, &u32)| symmetry[to as usize] == action[moved as usize];
+            action.iter().zip(&***symmetry).all(is_same)
+        };
         let (idle, moving): (Vec<&Action>, Vec<&Action>) =
             symmetries.iter().filter(commutes).partition(|symmetry| symmetry.is_sorted());
         Self {

@@ -1,7 +1,7 @@
 //! Patterns that symmetries fix.
 
 use crate::space::Cell;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// Returns the number of patterns with these colour sizes that a symmetry fixes. The colour on the first cell
 /// of a cycle of cells determines the colours of the others, and must come back to itself. The cycle of that
@@ -10,9 +10,9 @@ use std::collections::HashMap;
 pub(super) fn fixed_patterns(cells: &[Cell], colours: &[u8], sizes: &[u16]) -> u128 {
     let colour_cycles = cycle_lengths_by_start(colours);
     let left: Vec<u16> = colour_cycles.iter().map(|&(start, _)| sizes[start]).collect();
-    let mut ways: HashMap<Vec<u16>, u128> = HashMap::from([(left, 1)]);
+    let mut ways: FxHashMap<Vec<u16>, u128> = FxHashMap::from_iter([(left, 1)]);
     for (_, length) in cycle_lengths_by_start(cells) {
-        let mut next: HashMap<Vec<u16>, u128> = HashMap::new();
+        let mut next: FxHashMap<Vec<u16>, u128> = FxHashMap::default();
         for (left, count) in &ways {
             for (i, &(_, period)) in colour_cycles.iter().enumerate() {
                 let used = length / period;

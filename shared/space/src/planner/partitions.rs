@@ -4,7 +4,8 @@ use crate::alternation::alternating_rings;
 use crate::space::Cell;
 use crate::{Space, Symmetry};
 use fathom_algebra::numbered;
-use std::collections::{BTreeSet, HashMap};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
 
 /// A class of pieces for each piece. There may be more classes than colours, until the pieces of each label
 /// are joined.
@@ -21,9 +22,14 @@ pub(super) fn candidates(space: &Space, actions: &[(&Symmetry, usize)]) -> BTree
     let first_with: Vec<Cell> = (0..labels.sizes().len()).map(|label| first_with(label as u8)).collect();
     let label = |piece: usize| usize::from(labels.of_pieces()[piece]);
     let image = |s: &Symmetry, piece: usize| first_with[usize::from(s.labels[label(piece)])];
-    for (i, (a, _)) in actions.iter().enumerate() {
-        for (b, _) in &actions[i..] {
-            bases.insert(joined(cells, (0..cells).flat_map(|c| [(c, image(a, c)), (c, image(b, c))])));
+    // The orbits of two symmetries are the join of those of each, and many symmetries have the same orbits.
+    let of_one: BTreeSet<Vec<Cell>> = actions
+        .iter()
+        .map(|(symmetry, _)| firsts(&joined(cells, (0..cells).map(|c| (c, image(symmetry, c))))))
+        .collect();
+    for a in &of_one {
+        for b in of_one.range::<Vec<Cell>, _>(a..) {
+            bases.insert(joined(cells, (0..cells).flat_map(|c| [(c, a[c]), (c, b[c])])));
         }
     }
     let mut partitions = BTreeSet::new();
@@ -59,10 +65,7 @@ pub(super) fn candidates(space: &Space, actions: &[(&Symmetry, usize)]) -> BTree
         let partition: Partition = numbered((0..cells).map(|cell| (partition[cell], kind[cell])));
         // Either the colours that share a label are joined, or every label with several pieces is a colour of
         // its own.
-        let same_colour = (0..cells).map(|c| {
-            let first = partition.iter().position(|&colour| colour == partition[c]);
-            (c, first.expect("the colour is there") as Cell)
-        });
+        let same_colour = firsts(&partition).into_iter().enumerate();
         let same_label = (0..cells).map(|c| (c, first_with[label(c)]));
         whole.insert(joined(cells, same_colour.chain(same_label)));
         let key = |c: usize| {
@@ -112,9 +115,15 @@ fn joined(cells: usize, pairs: impl Iterator<Item = (usize, Cell)>) -> Partition
     numbered((0..cells).map(|cell| root(&mut parent, cell)))
 }
 
+/// Returns for each piece the first piece of its class.
+fn firsts(partition: &[u16]) -> Vec<Cell> {
+    let first = |class| partition.iter().position(|&other| other == class).expect("the class has the piece");
+    partition.iter().map(|&class| first(class) as Cell).collect()
+}
+
 /// Cuts every class into chunks of at most `size` pieces.
 fn chunked(partition: &[u16], size: usize) -> Partition {
-    let mut seen = HashMap::new();
+    let mut seen = FxHashMap::default();
     numbered(partition.iter().map(|&class| {
         let count = seen.entry(class).or_insert(0);
         *count += 1;

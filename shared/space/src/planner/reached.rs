@@ -14,8 +14,8 @@ use crate::axis::{AxisView, Component, View};
 use crate::hidden::PatternGroup;
 use crate::space::Cell;
 use crate::{Colouring, CosetGraph, Shape, Space, Symmetry};
+use rustc_hash::FxHashMap;
 use std::cell::{Cell as Shared, RefCell};
-use std::collections::HashMap;
 
 /// The smallest number of states of a coset.
 const FEWEST_STATES: f64 = 24.0;
@@ -318,8 +318,8 @@ impl<'a> Search<'a> {
         {
             return None;
         }
-        let measured: RefCell<HashMap<AxisView, Option<usize>>> = RefCell::default();
-        let listed: RefCell<HashMap<AxisView, Vec<u128>>> = RefCell::default();
+        let measured: RefCell<FxHashMap<AxisView, Option<usize>>> = RefCell::default();
+        let listed: RefCell<FxHashMap<AxisView, Vec<u128>>> = RefCell::default();
         let length = |view: &AxisView| -> Option<usize> {
             let longest = (Colouring::LONGEST_AXIS as usize).min(self.words_left.get());
             let known = measured.borrow().get(view).copied();

@@ -1,0 +1,63 @@
+//! Which directories of a store are made durable, and how often.
+
+use fathom_layer::{Disk, DiskFile, LocalDisk};
+use fathom_run::{Depth, ShardId, Task};
+use fathom_task::Store;
+use std::io;
+use std::path::Path;
+use std::sync::Mutex;
+
+/// Records the names of the directories that are made durable.
+#[derive(Debug, Default)]
+struct Recording(Mutex<Vec<String>>);
+
+impl Recording {
+    fn take(&self) -> Vec<String> {
+        std::mem::take(&mut *self.0.lock().unwrap())
+    }
+}
+
+impl Disk for Recording {
+    fn create(&self, path: &Path) -> io::Result<Box<dyn DiskFile>> {
+        LocalDisk.create(path)
+    }
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        LocalDisk.rename(from, to)
+    }
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        LocalDisk.remove(path)
+    }
+    fn create_directory(&self, path: &Path) -> io::Result<()> {
+        LocalDisk.create_directory(path)
+    }
+    fn remove_directory(&self, path: &Path) -> io::Result<()> {
+        LocalDisk.remove_directory(path)
+    }
+    fn sync_directory(&self, path: &Path) -> io::Result<()> {
+        self.0.lock().unwrap().push(path.file_name().unwrap().to_str().unwrap().into());
+        LocalDisk.sync_directory(path)
+    }
+}
+
+#[test]
+fn the_directory_of_a_layer_is_made_durable_once_for_all_shards() {
+    let directory = tempfile::tempdir().unwrap();
+    let run = directory.path().join("run");
+    std::fs::create_dir(&run).unwrap();
+    let disk = Recording::default();
+    let store = Store::at(&run, &disk).unwrap();
+    let prepare = |depth, shard| {
+        store.prepare_for(Task { depth: Depth(depth), shard: ShardId(shard) }).unwrap();
+        disk.take()
+    };
+    let both = ["layers", "run"];
+    assert_eq!(prepare(0, 0), both);
+    assert!(prepare(0, 1).is_empty());
+    assert_eq!(prepare(1, 0), both);
+    assert!(prepare(1, 1).is_empty());
+    // A directory that is made again is a new one.
+    store.remove_empty(Depth(1)).unwrap();
+    assert_eq!(prepare(1, 1), both);
+    std::fs::remove_dir(run.join("layers/d001")).unwrap();
+    assert_eq!(prepare(1, 1), both);
+}
