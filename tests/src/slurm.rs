@@ -168,12 +168,17 @@ PartitionName=main Nodes=ALL Default=YES OverSubscribe=FORCE:8 MaxTime=INFINITE 
     /// If the condition does not hold within `PATIENCE`; the message has the logs of Slurm.
     pub fn until(&self, what: &str, so: impl Fn() -> bool) {
         let begun = Instant::now();
-        while !so() {
+        loop {
+            let looked = Instant::now();
+            if so() {
+                return;
+            }
             if begun.elapsed() > PATIENCE {
                 let queue = self.command("squeue").output().map(|queue| crate::texts(&queue).0);
                 panic!("not in {PATIENCE:?}: {what}\n{}\n{}", queue.unwrap_or_default(), self.logs());
             }
-            sleep(Duration::from_millis(10));
+            // Commands of Slurm take a while: the jobs get nine tenths of the time.
+            sleep((9 * looked.elapsed()).max(Duration::from_millis(10)));
         }
     }
 }
