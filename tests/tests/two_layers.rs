@@ -70,6 +70,32 @@ fn killed_around_giving_back_and_resumed() {
     }
 }
 
+/// A transaction of the journal takes longer than a shard that has almost no states: an eighth of a small
+/// layer is given back in one.
+#[test]
+fn small_shards_are_given_back_together() {
+    const MANY: usize = 32;
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("run");
+    let run = || {
+        let mut command = fathom();
+        command.args(["run", SPACE, "--json", "-q", "--threads", "1", "--keep", "two", "--sync-after", "0s"]);
+        command.args(["--shards", &MANY.to_string(), "--max-depth", "4", "--dir"]).arg(&path);
+        command
+    };
+    // Depth 2 is the first one that gives files back.
+    for (point, n, made) in [("giving back", 1, MANY / 8), ("giving back", MANY / 8 + 1, MANY / 4)] {
+        let _ = std::fs::remove_dir_all(&path);
+        let output = run().env("FATHOM_FAILPOINT", format!("{point}:{n}")).output().unwrap();
+        assert_eq!(output.status.signal(), Some(libc::SIGKILL), "{point}:{n}: {}", texts(&output).1);
+        assert_eq!(shards(&path, 0).len(), MANY + 1 - n);
+        assert!(shards(&path, 2).len() >= made, "{point}:{n}");
+    }
+    let resumed = json(&run().output().unwrap());
+    std::fs::remove_dir_all(&path).unwrap();
+    assert_same(&resumed, &json(&run().output().unwrap()));
+}
+
 /// A new shard that is damaged, lost or exchanged is made again as long as its source is there. Once that is
 /// given back, the run ends and says so: it never counts without it.
 #[test]

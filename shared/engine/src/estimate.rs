@@ -2,6 +2,7 @@
 //! this machine for a moment, and the growth is guessed.
 
 use crate::journal::LayerRow;
+use crate::older::Older;
 use fathom_kernel::{Bits, Engine, SLACK_BYTES};
 use fathom_layer::encoding::SPARSE_BITS;
 use fathom_layer::format::{ALIGNMENT, ENTRY_BYTES};
@@ -188,7 +189,11 @@ impl Peak {
                     // A worker has at least one thread.
                     Some(workers) => most_in_the_making(shards, u64::from(workers).max(self.threads as u64)),
                 };
-                (largest + entries).div_ceil(shards.into()) * at_once.min(shards.into())
+                let waiting = match self.workers {
+                    None => Older::waiting_bytes(largest + entries, shards),
+                    Some(_) => 0,
+                };
+                (largest + entries).div_ceil(shards.into()) * at_once.min(shards.into()) + waiting
             }
             Keep::Last | Keep::All => 0,
         };

@@ -23,9 +23,19 @@ use tracing::{debug, warn};
 #[derive(Debug)]
 pub(crate) struct Older {
     depth: Depth,
+    /// By shard: the size of the file in bytes, 0 if there is none.
+    bytes: Box<[u64]>,
     /// The reports of new shards whose sources are not given back yet.
     made: Vec<ShardReport>,
 }
+
+/// While at most one in this many sources waits to be given back, and they are small, they go on waiting:
+/// giving one back takes a transaction of the journal, which takes longer than making a shard that has almost
+/// no states.
+const WAITING: usize = 8;
+
+/// The size in bytes of the sources that do not wait for more of them.
+const LARGE: u64 = 4 << 20;
 
 impl Older {
     /// Opens the layer at `depth`, one [`Layer`] for each shard: the sources of the tasks of the layer two
@@ -62,8 +72,9 @@ impl Older {
             }
             Ok(Arc::new(Layer::of_shard(geometry.cut, shard, file)))
         };
-        let layers = geometry.cut.ids().map(open).collect::<Result<_, _>>()?;
-        Ok((Self { depth, made: Vec::new() }, layers))
+        let layers: Vec<Arc<Layer>> = geometry.cut.ids().map(open).collect::<Result<_, _>>()?;
+        let bytes = layers.iter().map(|layer| layer.bytes()).collect();
+        Ok((Self { depth, bytes, made: Vec::new() }, layers))
     }
 
     /// Records that a shard of the new layer is made.
@@ -71,13 +82,14 @@ impl Older {
         self.made.push(report.clone());
     }
 
-    /// Gives back the sources of the new shards. Does nothing while commits are held back, because the new
-    /// files are not durable then.
+    /// Gives back the sources of the new shards, if there are enough of them. What is not given back is
+    /// deleted with its layer. Does nothing while commits are held back, because the new files are not
+    /// durable then.
     ///
     /// # Errors
     /// If the journal cannot be written, or a file cannot be deleted.
     pub(crate) fn give_back(&mut self, journal: &mut Journal, store: &Store<'_>) -> Result<()> {
-        if self.made.is_empty() || journal.is_held() {
+        if self.made.is_empty() || self.may_wait() || journal.is_held() {
             return Ok(());
         }
         journal.give_back(&self.made, self.depth).context("cannot write run.db")?;
@@ -90,6 +102,23 @@ impl Older {
         }
         Ok(())
     }
+
+    fn may_wait(&self) -> bool {
+        let bytes = self.made.iter().map(|report| self.bytes[report.task.shard.0 as usize]).sum();
+        may_wait(self.made.len(), self.bytes.len(), bytes)
+    }
+
+    /// Returns how many bytes of an older layer of `bytes` bytes in `shards` shards may wait to be given
+    /// back, besides those of the last shard that was made.
+    pub(crate) fn waiting_bytes(bytes: u64, shards: u32) -> u64 {
+        let sources = (shards as usize / WAITING).saturating_sub(1) as u64;
+        (u128::from(bytes) * u128::from(sources) / u128::from(shards)).min(LARGE.into()) as u64
+    }
+}
+
+/// Returns whether `sources` files of `bytes` bytes in all, of a layer of `shards` shards, wait for more.
+fn may_wait(sources: usize, shards: usize, bytes: u64) -> bool {
+    sources < shards / WAITING && bytes < LARGE
 }
 
 /// Checks that the file of a shard is what its report in the journal says. A damaged file is deleted if the
@@ -117,4 +146,29 @@ fn check_made(
 /// Returns whether what was written is lost.
 fn is_gone(error: &LayerError) -> bool {
     error.is_missing() || error.is_damage()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_waits_is_little() {
+        assert!(may_wait(15, 128, 1000) && !may_wait(16, 128, 1000));
+        assert!(may_wait(1, 128, LARGE - 1) && !may_wait(1, 128, LARGE));
+        // Of few shards each one counts.
+        assert!(!may_wait(1, 15, 1000));
+        for shards in [1, 7, 8, 16, 128, 1000] {
+            for bytes_of_shard in [0, 1, 4096, LARGE / 10, LARGE, 3 * LARGE] {
+                let sources =
+                    (0..=shards).take_while(|&n| n == 0 || may_wait(n, shards, n as u64 * bytes_of_shard));
+                let waiting = (sources.count() - 1) as u64 * bytes_of_shard;
+                let expected = Older::waiting_bytes(shards as u64 * bytes_of_shard, shards as u32);
+                assert!(
+                    waiting <= expected,
+                    "{shards} shards of {bytes_of_shard}: {waiting}, not {expected}"
+                );
+            }
+        }
+    }
 }

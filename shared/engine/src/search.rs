@@ -308,10 +308,10 @@ impl Search<'_> {
             let missing = cut.ids().filter(|shard| !made.contains(shard) && lies_there(shard)).count() as u64;
             let needed = match (self.run.manifest.keep, &layers[..]) {
                 // Shards of the older layer that are given back make room, except for the shards in the
-                // making.
+                // making and for what may wait.
                 (Keep::Two, [.., older, _]) => {
                     let at_once = missing.min(self.options.threads as u64 + 1);
-                    share(bytes, missing)
+                    (share(bytes, missing) + Older::waiting_bytes(older.bytes, cut.shards()))
                         .saturating_sub(share(older.bytes, missing))
                         .max(share(bytes, at_once))
                 }

@@ -26,7 +26,8 @@ pub struct LayerFile {
     path: PathBuf,
     map: Map,
     header: Header,
-    directory_is_whole: OnceLock<bool>,
+    /// One bit a coset: whether it has states. `None` if the directory is damaged.
+    occupied: OnceLock<Option<Box<[u64]>>>,
     /// One bit a coset: whether its data were checked.
     checked: Box<[AtomicU64]>,
 }
@@ -114,7 +115,7 @@ impl LayerFile {
             return Err(LayerError::DamagedHeader { path: path.into(), reason });
         }
         let checked = (0..expected.cosets.div_ceil(64)).map(|_| AtomicU64::new(0)).collect();
-        Ok(Self { path: path.into(), map, header, directory_is_whole: OnceLock::new(), checked })
+        Ok(Self { path: path.into(), map, header, occupied: OnceLock::new(), checked })
     }
 
     /// Returns the fingerprint of the run that a file belongs to, or `None` if its header is damaged.
@@ -200,6 +201,11 @@ impl LayerFile {
     /// # Errors
     /// [`LayerError`] if the directory or the coset's data are damaged.
     pub fn coset(&self, coset: u32) -> Result<Stored<'_>, LayerError> {
+        // In most layers of a search few cosets have states, and reading an entry takes a cache line.
+        if self.occupied().is_some_and(|bits| bits[coset as usize / 64] >> (coset % 64) & 1 == 0) {
+            assert!(coset < self.header.identity.cosets, "the coset is one of the shard");
+            return Ok(Stored::Empty);
+        }
         let entry = self.entry(coset)?;
         let data = self.data(&entry).map(|range| &self.map.bytes()[range]);
         let (word, bit) = (&self.checked[coset as usize / 64], 1 << (coset % 64));
@@ -348,21 +354,35 @@ impl LayerFile {
         (end <= self.map.bytes().len() as u64).then_some(entry.offset as usize..end as usize)
     }
 
-    pub(crate) fn entry(&self, coset: u32) -> Result<Entry, LayerError> {
+    fn directory(&self) -> &[[u8; ENTRY_BYTES]] {
         let cosets = self.header.identity.cosets as usize;
-        assert!((coset as usize) < cosets, "coset {coset} of a shard of {cosets}");
-        let directory = &self.map.bytes()[HEADER_BYTES..HEADER_BYTES + cosets * ENTRY_BYTES];
-        let whole =
-            self.directory_is_whole.get_or_init(|| Digest::of(directory) == self.header.directory_checksum);
-        let entry: &[u8; ENTRY_BYTES] = directory[coset as usize * ENTRY_BYTES..][..ENTRY_BYTES]
-            .try_into()
-            .expect("the slice is as long as an entry");
-        Some(entry).filter(|_| *whole).and_then(Entry::from_bytes).ok_or_else(|| {
-            LayerError::DamagedDirectory {
-                path: self.path.clone(),
-                got: Digest::of(directory).to_string(),
-                expected: self.header.directory_checksum.to_string(),
-            }
+        self.map.bytes()[HEADER_BYTES..HEADER_BYTES + cosets * ENTRY_BYTES].as_chunks().0
+    }
+
+    /// Returns one bit a coset, whether it has states, or `None` if the directory is damaged. The directory
+    /// is checked on the first call.
+    fn occupied(&self) -> Option<&[u64]> {
+        let of_word = |entries: &[[u8; ENTRY_BYTES]]| {
+            // An entry that is damaged is no empty one, so it is looked at.
+            let is_empty = |entry| Entry::from_bytes(entry).is_some_and(|e| e.encoding == Encoding::Empty);
+            entries.iter().rev().fold(0, |bits, entry| bits << 1 | u64::from(!is_empty(entry)))
+        };
+        let read = || {
+            let directory = self.directory();
+            let is_whole = Digest::of(directory.as_flattened()) == self.header.directory_checksum;
+            is_whole.then(|| directory.chunks(64).map(of_word).collect())
+        };
+        self.occupied.get_or_init(read).as_deref()
+    }
+
+    pub(crate) fn entry(&self, coset: u32) -> Result<Entry, LayerError> {
+        let cosets = self.header.identity.cosets;
+        assert!(coset < cosets, "coset {coset} of a shard of {cosets}");
+        let entry = self.occupied().and_then(|_| Entry::from_bytes(&self.directory()[coset as usize]));
+        entry.ok_or_else(|| LayerError::DamagedDirectory {
+            path: self.path.clone(),
+            got: Digest::of(self.directory().as_flattened()).to_string(),
+            expected: self.header.directory_checksum.to_string(),
         })
     }
 }

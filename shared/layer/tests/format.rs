@@ -167,3 +167,29 @@ fn two_writers_of_one_file_share_nothing() {
     assert_eq!(fs::read(&path).unwrap(), golden());
     assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
 }
+
+/// Most cosets of most layers are empty, and are known to be without a look at their entries.
+#[test]
+fn cosets_with_states_are_found_among_empty_ones() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("layer");
+    for cosets in [1, 63, 64, 65, 130, 200] {
+        let has_states = |coset: u32| coset == cosets - 1 || coset % 7 == 3;
+        let identity = Identity { cosets, ..identity() };
+        let mut writer = LayerWriter::create(&LocalDisk, &path, identity.clone()).unwrap();
+        let mut stored = 0;
+        for coset in 0..cosets {
+            let mut packed = vec![0; PACKED_BYTES as usize];
+            packed[coset as usize % 64] = u8::from(has_states(coset));
+            stored += u64::from(has_states(coset));
+            writer.push(&packed, has_states(coset).into(), 1).unwrap();
+        }
+        writer.finish(Totals { stored, states: stored, ..Totals::default() }).unwrap();
+        let file = LayerFile::open(&path, &identity).unwrap();
+        for coset in 0..cosets {
+            let positions: Vec<u32> = file.coset(coset).unwrap().positions().collect();
+            let expected = if has_states(coset) { vec![coset % 64 * 8] } else { Vec::new() };
+            assert_eq!(positions, expected, "coset {coset} of {cosets}");
+        }
+    }
+}

@@ -3,14 +3,17 @@
 //! guards, `parts` does the search part by part.
 
 mod canonical;
+mod images;
 mod parts;
 mod table;
 
 use crate::colouring::ColourAction;
 use crate::colouring::ReachedAxis;
 use crate::listed::Frames;
+use crate::ranks::CodedRanks;
 use crate::{Colouring, Shape, Space, Symmetry};
 use canonical::Canonical;
+use images::Images;
 use parts::Parts;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
@@ -208,23 +211,27 @@ impl CosetGraph {
         let CosetTables { table, representatives, orbit_sizes } = tables;
         let cells = space.cells();
         let mut patterns = vec![0_u8; representatives.len() * cells];
-        for (&rank, pattern) in representatives.iter().zip(patterns.chunks_exact_mut(cells)) {
-            colouring.patterns().unrank(rank, colouring.letters(), pattern);
-        }
-        let moves = space.incoming_moves().len();
-        let mut sources = vec![UNREACHED; representatives.len() * moves];
-        if moves > 0 {
-            sources.par_chunks_exact_mut(moves).zip(patterns.par_chunks_exact(cells)).for_each_init(
-                || vec![0; cells],
-                |source, (sources, pattern)| {
-                    for (mv, entry) in sources.iter_mut().enumerate() {
-                        space.step_back(mv, colouring.letters(), pattern, source);
-                        if colouring.allows(&space.incoming_moves()[mv], source) {
-                            *entry = table[colouring.patterns().rank(source) as usize];
-                        }
+        let ranked = representatives.par_iter().zip(patterns.par_chunks_exact_mut(cells));
+        ranked.for_each(|(&rank, pattern)| colouring.patterns().unrank(rank, colouring.letters(), pattern));
+        let moves = space.incoming_moves();
+        let mut sources = vec![UNREACHED; representatives.len() * moves.len()];
+        if !moves.is_empty() {
+            let coded = CodedRanks::new(colouring.patterns());
+            let before = Images::before_arrivals(space, colouring, coded.as_ref());
+            let by_coset = sources.par_chunks_exact_mut(moves.len()).zip(patterns.par_chunks_exact(cells));
+            let buffers = || (vec![0; moves.len()], vec![0; cells]);
+            by_coset.for_each_init(buffers, |(ranks, source), (sources, pattern)| {
+                before.ranks(pattern, ranks, source);
+                for (mv, (entry, &rank)) in sources.iter_mut().zip(&*ranks).enumerate() {
+                    let is_possible = moves[mv].guard().is_empty() || {
+                        before.carry(mv, pattern, source);
+                        colouring.allows(&moves[mv], source)
+                    };
+                    if is_possible {
+                        *entry = table[rank as usize];
                     }
-                },
-            );
+                }
+            });
         }
         let found = Found { patterns, orbit_sizes, sources };
         Self::assemble(space, colouring, shape, symmetries, Index::Table(table), found)

@@ -1,5 +1,9 @@
 //! Ranks of the words of a space, orbit by orbit.
 
+mod coded;
+
+pub(crate) use coded::CodedRanks;
+
 use crate::space::{Cell, CellOrbit};
 use crate::{Letters, Words};
 
@@ -13,6 +17,8 @@ pub struct Ranks {
     /// By letter: the number of its mark among the marks of the orbit.
     locals: Box<[u8]>,
     orientations: Box<[u8]>,
+    /// The number of letters of a mark.
+    width: u8,
     total: u64,
     /// Whether all cells are one orbit whose pieces do not turn. The rank is then that of the word itself.
     is_plain: bool,
@@ -73,7 +79,14 @@ impl Ranks {
         let total = parts.iter().fold(1_u64, |total, part| total.saturating_mul(part.total));
         let orientations = (0..letters.count()).map(|letter| letters.orientation(letter as u8)).collect();
         let is_plain = parts.len() == 1 && parts[0].radix == 1;
-        Self { parts: parts.into(), locals: locals.into(), orientations, total, is_plain }
+        Self {
+            parts: parts.into(),
+            locals: locals.into(),
+            orientations,
+            width: letters.width(),
+            total,
+            is_plain,
+        }
     }
 
     /// Returns the number of words, or [`Ranks::TOO_MANY`].

@@ -97,14 +97,41 @@ impl Words {
     /// Returns the lexicographic rank of a word, which must have this content.
     #[inline]
     pub fn rank(&self, word: impl IntoIterator<Item = u8>) -> u64 {
+        self.rank_from(self.full, word)
+    }
+
+    /// Returns the rank of a word that has what is `left`.
+    #[inline]
+    fn rank_from(&self, mut left: u32, word: impl IntoIterator<Item = u8>) -> u64 {
         let (letters, smaller) = (self.counts.len(), self.smaller());
-        let mut left = self.full;
         let mut rank = 0;
         for letter in word {
             rank += smaller[left as usize * letters + usize::from(letter)];
             left -= self.strides[usize::from(letter)];
         }
         rank
+    }
+
+    /// Returns what the first letters of a word add to its rank; `None` if there are too few of one of them.
+    pub(crate) fn rank_of_beginning(&self, letters: impl Iterator<Item = u8> + Clone) -> Option<u64> {
+        self.vector(letters.clone()).map(|_| self.rank(letters))
+    }
+
+    /// Returns what the last letters of a word add to its rank; `None` if there are too few of one of them.
+    pub(crate) fn rank_of_end(&self, letters: impl Iterator<Item = u8> + Clone) -> Option<u64> {
+        let left = self.vector(letters.clone())?;
+        Some(self.rank_from(left, letters))
+    }
+
+    /// Returns the number of the vector of these letters; `None` if there are too few of one of them.
+    fn vector(&self, letters: impl Iterator<Item = u8>) -> Option<u32> {
+        let mut left = self.full;
+        for letter in letters {
+            let (count, stride) = (self.counts[usize::from(letter)], self.strides[usize::from(letter)]);
+            let of_letter = left / stride % (u32::from(count) + 1);
+            left = left.checked_sub(stride).filter(|_| of_letter > 0)?;
+        }
+        Some(self.full - left)
     }
 
     /// Writes the word with this rank: the inverse of [`Words::rank`].

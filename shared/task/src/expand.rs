@@ -6,7 +6,7 @@ use crate::waits::{Cause, Stopwatch};
 use crate::{Counters, Job, Layer, Method, Store, TaskError};
 use fathom_command::failpoint;
 use fathom_kernel::{Engine, Kernel};
-use fathom_layer::{Disk, LayerError, LayerWriter, NullDisk, ReadAhead, Stored, Totals};
+use fathom_layer::{Disk, LayerWriter, NullDisk, ReadAhead, Stored, Totals};
 use fathom_run::{ShardReport, Task};
 use fathom_space::{CosetId, Transform, Transforms};
 use std::collections::BTreeSet;
@@ -383,10 +383,13 @@ impl<'j> Expander<'j> {
     ) -> Result<Option<u32>, TaskError> {
         let is_alone = self.kernel.batch() == 1;
         let nearly_full = left.saturating_mul(NEARLY_FULL.into()) <= self.job.graph.states_per_coset();
-        let sources = self.job.graph.sources(coset);
-        let sources = sources.map(|(mv, source)| Ok((mv, newest.coset(source)?)));
-        let mut sources: Vec<(usize, Stored<'_>)> = sources.collect::<Result<_, LayerError>>()?;
-        sources.retain(|(_, stored)| !matches!(stored, Stored::Empty));
+        let mut sources: Vec<(usize, Stored<'_>)> = Vec::new();
+        for (mv, source) in self.job.graph.sources(coset) {
+            match newest.coset(source)? {
+                Stored::Empty => {}
+                stored => sources.push((mv, stored)),
+            }
+        }
         watch.lap(Cause::Sources);
         let mut pulled = 0;
         for (number, (mv, stored)) in sources.iter().enumerate() {

@@ -1,10 +1,11 @@
 //! The pattern table, which has for every pattern, by rank, its representative and a symmetry that leads
 //! there.
 
+use super::images::Images;
 use super::{CosetSymmetry, CosetTables, UNREACHED};
-use crate::{Colouring, Space, Symmetry};
+use crate::ranks::CodedRanks;
+use crate::{Colouring, Space};
 use rayon::prelude::*;
-use rustc_hash::FxHashMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 /// The entry of a representative that a thread has claimed and is about to write.
@@ -28,33 +29,37 @@ pub(super) fn close(
     colouring: &Colouring,
     symmetries: &[CosetSymmetry],
 ) -> Option<CosetTables> {
+    let coded = CodedRanks::new(colouring.patterns());
     let finder = OrbitFinder {
-        colouring,
         symmetries,
-        composed: composed(space, symmetries),
+        images: Images::under_symmetries(colouring, coded.as_ref(), symmetries),
         table: (0..colouring.patterns().total()).into_par_iter().map(|_| AtomicU32::new(UNREACHED)).collect(),
         found: AtomicU32::new(0),
         too_many: AtomicBool::new(false),
     };
+    let steps = Images::under_moves(space, colouring, coded.as_ref());
     let cells = space.cells();
     let mut orbits: Vec<PatternOrbit> =
-        finder.discover(colouring.solved(), &mut Scratch::new(symmetries, cells)).into_iter().collect();
+        finder.discover(colouring.solved(), &mut Scratch::new(symmetries.len(), cells)).into_iter().collect();
     let mut done = 0;
     while done < orbits.len() {
-        let from_one =
-            |scratch: &mut (Scratch, Vec<u8>, Vec<u8>), orbit: &PatternOrbit| -> Vec<PatternOrbit> {
-                let (scratch, pattern, moved) = scratch;
-                colouring.patterns().unrank(orbit.representative, colouring.letters(), pattern);
-                let follow = |mv: usize| {
-                    if !colouring.allows(&space.moves()[mv], pattern) {
-                        return None;
-                    }
-                    space.step(mv, colouring.letters(), pattern, moved);
-                    finder.discover(moved, scratch)
-                };
-                (0..space.moves().len()).filter_map(follow).collect()
+        let from_one = |scratch: &mut (Scratch, Vec<u8>, Vec<u8>, Vec<u64>), orbit: &PatternOrbit| {
+            let (scratch, pattern, moved, ranks) = scratch;
+            colouring.patterns().unrank(orbit.representative, colouring.letters(), pattern);
+            steps.ranks(pattern, ranks, moved);
+            let follow = |(mv, &rank): (usize, &u64)| {
+                if finder.has(rank) || !colouring.allows(&space.moves()[mv], pattern) {
+                    return None;
+                }
+                steps.carry(mv, pattern, moved);
+                finder.discover(moved, scratch)
             };
-        let scratch = || (Scratch::new(symmetries, cells), vec![0; cells], vec![0; cells]);
+            ranks.iter().enumerate().filter_map(follow).collect::<Vec<_>>()
+        };
+        let scratch =
+            || (Scratch::new(symmetries.len(), cells), vec![0; cells], vec![0; cells], vec![0; steps.len()]);
+        // Neighbours by rank have much of what is read and written in common.
+        orbits[done..].par_sort_unstable_by_key(|orbit| orbit.representative);
         let generation: Vec<PatternOrbit> =
             orbits[done..].par_iter().map_init(scratch, from_one).flatten_iter().collect();
         done = orbits.len();
@@ -70,13 +75,17 @@ pub(super) fn close(
         renumbered[orbit.number as usize] = id;
     }
     let group = symmetries.len() as u32;
-    let renumber = |entry: AtomicU32| match entry.into_inner() {
-        UNREACHED => UNREACHED,
-        entry => renumbered[(entry / group) as usize] * group + entry % group,
+    let renumber = |entry: &mut AtomicU32| {
+        let entry = entry.get_mut();
+        if *entry != UNREACHED {
+            *entry = renumbered[(*entry / group) as usize] * group + *entry % group;
+        }
     };
+    let mut table = finder.table;
+    table.par_iter_mut().for_each(renumber);
     Some(CosetTables {
         // The entries are converted in place, because the table takes most of the memory of a search.
-        table: finder.table.into_iter().map(renumber).collect(),
+        table: table.into_iter().map(AtomicU32::into_inner).collect(),
         representatives: orbits.iter().map(|orbit| orbit.representative).collect(),
         orbit_sizes: orbits.iter().map(|orbit| orbit.size).collect(),
     })
@@ -84,11 +93,8 @@ pub(super) fn close(
 
 /// Finds orbits from several threads at once.
 struct OrbitFinder<'a> {
-    colouring: &'a Colouring,
     symmetries: &'a [CosetSymmetry],
-    /// Entry `g * symmetries + s` is the number of the symmetry that does g, then s. Empty if there are too
-    /// many symmetries.
-    composed: Vec<u16>,
+    images: Images<'a>,
     table: Vec<AtomicU32>,
     found: AtomicU32,
     too_many: AtomicBool,
@@ -98,34 +104,28 @@ struct OrbitFinder<'a> {
 struct Scratch {
     /// By symmetry: the rank of the image of a pattern.
     images: Vec<u64>,
-    /// By symmetry: the rank of the image of the representative of the pattern's orbit.
-    of_smallest: Vec<u64>,
     image: Vec<u8>,
     smallest: Vec<u8>,
 }
 
 impl Scratch {
-    fn new(symmetries: &[CosetSymmetry], cells: usize) -> Self {
-        Self {
-            images: vec![0; symmetries.len()],
-            of_smallest: vec![0; symmetries.len()],
-            image: vec![0; cells],
-            smallest: vec![0; cells],
-        }
+    fn new(symmetries: usize, cells: usize) -> Self {
+        Self { images: vec![0; symmetries], image: vec![0; cells], smallest: vec![0; cells] }
     }
 }
 
 impl OrbitFinder<'_> {
+    /// Returns whether a pattern's orbit was entered or claimed.
+    fn has(&self, rank: u64) -> bool {
+        self.table[rank as usize].load(Ordering::Relaxed) != UNREACHED
+    }
+
     /// Enters the orbit of a pattern into the table, and returns it. Returns `None` if another call has
     /// entered or claimed the orbit, or if there are too many orbits.
     fn discover(&self, pattern: &[u8], scratch: &mut Scratch) -> Option<PatternOrbit> {
-        let ranks = self.colouring.patterns();
         let entry = |rank: u64| &self.table[rank as usize];
-        if entry(ranks.rank(pattern)).load(Ordering::Relaxed) != UNREACHED {
-            return None;
-        }
-        let Scratch { images, of_smallest, image, smallest } = scratch;
-        self.look(pattern, images, image);
+        let Scratch { images, image, smallest } = scratch;
+        self.images.ranks(pattern, images, image);
         let &representative = images.iter().min().expect("the identity is a symmetry");
         // The thread that claims the representative also enters the other patterns.
         let claim = entry(representative);
@@ -141,8 +141,9 @@ impl OrbitFinder<'_> {
         // any of them will do.
         claim.store(base, Ordering::Relaxed);
         if images[0] != representative {
-            self.carry_over(representative, images, of_smallest, (smallest, image));
-            std::mem::swap(images, of_smallest);
+            let to = images.iter().position(|&rank| rank == representative).expect("it is one of them");
+            self.images.carry(to, pattern, smallest);
+            self.images.ranks(smallest, images, image);
         }
         let mut size = 1;
         for (CosetSymmetry { inverse, .. }, &rank) in self.symmetries.iter().zip(&*images) {
@@ -154,96 +155,71 @@ impl OrbitFinder<'_> {
         }
         Some(PatternOrbit { representative, size, number })
     }
-
-    /// Computes the ranks of all images of a representative from `images`, those of another pattern of its
-    /// orbit. If symmetry g leads from the pattern to the representative, then the image of the
-    /// representative under s is the image of the pattern under g, then s.
-    fn carry_over(
-        &self,
-        representative: u64,
-        images: &[u64],
-        of_smallest: &mut [u64],
-        (smallest, image): (&mut [u8], &mut [u8]),
-    ) {
-        if self.composed.is_empty() {
-            self.colouring.patterns().unrank(representative, self.colouring.letters(), smallest);
-            return self.look(smallest, of_smallest, image);
-        }
-        let first =
-            images.iter().position(|&rank| rank == representative).expect("it is the smallest of them");
-        let composed = &self.composed[first * images.len()..][..images.len()];
-        for (rank, &number) in of_smallest.iter_mut().zip(composed) {
-            *rank = images[usize::from(number)];
-        }
-    }
-
-    /// Computes the ranks of all images of a pattern.
-    fn look(&self, pattern: &[u8], images: &mut [u64], image: &mut [u8]) {
-        for (CosetSymmetry { symmetry, action, .. }, rank) in self.symmetries.iter().zip(images) {
-            symmetry.carry(self.colouring.letters(), &action.letters, pattern, image);
-            *rank = self.colouring.patterns().rank(image);
-        }
-    }
-}
-
-/// Returns the numbers of all products, for [`OrbitFinder::composed`].
-fn composed(space: &Space, symmetries: &[CosetSymmetry]) -> Vec<u16> {
-    // Up to this number, finding the products takes less time than they save.
-    const MOST_SYMMETRIES: usize = 512;
-    if symmetries.len() > MOST_SYMMETRIES {
-        return Vec::new();
-    }
-    let numbers: FxHashMap<&Symmetry, u16> = symmetries.iter().map(|of| &of.symmetry).zip(0..).collect();
-    let product = |first: &CosetSymmetry, second: &CosetSymmetry| {
-        numbers[&space.compose(&first.symmetry, &second.symmetry)]
-    };
-    symmetries
-        .iter()
-        .flat_map(|first| symmetries.iter().map(move |second| (first, second)))
-        .map(|(first, second)| product(first, second))
-        .collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::{CosetGraph, Labels, Plan, Space};
+    use super::super::symmetries_in_use;
+    use crate::{Labels, Plan, Space};
     use fathom_puzzle::{Metric, PuzzleSpec};
+    use std::collections::{BTreeMap, BTreeSet};
 
     use super::*;
 
-    /// Covers pieces that turn, symmetries that rename letters, and puzzles that turn freely as a whole.
+    /// Compares with the definition: the orbits of what moves reach, each numbered by its smallest rank.
     #[test]
-    fn images_of_representatives_follow_from_those_of_other_patterns() {
-        for word in ["3x3", "2x5", "3x4", "2x2x2", "pyraminx", "skewb", "topspin:7,4", "3x3x3-corners"] {
-            let metric = if word.starts_with("topspin") { Metric::Given } else { Metric::Multi };
-            let puzzle = PuzzleSpec::by_name(word).unwrap().puzzle(metric).unwrap();
+    fn a_table_has_the_orbits_of_what_moves_reach() {
+        let words =
+            ["2x2", "3x3", "2x5", "2x2x2", "pancake:8", "lrx:10", "topspin:7,4", "all-transpositions:8"];
+        for word in words {
+            let spec = PuzzleSpec::by_name(word).unwrap();
+            let metric =
+                [Metric::Multi, Metric::Given].into_iter().find(|&metric| spec.puzzle(metric).is_ok());
+            let puzzle = spec.puzzle(metric.unwrap()).unwrap();
             let labels = Labels::distinct(puzzle.cells);
-            let space = Space::new(puzzle, metric, labels).unwrap();
+            let space = Space::new(puzzle, metric.unwrap(), labels).unwrap();
             let colouring = Plan::new(&space).unwrap().colouring;
-            let graph = CosetGraph::build(&space, &colouring).unwrap();
-            let symmetries = graph.symmetries();
-            let (ranks, cells) = (colouring.patterns(), space.cells());
-            let finder = |composed| OrbitFinder {
-                colouring: &colouring,
-                symmetries,
-                composed,
-                table: Vec::new(),
-                found: AtomicU32::new(0),
-                too_many: AtomicBool::new(false),
+            let symmetries = symmetries_in_use(&space, &colouring);
+            let tables = close(&space, &colouring, &symmetries).unwrap();
+            let (ranks, letters) = (colouring.patterns(), colouring.letters());
+
+            let image = |s: &CosetSymmetry, pattern: &[u8]| {
+                let mut image = vec![0; pattern.len()];
+                s.symmetry.carry(letters, &s.action.letters, pattern, &mut image);
+                image
             };
-            let [by_products, by_looking] = [composed(&space, symmetries), Vec::new()].map(finder);
-            let mut scratch = Scratch::new(symmetries, cells);
-            let mut pattern = vec![0; cells];
-            for rank in (0..ranks.total()).step_by(1 + ranks.total() as usize / 50) {
-                ranks.unrank(rank, colouring.letters(), &mut pattern);
-                let Scratch { images, of_smallest, image, smallest } = &mut scratch;
-                by_products.look(&pattern, images, image);
-                let representative = *images.iter().min().unwrap();
-                let [one, other] = [&by_products, &by_looking].map(|finder| {
-                    finder.carry_over(representative, images, of_smallest, (smallest, image));
-                    of_smallest.clone()
-                });
-                assert_eq!(one, other, "{word}, pattern {rank}");
+            let mut orbits: BTreeMap<u64, BTreeSet<u64>> = BTreeMap::new();
+            let mut next = vec![colouring.solved().to_vec()];
+            while let Some(pattern) = next.pop() {
+                let orbit: BTreeSet<u64> =
+                    symmetries.iter().map(|s| ranks.rank(&image(s, &pattern))).collect();
+                if orbits.insert(*orbit.first().unwrap(), orbit).is_some() {
+                    continue;
+                }
+                for mv in
+                    (0..space.moves().len()).filter(|&mv| colouring.allows(&space.moves()[mv], &pattern))
+                {
+                    let mut moved = vec![0; pattern.len()];
+                    space.step(mv, letters, &pattern, &mut moved);
+                    next.push(moved);
+                }
+            }
+            assert!(tables.representatives.iter().eq(orbits.keys()), "{word}");
+            let sizes = tables.orbit_sizes.iter().map(|&size| size as usize);
+            assert!(sizes.eq(orbits.values().map(BTreeSet::len)), "{word}");
+            let least_of = |orbit: &BTreeSet<u64>| *orbit.first().unwrap();
+            let pairs = orbits.values().flat_map(|orbit| orbit.iter().map(|&rank| (rank, least_of(orbit))));
+            let of_rank: BTreeMap<u64, u64> = pairs.collect();
+            let mut pattern = vec![0; space.cells()];
+            for (rank, &entry) in (0..).zip(&tables.table) {
+                let Some(least) = of_rank.get(&rank) else {
+                    assert_eq!(entry, UNREACHED, "{word}, pattern {rank}");
+                    continue;
+                };
+                ranks.unrank(rank, letters, &mut pattern);
+                let (number, to) = (entry as usize / symmetries.len(), entry as usize % symmetries.len());
+                assert_eq!(tables.representatives[number], *least, "{word}, pattern {rank}");
+                assert_eq!(ranks.rank(&image(&symmetries[to], &pattern)), *least, "{word}, pattern {rank}");
             }
         }
     }
