@@ -4,7 +4,10 @@
 //!
 //! Layout: a tensor is split into *byte planes*. Plane b holds byte b of every row, so a row of 24 bits lies
 //! in three planes. Along one axis, the *inner* one, the bytes of a plane are adjacent: a *block* is the
-//! bytes of all indices of that axis, and starts every 32 bytes, a *slot*. Two blocks fill a register.
+//! bytes of all indices of that axis, and starts every 32 bytes, a *slot*. Two blocks fill a register. The
+//! accumulators are kept in planes. A source is read as packed rows, from which the shuffle that permutes the
+//! rows of two blocks also picks the bytes of each plane (`source`). Only where a packed block is shorter
+//! than a slot, or the last axis is halved, a source is first split into planes.
 //!
 //! In this layout all parts of a transform are byte shuffles or products of 8 x 8 bit matrices:
 //! - a map along the inner axis is one byte permutation of a register (`vpermb`);
@@ -13,33 +16,41 @@
 //! - where the last axis trades places with the inner axis, the square of bits is transposed in tiles of 8 x
 //!   8 bits (the same instruction, with the tiles as matrices and the unit vectors as constants), and the
 //!   tiles change planes;
+//! - where the last axis trades places with an outer axis, the squares of bits are transposed across
+//!   registers, and the inner axis stays (`exchange`);
 //! - maps along the other axes, and permutations of these axes, only say where a block is read and written.
 //!
 //! The transform determines which axis of the target is the inner one. So there is an accumulator for each
-//! choice of the inner axis, and all accumulators are joined after the last pull of a coset. A source is
-//! brought to another inner axis only if the last axis is traded for another axis than the inner one. Every
-//! state of the source is carried by exactly the maps of the transform, because each step is a bijection of
-//! bits; and states are only ever added, so that the order does not matter.
+//! choice of the inner axis, and all accumulators are joined after the last pull of a coset. Every state of
+//! the source is carried by exactly the maps of the transform, because each step is a bijection of bits; and
+//! states are only ever added, so that the order does not matter.
 //!
 //! If the last axis is halved, a packed bit stands for one of two neighbouring bits of a plane. Reading a
 //! source copies the packed bit to both, and keeps the one whose parity is that of the row (`halved`);
 //! packing joins both.
 //!
-//! Cost for two blocks of 24 rows of 24 bits, which are 144 bytes of the packed tensor: 27 instructions if
-//! the last axis stays, 29 if it is traded. Splitting 64 rows of the source, 192 bytes, into planes takes 16
-//! more. Measured: a dense pull of 24 x 24 x 24 x 24 in 3.6 us, 90,000 million states a second
+//! Cost for two blocks of 24 rows of 24 bits, which are 144 bytes of the packed tensor: 32 instructions if
+//! the last axis stays, about as many if it is traded for the inner axis, and half as many again if for an
+//! outer one. Measured: a dense pull of 24 x 24 x 24 x 24 in 2.1 us, 160,000 million states a second
 //! (`docs/performance.md`).
 
 mod blocks;
+mod exchange;
 mod halved;
 mod long;
 mod rows;
+mod source;
 mod transpose;
+mod walk;
 
 use crate::kernel::{Bits, Kernel, SLACK_BYTES};
-use blocks::{Ahead, BitMap, Pairs, RowMap, count, join, keep, remove, split, trade, turn};
+use blocks::{Ahead, BitMap, Pairs, count, join, keep, remove, split, trade, turn};
+use exchange::{Exchange, exchange};
 use fathom_space::{AxisMap, Shape, Transform};
 use halved::Halved;
+use source::{RowMap, Source};
+use std::ops::{Deref, DerefMut};
+use walk::{Layout, Squares, Walk};
 
 /// Bytes from one block of a plane to the next, and the largest length of an axis.
 pub(crate) const SLOT: usize = 32;
@@ -62,47 +73,58 @@ pub fn avx512(shape: &Shape) -> Option<Box<dyn Kernel + Send>> {
     }
 }
 
-/// The places of the bytes of a plane, for one choice of the inner axis.
-#[derive(Clone, Debug)]
-struct Layout {
-    /// The axes whose indices determine the block of a byte, outermost first.
-    outer: Vec<usize>,
-    /// Bytes from one index to the next, for every axis but the last.
-    strides: Vec<u32>,
-    /// The size of a plane in bytes.
-    bytes: usize,
-}
-
-impl Layout {
-    /// Blocks are in row-major order of the other axes. The last of these axes is rounded up to an even
-    /// length, so that blocks can be processed in pairs.
-    fn new(lengths: &[u32], inner: usize) -> Self {
-        let outer: Vec<usize> = (0..lengths.len() - 1).filter(|&axis| axis != inner).collect();
-        let mut strides = vec![1; lengths.len() - 1];
-        let mut bytes = SLOT as u32;
-        for (number, &axis) in outer.iter().enumerate().rev() {
-            strides[axis] = bytes;
-            let length =
-                if number + 1 == outer.len() { lengths[axis].next_multiple_of(2) } else { lengths[axis] };
-            bytes *= length;
-        }
-        Self { outer, strides, bytes: bytes.max(2 * SLOT as u32) as usize }
-    }
-}
-
 /// Byte planes in some layout, one after the other, followed by padding for loads that reach beyond the last
 /// plane.
 #[derive(Debug)]
 struct Planes {
-    bytes: Vec<u8>,
+    bytes: Aligned,
     /// Bytes from one plane to the next.
     stride: usize,
 }
 
 impl Planes {
     fn new(planes: usize, stride: usize) -> Self {
-        Self { bytes: vec![0; planes * stride + 2 * SLOT], stride }
+        Self { bytes: Aligned::new(planes * stride + 2 * SLOT), stride }
     }
+}
+
+/// Bytes that start at a line of the processor's cache, so that no register is stored across two lines.
+#[derive(Debug)]
+struct Aligned {
+    bytes: Vec<u8>,
+    start: usize,
+}
+
+impl Aligned {
+    const LINE: usize = 64;
+
+    fn new(length: usize) -> Self {
+        let bytes = vec![0; length + Self::LINE];
+        let start = bytes.as_ptr().align_offset(Self::LINE);
+        Self { start, bytes }
+    }
+}
+
+impl Deref for Aligned {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.bytes[self.start..]
+    }
+}
+
+impl DerefMut for Aligned {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        &mut self.bytes[self.start..]
+    }
+}
+
+/// An axis map as shuffles of rows.
+#[derive(Debug)]
+struct RowMaps {
+    plain: RowMap,
+    /// For rows that will be transposed.
+    reversed: RowMap,
 }
 
 #[derive(Debug)]
@@ -121,10 +143,12 @@ struct Avx512 {
     touched: Vec<bool>,
     /// The source, split into planes: rows in their order, without slots.
     source: Planes,
-    /// The source with another inner axis.
-    regrouped: Planes,
+    /// The bytes of a packed block along the natural inner axis, if blocks are read from packed tensors.
+    block: Option<usize>,
+    /// Planes of half rows, if the last axis is halved.
+    halves: Vec<u8>,
     /// Maps along the inner axis, as shuffles, by number of the axis map.
-    row_maps: Vec<Option<[RowMap; 2]>>,
+    row_maps: Vec<Option<RowMaps>>,
     /// Maps along the last axis, as matrices, by number of the axis map.
     bit_maps: Vec<Option<BitMap>>,
     /// A dense copy of a sparse source with many states.
@@ -132,53 +156,13 @@ struct Avx512 {
     /// The source of the pull after the next one, to be prefetched.
     ahead: Ahead,
     walk: Walk,
+    squares: Squares,
+    /// The map along the inner axis that moves nothing.
+    in_order: RowMap,
     /// The walk from the source, as split, to the natural layout.
     straight: Walk,
     /// The starts of the blocks of the natural layout, in the order of packed tensors.
     starts: Vec<u32>,
-}
-
-/// The places at which pairs of blocks are read and written.
-#[derive(Debug, Default)]
-struct Walk {
-    /// Byte offsets in the source and in the target.
-    bases: Vec<(u32, u32)>,
-    next: Vec<(u32, u32)>,
-    /// From each base, the offsets in the source of the blocks at multiples of [`SLOT`] in the target.
-    steps: Vec<u32>,
-}
-
-impl Walk {
-    /// Plans the reads and writes from a source with these strides to `target`. `from` returns, for an axis
-    /// of the target, the axis of the source that becomes it, and the map along that axis.
-    fn plan<'m>(
-        &mut self,
-        source_strides: &[u32],
-        target: &Layout,
-        from: impl Fn(usize) -> (usize, &'m AxisMap),
-    ) {
-        self.bases.clear();
-        self.bases.push((0, 0));
-        self.steps.clear();
-        let Some((&paired, rest)) = target.outer.split_last() else {
-            self.steps.resize(2, 0);
-            return;
-        };
-        for &axis in rest {
-            let (source, map) = from(axis);
-            let (source_stride, target_stride) = (source_strides[source], target.strides[axis]);
-            self.next.clear();
-            for &(read, write) in &self.bases {
-                let along = map.from.iter().zip(0..);
-                self.next.extend(along.map(|(&i, j)| (read + i * source_stride, write + j * target_stride)));
-            }
-            std::mem::swap(&mut self.bases, &mut self.next);
-        }
-        let (source, map) = from(paired);
-        self.steps.extend(map.from.iter().map(|&i| i * source_strides[source]));
-        // The padding block gets a copy of the first block, which nothing reads.
-        self.steps.resize(self.steps.len().next_multiple_of(2), self.steps[0]);
-    }
 }
 
 impl Avx512 {
@@ -198,18 +182,20 @@ impl Avx512 {
             (0..run).map(move |number| start + number * SLOT as u32)
         };
         let starts = straight.bases.iter().flat_map(in_run).collect();
-        let largest =
-            layouts.iter().map(|layout| layout.bytes).max().expect("there is an axis before the last");
+        let block = shape.lengths()[outer - 1] as usize * planes;
         Self {
             collected: layouts.iter().map(|layout| Planes::new(planes, layout.bytes)).collect(),
             touched: vec![false; outer],
             source: Planes::new(planes, shape.rows().next_multiple_of(64) as usize),
-            regrouped: Planes::new(planes, largest),
+            block: Some(block).filter(|&block| block >= SLOT && shape.odd().is_none()),
+            halves: vec![0; if shape.odd().is_some() { planes * natural.bytes } else { 0 }],
             row_maps: Vec::new(),
             bit_maps: Vec::new(),
             packed: vec![0; shape.packed_bytes() as usize + SLACK_BYTES],
             ahead: Ahead::default(),
             walk: Walk::default(),
+            squares: Squares::default(),
+            in_order: RowMap::new(&identities[outer - 1].from, planes),
             straight,
             starts,
             layouts,
@@ -219,12 +205,14 @@ impl Avx512 {
         }
     }
 
-    /// Splits a packed tensor into the planes of the source. `odd` tells whether the parities of its states'
-    /// indices have an odd sum; without it both bits of a halved row are set for each packed one.
+    /// Splits a packed tensor into the planes of the source, if blocks are not read from the tensor itself.
+    /// `odd` tells whether the parities of its states' indices have an odd sum; without it both bits of a
+    /// halved row are set for each packed one.
     fn split(&mut self, packed: &[u8], odd: Option<bool>) {
         let (rows, row_bytes) = (self.shape.rows(), self.shape.row_bytes());
         let Planes { bytes, stride } = &mut self.source;
         match &mut self.halved {
+            None if self.block.is_some() => {}
             None => split(packed, bytes, *stride, rows, row_bytes),
             Some(halved) => halved.split(packed, (bytes, *stride), odd),
         }
@@ -248,41 +236,48 @@ impl Avx512 {
             (source, &maps[transform.maps[source] as usize])
         };
         self.split(packed, Some(transform.odd));
+        let source = source_of(packed, &self.source, self.block);
         let becomes_last = source_axis(last);
         let last_number = transform.maps[last];
         let last_map = &maps[last_number as usize];
+        // The inner axis of the source is always the natural one.
+        let inner_number = transform.maps[natural];
+        let numbers = [inner_number, last_number];
+        let [along_inner, along_last] = row_maps(&mut self.row_maps, numbers, maps, self.planes);
+        let strides = self.shape.strides();
         if becomes_last == last {
             let inner = usize::from(transform.target[natural]);
-            let layout = &self.layouts[inner];
-            self.walk.plan(self.shape.strides(), layout, from);
-            let inner_number = transform.maps[natural];
-            let rows = row_map(&mut self.row_maps, inner_number, &maps[inner_number as usize])[0];
+            self.walk.plan(strides, &self.layouts[inner], from);
             let bits = bit_map(&mut self.bit_maps, last_number, last_map);
-            let pairs = pairs(&self.source, &mut self.collected[inner], &self.walk, ahead);
-            keep(pairs, self.planes, &rows, bits);
+            let pairs = pairs(&mut self.collected[inner], &self.walk, ahead);
+            keep(source, pairs, self.planes, &along_inner.plain, bits);
             self.touched[inner] = true;
-        } else {
-            let (source, strides) = if becomes_last == natural {
-                (&self.source, self.shape.strides())
-            } else {
-                let layout = &self.layouts[becomes_last];
-                self.regrouped.stride = layout.bytes;
-                turn::<false>(
-                    (&self.source.bytes, self.source.stride, self.shape.strides()),
-                    (&mut self.regrouped.bytes, layout.bytes, &layout.strides),
-                    self.shape.lengths(),
-                    (natural, becomes_last),
-                    self.planes,
-                );
-                (&self.regrouped, &layout.strides[..])
-            };
+        } else if becomes_last == natural {
             let inner = usize::from(transform.target[last]);
             self.walk.plan(strides, &self.layouts[inner], from);
-            let number = transform.maps[becomes_last];
-            let gather = row_map(&mut self.row_maps, number, &maps[number as usize])[1];
-            let scatter = row_map(&mut self.row_maps, last_number, last_map)[0];
-            let pairs = pairs(source, &mut self.collected[inner], &self.walk, ahead);
-            trade(pairs, self.planes, &gather, &scatter);
+            let pairs = pairs(&mut self.collected[inner], &self.walk, ahead);
+            trade(source, pairs, self.planes, &along_inner.reversed, &along_last.plain);
+            self.touched[inner] = true;
+        } else {
+            let inner = usize::from(transform.target[natural]);
+            let layout = &self.layouts[inner];
+            let becomes_outer = usize::from(transform.target[last]);
+            self.squares.plan(strides, layout, becomes_outer, from);
+            let along =
+                |offsets: &[u32], stride: u32| offsets.iter().map(|&i| i * stride).collect::<Vec<_>>();
+            let reads = along(&from(last).1.from, strides[becomes_last]);
+            let writes = along(&last_map.to, layout.strides[becomes_outer]);
+            let Planes { bytes: target, stride: target_stride } = &mut self.collected[inner];
+            let squares = Exchange {
+                target,
+                target_stride: *target_stride,
+                bases: &self.squares.bases,
+                steps: &self.squares.steps,
+                reads: &reads,
+                writes: &writes,
+                ahead,
+            };
+            exchange(source, squares, self.planes, &along_inner.plain);
             self.touched[inner] = true;
         }
     }
@@ -295,7 +290,7 @@ impl Avx512 {
             if !std::mem::take(&mut self.touched[inner]) {
                 continue;
             }
-            turn::<true>(
+            turn(
                 (&other.bytes, other.stride, &self.layouts[inner].strides),
                 (&mut mine[0].bytes, mine[0].stride, &self.layouts[natural].strides),
                 self.shape.lengths(),
@@ -317,11 +312,18 @@ impl Avx512 {
     }
 }
 
+/// Returns the source of a pull: the packed tensor, if its blocks are read and have `block` bytes, or else
+/// the planes into which the tensor was split.
+fn source_of<'a>(packed: &'a [u8], planes: &'a Planes, block: Option<usize>) -> Source<'a> {
+    match block {
+        Some(block) => Source::Packed(packed, block),
+        None => Source::Planes(&planes.bytes, planes.stride),
+    }
+}
+
 /// Describes the blocks that one pull reads and writes.
-fn pairs<'a>(source: &'a Planes, target: &'a mut Planes, walk: &'a Walk, ahead: Ahead) -> Pairs<'a> {
+fn pairs<'a>(target: &'a mut Planes, walk: &'a Walk, ahead: Ahead) -> Pairs<'a> {
     Pairs {
-        source: &source.bytes,
-        source_stride: source.stride,
         target: &mut target.bytes,
         target_stride: target.stride,
         bases: &walk.bases,
@@ -330,14 +332,24 @@ fn pairs<'a>(source: &'a Planes, target: &'a mut Planes, walk: &'a Walk, ahead: 
     }
 }
 
-/// Returns the shuffles of an axis map: a plain one, and one for rows that will be transposed. Makes them on
-/// first use.
-fn row_map<'a>(made: &'a mut Vec<Option<[RowMap; 2]>>, number: u32, map: &AxisMap) -> &'a [RowMap; 2] {
-    let number = number as usize;
-    if made.len() <= number {
-        made.resize_with(number + 1, || None);
+/// Returns two axis maps as shuffles, which are made on first use. Rows have a byte in each of `planes`
+/// planes.
+fn row_maps<'a>(
+    made: &'a mut Vec<Option<RowMaps>>,
+    numbers: [u32; 2],
+    maps: &[AxisMap],
+    planes: u32,
+) -> [&'a RowMaps; 2] {
+    for number in numbers.map(|number| number as usize) {
+        if made.len() <= number {
+            made.resize_with(number + 1, || None);
+        }
+        made[number].get_or_insert_with(|| RowMaps {
+            plain: RowMap::new(&maps[number].from, planes as usize),
+            reversed: RowMap::reversed(&maps[number].from, planes as usize),
+        });
     }
-    made[number].get_or_insert_with(|| [RowMap::new(&map.from), RowMap::reversed(&map.from)])
+    numbers.map(|number| made[number as usize].as_ref().expect("both were made"))
 }
 
 fn bit_map<'a>(made: &'a mut Vec<Option<BitMap>>, number: u32, map: &AxisMap) -> &'a BitMap {
@@ -412,9 +424,9 @@ impl Kernel for Avx512 {
             }
             Bits::Dense(packed) => {
                 self.split(packed, None);
-                let pairs =
-                    pairs(&self.source, &mut self.collected[natural], &self.straight, Ahead::default());
-                remove(pairs, self.planes, self.shape.lengths()[natural]);
+                let source = source_of(packed, &self.source, self.block);
+                let pairs = pairs(&mut self.collected[natural], &self.straight, Ahead::default());
+                remove(source, pairs, self.planes, &self.in_order);
             }
         }
     }
@@ -425,11 +437,11 @@ impl Kernel for Avx512 {
         let layout = &self.layouts[natural];
         let block = (self.shape.lengths()[natural], self.shape.row_bytes());
         let collected = &self.collected[natural].bytes;
-        let rows = match &self.halved {
+        let rows: &[u8] = match &self.halved {
             None => collected,
             Some(halved) => {
-                halved.join(collected, &mut self.regrouped.bytes, layout.bytes);
-                &self.regrouped.bytes
+                halved.join(collected, &mut self.halves, layout.bytes);
+                &self.halves
             }
         };
         join(rows, layout.bytes, &self.starts, block, packed);

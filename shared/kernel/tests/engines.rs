@@ -8,9 +8,15 @@ use std::collections::BTreeSet;
 /// One shape for each path through the kernels: words of 32 and of 64 bits, several words a row, rows of one
 /// piece of 1,024 bits, of two, and of more than eight, few of them and enough for a square, one to four
 /// bytes a row, axes that can trade places and axes that cannot, blocks of one row, an odd number of blocks,
-/// axes of length 1.
-const SHAPES: [&[u32]; 25] = [
+/// blocks of up to 32, 64, 96 and 128 bytes, axes of length 1.
+const SHAPES: [&[u32]; 31] = [
     &[2, 24, 24, 24],
+    &[7, 7, 7, 7],
+    &[3, 3, 3, 3, 3],
+    &[14, 14, 14, 14],
+    &[17, 17, 17, 17],
+    &[3, 30, 30, 30],
+    &[32, 32, 32],
     &[12, 12, 12],
     &[5, 32, 3],
     &[3, 7, 7, 7],

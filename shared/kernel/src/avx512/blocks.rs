@@ -4,6 +4,7 @@
 //! All `pub(crate)` functions are safe to call: they check their ranges once, and kernels are made only after
 //! [`is_supported`] has checked that the processor has the instructions.
 
+use super::source::{Packed, Planes, Read, RowMap, Source, load_two};
 use super::{MOST_PLANES, SLOT};
 use std::arch::x86_64::*;
 
@@ -14,38 +15,6 @@ pub(crate) fn is_supported() -> bool {
         && is_x86_feature_detected!("avx512vbmi")
         && is_x86_feature_detected!("gfni")
         && is_x86_feature_detected!("popcnt")
-}
-
-/// A permutation of the bytes of each of two blocks.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct RowMap {
-    index: [u8; 2 * SLOT],
-    /// Bytes that belong to the blocks; the others become zero.
-    valid: u64,
-}
-
-impl RowMap {
-    /// Makes the map after which byte i of a block is the old byte `from[i]`.
-    pub(crate) fn new(from: &[u32]) -> Self {
-        Self::with(from, |i| i)
-    }
-
-    /// Makes the map with the order reversed inside each eight bytes, because matrices store their rows in
-    /// that order.
-    pub(crate) fn reversed(from: &[u32]) -> Self {
-        Self::with(from, |i| i ^ 7)
-    }
-
-    fn with(from: &[u32], place: impl Fn(usize) -> usize) -> Self {
-        let (mut index, mut valid) = ([0; 2 * SLOT], 0);
-        for slot in [0, SLOT] {
-            for (i, &source) in from.iter().enumerate() {
-                index[slot + place(i)] = (slot + source as usize) as u8;
-                valid |= 1 << (slot + place(i));
-            }
-        }
-        Self { index, valid }
-    }
 }
 
 /// A permutation of the bits of rows: a matrix of 8 x 8 bits for each plane of the target and each plane of
@@ -84,12 +53,12 @@ impl Ahead {
     }
 
     /// Returns the same range, to be prefetched in `steps` steps.
-    fn in_steps(self, steps: usize) -> Self {
+    pub(super) fn in_steps(self, steps: usize) -> Self {
         Self { lines_a_step: (self.end - self.next).div_ceil(Self::LINE).div_ceil(steps.max(1)), ..self }
     }
 
     #[inline(always)]
-    fn step(&mut self) {
+    pub(super) fn step(&mut self) {
         for _ in 0..self.lines_a_step {
             if self.next < self.end {
                 // SAFETY: a prefetch has no effect that a program could see, wherever it points.
@@ -101,13 +70,12 @@ impl Ahead {
 }
 
 /// The blocks that a pull reads and writes: for each base (offset in the source, offset in the target) and
-/// each pair of steps, two blocks of the source and a pair of adjacent blocks of the target.
+/// each pair of steps, two blocks of the source and a pair of adjacent blocks of the target. Offsets in the
+/// source are rows, those in the target are bytes.
 #[derive(Debug)]
 pub(crate) struct Pairs<'a> {
-    pub(crate) source: &'a [u8],
-    /// Bytes from one plane of the source to the next.
-    pub(crate) source_stride: usize,
     pub(crate) target: &'a mut [u8],
+    /// Bytes from one plane of the target to the next.
     pub(crate) target_stride: usize,
     pub(crate) bases: &'a [(u32, u32)],
     pub(crate) steps: &'a [u32],
@@ -115,48 +83,67 @@ pub(crate) struct Pairs<'a> {
 }
 
 impl Pairs<'_> {
-    /// Panics unless all blocks of `planes` planes lie inside source and target.
-    fn check(&self, planes: usize) {
+    /// Panics unless all blocks of `PLANES` planes lie inside source and target.
+    fn check<const PLANES: usize>(&self, source: &impl Read<PLANES>) {
         assert!(self.steps.len().is_multiple_of(2));
         let most = |offsets: &mut dyn Iterator<Item = u32>| offsets.max().unwrap_or(0) as usize;
         let read = most(&mut self.bases.iter().map(|base| base.0)) + most(&mut self.steps.iter().copied());
         let write = most(&mut self.bases.iter().map(|base| base.1)) + self.steps.len() * SLOT;
-        assert!((planes - 1) * self.source_stride + read + SLOT <= self.source.len());
-        assert!((planes - 1) * self.target_stride + write <= self.target.len());
+        source.check(read);
+        assert!((PLANES - 1) * self.target_stride + write <= self.target.len());
     }
 }
 
-/// Adds the blocks, with their bytes permuted by `rows`, and the bits of each row by `bits`.
-pub(crate) fn keep(pairs: Pairs<'_>, planes: u32, rows: &RowMap, bits: &BitMap) {
-    // SAFETY: the processor has the instructions, as every kernel was made after `is_supported`.
-    unsafe {
-        match planes {
-            1 => keep_planes::<1>(pairs, rows, bits),
-            2 => keep_planes::<2>(pairs, rows, bits),
-            3 => keep_planes::<3>(pairs, rows, bits),
-            _ => keep_planes::<4>(pairs, rows, bits),
+/// Calls a function with a reader of the source in as many planes.
+macro_rules! in_planes {
+    ($source:expr, $planes:expr, $rows:expr, $function:ident($($argument:expr),*)) => {
+        // SAFETY: the processor has the instructions, as every kernel was made after `is_supported`.
+        unsafe {
+            match ($source, $planes) {
+                (Source::Planes(bytes, stride), 1) => {
+                    $function::<1>(&Planes::new(bytes, stride, $rows), $($argument),*)
+                }
+                (Source::Planes(bytes, stride), 2) => {
+                    $function::<2>(&Planes::new(bytes, stride, $rows), $($argument),*)
+                }
+                (Source::Planes(bytes, stride), 3) => {
+                    $function::<3>(&Planes::new(bytes, stride, $rows), $($argument),*)
+                }
+                (Source::Planes(bytes, stride), _) => {
+                    $function::<4>(&Planes::new(bytes, stride, $rows), $($argument),*)
+                }
+                (Source::Packed(bytes, block), 1) => {
+                    $function::<1>(&Packed::new(bytes, block, $rows), $($argument),*)
+                }
+                (Source::Packed(bytes, block), 2) => {
+                    $function::<2>(&Packed::new(bytes, block, $rows), $($argument),*)
+                }
+                (Source::Packed(bytes, block), 3) => {
+                    $function::<3>(&Packed::new(bytes, block, $rows), $($argument),*)
+                }
+                (Source::Packed(bytes, block), _) => {
+                    $function::<4>(&Packed::new(bytes, block, $rows), $($argument),*)
+                }
+            }
         }
-    }
+    };
+}
+pub(super) use in_planes;
+
+/// Adds the blocks, with their rows permuted by `rows`, and the bits of each row by `bits`.
+pub(crate) fn keep(source: Source<'_>, pairs: Pairs<'_>, planes: u32, rows: &RowMap, bits: &BitMap) {
+    in_planes!(source, planes, rows, keep_planes(pairs, bits));
 }
 
-/// Adds the blocks after three steps: their bytes are permuted by `gather`, which is a reversed map, their
+/// Adds the blocks after three steps: their rows are permuted by `gather`, which is a reversed map, their
 /// squares of bits are transposed, and the bytes of the result are permuted by `scatter`.
-pub(crate) fn trade(pairs: Pairs<'_>, planes: u32, gather: &RowMap, scatter: &RowMap) {
-    // SAFETY: as in `keep`.
-    unsafe {
-        match planes {
-            1 => trade_planes::<1>(pairs, gather, scatter),
-            2 => trade_planes::<2>(pairs, gather, scatter),
-            3 => trade_planes::<3>(pairs, gather, scatter),
-            _ => trade_planes::<4>(pairs, gather, scatter),
-        }
-    }
+pub(crate) fn trade(source: Source<'_>, pairs: Pairs<'_>, planes: u32, gather: &RowMap, scatter: &RowMap) {
+    in_planes!(source, planes, gather, trade_planes(pairs, scatter));
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
-fn keep_planes<const PLANES: usize>(pairs: Pairs<'_>, rows: &RowMap, bits: &BitMap) {
-    pairs.check(PLANES);
-    let index = load(&rows.index);
+fn keep_planes<const PLANES: usize>(source: &impl Read<PLANES>, pairs: Pairs<'_>, bits: &BitMap) {
+    pairs.check(source);
     let matrices: [[__m512i; PLANES]; PLANES] =
         std::array::from_fn(|to| std::array::from_fn(|from| _mm512_set1_epi64(bits.0[to][from] as i64)));
     let mut ahead = pairs.ahead.in_steps(pairs.bases.len() * pairs.steps.len() / 2);
@@ -164,13 +151,8 @@ fn keep_planes<const PLANES: usize>(pairs: Pairs<'_>, rows: &RowMap, bits: &BitM
         let mut write = write as usize;
         for steps in pairs.steps.as_chunks::<2>().0 {
             ahead.step();
-            let source: [__m512i; PLANES] = std::array::from_fn(|plane| {
-                let at = plane * pairs.source_stride + read as usize;
-                // SAFETY: `check` has compared the largest offsets with the length of the source.
-                let blocks =
-                    unsafe { load_two(pairs.source, at + steps[0] as usize, at + steps[1] as usize) };
-                _mm512_maskz_permutexvar_epi8(rows.valid, index, blocks)
-            });
+            // SAFETY: `check` has compared the largest offsets with the length of the source.
+            let source = unsafe { source.two((read + steps[0]) as usize, (read + steps[1]) as usize) };
             for (plane, matrices) in matrices.iter().enumerate() {
                 let mut sum = _mm512_gf2p8affine_epi64_epi8::<0>(source[0], matrices[0]);
                 for from in 1..PLANES {
@@ -186,9 +168,9 @@ fn keep_planes<const PLANES: usize>(pairs: Pairs<'_>, rows: &RowMap, bits: &BitM
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
-fn trade_planes<const PLANES: usize>(pairs: Pairs<'_>, gather: &RowMap, scatter: &RowMap) {
-    pairs.check(PLANES);
-    let (gather_index, scatter_index) = (load(&gather.index), load(&scatter.index));
+fn trade_planes<const PLANES: usize>(source: &impl Read<PLANES>, pairs: Pairs<'_>, scatter: &RowMap) {
+    pairs.check(source);
+    let (scatter, valid) = scatter.in_plane();
     let mut ahead = pairs.ahead.in_steps(pairs.bases.len() * pairs.steps.len() / 2);
     // Byte r selects bit r of each row of a matrix.
     let units = _mm512_set1_epi64(0x8040_2010_0804_0201_u64 as i64);
@@ -198,19 +180,15 @@ fn trade_planes<const PLANES: usize>(pairs: Pairs<'_>, gather: &RowMap, scatter:
         let mut write = write as usize;
         for steps in pairs.steps.as_chunks::<2>().0 {
             ahead.step();
-            let mut source = [_mm512_setzero_si512(); MOST_PLANES];
-            for (plane, source) in source.iter_mut().enumerate().take(PLANES) {
-                let at = plane * pairs.source_stride + read as usize;
-                // SAFETY: `check` has compared the largest offsets with the length of the source.
-                let blocks =
-                    unsafe { load_two(pairs.source, at + steps[0] as usize, at + steps[1] as usize) };
-                *source = _mm512_maskz_permutexvar_epi8(gather.valid, gather_index, blocks);
-            }
+            // SAFETY: `check` has compared the largest offsets with the length of the source.
+            let planes = unsafe { source.two((read + steps[0]) as usize, (read + steps[1]) as usize) };
+            let mut rows = [_mm512_setzero_si512(); MOST_PLANES];
+            rows[..PLANES].copy_from_slice(&planes);
             // In both blocks, eight rows of plane j at place k change places with eight rows of plane k at
             // place j.
             let low = |a, b| _mm512_unpacklo_epi64(a, b);
             let high = |a, b| _mm512_unpackhi_epi64(a, b);
-            let [a, b, c, d] = source;
+            let [a, b, c, d] = rows;
             let tiles = [
                 _mm512_permutex2var_epi64(low(a, b), even, low(c, d)),
                 _mm512_permutex2var_epi64(high(a, b), even, high(c, d)),
@@ -219,7 +197,7 @@ fn trade_planes<const PLANES: usize>(pairs: Pairs<'_>, gather: &RowMap, scatter:
             ];
             for (plane, tiles) in tiles.into_iter().enumerate().take(PLANES) {
                 let turned = _mm512_gf2p8affine_epi64_epi8::<0>(units, tiles);
-                let rows = _mm512_maskz_permutexvar_epi8(scatter.valid, scatter_index, turned);
+                let rows = _mm512_maskz_permutexvar_epi8(valid, scatter, turned);
                 // SAFETY: `check` has compared the largest offset with the length of the target.
                 unsafe { add(pairs.target, plane * pairs.target_stride + write, rows) };
             }
@@ -331,10 +309,9 @@ pub(crate) type Strided<'a> = (&'a [u8], usize, &'a [u32]);
 /// The same for planes to be written.
 pub(crate) type StridedMut<'a> = (&'a mut [u8], usize, &'a [u32]);
 
-/// Copies byte planes whose inner axis is `from` to byte planes whose inner axis is `to`; adds them if `ADD`
-/// is set. `lengths` are those of all axes. Writes all [`SLOT`] bytes of each block of the target, with zeros
-/// after its end.
-pub(crate) fn turn<const ADD: bool>(
+/// Adds byte planes whose inner axis is `from` to byte planes whose inner axis is `to`. `lengths` are those
+/// of all axes. In a block of the target, nothing is added after its end.
+pub(crate) fn turn(
     source: Strided<'_>,
     target: StridedMut<'_>,
     lengths: &[u32],
@@ -342,14 +319,14 @@ pub(crate) fn turn<const ADD: bool>(
     row_bytes: u32,
 ) {
     // SAFETY: as in `keep`.
-    unsafe { turn_squares::<ADD>(source, target, lengths, (from, to), row_bytes as usize) }
+    unsafe { turn_squares(source, target, lengths, (from, to), row_bytes as usize) }
 }
 
 /// Transposes one square of bytes for each index of the other axes and each plane: up to 32 rows of up to 32
 /// bytes. Two rounds of shuffles make four registers of eight columns from eight rows; two more rounds make
 /// the columns from four such sets.
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
-fn turn_squares<const ADD: bool>(
+fn turn_squares(
     (source, source_stride, read_strides): Strided<'_>,
     (target, target_stride, write_strides): StridedMut<'_>,
     lengths: &[u32],
@@ -432,11 +409,7 @@ fn turn_squares<const ADD: bool>(
                             // SAFETY: the largest offset was compared with the length of the target.
                             unsafe {
                                 let place = target.as_mut_ptr().add(write + column * write_step).cast();
-                                let bytes = match ADD {
-                                    true => _mm256_or_si256(bytes, _mm256_loadu_si256(place)),
-                                    false => bytes,
-                                };
-                                _mm256_storeu_si256(place, bytes);
+                                _mm256_storeu_si256(place, _mm256_or_si256(bytes, _mm256_loadu_si256(place)));
                             }
                         }
                     }
@@ -446,32 +419,28 @@ fn turn_squares<const ADD: bool>(
     }
 }
 
-/// Removes the bits of the source's blocks, which have `length` bytes, from the blocks of the target.
-pub(crate) fn remove(pairs: Pairs<'_>, planes: u32, length: u32) {
-    // SAFETY: as in `keep`.
-    unsafe { remove_planes(pairs, planes as usize, length) }
+/// Removes the bits of the source's blocks, with their rows permuted by `rows`, from the blocks of the
+/// target.
+pub(crate) fn remove(source: Source<'_>, pairs: Pairs<'_>, planes: u32, rows: &RowMap) {
+    in_planes!(source, planes, rows, remove_planes(pairs));
 }
 
-#[target_feature(enable = "avx512f,avx512bw")]
-fn remove_planes(pairs: Pairs<'_>, planes: usize, length: u32) {
-    pairs.check(planes);
-    let block = u64::MAX >> (64 - length);
-    let valid = block << SLOT | block;
-    for plane in 0..planes {
-        for &(read, write) in pairs.bases {
-            let at = plane * pairs.source_stride + read as usize;
-            let mut place = plane * pairs.target_stride + write as usize;
-            for steps in pairs.steps.as_chunks::<2>().0 {
-                // SAFETY: `check` has compared the largest offsets with the lengths of source and target.
-                unsafe {
-                    let known = load_two(pairs.source, at + steps[0] as usize, at + steps[1] as usize);
-                    let mine = pairs.target.as_mut_ptr().add(place).cast();
-                    let left =
-                        _mm512_andnot_si512(_mm512_maskz_mov_epi8(valid, known), _mm512_loadu_si512(mine));
-                    _mm512_storeu_si512(mine.cast(), left);
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
+fn remove_planes<const PLANES: usize>(source: &impl Read<PLANES>, pairs: Pairs<'_>) {
+    pairs.check(source);
+    for &(read, write) in pairs.bases {
+        let mut write = write as usize;
+        for steps in pairs.steps.as_chunks::<2>().0 {
+            // SAFETY: `check` has compared the largest offsets with the lengths of source and target.
+            unsafe {
+                let known = source.two((read + steps[0]) as usize, (read + steps[1]) as usize);
+                for (plane, known) in known.into_iter().enumerate() {
+                    let place = pairs.target.as_mut_ptr().add(plane * pairs.target_stride + write).cast();
+                    let left = _mm512_andnot_si512(known, _mm512_loadu_si512(place));
+                    _mm512_storeu_si512(place.cast(), left);
                 }
-                place += 2 * SLOT;
             }
+            write += 2 * SLOT;
         }
     }
 }
@@ -500,27 +469,12 @@ pub(super) fn store(bytes: &mut [u8; 64], value: __m512i) {
     unsafe { _mm512_storeu_si512(bytes.as_mut_ptr().cast(), value) }
 }
 
-/// Loads the blocks at two offsets.
-///
-/// # Safety
-/// `SLOT` bytes from each offset must lie inside `bytes`.
-#[target_feature(enable = "avx512f")]
-unsafe fn load_two(bytes: &[u8], first: usize, second: usize) -> __m512i {
-    debug_assert!(first.max(second) + SLOT <= bytes.len());
-    // SAFETY: as the caller promises.
-    unsafe {
-        let low = _mm256_loadu_si256(bytes.as_ptr().add(first).cast());
-        let high = _mm256_loadu_si256(bytes.as_ptr().add(second).cast());
-        _mm512_inserti64x4::<1>(_mm512_castsi256_si512(low), high)
-    }
-}
-
 /// ORs a pair of blocks to the pair at an offset.
 ///
 /// # Safety
 /// 64 bytes from the offset must lie inside `bytes`.
 #[target_feature(enable = "avx512f")]
-unsafe fn add(bytes: &mut [u8], at: usize, blocks: __m512i) {
+pub(super) unsafe fn add(bytes: &mut [u8], at: usize, blocks: __m512i) {
     debug_assert!(at + 64 <= bytes.len());
     // SAFETY: as the caller promises.
     unsafe {
