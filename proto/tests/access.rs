@@ -5,7 +5,6 @@ mod limits;
 mod options;
 mod world;
 
-use fathom_proto::access::server::GREETING_LIMIT;
 use fathom_proto::access::{Access, AccessArguments, ConnectError, Refusal, TLS_NAME};
 use fathom_proto::v1::GetStatusRequest;
 use fathom_proto::v1::coordinator_client::CoordinatorClient;
@@ -231,15 +230,15 @@ async fn the_silent_hold_up_nobody() {
 
 /// Asserts that a host closes a connection that sends only `begun`, and logs why.
 async fn hangs_up(good: &AccessArguments, begun: &[u8]) {
-    let host = Host::serve(good).await;
+    let host = Host::serve_impatiently(Duration::from_secs(2), good).await;
     let mut tcp = TcpStream::connect(host.address).await.unwrap();
     tcp.write_all(begun).await.unwrap();
     let mut said = Vec::new();
-    let hung_up = tokio::time::timeout(GREETING_LIMIT + LIMIT, tcp.read_to_end(&mut said)).await;
+    let hung_up = tokio::time::timeout(LIMIT, tcp.read_to_end(&mut said)).await;
     assert!(hung_up.is_ok());
     let lines = host.lines.now();
     assert_eq!(lines.len(), 1, "{lines:#?}");
-    assert!(lines[0].contains("reason=it did not say who it is within 10s"), "{}", lines[0]);
+    assert!(lines[0].contains("reason=it did not say who it is within 2s"), "{}", lines[0]);
 }
 
 #[test]

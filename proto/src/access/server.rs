@@ -25,7 +25,7 @@ use tonic::service::Routes;
 use tonic::transport::Server;
 use tonic::transport::server::{Connected, TcpConnectInfo};
 
-/// Time within which a caller must begin HTTP/2.
+/// Time within which a caller must begin HTTP/2, unless [set](Incoming::with_greeting_limit) otherwise.
 pub const GREETING_LIMIT: Duration = Duration::from_secs(10);
 
 /// After this time without data a caller is sent a ping, which it must answer within the same time.
@@ -100,7 +100,15 @@ impl Access {
             greetings: JoinSet::new(),
             pause: None,
             is_full: false,
+            greeting_limit: GREETING_LIMIT,
         })
+    }
+}
+
+impl Incoming {
+    /// Sets the time within which a caller must begin HTTP/2.
+    pub fn with_greeting_limit(self, greeting_limit: Duration) -> Self {
+        Self { greeting_limit, ..self }
     }
 }
 
@@ -112,6 +120,7 @@ pub struct Incoming {
     greetings: JoinSet<Option<Caller>>,
     pause: Option<Pin<Box<Sleep>>>,
     is_full: bool,
+    greeting_limit: Duration,
 }
 
 impl Stream for Incoming {
@@ -137,7 +146,8 @@ impl Stream for Incoming {
                         Ok(place) => {
                             let tls = this.access.server.clone().map(TlsAcceptor::from);
                             let refusals = Arc::clone(&this.access.refusals);
-                            this.greetings.spawn(greet(tcp, peer, tls, place, refusals));
+                            let limit = this.greeting_limit;
+                            this.greetings.spawn(greet(tcp, peer, tls, place, refusals, limit));
                         }
                         Err(full) => say(&this.access.refusals, peer, &Refusal::Full(full.to_string())),
                     }
@@ -191,11 +201,12 @@ async fn greet(
     tls: Option<TlsAcceptor>,
     place: Place,
     refusals: Arc<Refusals>,
+    limit: Duration,
 ) -> Option<Caller> {
     let info = TcpConnectInfo { local_addr: tcp.local_addr().ok(), remote_addr: Some(peer) };
     // Without this option messages are late, not wrong.
     let _ = tcp.set_nodelay(true);
-    let greeting = tokio::time::timeout(GREETING_LIMIT, listen_to(tcp, tls));
+    let greeting = tokio::time::timeout(limit, listen_to(tcp, tls));
     let greeted = tokio::select! {
         greeted = greeting => greeted,
         () = place.end.cancelled() => Ok(Err(Refusal::Displaced.into())),
@@ -206,7 +217,7 @@ async fn greet(
             return Some(Caller { stream, info, end, _place: place });
         }
         Ok(Err(turned)) => turned,
-        Err(_) => Refusal::Silent(GREETING_LIMIT).into(),
+        Err(_) => Refusal::Silent(limit).into(),
     };
     if let Turned::Away { refusal, tcp, last_word } = turned {
         say(&refusals, peer, &refusal);

@@ -2,7 +2,7 @@
 
 use fathom_proto::access::budget::Budget;
 use fathom_proto::access::keys::Authority;
-use fathom_proto::access::server::BUDGET_BYTES;
+use fathom_proto::access::server::{BUDGET_BYTES, GREETING_LIMIT};
 use fathom_proto::access::{Access, AccessArguments, TLS_NAME, server};
 use fathom_proto::v1::coordinator_client::CoordinatorClient;
 use fathom_proto::v1::coordinator_server::{Coordinator, CoordinatorServer};
@@ -161,19 +161,30 @@ impl Host {
     }
 
     pub(crate) async fn serve_at(address: SocketAddr, asked: &AccessArguments) -> Self {
-        Self::serve_within(Budget::new(BUDGET_BYTES), address, asked).await
+        Self::serve_within(Budget::new(BUDGET_BYTES), GREETING_LIMIT, address, asked).await
     }
 
     pub(crate) async fn serve_with(budget: Budget, asked: &AccessArguments) -> Self {
-        Self::serve_within(budget, "127.0.0.1:0".parse().unwrap(), asked).await
+        Self::serve_within(budget, GREETING_LIMIT, "127.0.0.1:0".parse().unwrap(), asked).await
     }
 
-    async fn serve_within(budget: Budget, address: SocketAddr, asked: &AccessArguments) -> Self {
+    /// Serves callers who begin within `limit`.
+    pub(crate) async fn serve_impatiently(limit: Duration, asked: &AccessArguments) -> Self {
+        let budget = Budget::new(BUDGET_BYTES);
+        Self::serve_within(budget, limit, "127.0.0.1:0".parse().unwrap(), asked).await
+    }
+
+    async fn serve_within(
+        budget: Budget,
+        limit: Duration,
+        address: SocketAddr,
+        asked: &AccessArguments,
+    ) -> Self {
         let (lines, log) = Lines::capture();
         let access = Access::load(asked).unwrap();
         let listener = TcpListener::bind(address).await.unwrap();
         let address = listener.local_addr().unwrap();
-        let incoming = access.incoming(listener).unwrap();
+        let incoming = access.incoming(listener).unwrap().with_greeting_limit(limit);
         let (stop, stopped) = oneshot::channel();
         let service = InterceptedService::new(CoordinatorServer::new(Idle), access.token_check());
         let serving = tokio::spawn(async move {
