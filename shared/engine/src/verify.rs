@@ -101,6 +101,7 @@ fn job(manifest: &RunManifest) -> Result<Job> {
         method: Method::Cosets(Engine::Portable),
         cache: Cache::new(u64::MAX, u64::MAX),
         threads: 1,
+        shares_tasks: false,
         watched: Watched::default(),
     })
 }

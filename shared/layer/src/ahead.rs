@@ -12,6 +12,7 @@ use crate::format::SLACK_BYTES;
 use crate::past_cache::{ALIGNED_BYTES, ReadOnce};
 use std::io;
 use std::ops::Range;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread::{Builder, JoinHandle};
 
@@ -24,8 +25,8 @@ const GAP_BYTES: usize = 1 << 16;
 
 /// Reads the cosets of a shard in order, each as often as it is asked for until a later one is.
 #[derive(Debug)]
-pub struct ReadAhead<'f> {
-    file: &'f LayerFile,
+pub struct ReadAhead {
+    file: Arc<LayerFile>,
     /// The piece in use.
     piece: Option<Piece>,
     /// The coset of that piece that was checked last.
@@ -87,7 +88,7 @@ impl Drop for Joined {
     }
 }
 
-impl<'f> ReadAhead<'f> {
+impl ReadAhead {
     /// Begins to read cosets of a file, in increasing order, into [`BUFFERS`] buffers of `buffer_bytes`
     /// bytes. Returns `None` if a coset may be larger than that, or if the file cannot be read past the page
     /// cache. Cosets are numbered in the whole space.
@@ -95,7 +96,7 @@ impl<'f> ReadAhead<'f> {
     /// # Errors
     /// [`LayerError`] if the directory of the file is damaged.
     pub fn begin(
-        file: &'f LayerFile,
+        file: &Arc<LayerFile>,
         disk: &dyn Disk,
         cosets: impl Iterator<Item = u32>,
         buffer_bytes: usize,
@@ -118,7 +119,7 @@ impl<'f> ReadAhead<'f> {
             read_all(once, extents, &unused, &read);
         });
         Ok(thread.ok().map(|thread| Self {
-            file,
+            file: Arc::clone(file),
             piece: None,
             checked: None,
             used,

@@ -39,4 +39,4 @@ pub use format::{Identity, Totals};
 pub use imports::{Import, ImportMemory, Imports};
 pub use limit::LimitedDisk;
 pub use past_cache::ReadOnce;
-pub use writer::{LayerWriter, archive};
+pub use writer::{LayerWriter, Ready, archive};

@@ -63,6 +63,46 @@ pub struct LayerWriter<'d> {
     finished: bool,
 }
 
+/// A coset as it will be in a file: encoded, with its checksum.
+#[derive(Debug)]
+pub struct Ready {
+    encoding: Encoding,
+    data: Vec<u8>,
+    states: u32,
+    visited: u32,
+    checksum: Digest,
+}
+
+impl Ready {
+    /// Encodes a coset; the arguments are those of [`LayerWriter::push`]. If the coset is dense, takes the
+    /// tensor away, and leaves `packed` empty.
+    pub fn new(packed: &mut Vec<u8>, states: u32, visited: u32) -> Self {
+        let encoding = Encoding::of(states, packed.len() as u32);
+        let mut positions = Vec::new();
+        let checksum = Digest::of(data_of(encoding, packed, &mut positions));
+        let data = if encoding == Encoding::Dense { std::mem::take(packed) } else { positions };
+        Self { encoding, data, states, visited, checksum }
+    }
+
+    /// Returns the tensor, if the coset is dense.
+    pub fn into_packed(self) -> Option<Vec<u8>> {
+        (self.encoding == Encoding::Dense).then_some(self.data)
+    }
+}
+
+/// Returns the bytes of a coset in an encoding that is not compressed. Writes positions to `positions`.
+fn data_of<'a>(encoding: Encoding, packed: &'a [u8], positions: &'a mut Vec<u8>) -> &'a [u8] {
+    match encoding {
+        Encoding::Empty => &[],
+        Encoding::Sparse => {
+            positions.clear();
+            encoding::positions(packed, positions);
+            positions.as_slice()
+        }
+        Encoding::Dense | Encoding::DenseZstd => packed,
+    }
+}
+
 impl<'d> LayerWriter<'d> {
     /// Begins the file that will be `path`, under a temporary name.
     ///
@@ -129,19 +169,20 @@ impl<'d> LayerWriter<'d> {
     pub fn push(&mut self, packed: &[u8], states: u32, visited: u32) -> Result<(), LayerError> {
         let mut positions = std::mem::take(&mut self.scratch);
         let encoding = Encoding::of(states, self.identity.packed_bytes);
-        let data = match encoding {
-            Encoding::Empty => &[],
-            Encoding::Sparse => {
-                positions.clear();
-                encoding::positions(packed, &mut positions);
-                positions.as_slice()
-            }
-            Encoding::Dense | Encoding::DenseZstd => packed,
-        };
+        let data = data_of(encoding, packed, &mut positions);
         let checksum = if data.is_empty() { self.empty } else { Digest::of(data) };
         let result = self.push_encoded(encoding, data, states, visited, checksum);
         self.scratch = positions;
         result
+    }
+
+    /// Adds the next coset, which another thread has encoded.
+    ///
+    /// # Errors
+    /// [`LayerError::Io`] if the disk refuses.
+    pub fn push_ready(&mut self, ready: &Ready) -> Result<(), LayerError> {
+        let &Ready { encoding, ref data, states, visited, checksum } = ready;
+        self.push_encoded(encoding, data, states, visited, checksum)
     }
 
     fn push_encoded(

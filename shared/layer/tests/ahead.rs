@@ -129,7 +129,7 @@ impl ReadOnce for FaultyFile {
 /// Reads all cosets but every 7th, each twice, and compares them with those that the map has. Returns whether
 /// the file was read ahead at all.
 fn compare(path: &Path, disk: &dyn Disk) -> Result<bool, LayerError> {
-    let file = LayerFile::open(path, &identity())?;
+    let file = Arc::new(LayerFile::open(path, &identity())?);
     let wanted = |coset: &u32| !coset.is_multiple_of(7);
     let cosets = (FIRST..FIRST + COSETS).filter(wanted);
     let Some(mut ahead) = ReadAhead::begin(&file, disk, cosets.clone(), BUFFER_BYTES)? else {
@@ -211,7 +211,7 @@ fn damage_on_the_disk_is_found() {
     for way in ways(&path) {
         write(&path);
         let length = std::fs::metadata(&path).unwrap().len();
-        let file = LayerFile::open(&path, &identity()).unwrap();
+        let file = Arc::new(LayerFile::open(&path, &identity()).unwrap());
         let middle = File::options().write(true).open(&path).unwrap();
         let disk = Faulty::new(way, usize::MAX, End::Failed);
         // The file is opened, and is the one that is mapped; then its last dense coset changes.
@@ -235,7 +235,7 @@ fn a_file_that_is_shortened_is_an_error() {
     for (way, kept) in ways(&path).into_iter().flat_map(|way| [(way, 60_000), (way, 61_440)]) {
         write(&path);
         let expected = std::fs::metadata(&path).unwrap().len();
-        let file = LayerFile::open(&path, &identity()).unwrap();
+        let file = Arc::new(LayerFile::open(&path, &identity()).unwrap());
         // The directory is read before the file is shortened.
         file.digest().unwrap();
         let disk = Faulty::new(way, usize::MAX, End::Failed);
@@ -254,7 +254,7 @@ fn another_file_of_the_same_name_is_not_read() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("s00001.layer");
     write(&path);
-    let file = LayerFile::open(&path, &identity()).unwrap();
+    let file = Arc::new(LayerFile::open(&path, &identity()).unwrap());
     let disk = Faulty::new(None, usize::MAX, End::Failed);
     let begins = || ReadAhead::begin(&file, &disk, FIRST..FIRST + COSETS, BUFFER_BYTES).unwrap().is_some();
     assert!(begins());
@@ -269,7 +269,7 @@ fn buffers_that_are_too_small_are_not_used() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("s00001.layer");
     write(&path);
-    let file = LayerFile::open(&path, &identity()).unwrap();
+    let file = Arc::new(LayerFile::open(&path, &identity()).unwrap());
     for (bytes, begins) in [(0, false), (2 * 4096, false), (3 * 4096, true)] {
         let disk = Faulty::new(None, usize::MAX, End::Failed);
         let ahead = ReadAhead::begin(&file, &disk, FIRST..FIRST + COSETS, bytes).unwrap();

@@ -1,17 +1,20 @@
 //! One task: makes a shard of a layer from the layers before it.
 
-use crate::layer::bits;
+use crate::layer::{Copied, bits};
 use crate::union::OfTask;
 use crate::waits::{Cause, Stopwatch};
 use crate::{Counters, Job, Layer, Method, Store, TaskError};
 use fathom_command::failpoint;
 use fathom_kernel::{Engine, Kernel};
-use fathom_layer::{Disk, LayerWriter, NullDisk, ReadAhead, Stored, Totals};
+use fathom_layer::{LayerError, LayerWriter, NullDisk, ReadAhead, Stored, Totals};
 use fathom_run::{ShardReport, Task};
 use fathom_space::{CosetId, Transform, Transforms};
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
+
+pub(crate) mod joint;
 
 /// How many cosets ahead the sources of a coset are fetched: a read from disk takes about as long as a few
 /// cosets.
@@ -37,10 +40,19 @@ pub enum Leftover {
 struct Visited<'a> {
     /// The layers that the task reads, the newest first.
     layers: &'a [&'a Layer],
-    /// The task's shard of the second layer, if that layer is read past the page cache.
-    ahead: Option<ReadAhead<'a>>,
+    second: Second<'a>,
     /// The union of these layers, if there is one.
     union: Option<OfTask<'a>>,
+}
+
+/// Where a task reads its shard of the second layer.
+enum Second<'a> {
+    /// In the map of the file.
+    Mapped,
+    /// In buffers that are read past the page cache.
+    Ahead(ReadAhead),
+    /// In a copy of the one coset that is computed.
+    Copied(&'a Copied),
 }
 
 /// A coset that was computed.
@@ -104,6 +116,15 @@ fn with_watched(job: &Job, store: &Store<'_>, mut report: ShardReport) -> Result
     Ok(report)
 }
 
+/// Lets the older layers' files of a task that was computed leave memory, if memory is short.
+fn release_older(task: Task, before: &[&Layer]) {
+    if let [newest, older @ ..] = before
+        && newest.is_windowed()
+    {
+        older.iter().for_each(|layer| layer.release(task.shard));
+    }
+}
+
 /// Does tasks on one thread. Keeps the axis maps and bit networks that it has made for later cosets and
 /// tasks.
 pub struct Expander<'j> {
@@ -116,6 +137,8 @@ pub struct Expander<'j> {
     transform: Transform,
     kernel: Box<dyn Kernel + Send>,
     packed: Vec<u8>,
+    /// Room for a coset of the second layer.
+    copied: Copied,
     /// The places of the words of the solved state, one for each free move.
     solved: BTreeSet<(CosetId, u32)>,
 }
@@ -139,6 +162,7 @@ impl<'j> Expander<'j> {
             transform: Transform::default(),
             kernel: engine.kernel(shape).expect("a job has an engine that does its cosets here"),
             packed: vec![0; shape.packed_bytes() as usize],
+            copied: Copied::default(),
         }
     }
 
@@ -217,22 +241,37 @@ impl<'j> Expander<'j> {
         before: &[&Layer],
         watch: &mut Stopwatch,
     ) -> Result<Unfinished<'j>, TaskError> {
-        let Self { job, store, counters, .. } = *self;
-        let mut writer = store.writer(&job.geometry, task)?;
-        let buffer_bytes = before.first().and_then(|newest| job.buffer_bytes(newest));
+        let counters = self.counters;
+        let (writer, past_cache) = self.writer(task, before)?;
+        let visited = self.visited(task, before, past_cache)?;
+        watch.lap(Cause::Subtract);
+        let (writer, totals) = self.push_all(writer, task, visited, counters, watch)?;
+        release_older(task, before);
+        Ok(Unfinished { task, writer, totals })
+    }
+
+    /// Begins the file of a task. Returns the size of the buffers for what passes through memory once, if it
+    /// goes past the page cache.
+    fn writer(&self, task: Task, before: &[&Layer]) -> Result<(LayerWriter<'j>, Option<usize>), TaskError> {
+        let mut writer = self.store.writer(&self.job.geometry, task)?;
+        let buffer_bytes = before.first().and_then(|newest| self.job.buffer_bytes(newest));
         if let Some(buffer_bytes) = buffer_bytes {
             writer.uncache();
             writer.write_behind(buffer_bytes);
         }
-        let visited = self.visited(task, before, buffer_bytes.map(|bytes| (store.disk(), bytes)))?;
-        watch.lap(Cause::Subtract);
-        let (writer, totals) = self.push_all(writer, task, visited, counters, watch)?;
-        if let [newest, older @ ..] = before
-            && newest.is_windowed()
-        {
-            older.iter().for_each(|layer| layer.release(task.shard));
-        }
-        Ok(Unfinished { task, writer, totals })
+        Ok((writer, buffer_bytes))
+    }
+
+    /// Returns the cosets of a task.
+    fn cosets(&self, task: Task) -> Range<u32> {
+        self.job.geometry.cut.range(task.shard)
+    }
+
+    /// Returns the number of states of a coset that were visited before, and the number of those that were
+    /// not.
+    fn visited_and_left(&self, coset: CosetId, before: &[&Layer]) -> Result<(u32, u64), LayerError> {
+        let visited = before.first().map_or(Ok(0), |layer| layer.states(coset).map(|(_, count)| count))?;
+        Ok((visited, self.job.graph.states_per_coset().saturating_sub(u64::from(visited))))
     }
 
     /// Begins to read what was visited before a task's depth. If `past_cache` is given, the second layer is
@@ -241,7 +280,7 @@ impl<'j> Expander<'j> {
         &self,
         task: Task,
         before: &'a [&'a Layer],
-        past_cache: Option<(&dyn Disk, usize)>,
+        past_cache: Option<usize>,
     ) -> Result<Visited<'a>, TaskError>
     where
         'j: 'a,
@@ -251,18 +290,28 @@ impl<'j> Expander<'j> {
             Some(union) if before.len() > 1 => union.of_task(task.shard, before)?,
             _ => None,
         };
-        let ahead = match (before, past_cache) {
-            ([newest, older, ..], Some((disk, buffer_bytes))) if union.is_none() => {
-                let full = |coset| {
-                    newest
-                        .states(coset)
-                        .is_ok_and(|(_, visited)| u64::from(visited) >= job.graph.states_per_coset())
-                };
-                older.read_ahead(disk, task.shard, buffer_bytes, |coset| !full(coset))?
-            }
+        let ahead = match past_cache {
+            Some(buffer_bytes) if union.is_none() => self.ahead(task, before, buffer_bytes)?,
             _ => None,
         };
-        Ok(Visited { layers: before, ahead, union })
+        let second = ahead.map_or(Second::Mapped, Second::Ahead);
+        Ok(Visited { layers: before, second, union })
+    }
+
+    /// Begins to read the second layer from its disk past the page cache, with buffers of so many bytes.
+    fn ahead(
+        &self,
+        task: Task,
+        before: &[&Layer],
+        buffer_bytes: usize,
+    ) -> Result<Option<ReadAhead>, LayerError> {
+        let [newest, older, ..] = before else {
+            return Ok(None);
+        };
+        let states_per_coset = self.job.graph.states_per_coset();
+        let full =
+            |coset| newest.states(coset).is_ok_and(|(_, visited)| u64::from(visited) >= states_per_coset);
+        older.read_ahead(self.store.disk(), task.shard, buffer_bytes, |coset| !full(coset))
     }
 
     /// Computes the cosets of a task and pushes them to `writer`. Returns the writer, and the sum of the
@@ -291,8 +340,7 @@ impl<'j> Expander<'j> {
             if self.stop.load(Ordering::Relaxed) {
                 return Err(TaskError::Stopped);
             }
-            let count = before.first().map_or(Ok(0), |layer| layer.states(coset).map(|(_, count)| count))?;
-            let left = job.graph.states_per_coset().saturating_sub(u64::from(count));
+            let (count, left) = self.visited_and_left(coset, before)?;
             watch.lap(Cause::Sources);
             let found = if left == 0 { Some(0) } else { self.find(task, coset, &mut visited, left, watch)? };
             batch.push(Computed { coset, visited: count, left, found });
@@ -318,9 +366,18 @@ impl<'j> Expander<'j> {
         &mut self,
         writer: &mut LayerWriter<'_>,
         task: Task,
-        Computed { coset, visited, left, found }: Computed,
+        computed: Computed,
         watch: &mut Stopwatch,
     ) -> Result<Totals, TaskError> {
+        let found = self.pack(task, &computed, watch)?;
+        writer.push(&self.packed, found, computed.visited + found)?;
+        watch.lap(Cause::Write);
+        Ok(self.count(computed.coset, found))
+    }
+
+    /// Brings the states of a coset to `packed`, if there are any, and returns their number.
+    fn pack(&mut self, task: Task, computed: &Computed, watch: &mut Stopwatch) -> Result<u32, TaskError> {
+        let &Computed { coset, left, found, .. } = computed;
         let mut found = found.unwrap_or_else(|| self.kernel.pack(&mut self.packed));
         watch.lap(Cause::Kernel);
         if found > 0 && failpoint::flips("found") {
@@ -330,11 +387,14 @@ impl<'j> Expander<'j> {
         if u64::from(found) > left {
             return Err(TaskError::TooManyStates { task, coset: coset.0, found, left });
         }
-        writer.push(&self.packed, found, visited + found)?;
-        watch.lap(Cause::Write);
+        Ok(found)
+    }
+
+    /// Returns the counts of a coset whose states are in `packed`.
+    fn count(&mut self, coset: CosetId, found: u32) -> Totals {
         let packed = &self.packed;
         let contains = |position: u32| packed[position as usize / 8] >> (position % 8) & 1 == 1;
-        Ok(self.job.count(&mut self.transforms, coset, found, contains))
+        self.job.count(&mut self.transforms, coset, found, contains)
     }
 
     /// Prefetches the sources of a coset. Does nothing if the newest layer has no window, or if the coset is
@@ -434,8 +494,12 @@ impl<'j> Expander<'j> {
             Some(union) => self.kernel.subtract(union.coset(coset)),
             None => {
                 for (number, layer) in visited.layers.iter().enumerate() {
-                    let stored = match &mut visited.ahead {
-                        Some(ahead) if number == 1 => ahead.coset(coset.0)?,
+                    let stored = match &mut visited.second {
+                        Second::Copied(copied) if number == 1 => {
+                            self.kernel.subtract(copied.bits());
+                            continue;
+                        }
+                        Second::Ahead(ahead) if number == 1 => ahead.coset(coset.0)?,
                         _ => layer.coset(coset)?,
                     };
                     self.kernel.subtract(bits(&stored));

@@ -36,6 +36,9 @@ pub struct Job {
     pub cache: Cache,
     /// The number of threads that do tasks.
     pub threads: usize,
+    /// Whether all threads do a task [together](crate::pool), because memory cannot hold the sources of as
+    /// many tasks as there are threads.
+    pub shares_tasks: bool,
     /// The watched states, which are looked up in every shard that is made.
     pub watched: Watched,
 }
@@ -113,6 +116,25 @@ impl Kernel {
 /// and of the one before, which is being made durable.
 const BUFFERS: usize = ahead::BUFFERS + 2 * behind::BUFFERS;
 
+/// The smallest cosets in bytes that threads make together: handing a coset over takes a few microseconds,
+/// and a coset of this size some hundred.
+const LEAST_SHARED_BYTES: u32 = 48 << 10;
+/// The number of tensors for each thread that only shared tasks need: a copy of a coset of the second layer,
+/// and a coset that waits to be written.
+const TENSORS_HANDED_OVER: u64 = 2;
+/// The number of files that are in the making at once where tasks are shared: while the last cosets of one
+/// file are computed, the next is begun.
+const SHARED_FILES: usize = 2;
+
+/// Returns the bytes of the sources of `tasks` tasks of a dense layer, if none of them is common to two
+/// cosets.
+fn source_bytes(graph: &CosetGraph, geometry: &Geometry, tasks: usize) -> u64 {
+    let cut = geometry.cut;
+    let moves = graph.sources(CosetId(0)).count() as u64;
+    let cosets = u64::from(cut.cosets().div_ceil(cut.shards())) * tasks as u64 * moves;
+    cosets.min(cut.cosets().into()) * u64::from(geometry.packed_bytes)
+}
+
 /// Returns the part of the cache for what passes through memory once: the layer before the newest, and the
 /// new one.
 fn passing_bytes(cache_bytes: u64) -> u64 {
@@ -179,9 +201,21 @@ impl Job {
         let union_bytes = Union::bytes(geometry.cut, geometry.packed_bytes);
         let has_union = lookback == Lookback::All && union_bytes <= cache_bytes / 2;
         let union = has_union.then(|| Union::new(geometry.cut, geometry.packed_bytes));
-        let cache = Cache::new(memory_bytes, cache_bytes - if has_union { union_bytes } else { 0 });
+        let handed_over = threads as u64 * TENSORS_HANDED_OVER * u64::from(geometry.packed_bytes);
+        let shares_tasks = threads > 1
+            && matches!(method, Method::Cosets(_))
+            && lookback == Lookback::Two
+            && geometry.packed_bytes >= LEAST_SHARED_BYTES
+            && handed_over <= cache_bytes / 4
+            && source_bytes(&graph, &geometry, threads) > cache_bytes;
+        let other_bytes = match () {
+            () if has_union => union_bytes,
+            () if shares_tasks => handed_over,
+            () => 0,
+        };
+        let cache = Cache::new(memory_bytes, cache_bytes - other_bytes);
         let watched = Watched::default();
-        Ok(Self { graph, pairs, geometry, lookback, union, method, cache, threads, watched })
+        Ok(Self { graph, pairs, geometry, lookback, union, method, cache, threads, shares_tasks, watched })
     }
 
     /// Prepares a layer for reading. `newest` tells whether tasks pull from the layer. If such a layer is
@@ -202,7 +236,8 @@ impl Job {
     /// only displace what is read again.
     pub fn buffer_bytes(&self, newest: &Layer) -> Option<usize> {
         let cache_bytes = self.cache.bytes();
-        let buffers = self.threads as u64 * BUFFERS as u64;
+        let files = if self.shares_tasks { SHARED_FILES } else { self.threads };
+        let buffers = files as u64 * BUFFERS as u64;
         let fair = passing_bytes(cache_bytes) / buffers;
         let largest = BUFFER_BYTES + self.geometry.packed_bytes as usize;
         (newest.bytes() > cache_bytes / 2).then_some(largest.min(fair as usize))

@@ -134,7 +134,7 @@ impl Layer {
         shard: ShardId,
         buffer_bytes: usize,
         wanted: impl Fn(CosetId) -> bool,
-    ) -> Result<Option<ReadAhead<'_>>, LayerError> {
+    ) -> Result<Option<ReadAhead>, LayerError> {
         let Some(file) = self.file(shard) else {
             return Ok(None);
         };
@@ -187,9 +187,9 @@ impl Layer {
         file.states(local)
     }
 
-    fn file(&self, shard: ShardId) -> Option<&LayerFile> {
+    fn file(&self, shard: ShardId) -> Option<&Arc<LayerFile>> {
         let slot = shard.0.checked_sub(self.first)?;
-        Some(&**self.files.get(slot as usize)?.get()?)
+        self.files.get(slot as usize)?.get()
     }
 
     fn place(&self, coset: CosetId) -> Option<(&LayerFile, u32)> {
@@ -205,5 +205,36 @@ pub fn bits<'a>(stored: &'a Stored<'_>) -> Bits<'a> {
         Stored::Sparse(positions) => Bits::Sparse(positions),
         Stored::Dense(packed) => Bits::Dense(packed),
         Stored::Decompressed(packed) => Bits::Dense(packed),
+    }
+}
+
+/// The states of a coset, copied from where they are stored.
+#[derive(Debug, Default)]
+pub(crate) struct Copied {
+    /// Whether `bytes` are positions.
+    is_sparse: bool,
+    /// Nothing, positions, or a packed tensor and its slack.
+    bytes: Vec<u8>,
+}
+
+impl Copied {
+    /// Replaces the states by others.
+    pub(crate) fn fill(&mut self, stored: &Stored<'_>) {
+        self.is_sparse = matches!(stored, Stored::Sparse(_));
+        self.bytes.clear();
+        self.bytes.extend_from_slice(match stored {
+            Stored::Empty => &[],
+            Stored::Sparse(bytes) | Stored::Dense(bytes) => bytes,
+            Stored::Decompressed(bytes) => bytes,
+        });
+    }
+
+    /// Returns the states as kernels take them.
+    pub(crate) fn bits(&self) -> Bits<'_> {
+        match &self.bytes[..] {
+            [] => Bits::Empty,
+            positions if self.is_sparse => Bits::Sparse(positions),
+            packed => Bits::Dense(packed),
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! Kernel threads: plain threads that do tasks, fed by a bounded queue. A large file is made durable by
 //! another thread, its finisher, while the kernel thread does its next task.
 
+use crate::expand::joint::Joint;
 use crate::expand::{Leftover, Made, Unfinished};
 use crate::waits::{Cause, Spent, Stopwatch};
 use crate::{Expander, Job, Layer, Store, TaskError};
@@ -62,10 +63,12 @@ pub struct Ended {
     pub took: Duration,
 }
 
-struct Order {
-    task: Task,
-    purpose: Purpose,
-    before: Vec<Arc<Layer>>,
+/// What a thread is told to do.
+enum Order<'j> {
+    /// A whole task.
+    Alone { task: Task, purpose: Purpose, before: Vec<Arc<Layer>> },
+    /// A part of a task that all threads do together.
+    Together(Arc<Joint<'j>>),
 }
 
 /// The error that all threads have ended, by panics.
@@ -120,33 +123,83 @@ impl<'d> Finisher<'d> {
     }
 }
 
+/// What came of an order.
+struct Done<'j> {
+    /// The task, unless other threads still work on it, with the time at which the task began.
+    ended: Option<(Task, Purpose, Instant, Result<Made<'j>, TaskError>)>,
+    /// Whether the thread must end, because its expander may be in any state.
+    has_panicked: bool,
+}
+
+/// Does what an order says, except for making the file durable.
+fn do_order<'j>(expander: &mut Expander<'j>, order: Order<'j>, watch: &mut Stopwatch) -> Done<'j> {
+    let is_panic = |error: &TaskError| matches!(error, TaskError::Panicked { .. });
+    let now = Instant::now();
+    match order {
+        Order::Alone { task, purpose, before } => {
+            let before: Vec<&Layer> = before.iter().map(|layer| &**layer).collect();
+            let made = caught(task, || match purpose {
+                Purpose::Audit(engine) => expander.audit(task, engine, &before).map(Made::Reported),
+                Purpose::Make(leftover) => expander.make(task, leftover, &before, watch),
+            });
+            let has_panicked = made.as_ref().is_err_and(is_panic);
+            Done { ended: Some((task, purpose, now, made)), has_panicked }
+        }
+        Order::Together(joint) => {
+            let task = joint.task();
+            let helped = caught(task, || expander.help(&joint, watch));
+            let has_panicked = helped.as_ref().is_err_and(is_panic);
+            if let Err(error) = helped {
+                joint.fail(error);
+            }
+            let purpose = Purpose::Make(joint.leftover());
+            let ended = joint.leave();
+            let ended = ended.map(|(begun, made)| (task, purpose, begun.unwrap_or(now), made));
+            Done { ended, has_panicked }
+        }
+    }
+}
+
 /// Threads that do tasks until the pool is dropped.
 #[derive(Debug)]
-pub struct Pool {
-    orders: Orders,
+pub struct Pool<'j> {
+    orders: Orders<'j>,
     ended: Receiver<Ended>,
 }
 
 /// The sending end of a pool. The threads end when it is dropped and the tasks given before are done.
 #[derive(Debug)]
-pub struct Orders(Sender<Order>);
+pub struct Orders<'j> {
+    orders: Sender<Order<'j>>,
+    /// The number of threads that make a file together.
+    together: usize,
+}
 
-impl Orders {
+impl Orders<'_> {
     /// Gives a task to the threads. `before` has the layers [below](fathom_run::Lookback::below) the one to
     /// make, the newest first.
     pub fn submit(&self, task: Task, purpose: Purpose, before: Vec<Arc<Layer>>) {
-        // If all threads have ended, the order is lost, and the receiving end of the pool tells so.
-        let _ = self.0.send(Order { task, purpose, before });
+        // If all threads have ended, orders are lost, and the receiving end of the pool tells so.
+        match purpose {
+            Purpose::Make(leftover) if self.together > 1 => {
+                let joint = Arc::new(Joint::new(task, leftover, before, self.together));
+                for _ in 0..self.together {
+                    let _ = self.orders.send(Order::Together(Arc::clone(&joint)));
+                }
+            }
+            _ => drop(self.orders.send(Order::Alone { task, purpose, before })),
+        }
     }
 }
 
-impl Pool {
+impl<'env> Pool<'env> {
     /// Starts `threads` threads, which end when the pool is dropped and the tasks given before are done; the
-    /// scope waits for them. If `stop` becomes true, tasks end early.
+    /// scope waits for them. If `stop` becomes true, tasks end early. Where the job
+    /// [needs it](Job::shares_tasks), all threads do a task together.
     ///
     /// # Errors
     /// If a thread cannot be spawned.
-    pub fn start<'scope, 'env>(
+    pub fn start<'scope>(
         scope: &'scope Scope<'scope, 'env>,
         threads: usize,
         job: &'env Job,
@@ -154,22 +207,23 @@ impl Pool {
         counters: &'env Counters,
         stop: &'env AtomicBool,
     ) -> std::io::Result<Self> {
-        // The tasks of one layer fit into the queue, so that submitting them does not block.
-        let (orders, inbox) = bounded::<Order>(job.geometry.cut.shards() as usize);
+        let (orders, inbox) = unbounded::<Order<'env>>();
         let (outbox, ended) = unbounded();
         for number in 0..threads {
             let (inbox, outbox) = (inbox.clone(), outbox.clone());
             Builder::new().name(format!("kernel-{number}")).spawn_scoped(scope, move || {
                 let mut expander = Expander::new(job, store, counters, stop);
                 let mut finisher: Option<Finisher> = None;
-                for Order { task, purpose, before } in inbox {
-                    let begun = Instant::now();
+                for order in inbox {
                     let mut watch = Stopwatch::start();
-                    let before: Vec<&Layer> = before.iter().map(|layer| &**layer).collect();
-                    let made = caught(task, || match purpose {
-                        Purpose::Audit(engine) => expander.audit(task, engine, &before).map(Made::Reported),
-                        Purpose::Make(leftover) => expander.make(task, leftover, &before, &mut watch),
-                    });
+                    let Done { ended, has_panicked } = do_order(&mut expander, order, &mut watch);
+                    let Some((task, purpose, begun, made)) = ended else {
+                        watch.add_to(&counters.spent);
+                        if has_panicked {
+                            return;
+                        }
+                        continue;
+                    };
                     let is_large = matches!(&made, Ok(Made::Unfinished(file)) if file.is_large());
                     if is_large && finisher.is_none() {
                         // If the system has no more threads, this one does all of it.
@@ -191,17 +245,16 @@ impl Pool {
                     if !purpose.is_audit() {
                         watch.add_to(&counters.spent);
                     }
-                    // The thread ends after a panic, because its expander may be in any state.
-                    let panicked = matches!(result, Err(TaskError::Panicked { .. }));
                     if outbox.send(Ended { task, purpose, result, took: begun.elapsed() }).is_err()
-                        || panicked
+                        || has_panicked
                     {
                         return;
                     }
                 }
             })?;
         }
-        Ok(Self { orders: Orders(orders), ended })
+        let together = if job.shares_tasks { threads } else { 1 };
+        Ok(Self { orders: Orders { orders, together }, ended })
     }
 
     /// Gives the threads a task whose file is to be made. `before` is as in
@@ -212,7 +265,7 @@ impl Pool {
 
     /// Splits the pool into its two ends, for use by different threads. The iterator ends when all threads
     /// have ended.
-    pub fn into_ends(self) -> (Orders, impl Iterator<Item = Ended> + Send) {
+    pub fn into_ends(self) -> (Orders<'env>, impl Iterator<Item = Ended> + Send + use<>) {
         (self.orders, self.ended.into_iter())
     }
 

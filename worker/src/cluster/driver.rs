@@ -100,7 +100,7 @@ struct Calls {
 /// The state that the loop and its calls share.
 pub(super) struct Shared {
     pub(super) worker: Worker,
-    pub(super) pool: Orders,
+    pub(super) pool: Orders<'static>,
     pub(super) fetcher: Arc<Fetcher>,
     pub(super) inputs: AllInputs,
     /// Whether this process has ever registered.
@@ -125,7 +125,7 @@ impl Worker {
     /// If the coordinator cannot be reached for too long, or refuses this worker.
     pub fn work(
         self,
-        pool: Orders,
+        pool: Orders<'static>,
         ended: mpsc::UnboundedReceiver<Ended>,
         stop: watch::Receiver<bool>,
     ) -> Pin<Box<dyn Future<Output = Result<End>>>> {
@@ -134,7 +134,7 @@ impl Worker {
 
     async fn session(
         self,
-        pool: Orders,
+        pool: Orders<'static>,
         mut ended: mpsc::UnboundedReceiver<Ended>,
         mut stop: watch::Receiver<bool>,
     ) -> Result<End> {

@@ -50,7 +50,7 @@ pub(crate) fn task(args: &TaskArguments, verbosity: log::Verbosity) -> Result<()
     let tasks: Vec<Task> = shards.map(|shard| Task { depth, shard }).collect();
     let counters = Counters::default();
     let ended = std::thread::scope(|scope| -> Result<Result<(), TaskError>> {
-        let threads = args.resources.resources().threads.min(tasks.len());
+        let threads = if job.shares_tasks { job.threads } else { job.threads.min(tasks.len()) };
         let pool = Pool::start(scope, threads, &job, &store, &counters, &stop)
             .context("cannot start kernel threads")?;
         tasks.iter().for_each(|&task| pool.submit(task, before.clone()));
