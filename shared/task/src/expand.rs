@@ -254,12 +254,17 @@ impl<'j> Expander<'j> {
     /// goes past the page cache.
     fn writer(&self, task: Task, before: &[&Layer]) -> Result<(LayerWriter<'j>, Option<usize>), TaskError> {
         let mut writer = self.store.writer(&self.job.geometry, task)?;
-        let buffer_bytes = before.first().and_then(|newest| self.job.buffer_bytes(newest));
-        if let Some(buffer_bytes) = buffer_bytes {
+        let Some(&newest) = before.first() else {
+            return Ok((writer, None));
+        };
+        let (is_past_cache, buffer_bytes) = (self.job.is_past_cache(newest), self.job.buffer_bytes());
+        if is_past_cache {
             writer.uncache();
+        }
+        if is_past_cache || self.job.writes_behind(newest) {
             writer.write_behind(buffer_bytes);
         }
-        Ok((writer, buffer_bytes))
+        Ok((writer, is_past_cache.then_some(buffer_bytes)))
     }
 
     /// Returns the cosets of a task.

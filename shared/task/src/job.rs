@@ -116,6 +116,9 @@ impl Kernel {
 /// and of the one before, which is being made durable.
 const BUFFERS: usize = ahead::BUFFERS + 2 * behind::BUFFERS;
 
+/// The smallest file in bytes that is written behind: others are written in a few calls.
+const LEAST_BEHIND_BYTES: u64 = 16 << 20;
+
 /// The smallest cosets in bytes that threads make together: handing a coset over takes a few microseconds,
 /// and a coset of this size some hundred.
 const LEAST_SHARED_BYTES: u32 = 48 << 10;
@@ -230,17 +233,28 @@ impl Job {
         layer.with_window(cache_bytes - passing_bytes(cache_bytes))
     }
 
-    /// Returns the size of the buffers through which a task passes the layer before `newest` and the new
-    /// layer; `None` if that layer stays in the page cache. The new layer will be about as large as the
-    /// newest: if both do not fit into the cache, then what is read once, or not before the next depth, would
-    /// only displace what is read again.
-    pub fn buffer_bytes(&self, newest: &Layer) -> Option<usize> {
-        let cache_bytes = self.cache.bytes();
+    /// Returns whether a task reads the layer before `newest`, and writes the new layer, past the page cache.
+    /// The new layer will be about as large as the newest: if both do not fit into the cache, then what is
+    /// read once, or not before the next depth, would only displace what is read again.
+    pub fn is_past_cache(&self, newest: &Layer) -> bool {
+        newest.bytes() > self.cache.bytes() / 2
+    }
+
+    /// Returns whether a task may write a file that is worth a thread of its own: a state has at most as many
+    /// new neighbours as there are moves.
+    pub fn writes_behind(&self, newest: &Layer) -> bool {
+        let moves = self.graph.sources(CosetId(0)).count() as u64;
+        let file_bytes = newest.bytes().saturating_mul(moves) / u64::from(self.geometry.cut.shards());
+        file_bytes > LEAST_BEHIND_BYTES
+    }
+
+    /// Returns the size of the buffers in bytes through which a task reads ahead and writes behind.
+    pub fn buffer_bytes(&self) -> usize {
         let files = if self.shares_tasks { SHARED_FILES } else { self.threads };
         let buffers = files as u64 * BUFFERS as u64;
-        let fair = passing_bytes(cache_bytes) / buffers;
+        let fair = passing_bytes(self.cache.bytes()) / buffers;
         let largest = BUFFER_BYTES + self.geometry.packed_bytes as usize;
-        (newest.bytes() > cache_bytes / 2).then_some(largest.min(fair as usize))
+        largest.min(fair as usize)
     }
 
     /// Returns the counts of a coset without states in the layer.
