@@ -64,6 +64,16 @@ impl ImportMemory {
         self.taken.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).is_ok()
     }
 
+    /// Returns the budget.
+    pub fn most(&self) -> u64 {
+        self.most.load(Ordering::Relaxed)
+    }
+
+    /// Returns whether the budget allows so many bytes more.
+    pub fn has_room(&self, bytes: u64) -> bool {
+        self.taken().saturating_add(bytes) <= self.most()
+    }
+
     fn give_back(&self, bytes: u64) {
         self.taken.fetch_sub(bytes, Ordering::Relaxed);
     }
@@ -83,6 +93,8 @@ pub struct Imports {
     memory: Arc<ImportMemory>,
     /// The bytes that the cosets take in memory.
     memory_bytes: AtomicU64,
+    /// The bytes that the cosets take on disk.
+    disk_bytes: AtomicU64,
     /// The end of the cosets in memory, and of those on disk.
     in_memory: Mutex<End>,
     on_disk: Mutex<End>,
@@ -169,6 +181,7 @@ impl Imports {
             index: RwLock::default(),
             memory,
             memory_bytes: AtomicU64::new(0),
+            disk_bytes: AtomicU64::new(0),
             in_memory: Mutex::new(full),
             on_disk: Mutex::new(full),
         }
@@ -281,6 +294,7 @@ impl Imports {
             let file = segment.file.as_ref().expect("cosets on disk lie in files");
             file.write_all_at(&bytes, end.offset).map_err(LayerError::io("write", &self.directory))?;
             end.offset += bytes.len() as u64;
+            self.disk_bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed);
             self.memory.spilled.fetch_add(bytes.len() as u64, Ordering::Relaxed);
         }
         self.publish(places);
@@ -333,6 +347,23 @@ impl Imports {
             Encoding::Sparse => Stored::Sparse(bytes),
             _ => Stored::Dense(bytes),
         })
+    }
+
+    /// Creates an empty store for cosets of the same layer, in the same directory and the same memory.
+    #[must_use]
+    pub fn successor(&self) -> Self {
+        Self::with_segments_of(
+            self.segment_bytes,
+            &self.directory,
+            self.cosets,
+            self.tensor,
+            Arc::clone(&self.memory),
+        )
+    }
+
+    /// Returns the bytes that the cosets take in memory and on disk.
+    pub fn bytes(&self) -> u64 {
+        self.memory_bytes() + self.disk_bytes.load(Ordering::Relaxed)
     }
 
     /// Returns the bytes that the cosets take in memory.

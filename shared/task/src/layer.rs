@@ -17,11 +17,12 @@ pub struct Layer {
     cut: ShardCut,
     /// The shard of the first of `files`.
     first: u32,
-    files: Box<[OnceLock<Arc<LayerFile>>]>,
-    /// The cosets that were fetched from other workers.
-    imports: Option<Imports>,
+    files: Arc<[OnceLock<Arc<LayerFile>>]>,
+    /// The generations of cosets that were fetched from other workers, the oldest first; none if all files
+    /// are here.
+    imports: Vec<Arc<Imports>>,
     /// The cosets that are in memory, if not the whole layer may be.
-    window: Option<Window>,
+    window: Option<Arc<Window>>,
 }
 
 impl Layer {
@@ -32,20 +33,34 @@ impl Layer {
     pub fn new(cut: ShardCut, files: Vec<LayerFile>) -> Self {
         assert_eq!(files.len(), cut.shards() as usize, "one file a shard");
         let files = files.into_iter().map(|file| OnceLock::from(Arc::new(file))).collect();
-        Self { cut, first: 0, files, imports: None, window: None }
+        Self { cut, first: 0, files, imports: Vec::new(), window: None }
     }
 
     /// Makes a layer of which only one shard may be read; `None` if the shard was given back. When the layer
     /// is dropped, the file is closed, which frees its space if the file was removed.
     pub fn of_shard(cut: ShardCut, shard: ShardId, file: Option<LayerFile>) -> Self {
         let file = file.map_or_else(OnceLock::new, |file| OnceLock::from(Arc::new(file)));
-        Self { cut, first: shard.0, files: Box::new([file]), imports: None, window: None }
+        Self { cut, first: shard.0, files: Arc::new([file]), imports: Vec::new(), window: None }
     }
 
     /// Makes a layer without files. Only cosets of shards that are [added](Self::add), and cosets of
     /// `imports`, can be read.
     pub fn partial(cut: ShardCut, imports: Option<Imports>) -> Self {
-        Self { cut, first: 0, files: cut.ids().map(|_| OnceLock::new()).collect(), imports, window: None }
+        let files = cut.ids().map(|_| OnceLock::new()).collect();
+        Self { cut, first: 0, files, imports: imports.map(Arc::new).into_iter().collect(), window: None }
+    }
+
+    /// Returns the same layer with other generations of cosets from other workers, the oldest first. A file
+    /// that is [added](Self::add) to one of the two is added to both.
+    #[must_use]
+    pub fn with_imports(&self, imports: Vec<Arc<Imports>>) -> Self {
+        Self {
+            cut: self.cut,
+            first: self.first,
+            files: Arc::clone(&self.files),
+            imports,
+            window: self.window.clone(),
+        }
     }
 
     /// Checks that the files that are here hold what was committed. `digests` has the digest of each shard.
@@ -75,17 +90,22 @@ impl Layer {
 
     /// Returns whether no coset of a shard can be read here, because its file was given back.
     pub fn lacks(&self, shard: ShardId) -> bool {
-        self.imports.is_none() && !self.has(shard)
+        self.imports.is_empty() && !self.has(shard)
     }
 
     /// Returns whether a coset can be read here.
     pub fn holds(&self, coset: CosetId) -> bool {
-        self.has(self.cut.shard_of(coset.0)) || self.imports().is_some_and(|imports| imports.holds(coset.0))
+        self.has(self.cut.shard_of(coset.0)) || self.imports.iter().any(|imports| imports.holds(coset.0))
     }
 
-    /// Returns the store of cosets from other workers, if there is one.
+    /// Returns the store to which cosets from other workers are added, if there is one.
     pub fn imports(&self) -> Option<&Imports> {
-        self.imports.as_ref()
+        self.imports.last().map(|youngest| &**youngest)
+    }
+
+    /// Returns the generations of cosets from other workers, the oldest first.
+    pub fn generations(&self) -> &[Arc<Imports>] {
+        &self.imports
     }
 
     /// Gives the layer a window: at most `most_bytes` of it stay in memory, cosets from other workers
@@ -96,7 +116,7 @@ impl Layer {
         if most_bytes < self.bytes() / 4 * 3 {
             self.files().for_each(LayerFile::read_no_more_than_asked);
         }
-        Self { window: Some(Window::new(self.cut.cosets(), most_bytes)), ..self }
+        Self { window: Some(Arc::new(Window::new(self.cut.cosets(), most_bytes))), ..self }
     }
 
     /// Returns the size in bytes of the files that are here.
@@ -119,7 +139,7 @@ impl Layer {
             }
         };
         let fetch = || self.place(coset).map_or(Ok(0), |(file, local)| file.prefetch(local));
-        let imported = self.imports().map_or(0, Imports::memory_bytes);
+        let imported = self.imports.iter().map(|imports| imports.memory_bytes()).sum();
         window.prefetch(coset.0, imported, fetch, release)
     }
 
@@ -170,7 +190,7 @@ impl Layer {
         if let Some((file, local)) = self.place(coset) {
             return file.coset(local);
         }
-        let imported = self.imports().and_then(|imports| imports.coset(coset.0));
+        let imported = self.imports.iter().rev().find_map(|imports| imports.coset(coset.0));
         Ok(imported.expect("what a task reads is fetched before it begins"))
     }
 

@@ -10,7 +10,7 @@ use crate::cluster::fetch::Fetcher;
 use crate::cluster::files::OpenFiles;
 use crate::cluster::holders::Holders;
 use crate::cluster::home::recover;
-use crate::cluster::inputs::AllInputs;
+use crate::cluster::inputs::{AllInputs, BeyondMemory};
 use crate::cluster::orders::order;
 use crate::cluster::prepare::Work;
 use crate::cluster::session::{Action, End, Input, Session};
@@ -30,10 +30,10 @@ use fathom_task::{Counters, Job, Store, TaskError};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::{JoinSet, block_in_place};
 use tokio::time::{Instant, sleep_until};
 use tracing::warn;
@@ -72,6 +72,8 @@ pub struct Worker {
     pub disk: &'static dyn Disk,
     /// The directory for cosets from peers; `None` if all files are in a store that all workers share.
     pub imports: Option<PathBuf>,
+    /// What happens to cosets from peers that exceed the memory for them.
+    pub beyond_memory: BeyondMemory,
     /// Which layers are kept once they are no longer read.
     pub keep: Keep,
     /// Calls the coordinator.
@@ -107,6 +109,10 @@ pub(super) struct Shared {
     has_registered: AtomicBool,
     /// The depths whose directories were made, with the number of the store.
     prepared: Mutex<BTreeSet<(Depth, usize)>>,
+    /// The number of tasks that the kernel threads have.
+    pub(super) computing: AtomicUsize,
+    /// Tells that a task has ended.
+    pub(super) task_ended: Notify,
     /// The tasks whose inputs are being fetched, or are about to be.
     fetching: Mutex<BTreeSet<Task>>,
     /// The holder map of the present session.
@@ -150,11 +156,14 @@ impl Worker {
                 self.keep,
                 self.imports.clone(),
                 Arc::clone(&self.meter.memory),
+                self.beyond_memory,
             ),
             worker: self,
             pool,
             has_registered: AtomicBool::new(false),
             prepared: Mutex::default(),
+            computing: AtomicUsize::new(0),
+            task_ended: Notify::new(),
             fetching: Mutex::default(),
             holders: Mutex::default(),
             depth: Mutex::default(),
@@ -435,6 +444,8 @@ impl Shared {
 
     /// Converts the result of a task from a kernel thread to an event.
     fn task_ended(&self, ended: Ended) -> Input {
+        self.computing.fetch_sub(1, Ordering::Relaxed);
+        self.task_ended.notify_one();
         let Ended { task, purpose, result, took } = ended;
         let result = match result {
             Ok(report) => Ok(Done::Made(report)),

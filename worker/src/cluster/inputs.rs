@@ -65,6 +65,55 @@ impl Inputs {
         Ok(())
     }
 
+    /// Begins a new generation of cosets from peers if the youngest has its share of `most` bytes. Drops the
+    /// oldest while all together have more than three quarters: tasks under way keep what they read until
+    /// they end, and meanwhile the last quarter is for those that follow.
+    fn age(&mut self, most: u64) {
+        let Some(newest) = self.layers.first_mut() else {
+            return;
+        };
+        let mut generations = newest.generations().to_vec();
+        let bytes =
+            |generations: &[Arc<Imports>]| generations.iter().map(|imports| imports.bytes()).sum::<u64>();
+        let Some(youngest) = generations.last().filter(|youngest| youngest.bytes() >= most / GENERATIONS)
+        else {
+            return;
+        };
+        generations.push(Arc::new(youngest.successor()));
+        while generations.len() > 1 && bytes(&generations) > most / 4 * 3 {
+            generations.remove(0);
+        }
+        *newest = Arc::new(newest.with_imports(generations));
+    }
+
+    /// Drops the oldest generation of cosets from peers. Returns whether it had any.
+    fn drop_oldest(&mut self) -> bool {
+        let Some(newest) = self.layers.first_mut() else {
+            return false;
+        };
+        let mut generations = newest.generations().to_vec();
+        let Some(oldest) = generations.first().map(Arc::clone) else {
+            return false;
+        };
+        generations.remove(0);
+        if generations.is_empty() {
+            generations.push(Arc::new(oldest.successor()));
+        }
+        *newest = Arc::new(newest.with_imports(generations));
+        oldest.bytes() > 0
+    }
+
+    /// Returns about how many bytes of memory a coset of the newest layer takes: half as much again as one of
+    /// those in the store on average, because cosets differ, and no more than a dense one.
+    fn bytes_of_coset(&self, geometry: &Geometry) -> u64 {
+        let dense = u64::from(geometry.packed_bytes) + PADDING_BYTES;
+        let files = self.layers.first().into_iter().flat_map(|newest| newest.files());
+        let (bytes, cosets) = files.fold((0, 0), |(bytes, cosets), file| {
+            (bytes + file.bytes(), cosets + u64::from(file.identity().cosets))
+        });
+        if cosets == 0 { dense } else { dense.min((bytes + bytes / 2).div_ceil(cosets)) }
+    }
+
     /// Adds to `needed` the cosets of the newest layer that a task reads and that are not here. No file of
     /// the task's own shard may be lacking.
     ///
@@ -84,6 +133,22 @@ impl Inputs {
     }
 }
 
+/// What happens to cosets from peers that exceed the memory for them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum BeyondMemory {
+    /// They are written to disk, and read from there.
+    #[default]
+    Disk,
+    /// The oldest are dropped, and fetched again when a later task needs them.
+    Fetch,
+}
+
+/// The most bytes that a coset takes in memory beside its tensor.
+const PADDING_BYTES: u64 = 128;
+
+/// The share of the budget at which a new generation of cosets begins, as a divisor.
+const GENERATIONS: u64 = 8;
+
 /// The inputs of the depths that this worker computes.
 #[derive(Debug)]
 pub struct AllInputs {
@@ -95,6 +160,8 @@ pub struct AllInputs {
     imports: Option<PathBuf>,
     /// The memory for cosets from peers.
     memory: Arc<ImportMemory>,
+    /// The place of cosets that exceed this memory.
+    beyond_memory: BeyondMemory,
     of_depth: Mutex<BTreeMap<Depth, Inputs>>,
 }
 
@@ -108,8 +175,9 @@ impl AllInputs {
         keep: Keep,
         imports: Option<PathBuf>,
         memory: Arc<ImportMemory>,
+        beyond_memory: BeyondMemory,
     ) -> Self {
-        Self { job, store, files, keep, imports, memory, of_depth: Mutex::default() }
+        Self { job, store, files, keep, imports, memory, beyond_memory, of_depth: Mutex::default() }
     }
 
     /// Returns the inputs of the tasks of a depth. Opens the files that are in the store, and checks that
@@ -119,7 +187,10 @@ impl AllInputs {
     /// [`LayerError`] if a file is damaged, or is not the reported one.
     pub fn of(&self, depth: Depth, holders: &Holders) -> Result<Inputs, LayerError> {
         self.memory.set_most(self.job.cache.import_bytes());
-        if let Some(inputs) = self.lock().get(&depth) {
+        if let Some(inputs) = self.lock().get_mut(&depth) {
+            if self.beyond_memory == BeyondMemory::Fetch {
+                inputs.age(self.memory.most());
+            }
             return Ok(inputs.clone());
         }
         let given_back = depth.previous().and_then(Depth::previous).filter(|_| self.keep == Keep::Two);
@@ -158,6 +229,22 @@ impl AllInputs {
         Ok(all.entry(depth).or_insert(inputs).clone())
     }
 
+    /// Returns whether `cosets` more cosets may be fetched now: memory has room for them, or what exceeds the
+    /// memory goes to disk.
+    pub fn has_room(&self, inputs: &Inputs, cosets: usize) -> bool {
+        let bytes = || cosets as u64 * inputs.bytes_of_coset(&self.job.geometry);
+        self.beyond_memory == BeyondMemory::Disk || cosets == 0 || self.memory.has_room(bytes())
+    }
+
+    /// Drops the oldest cosets of the inputs of a depth. Returns whether there were any.
+    pub fn drop_oldest(&self, depth: Depth, inputs: &mut Inputs) -> bool {
+        let dropped = inputs.drop_oldest();
+        if let Some(kept) = self.lock().get_mut(&depth) {
+            kept.clone_from(inputs);
+        }
+        dropped
+    }
+
     /// Adds a file that is new in the store. An error in opening it shows when a task needs the file.
     pub fn came(&self, task: Task) {
         for inputs in self.lock().values() {
@@ -173,5 +260,67 @@ impl AllInputs {
 
     fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<Depth, Inputs>> {
         self.of_depth.lock().expect("no thread panics while it holds the lock")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fathom_layer::{Encoding, Import, Tensor};
+    use fathom_run::ShardCut;
+
+    /// A coset takes 1,024 bytes with its slack.
+    const PACKED: usize = 1016;
+    const MOST: u64 = 16 << 10;
+
+    fn holds(inputs: &Inputs) -> Vec<u32> {
+        (0..64).filter(|&coset| inputs.layers[0].holds(CosetId(coset))).collect()
+    }
+
+    #[test]
+    fn the_oldest_cosets_go_and_come_back_with_the_tasks_that_read_them() {
+        let directory = tempfile::tempdir().unwrap();
+        let memory = Arc::new(ImportMemory::new(MOST));
+        let tensor = Tensor { packed_bytes: PACKED as u32, row_bits: 8 };
+        let imports = Imports::new(directory.path(), 64, tensor, Arc::clone(&memory));
+        let cut = ShardCut::new(64, 1).unwrap();
+        let layers = vec![Arc::new(Layer::partial(cut, Some(imports)))];
+        let mut inputs = Inputs { layers, depths: vec![Depth(3)], given_back: None };
+        let fetch = |inputs: &Inputs, coset| {
+            let canonical = &[255; PACKED];
+            let states = 8 * PACKED as u32;
+            let import = Import { coset, encoding: Encoding::Dense, states, canonical };
+            inputs.layers[0].imports().unwrap().push(&[import]).unwrap();
+        };
+        // A generation has two cosets, and all have twelve.
+        let mut under_way = None;
+        for coset in 0..14 {
+            inputs.age(MOST);
+            fetch(&inputs, coset);
+            if coset == 11 {
+                under_way = Some(inputs.clone());
+                assert_eq!(holds(&inputs), (0..12).collect::<Vec<_>>());
+            }
+        }
+        inputs.age(MOST);
+        assert_eq!(holds(&inputs), (2..14).collect::<Vec<_>>());
+        // A task that is under way reads what it did, and that takes memory until the task ends.
+        let task = under_way.unwrap();
+        assert_eq!(holds(&task), (0..12).collect::<Vec<_>>());
+        assert!(task.layers[0].coset(CosetId(0)).is_ok());
+        assert_eq!(memory.taken(), 14 << 10);
+        drop(task);
+        assert_eq!(memory.taken(), 12 << 10);
+        // What was dropped is fetched again.
+        fetch(&inputs, 0);
+        assert!(inputs.layers[0].holds(CosetId(0)));
+        let mut dropped = 0;
+        while inputs.drop_oldest() {
+            dropped += 1;
+        }
+        assert_eq!((dropped, holds(&inputs), memory.taken()), (7, vec![], 0));
+        assert!(!inputs.drop_oldest());
+        fetch(&inputs, 1);
+        assert_eq!(holds(&inputs), [1]);
     }
 }

@@ -1,12 +1,12 @@
 //! Fetches what a task reads before a kernel thread begins with the task.
 
 use crate::cluster::driver::{Shared, Worker};
-use crate::cluster::inputs::Inputs;
+use crate::cluster::inputs::{BeyondMemory, Inputs};
 use crate::cluster::session::Input;
 use fathom_command::failpoint;
 use fathom_layer::LayerError;
 use fathom_proto::Failure;
-use fathom_run::{Depth, Task};
+use fathom_run::{Depth, ShardId, Task};
 use fathom_task::pool::Purpose;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -20,6 +20,9 @@ const HALT_CHECK: Duration = Duration::from_millis(50);
 /// Tasks are prepared together up to this many bytes of cosets: for small tasks, one request each would take
 /// longer than the tasks.
 const TOGETHER_BYTES: u64 = 4 << 20;
+/// Tasks that are prepared together make at most this part of the memory for cosets from peers, as a divisor,
+/// if what exceeds that memory is fetched again.
+const TASKS_IN_MEMORY: u64 = 64;
 
 /// A task for the kernel threads, once its inputs are here.
 #[derive(Clone, Copy, Debug)]
@@ -34,7 +37,12 @@ impl Shared {
         let geometry = &self.worker.job.geometry;
         let a_task =
             u64::from(geometry.cut.cosets() / geometry.cut.shards()) * u64::from(geometry.packed_bytes);
-        let most = (TOGETHER_BYTES / a_task.max(1)).max(1) as usize;
+        let together = match self.worker.beyond_memory {
+            BeyondMemory::Disk => TOGETHER_BYTES,
+            // What a task reads is a multiple of what it makes, and must fit beside what others read.
+            BeyondMemory::Fetch => TOGETHER_BYTES.min(self.worker.job.cache.import_bytes() / TASKS_IN_MEMORY),
+        };
+        let most = (together / a_task.max(1)).max(1) as usize;
         let mut ahead = None;
         let mut other = None;
         loop {
@@ -56,10 +64,10 @@ impl Shared {
             }
             // The kernel threads must get these same layers: layers opened later would lack what is fetched
             // now.
-            let inputs = block_in_place(|| self.inputs.of(first.task.depth, &self.holders()))
+            let mut inputs = block_in_place(|| self.inputs.of(first.task.depth, &self.holders()))
                 .map_err(|error| self.failure(&error));
             let prepared = tokio::select! {
-                prepared = self.prepare(&inputs, &together) => prepared,
+                prepared = self.prepare(&mut inputs, &together) => prepared,
                 // A silent peer must not delay the stop.
                 () = self.halted() => Err(Failure::Stopped),
             };
@@ -89,11 +97,12 @@ impl Shared {
         }
     }
 
-    /// Fetches all that some tasks of one depth read.
-    async fn prepare(&self, inputs: &Result<Inputs, Failure>, work: &[Work]) -> Result<(), Failure> {
+    /// Fetches all that some tasks of one depth read. To make room, cosets that earlier tasks have read may
+    /// leave the inputs.
+    async fn prepare(&self, inputs: &mut Result<Inputs, Failure>, work: &[Work]) -> Result<(), Failure> {
         let Worker { job, store, disk, imports, .. } = &self.worker;
         let failed = |error: LayerError| self.failure(&error);
-        let inputs = inputs.as_ref().map_err(Failure::clone)?;
+        let inputs = inputs.as_mut().map_err(|failure| failure.clone())?;
         if imports.is_none() {
             return Ok(());
         }
@@ -109,12 +118,25 @@ impl Shared {
                 }
             }
         }
-        let mut needed = BTreeSet::new();
         let whole = work.iter().map(|work| work.task.shard);
-        let mut whole =
-            whole.filter(|&shard| failed_store.is_none() || inputs.lacking(store, shard).is_empty());
-        block_in_place(|| whole.try_for_each(|shard| inputs.need(job, shard, &mut needed)))
-            .map_err(failed)?;
+        let whole: Vec<ShardId> = whole
+            .filter(|&shard| failed_store.is_none() || inputs.lacking(store, shard).is_empty())
+            .collect();
+        let needed = loop {
+            let mut needed = BTreeSet::new();
+            block_in_place(|| whole.iter().try_for_each(|&shard| inputs.need(job, shard, &mut needed)))
+                .map_err(failed)?;
+            if self.inputs.has_room(inputs, needed.len()) {
+                break needed;
+            }
+            // The tasks that are under way give back memory of older cosets when they end. If there is none,
+            // and no older coset either, the rest goes to disk.
+            if self.computing.load(Ordering::Relaxed) > 0 {
+                self.task_ended.notified().await;
+            } else if !self.inputs.drop_oldest(work[0].task.depth, inputs) {
+                break needed;
+            }
+        };
         if let (Some(newest), Some(&depth)) = (inputs.layers.first(), inputs.depths.first())
             && !needed.is_empty()
         {
@@ -144,6 +166,7 @@ impl Shared {
             .of_task(store, &job.geometry, &self.holders(), task.shard)
             .map_err(|error| self.failure(&error))?;
         failpoint::point("computing");
+        self.computing.fetch_add(1, Ordering::Relaxed);
         self.pool.submit(task, purpose, layers);
         Ok(())
     }

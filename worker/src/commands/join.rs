@@ -115,6 +115,7 @@ pub(crate) fn join(args: &JoinArguments, verbosity: log::Verbosity) -> Result<()
         store,
         disk,
         imports: shared_store.is_none().then(|| directory.clone()),
+        beyond_memory: args.beyond_memory,
         keep: manifest.keep,
         caller,
         access,
