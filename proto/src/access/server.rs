@@ -43,12 +43,12 @@ const TAKEN_BACK: usize = 20;
 /// Memory for the messages of all callers together, in bytes.
 pub const BUDGET_BYTES: u64 = 256 << 20;
 
-/// Serves callers until the run is over, or fails. Boxed: so the stack of HTTP/2 is compiled here, and not in
-/// each program that serves.
+/// Serving that ends when the run is over, or fails. It is boxed, so that the stack of HTTP/2 is compiled
+/// here, and not in each program that serves.
 pub type Serving = Pin<Box<dyn Future<Output = Result<(), tonic::transport::Error>> + Send>>;
 
-/// Serves callers until `over` is ready; then requests under way are completed. Lost callers are detected, and
-/// the resources of each are limited, all messages together to [`BUDGET_BYTES`].
+/// Serves callers until `over` is ready; then requests under way are completed. Lost callers are detected,
+/// and the resources of each are limited, all messages together to [`BUDGET_BYTES`].
 pub fn serve(
     services: Routes,
     incoming: Incoming,
