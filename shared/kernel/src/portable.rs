@@ -195,29 +195,34 @@ impl<W: Word> Portable<W> {
         }
     }
 
+    /// Adds the images of a sparse coset. The outer indices, which take divisions, are mapped once for all
+    /// states of a row.
     #[inline(always)]
     fn push_sparse(&mut self, positions: impl Iterator<Item = u32>, transform: &Transform, maps: &[AxisMap]) {
         let row_bits = self.row_words * W::BITS as usize;
-        let axes = transform.target.len();
-        let strides = self.shape.strides();
+        let (axes, strides) = (transform.target.len(), self.shape.strides());
         // Bits, in the unpacked layout, from one index of an axis to the next.
         let step = |axis: usize| if axis + 1 == axes { 1 } else { strides[axis] as usize * row_bits };
+        let map_of = |axis: usize| {
+            (&*maps[transform.maps[axis] as usize].to, step(usize::from(transform.target[axis])))
+        };
+        let (along_row, along_row_step) = map_of(axes - 1);
         let packed_row_bits = self.shape.row_bytes() * 8;
+        // The positions of the row at hand, and the bit to which index 0 of that row would lead.
+        let (mut in_row, mut base) = (0..0, 0);
         for position in positions {
-            let (mut row, last) = (position / packed_row_bits, position % packed_row_bits);
-            let mut bit = 0;
-            for axis in 0..axes {
-                let index = match axis + 1 == axes {
-                    true => last,
-                    false => {
-                        let index = row / strides[axis];
-                        row -= index * strides[axis];
-                        index
-                    }
-                };
-                let image = maps[transform.maps[axis] as usize].to[index as usize];
-                bit += image as usize * step(usize::from(transform.target[axis]));
+            if !in_row.contains(&position) {
+                let mut row = position / packed_row_bits;
+                let start = row * packed_row_bits;
+                in_row = start..start.saturating_add(packed_row_bits);
+                base = 0;
+                for (axis, stride) in strides[..axes - 1].iter().enumerate() {
+                    let (map, step) = map_of(axis);
+                    base += map[(row / stride) as usize] as usize * step;
+                    row %= stride;
+                }
             }
+            let bit = base + along_row[(position - in_row.start) as usize] as usize * along_row_step;
             self.words[bit / W::BITS as usize] |= W::low(1) << (bit as u32 % W::BITS);
         }
     }

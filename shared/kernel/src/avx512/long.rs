@@ -29,6 +29,9 @@ use std::arch::x86_64::*;
 /// Bits of a word of the target, and bytes of a register.
 const SIZE: usize = 64;
 
+/// Words of a line of the cache.
+const WORDS: usize = 8;
+
 /// Bytes of a piece: two registers.
 const PIECE: usize = 2 * SIZE;
 
@@ -142,14 +145,21 @@ impl Long {
         let columns = entry(columns, number, || columns_of(map, row_words));
         // The last square stays empty, for the columns that a row lacks to whole words.
         squares.resize(row_words + 1, Square::default());
-        for (sources, targets) in walk.source.chunks(SIZE).zip(walk.target.chunks(SIZE)) {
-            let rows: [usize; SIZE] =
-                std::array::from_fn(|number| sources.get(number).map_or(0, |&row| row as usize * row_bytes));
+        let rows_of = |sources: &[u32]| -> [usize; SIZE] {
+            std::array::from_fn(|number| sources.get(number).map_or(0, |&row| row as usize * row_bytes))
+        };
+        let mut rows = rows_of(&walk.source);
+        for (number, targets) in walk.target.chunks(SIZE).enumerate() {
+            let later = rows_of(&walk.source[((number + 1) * SIZE).min(walk.source.len())..]);
             let places = targets.iter().zip(0..);
             let targets = places.map(|(&row, number)| (row as usize * row_words, place(number)));
             let targets: Vec<(usize, usize)> = targets.collect();
             // SAFETY: `long` has checked that the processor has the instructions.
-            unsafe { keep_columns((packed, &rows), (columns, squares), (&mut portable.words, &targets)) }
+            unsafe {
+                let rows = (&rows, &later);
+                keep_columns((packed, rows), (columns, squares), (&mut portable.words, &targets));
+            }
+            rows = later;
         }
     }
 
@@ -213,27 +223,40 @@ fn keep(row: &[u8], words: &mut [u64], picks: &[Picks]) {
     }
 }
 
+/// Asks for the line of the cache that has element `at` of a slice; the element need not exist.
+#[inline(always)]
+fn prefetch<T>(slice: &[T], at: usize) {
+    // SAFETY: a prefetch has no effect that a program could see, wherever it points.
+    unsafe { _mm_prefetch::<_MM_HINT_T0>(slice.as_ptr().wrapping_add(at).cast()) };
+}
+
 /// Returns the eight bytes of a packed tensor from `at` on. A tensor is followed by as many bytes.
 #[inline(always)]
 fn word(packed: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(packed[at..at + 8].try_into().expect("eight bytes"))
 }
 
-/// Adds the permuted bits of up to 64 rows to others. `rows` has the offsets of the rows of the source, and
-/// `targets` the first word of each row of the target, with the place of the row in a square.
+/// Adds the permuted bits of up to 64 rows to others. `rows` has the offsets of the rows of the source, and of
+/// those that are processed next, which are prefetched like the rows of the target. `targets` the first word of each row of the target, with the place of the row in a square.
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 fn keep_columns(
-    (packed, rows): (&[u8], &[usize; SIZE]),
+    (packed, (rows, later)): (&[u8], (&[usize; SIZE], &[usize; SIZE])),
     (columns, squares): (&[Columns], &mut [Square]),
     (words, targets): (&mut [u64], &[(usize, usize)]),
 ) {
     let (empty, full) = squares.split_last_mut().expect("there is an empty square");
     *empty = Square::default();
     for (number, square) in full.iter_mut().enumerate() {
+        for &(row, _) in targets.iter().skip(number % WORDS * WORDS).take(WORDS) {
+            prefetch(words, row + number / WORDS * WORDS);
+        }
         square.store(transpose(|row| word(packed, rows[row] + 8 * number)));
     }
     let mut back = Square::default();
     for (number, columns) in columns.iter().enumerate() {
+        for &row in later.iter().skip(number % WORDS * WORDS).take(WORDS) {
+            prefetch(packed, row + number / WORDS * SIZE);
+        }
         back.store(transpose(|column| {
             let (square, word) = columns[column];
             squares[usize::from(square)].0[usize::from(word) % SIZE]
@@ -256,20 +279,29 @@ fn trade(
     (words, row_words): (&mut [u64], usize),
     (target, (scatter, stride)): (u32, (&[u32], u32)),
 ) {
-    const TOGETHER: usize = 8;
-    let mut squares: [Square; TOGETHER] = std::array::from_fn(|_| Square::default());
-    for (group, rows) in reads.chunks(TOGETHER).enumerate() {
+    let mut squares: [Square; WORDS] = std::array::from_fn(|_| Square::default());
+    for (group, rows) in reads.chunks(WORDS).enumerate() {
         let squares = &mut squares[..rows.len()];
         for (source_word, to) in scatter.chunks(SIZE).enumerate() {
+            for &index in to {
+                let at = (target + index * stride) as usize * row_words + group * WORDS;
+                prefetch(words, at);
+                prefetch(words, at + WORDS - 1);
+            }
+            for rows in rows {
+                for &row in rows.iter().skip(source_word % WORDS * WORDS).take(WORDS) {
+                    prefetch(packed, row + 8 * source_word + 2 * SIZE);
+                }
+            }
             for (number, (square, rows)) in squares.iter_mut().zip(rows).enumerate() {
-                let is_last = group * TOGETHER + number + 1 == reads.len();
+                let is_last = group * WORDS + number + 1 == reads.len();
                 let valid = if is_last { last } else { u64::MAX };
                 let columns = transpose(|row| word(packed, rows[row] + 8 * source_word));
                 square.store(columns.map(|words| _mm512_and_si512(words, _mm512_set1_epi64(valid as i64))));
             }
             for (column, &index) in to.iter().enumerate() {
                 let row = (target + index * stride) as usize;
-                let words = &mut words[row * row_words + group * TOGETHER..][..squares.len()];
+                let words = &mut words[row * row_words + group * WORDS..][..squares.len()];
                 for (word, square) in words.iter_mut().zip(&*squares) {
                     *word |= square.0[place(column)];
                 }
