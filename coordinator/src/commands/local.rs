@@ -66,6 +66,7 @@ fn with_workers(
         // An audit by another worker would use the same memory: all workers run on this machine.
         audit: 0,
         clean_stores: false,
+        sync_after: args.search.options().sync_after,
     };
     let access = Access::load(&AccessArguments::default())?;
     let stores = stores(&run.path, workers)?;

@@ -23,6 +23,7 @@ use fathom_proto::access::{Access, LocalToken, local, server};
 use fathom_proto::v1::DescribeRunResponse;
 use fathom_proto::v1::coordinator_server::CoordinatorServer;
 use fathom_run::Lookback;
+use fathom_run::manifest::Keep;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::net::SocketAddr;
@@ -138,6 +139,8 @@ impl Served {
             heartbeat: args.lease / 5,
             audit: args.audit,
             clean_stores: args.clean_stores,
+            // A run that keeps two layers deletes a shard only when what was made from it is durable.
+            sync_after: if definition.keep == Keep::Two { Duration::ZERO } else { args.sync_after },
         };
         let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
         let listener = runtime.block_on(TcpListener::bind(args.listen));
