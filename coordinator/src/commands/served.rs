@@ -100,13 +100,15 @@ pub(crate) struct Served {
 }
 
 impl Served {
-    /// Listens for workers, and restores the run from its journal.
+    /// Listens for workers, and restores the run from its journal. `listed` returns what workers need not
+    /// list themselves.
     pub(crate) fn begin(
         mut run: RunDirectory,
         layers_at: &LayersAt,
         args: &ClusterArguments,
         access: &Access,
         options: DisplayOptions,
+        listed: impl FnOnce() -> Vec<u8>,
     ) -> Result<Self> {
         let layers_at = fitting(&run, layers_at)?;
         let definition = run.manifest.clone();
@@ -166,6 +168,7 @@ impl Served {
             definition: definition.to_toml(),
             shared_store: shared_store.unwrap_or_default(),
             watched: watched.into_iter().map(|state| state.tiles.into_vec().into()).collect(),
+            listed: listed().into(),
         };
         let service = Service::new(handle.clone(), coordinator.geometry(), description, rules.heartbeat);
         let service = CoordinatorServer::new(service).max_decoding_message_size(MOST_MESSAGE_BYTES);

@@ -47,6 +47,10 @@ pub struct DescribeRunResponse {
     /// or two, the lower one first, if there are more than 256 cells.
     #[prost(bytes = "bytes", repeated, tag = "3")]
     pub watched: ::prost::alloc::vec::Vec<::prost::bytes::Bytes>,
+    /// The states from which classes are counted, for workers that would have to share the coordinator's
+    /// processors to list them; empty if each worker lists them itself.
+    #[prost(bytes = "bytes", tag = "4")]
+    pub listed: ::prost::bytes::Bytes,
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct RegisterRequest {

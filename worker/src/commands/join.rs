@@ -63,7 +63,7 @@ pub(crate) fn join(args: &JoinArguments, verbosity: log::Verbosity) -> Result<()
             _ = stop.wait_for(|&told| told) => Ok(None),
         }
     })?;
-    let Some(DescribeRunResponse { definition, shared_store, watched }) = described else {
+    let Some(DescribeRunResponse { definition, shared_store, watched, listed }) = described else {
         return Ok(());
     };
     let manifest =
@@ -84,7 +84,7 @@ pub(crate) fn join(args: &JoinArguments, verbosity: log::Verbosity) -> Result<()
         None => Store::open_partly(home.stores(manifest.fingerprint, &LocalDisk)?, disk),
     }));
     let (resources, shared) = resources(args);
-    let mut job = Job::load(&manifest, &directory, resources, disk)?;
+    let mut job = Job::load_with(&manifest, &directory, resources, disk, &listed)?;
     if let Some(all) = shared {
         job.cache = job.cache.shared(all, sharers);
     }
