@@ -1,6 +1,8 @@
 //! Runs on several workers: undisturbed runs, and workers that are stopped, started and drained by users.
 
-use fathom_tests::cluster::{Cluster, free_port, layer_files, signal, undisturbed, until, well};
+use fathom_tests::cluster::{
+    Cluster, free_port, layer_files, signal, undisturbed, until, until_stopped, well,
+};
 use fathom_tests::{assert_same, fathom, fathom_worker, json, texts};
 use serde_json::Value;
 use std::fs;
@@ -254,6 +256,62 @@ fn workers_of_one_machine() {
     assert!(workers.iter().all(|id| !Path::new(&format!("/proc/{id}")).exists()), "a worker lives on");
     // The command prints the result of a complete run.
     assert_same(&json(&local(&path).wait_with_output().unwrap()), &undisturbed(&LONG));
+}
+
+/// Starts `fathom run --workers 2` for a run that stays young to its end, and waits until the coordinator has
+/// stopped itself with a number of layers made. Returns the coordinator and its workers.
+fn young(path: &Path, layers: u32) -> (Child, Vec<u32>) {
+    let mut command = fathom();
+    command.arg("run").args(SPACE).args(["--workers", "2", "--threads", "2", "--sync-after", "1h", "--json"]);
+    command.env("FATHOM_FAILPOINT", format!("committed:{layers}:stop"));
+    let child = command.arg("--dir").arg(path).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    until_stopped(&child);
+    let workers = children(&child);
+    assert_eq!(workers.len(), 2);
+    (child, workers)
+}
+
+fn kill(process: u32) {
+    assert!(Command::new("kill").args(["-9", &process.to_string()]).status().unwrap().success());
+    until("it is dead", || {
+        !fs::read_to_string(format!("/proc/{process}/stat")).is_ok_and(|is| !is.contains(" Z "))
+    });
+}
+
+#[test]
+fn a_young_run_of_several_workers_begins_anew() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("run");
+    let (mut child, workers) = young(&path, 8);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    workers.into_iter().for_each(kill);
+    let status = json(&fathom().args(["status", "--json"]).arg(&path).output().unwrap());
+    assert_eq!(status["counts"], serde_json::json!([]));
+    let mut again = fathom();
+    again.arg("run").args(SPACE).args(["--workers", "2", "-q", "--json", "--dir"]).arg(&path);
+    assert_same(&json(&again.output().unwrap()), &undisturbed(&SPACE));
+    for store in ["0", "1"] {
+        well(
+            &fathom_worker()
+                .args(["verify", "--store"])
+                .arg(path.join("workers").join(store))
+                .output()
+                .unwrap(),
+        );
+    }
+}
+
+#[test]
+fn a_young_run_outlives_its_workers() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("run");
+    let (child, workers) = young(&path, 8);
+    kill(workers[0]);
+    signal(&child, libc::SIGCONT);
+    assert_same(&json(&child.wait_with_output().unwrap()), &undisturbed(&SPACE));
+    let status = json(&fathom().args(["status", "--json"]).arg(&path).output().unwrap());
+    assert_same(&status, &undisturbed(&SPACE));
 }
 
 /// A directory that was restored from an old copy knows nothing of the newest layers, and workers must not

@@ -1,5 +1,8 @@
 //! Workers that fetch from each other over loopback.
 
+#[path = "peers/traffic.rs"]
+mod traffic;
+
 use fathom_kernel::Bits;
 use fathom_layer::{ImportMemory, Imports, LocalDisk, Totals};
 use fathom_proto::access::{Access, AccessArguments, server};

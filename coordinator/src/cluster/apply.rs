@@ -156,6 +156,10 @@ impl State {
         if now.since(self.saved) > SAVE_EVERY {
             self.save(now, effects);
         }
+        let holds_back = |(_, worker): (WorkerId, &Worker)| worker.progress.holds_back;
+        if now.since(Millis(0)) >= self.rules.sync_after && !self.workers.alive().any(holds_back) {
+            self.release(effects);
+        }
         self.give_back(effects);
         self.retry_peers(now);
         let has_rested = |worker: &Worker| worker.rests_until != Millis(0) && worker.rests_until <= now;
@@ -191,6 +195,14 @@ impl State {
         if !reports.is_empty() {
             let holders = reports.iter().flat_map(|report| self.held_by(report.task)).collect();
             effects.push(Effect::SaveReports(reports, holders));
+        }
+    }
+
+    /// Makes durable what was held back while the run was young, and ends that.
+    pub(super) fn release(&mut self, effects: &mut Vec<Effect>) {
+        if std::mem::take(&mut self.is_held) {
+            let still_there = self.workers.alive().any(|(_, worker)| worker.progress.holds_back);
+            effects.push(Effect::Release { with_files: self.lost_files || still_there });
         }
     }
 

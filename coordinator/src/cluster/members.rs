@@ -8,6 +8,7 @@ use fathom_proto::Session;
 use fathom_run::{Depth, Keep, Task, WorkerId};
 use indicatif::HumanBytes;
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 impl State {
     /// Handles a worker that joins or comes back.
@@ -51,6 +52,7 @@ impl State {
             inventory.iter().map(|stored| stored.task.depth).max().filter(|&depth| depth > self.depth);
         let mut worker = Worker::registered(name, address, threads, kernel, session, now);
         (worker.draining, worker.is_set_aside) = (draining, is_set_aside);
+        worker.progress.holds_back = self.is_held;
         worker.superseded = superseded;
         self.workers.insert(id, worker);
         // Sort the inventory: right files, wrong files, and files that are given back.
@@ -86,7 +88,12 @@ impl State {
             );
             effects.push(note_of_worker(NoteKind::IsAhead, id, Some(detail)));
         }
-        effects.push(Effect::Reply(request, Reply::Registered { session, needed: self.needed() }));
+        let sync_after = match self.is_held {
+            true => self.rules.sync_after.saturating_sub(now.since(Millis(0))).max(Duration::from_millis(1)),
+            false => Duration::ZERO,
+        };
+        effects
+            .push(Effect::Reply(request, Reply::Registered { session, needed: self.needed(), sync_after }));
         for task in other {
             self.order(id, Order::Discard(self.stored(task)));
             effects.push(note_of(NoteKind::OtherFile, Some(id), task, None));
@@ -190,6 +197,7 @@ impl State {
     ) {
         self.forget_peer(id);
         self.give_up_audits(id);
+        self.lost_files |= presence != Presence::Left && self.workers[id].progress.holds_back;
         for task in self.tasks.running(id).clone() {
             self.tasks.note_failed_attempt(task, FailedAttempt { worker: id, at: now, failure: None });
             self.set_waiting(task, Millis(0));

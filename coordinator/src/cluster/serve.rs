@@ -15,7 +15,7 @@ use fathom_command::{failpoint, machine};
 use fathom_engine::commit::{Commit, Committed, commit_layer};
 use fathom_engine::directory::{RunDirectory, Visited};
 use fathom_engine::journal::{Files, Journal, LayerRow, LayersAt};
-use fathom_layer::{Digest, Disk};
+use fathom_layer::{Digest, Disk, sync_tree};
 use fathom_proto::{Done, Failure, Latencies};
 use fathom_run::WorkerId;
 use fathom_run::{Depth, Geometry, Keep, ShardId, ShardReport, Task};
@@ -158,6 +158,9 @@ impl<'d> Coordinator<'d> {
             layers.first().map(|layer| (layer.classes.is_some(), layer.classes_with_inverse.is_some()));
         let watched = run.journal.watched().context("cannot read run.db")?.len();
         rules.bounds = Bounds::new(geometry, &space, watched, counted);
+        if !rules.sync_after.is_zero() && layers.is_empty() {
+            run.journal.hold().context("cannot write run.db")?;
+        }
         let epoch = run.journal.begin_epoch(&layers_at).context("cannot write run.db")?;
         let mut past = past(&run.journal, &layers, rules.shared_store).context("cannot read run.db")?;
         let store = store_of(&layers_at, &run.path, disk)?;
@@ -425,6 +428,15 @@ impl<'d> Coordinator<'d> {
                 if let Some(store) = &self.store {
                     store.discard(task)?;
                 }
+            }
+            Effect::Release { with_files } => {
+                if with_files {
+                    // All workers are on this machine, and keep their files below the run's directory.
+                    let path = &self.run.path;
+                    let failed = || format!("cannot make layers durable in {}", path.display());
+                    sync_tree(path).with_context(failed)?;
+                }
+                self.run.journal.release().context(failed)?;
             }
             Effect::Note(note) => self.note(&note),
             Effect::End(ending) => {

@@ -305,6 +305,7 @@ impl State {
         let ending = ending.clone();
         self.ended = true;
         self.save(now, effects);
+        self.release(effects);
         effects.push(Effect::End(ending));
     }
 }

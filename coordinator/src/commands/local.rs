@@ -16,6 +16,7 @@ use fathom_coordinator::page::Listening;
 use fathom_engine::directory::{LOG, RunDirectory};
 use fathom_engine::journal::LayersAt;
 use fathom_proto::access::{Access, AccessArguments};
+use fathom_space::counting::Pairs;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -66,6 +67,7 @@ fn with_workers(
         // An audit by another worker would use the same memory: all workers run on this machine.
         audit: 0,
         clean_stores: false,
+        sync_after: args.search.options().sync_after,
     };
     let access = Access::load(&AccessArguments::default())?;
     let stores = stores(&run.path, workers)?;
@@ -73,7 +75,11 @@ fn with_workers(
     let threads = (options.threads / stores.len()).max(1);
     let memory = options.memory_bytes / stores.len() as u64;
     let display = DisplayOptions { verbosity, max_depth: args.search.max_depth, holds_layers: true };
-    let served = Served::begin(run, &LayersAt::Workers, &cluster, &access, display)?;
+    // The workers have the same processors: what takes each of them as long is done once.
+    let (graph, inverted) = (run.graph.clone(), run.manifest.inverse_classes);
+    let list = std::thread::spawn(move || graph.and_then(|graph| Pairs::list(&graph, inverted)));
+    let listed = || list.join().ok().flatten().unwrap_or_default();
+    let served = Served::begin(run, &LayersAt::Workers, &cluster, &access, display, listed)?;
     let signal = Arc::new(AtomicUsize::new(0));
     for number in [SIGINT, SIGTERM] {
         signal_hook::flag::register_usize(number, Arc::clone(&signal), number as usize)?;

@@ -45,7 +45,7 @@ pub(crate) fn serve(args: &ServeArguments, verbosity: log::Verbosity) -> Result<
     }
     let path = run.path.clone();
     let display = DisplayOptions { verbosity, max_depth: args.cluster.max_depth, holds_layers: false };
-    let served = Served::begin(run, &layers_at, &args.cluster, &access, display)?;
+    let served = Served::begin(run, &layers_at, &args.cluster, &access, display, Vec::new)?;
     on_signals(served.handle.clone(), CoordinatorHandle::terminate)?;
     let shown = Shown::served(listening, &args.http, served.run(), &served.handle)?;
     match served.until_end() {

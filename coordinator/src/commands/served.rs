@@ -23,6 +23,7 @@ use fathom_proto::access::{Access, LocalToken, local, server};
 use fathom_proto::v1::DescribeRunResponse;
 use fathom_proto::v1::coordinator_server::CoordinatorServer;
 use fathom_run::Lookback;
+use fathom_run::manifest::Keep;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::net::SocketAddr;
@@ -99,13 +100,15 @@ pub(crate) struct Served {
 }
 
 impl Served {
-    /// Listens for workers, and restores the run from its journal.
+    /// Listens for workers, and restores the run from its journal. `listed` returns what workers need not
+    /// list themselves.
     pub(crate) fn begin(
         mut run: RunDirectory,
         layers_at: &LayersAt,
         args: &ClusterArguments,
         access: &Access,
         options: DisplayOptions,
+        listed: impl FnOnce() -> Vec<u8>,
     ) -> Result<Self> {
         let layers_at = fitting(&run, layers_at)?;
         let definition = run.manifest.clone();
@@ -138,6 +141,8 @@ impl Served {
             heartbeat: args.lease / 5,
             audit: args.audit,
             clean_stores: args.clean_stores,
+            // A run that keeps two layers deletes a shard only when what was made from it is durable.
+            sync_after: if definition.keep == Keep::Two { Duration::ZERO } else { args.sync_after },
         };
         let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
         let listener = runtime.block_on(TcpListener::bind(args.listen));
@@ -163,6 +168,7 @@ impl Served {
             definition: definition.to_toml(),
             shared_store: shared_store.unwrap_or_default(),
             watched: watched.into_iter().map(|state| state.tiles.into_vec().into()).collect(),
+            listed: listed().into(),
         };
         let service = Service::new(handle.clone(), coordinator.geometry(), description, rules.heartbeat);
         let service = CoordinatorServer::new(service).max_decoding_message_size(MOST_MESSAGE_BYTES);

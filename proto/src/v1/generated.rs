@@ -47,6 +47,10 @@ pub struct DescribeRunResponse {
     /// or two, the lower one first, if there are more than 256 cells.
     #[prost(bytes = "bytes", repeated, tag = "3")]
     pub watched: ::prost::alloc::vec::Vec<::prost::bytes::Bytes>,
+    /// The states from which classes are counted, for workers that would have to share the coordinator's
+    /// processors to list them; empty if each worker lists them itself.
+    #[prost(bytes = "bytes", tag = "4")]
+    pub listed: ::prost::bytes::Bytes,
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct RegisterRequest {
@@ -86,6 +90,9 @@ pub struct RegisterResponse {
     /// Layers that are still needed; the worker deletes all others.
     #[prost(uint32, repeated, tag = "3")]
     pub needed_depths: ::prost::alloc::vec::Vec<u32>,
+    /// So long from now on the worker may report files that are not durable yet, because nothing of the run is.
+    #[prost(uint64, tag = "4")]
+    pub sync_after_ms: u64,
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Progress {
@@ -112,6 +119,9 @@ pub struct Progress {
     /// Of these, the tasks that are not computed yet, for their inputs are on their way.
     #[prost(message, repeated, tag = "9")]
     pub fetching: ::prost::alloc::vec::Vec<File>,
+    /// Whether the worker has reported, or may report, files that are not durable yet.
+    #[prost(bool, tag = "10")]
+    pub holds_back: bool,
 }
 /// What a worker's process takes of its host, since it began.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]

@@ -99,7 +99,7 @@ pub fn search(
     };
     run.manifest.check_cut(&run.space, &colouring)?;
     observer.tables_begin();
-    let job = Job::of(&run.manifest, (&run.space, &colouring), graph, &run.path, resources, disk);
+    let job = Job::of(&run.manifest, (&run.space, &colouring), graph, &run.path, resources, disk, &[]);
     observer.tables_end();
     let mut job = job?;
     let words = run.journal.watched().context("cannot read run.db")?;

@@ -1,10 +1,11 @@
 //! Journals that another process has written to, or holds.
 
-use fathom_engine::journal::Journal;
-use fathom_layer::Digest;
-use fathom_run::WorkerId;
+use fathom_engine::journal::{Journal, LayersAt};
+use fathom_layer::{Digest, Totals};
+use fathom_run::{Depth, ShardId, ShardReport, Task, WorkerId};
 use rusqlite::Connection;
 use std::path::Path;
+use std::sync::Arc;
 
 const RUN: Digest = Digest([7; 32]);
 const WORKER: WorkerId = WorkerId([1; 16]);
@@ -27,6 +28,40 @@ fn triggers_and_views_of_a_foreign_journal_are_refused() {
         let error = Journal::open(&path, RUN).map(drop).unwrap_err().to_string();
         assert!(error.contains(what), "{error}");
     }
+}
+
+/// While a run is young, all that its coordinator writes is held back, and a kill undoes it.
+#[test]
+fn what_a_coordinator_writes_is_held_back_as_a_whole() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("run.db");
+    let task = Task { depth: Depth(0), shard: ShardId(0) };
+    let report = ShardReport {
+        task,
+        totals: Totals { stored: 1, states: 1, pairs: None, inverse_pairs: None },
+        bytes: 1,
+        checksums: vec![RUN],
+        watched: Vec::new(),
+    };
+    let write = |journal: &mut Journal| {
+        journal.hold().unwrap();
+        assert_eq!(journal.begin_epoch(&LayersAt::Workers).unwrap(), 1);
+        journal.save_worker(WORKER, "w1", "127.0.0.1:1").unwrap();
+        journal.save_reports(&[Arc::new(report.clone())], &[(task, WORKER)]).unwrap();
+        journal.forget_reports(&[Task { shard: ShardId(1), ..task }]).unwrap();
+        journal.give_back_held(&[(task, true)], &[(task, WORKER)]).unwrap();
+    };
+    drop(journal(&path));
+    let mut killed = Journal::open(&path, RUN).unwrap();
+    write(&mut killed);
+    drop(killed);
+    let mut again = Journal::open(&path, RUN).unwrap();
+    assert_eq!((again.layers_at().unwrap(), again.shards_done().unwrap()), (LayersAt::RunDirectory, 0));
+    write(&mut again);
+    again.release().unwrap();
+    let other = Journal::open(&path, RUN).unwrap();
+    assert_eq!((other.layers_at().unwrap(), other.shards_done().unwrap()), (LayersAt::Workers, 1));
+    assert_eq!(other.holders().unwrap(), [(task, WORKER)]);
 }
 
 /// A trigger that is added after the journal was opened does not run either.

@@ -34,6 +34,10 @@ const DECOMPRESS_RATE: f64 = 0.9e9;
 /// The mean padding of a coset's data in a layer file, in bytes.
 const PADDING_BYTES: f64 = 32.0;
 
+/// Bytes of the checksum of a coset. A peer sends those of all cosets of a shard, uncompressed, before the
+/// first coset of the shard: the digest that the coordinator gave confirms all of them together.
+const CHECKSUM_BYTES: f64 = 32.0;
+
 /// The costs of one shard of a layer.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ShardLoad {
@@ -118,6 +122,8 @@ struct Part<'a> {
     /// The last shard, and the last worker, that read each coset; both counted from 1, with 0 for none.
     seen_by_shard: Vec<u32>,
     seen_by_worker: Vec<u32>,
+    /// The last worker that received the checksums of each shard, likewise.
+    confirmed_by_worker: Vec<u32>,
     /// The bytes that a shard requests from each peer, before and after compression.
     asked: Vec<(f64, f64)>,
     loads: Loads,
@@ -142,6 +148,7 @@ impl<'a> Part<'a> {
             pull_seconds,
             seen_by_shard: vec![0; cosets],
             seen_by_worker: vec![0; cosets],
+            confirmed_by_worker: vec![0; cut.shards() as usize],
             asked: vec![(0.0, 0.0); workers],
             loads,
         }
@@ -209,7 +216,8 @@ impl<'a> Part<'a> {
             return;
         }
         self.seen_by_worker[at] = worker + 1;
-        let owner = self.owners.of(self.cut.shard_of(coset));
+        let source = self.cut.shard_of(coset);
+        let owner = self.owners.of(source);
         if owner == worker {
             load.own_bytes += f64::from(size.data_bytes);
             return;
@@ -218,6 +226,10 @@ impl<'a> Part<'a> {
         let (bytes, compressed) = &mut self.asked[owner as usize];
         *bytes += COSET_HEADER_BYTES as f64 + f64::from(size.data_bytes);
         *compressed += f64::from(size.sent_bytes);
+        let confirmed = &mut self.confirmed_by_worker[source.0 as usize];
+        if std::mem::replace(confirmed, worker + 1) != worker + 1 {
+            *compressed += CHECKSUM_BYTES * self.cut.range(source).len() as f64;
+        }
     }
 
     /// Returns the seconds of a thread to make a coset.

@@ -51,6 +51,11 @@ impl<'d> Deferred<'d> {
         Self { disk, waiting: Arc::new(Mutex::new(waiting)) }
     }
 
+    /// Returns whether syncs wait.
+    pub fn defers(&self) -> bool {
+        lock(&self.waiting).defers
+    }
+
     /// Makes the waiting files and directories durable, contents before names. Later syncs happen at once.
     ///
     /// # Errors

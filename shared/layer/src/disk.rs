@@ -91,6 +91,34 @@ pub fn tree_bytes(path: &Path) -> io::Result<u64> {
     Ok(bytes)
 }
 
+/// Makes the files and directories below a directory durable, contents before names. What is durable already
+/// takes little time; what disappears in the meantime is left out, and so is a directory that is not there.
+///
+/// # Errors
+/// If a directory cannot be read, or a file or a directory cannot be made durable.
+pub fn sync_tree(path: &Path) -> io::Result<()> {
+    let sync = || -> io::Result<()> {
+        for entry in std::fs::read_dir(path)? {
+            let entry = entry?;
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() => sync_tree(&entry.path())?,
+                Ok(kind) if kind.is_file() => match File::open(entry.path()) {
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                    opened => opened?.sync_all()?,
+                },
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(error),
+            }
+        }
+        File::open(path)?.sync_all()
+    };
+    match sync() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        synced => synced,
+    }
+}
+
 /// Writes of at least this size are passed on to the disk at once.
 const WRITE_AT_ONCE: usize = 1 << 20;
 

@@ -41,6 +41,34 @@ impl Pairs {
         Self { fixed: Fixed::new(graph), inverted: inverted.then(|| Inverted::new(graph).ok()).flatten() }
     }
 
+    /// Lists the states that pairs are counted from, for other processes with the same graph. Returns `None`
+    /// if that takes longer than about a tenth of a second.
+    pub fn list(graph: &CosetGraph, inverted: bool) -> Option<Vec<u8>> {
+        let Fixed { crossing } = Fixed::within(graph, Inverted::FEW)?;
+        let inverted = inverted.then(|| Inverted::within(graph, Inverted::FEW).ok()).flatten();
+        let inverted = match &inverted {
+            Some(inverted) => Some(inverted.listed()?),
+            None => None,
+        };
+        let mut bytes = Vec::new();
+        crossing.encode(&mut bytes);
+        if let Some(listed) = inverted {
+            listed.encode(&mut bytes);
+        }
+        Some(bytes)
+    }
+
+    /// Prepares the count from the result of [`Pairs::list`] for the same graph. Returns `None` if `list` is
+    /// no such result.
+    pub fn from_list(mut list: &[u8], graph: &CosetGraph) -> Option<Self> {
+        let fixed = Some(Fixed { crossing: Listed::decode(&mut list, graph)? });
+        let inverted = match list.is_empty() {
+            true => None,
+            false => Some(Inverted::Listed(Listed::decode(&mut list, graph)?)),
+        };
+        list.is_empty().then_some(Self { fixed, inverted })
+    }
+
     /// Returns the result of [`Pairs::of`] for a coset without states in the layer.
     pub fn of_nothing(&self) -> (Option<u64>, Option<u64>) {
         (self.fixed.is_some().then_some(0), self.inverted.is_some().then_some(0))
@@ -88,6 +116,11 @@ impl Fixed {
     /// Lists the states that symmetries outside those in use fix. Returns `None` if too many words would have
     /// to be examined; classes are then not counted.
     pub fn new(graph: &CosetGraph) -> Option<Self> {
+        Self::within(graph, Self::MOST_CROSSING)
+    }
+
+    /// Does the same with another limit of the words that are examined.
+    fn within(graph: &CosetGraph, most: usize) -> Option<Self> {
         let space = graph.space();
         let used: HashSet<&Symmetry> = graph.symmetries().iter().map(|s| &s.symmetry).collect();
         if used.len() == space.symmetries().len() {
@@ -103,7 +136,7 @@ impl Fixed {
         let classes = conjugacy_classes(&outside, &all, &inside).expect("symmetries are a group");
         let classes: Vec<(Action, u32)> =
             classes.into_iter().map(|(number, members)| (outside[number].clone(), members)).collect();
-        Some(Self { crossing: Listed::of(graph, &placements, &classes, &all, Self::MOST_CROSSING)? })
+        Some(Self { crossing: Listed::of(graph, &placements, &classes, &all, most)? })
     }
 
     /// Counts the pairs (symmetry, state that the symmetry fixes) of the whole orbit of a coset. `states` is

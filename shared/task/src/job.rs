@@ -159,11 +159,27 @@ impl Job {
         disk: &dyn Disk,
     ) -> Result<Self> {
         let (space, colouring) = manifest.check()?;
-        Self::of(manifest, (&space, &colouring), None, tables, resources, disk)
+        Self::of(manifest, (&space, &colouring), None, tables, resources, disk, &[])
     }
 
-    /// Does the same as [`Job::load`] if the space and the colouring, and perhaps the coset graph, are
-    /// already known. They must be those of the [manifest](RunManifest::check_cut).
+    /// Does the same with what [`Pairs::list`] has listed, unless `listed` is empty.
+    ///
+    /// # Errors
+    /// The errors of [`Job::load`].
+    pub fn load_with(
+        manifest: &RunManifest,
+        tables: &Path,
+        resources: Resources,
+        disk: &dyn Disk,
+        listed: &[u8],
+    ) -> Result<Self> {
+        let (space, colouring) = manifest.check()?;
+        Self::of(manifest, (&space, &colouring), None, tables, resources, disk, listed)
+    }
+
+    /// Does the same as [`Job::load`] if the space and the colouring, and perhaps the coset graph and the
+    /// [list of pairs](Pairs::list), are already known. They must be those of the
+    /// [manifest](RunManifest::check_cut).
     ///
     /// # Errors
     /// The errors of [`Job::load`].
@@ -174,6 +190,7 @@ impl Job {
         tables: &Path,
         resources: Resources,
         disk: &dyn Disk,
+        listed: &[u8],
     ) -> Result<Self> {
         let Resources { kernel, threads, memory_bytes, max_depth } = resources;
         let geometry = Geometry::of(manifest, space, colouring)?;
@@ -199,7 +216,9 @@ impl Job {
                     .map_err(|error| bad_input!("{error}"))?,
             ),
         };
-        let pairs = builders.install(|| Pairs::new(&graph, manifest.inverse_classes));
+        let pairs = Pairs::from_list(listed, &graph);
+        let pairs =
+            pairs.unwrap_or_else(|| builders.install(|| Pairs::new(&graph, manifest.inverse_classes)));
         let lookback = Lookback::of(graph.space());
         let union_bytes = Union::bytes(geometry.cut, geometry.packed_bytes);
         let has_union = lookback == Lookback::All && union_bytes <= cache_bytes / 2;

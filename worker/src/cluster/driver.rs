@@ -15,9 +15,9 @@ use crate::cluster::orders::order;
 use crate::cluster::prepare::Work;
 use crate::cluster::session::{Action, End, Input, Session};
 use crate::cluster::{Meter, failure};
-use anyhow::Result;
+use anyhow::{Context, Result};
 use fathom_command::{failpoint, machine};
-use fathom_layer::{Disk, LayerError};
+use fathom_layer::{Deferred, LayerError, sync_tree};
 use fathom_proto::access::Access;
 use fathom_proto::access::Connection;
 use fathom_proto::v1;
@@ -69,7 +69,7 @@ pub struct Worker {
     /// The store of the layer files.
     pub store: &'static Store<'static>,
     /// The disk that files are written to.
-    pub disk: &'static dyn Disk,
+    pub disk: &'static Deferred<'static>,
     /// The directory for cosets from peers; `None` if all files are in a store that all workers share.
     pub imports: Option<PathBuf>,
     /// What happens to cosets from peers that exceed the memory for them.
@@ -210,6 +210,8 @@ impl Worker {
         }
         preparing.abort();
         let (end, session, number, outcomes) = result?;
+        // Who has left holds nothing back.
+        block_in_place(|| shared.make_durable())?;
         if session != 0 {
             // If the report fails, the inventory of the next registration tells what was done.
             calls.reports.spawn(Arc::clone(&shared).report(session, number, outcomes));
@@ -299,9 +301,19 @@ impl Shared {
         let _ = self.inputs_of_session.send(answer);
     }
 
-    /// Registers with the coordinator.
+    /// Makes durable what was held back while the run was young, and holds nothing back from then on.
+    fn make_durable(&self) -> Result<()> {
+        self.worker.disk.flush().context("cannot make files in the store durable")
+    }
+
+    /// Registers with the coordinator. Files may be held back in the first session only, for as long as the
+    /// coordinator says, because an inventory tells of durable files.
     async fn register(self: Arc<Self>) -> Result<Input> {
         let Worker { identity, job, imports, .. } = &self.worker;
+        let is_first = !self.has_registered.load(Ordering::Relaxed);
+        if !is_first {
+            block_in_place(|| self.make_durable())?;
+        }
         let inventory = match imports {
             Some(_) => {
                 let stored = block_in_place(|| self.inventory())?;
@@ -327,6 +339,17 @@ impl Shared {
         };
         let registered = self.worker.caller.call(call).await?;
         self.has_registered.store(true, Ordering::Relaxed);
+        match Duration::from_millis(registered.sync_after_ms) {
+            later if is_first && !later.is_zero() => {
+                let this = Arc::clone(&self);
+                tokio::spawn(this.answer(move |this| async move {
+                    tokio::time::sleep(later).await;
+                    block_in_place(|| this.make_durable())?;
+                    Ok(Input::MadeDurable)
+                }));
+            }
+            _ => block_in_place(|| self.make_durable())?,
+        }
         Ok(Input::Registered {
             session: registered.session,
             heartbeat: Duration::from_millis(registered.heartbeat_interval_ms.max(10)),
@@ -334,12 +357,21 @@ impl Shared {
         })
     }
 
-    /// Returns the complete files in the store. Unfinished files are removed before the first session only:
-    /// later they may belong to running tasks.
+    /// Returns the complete files in the store, and makes them durable. Unfinished files are removed before
+    /// the first session only: later they may belong to running tasks.
     fn inventory(&self) -> Result<Vec<StoredFile>> {
         let Worker { store, job, files, .. } = &self.worker;
         let tasks = match self.has_registered.load(Ordering::Relaxed) {
-            false => recover(store, &job.geometry)?,
+            false => {
+                let there = recover(store, &job.geometry)?;
+                // A process that was killed may have held them back, but for files in several stores.
+                if let [store] = store.stores().directories()
+                    && !there.is_empty()
+                {
+                    sync_tree(store).with_context(|| format!("cannot make {} durable", store.display()))?;
+                }
+                there
+            }
             true => {
                 let depths = store.depths()?.into_iter();
                 let shards = depths.map(|depth| Ok((depth, store.shards(depth)?)));
@@ -391,6 +423,7 @@ impl Shared {
             underway: underway.iter().map(|&task| task.into()).collect(),
             fetching: self.fetching().iter().map(|&task| task.into()).collect(),
             usage: Some(self.usage().into()),
+            holds_back: self.worker.disk.defers(),
         }
     }
 

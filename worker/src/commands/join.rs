@@ -3,7 +3,7 @@
 use crate::arguments::JoinArguments;
 use anyhow::{Context, Result, anyhow};
 use fathom_command::{bad_input, log, machine};
-use fathom_layer::{Disk, LimitedDisk, LocalDisk};
+use fathom_layer::{Deferred, Disk, LimitedDisk, LocalDisk};
 use fathom_proto::access::{Access, server};
 use fathom_proto::v1::{DescribeRunResponse, LeaveReason};
 use fathom_run::RunManifest;
@@ -38,7 +38,6 @@ pub(crate) fn join(args: &JoinArguments, verbosity: log::Verbosity) -> Result<()
     };
     let access = Access::load(&args.access)?.for_coordinator(coordinator);
     access.may_listen(args.listen)?;
-    let home = Home::open(&args.store, &LocalDisk)?;
     // The disk is needed until the process ends.
     let disk: &'static dyn Disk = match args.disk_limit {
         Some(most) => {
@@ -47,6 +46,11 @@ pub(crate) fn join(args: &JoinArguments, verbosity: log::Verbosity) -> Result<()
         }
         None => &LocalDisk,
     };
+    // The coordinator says how long what is written may wait to be made durable.
+    let disk: &'static Deferred<'static> = Box::leak(Box::new(Deferred::new(disk, true)));
+    // Several stores refer to each other, so they are made durable one after the other.
+    let several: &dyn Disk = if args.store.len() > 1 { &LocalDisk } else { disk };
+    let home = Home::open(&args.store, several)?;
     log::start(&home.log(), verbosity.lines())?;
     let stop = stop_on_signals()?;
     let runtime = Builder::new_multi_thread().worker_threads(NETWORK_THREADS).enable_all().build()?;
@@ -59,14 +63,14 @@ pub(crate) fn join(args: &JoinArguments, verbosity: log::Verbosity) -> Result<()
             _ = stop.wait_for(|&told| told) => Ok(None),
         }
     })?;
-    let Some(DescribeRunResponse { definition, shared_store, watched }) = described else {
+    let Some(DescribeRunResponse { definition, shared_store, watched, listed }) = described else {
         return Ok(());
     };
     let manifest =
         RunManifest::from_toml(&definition).context("the coordinator serves what cannot be used")?;
     log::tag(&manifest.fingerprint.to_string()[..16], &home.id().to_string());
     let directory = home.of_run(manifest.fingerprint, &LocalDisk)?;
-    keep_definition(&directory, &manifest, &LocalDisk)?;
+    keep_definition(&directory, &manifest, disk)?;
     let shared_store = Some(PathBuf::from(shared_store)).filter(|path| !path.as_os_str().is_empty());
     if let Some(shared) = shared_store.as_ref().filter(|shared| !shared.is_dir()) {
         return Err(bad_input!(
@@ -80,7 +84,7 @@ pub(crate) fn join(args: &JoinArguments, verbosity: log::Verbosity) -> Result<()
         None => Store::open_partly(home.stores(manifest.fingerprint, &LocalDisk)?, disk),
     }));
     let (resources, shared) = resources(args);
-    let mut job = Job::load(&manifest, &directory, resources, &LocalDisk)?;
+    let mut job = Job::load_with(&manifest, &directory, resources, disk, &listed)?;
     if let Some(all) = shared {
         job.cache = job.cache.shared(all, sharers);
     }

@@ -68,7 +68,7 @@ impl Journal {
     }
 
     fn begin_epoch_once(&mut self, layers_at: &LayersAt) -> Result<u64> {
-        let transaction = self.database.transaction()?;
+        let transaction = self.database.savepoint()?;
         let before: Option<u64> =
             transaction.query_row("SELECT epoch FROM cluster", [], |row| row.get(0)).optional()?;
         let epoch = before.unwrap_or(0) + 1;
@@ -112,7 +112,7 @@ impl Journal {
     /// the tasks as disowned: stores may still have wrong files of them.
     pub fn forget_reports(&mut self, tasks: &[Task]) -> Result<()> {
         self.patiently(|journal| {
-            let transaction = journal.database.transaction()?;
+            let transaction = journal.database.savepoint()?;
             // Journals of earlier versions do not have this table.
             let columns = "depth INTEGER NOT NULL, shard INTEGER NOT NULL, PRIMARY KEY (depth, shard)";
             transaction.execute(&format!("CREATE TABLE IF NOT EXISTS disowned ({columns})"), [])?;
@@ -164,7 +164,7 @@ impl Journal {
     }
 
     fn save_reports_once(&mut self, reports: &[Arc<ShardReport>], held: &[(Task, WorkerId)]) -> Result<()> {
-        let transaction = self.database.transaction()?;
+        let transaction = self.database.savepoint()?;
         note_reports(&transaction, reports)?;
         note_holders(&transaction, held)?;
         transaction.commit()?;
@@ -175,7 +175,7 @@ impl Journal {
     /// they were made may be deleted. The layer at `older` counts as removed from then on.
     pub fn give_back(&mut self, reports: &[ShardReport], older: Depth) -> Result<()> {
         self.patiently(|journal| {
-            let transaction = journal.database.transaction()?;
+            let transaction = journal.database.savepoint()?;
             note_reports(&transaction, reports)?;
             let given = reports.iter().map(|report| (Task { depth: older, shard: report.task.shard }, false));
             note_given_back(&transaction, &given.collect::<Vec<_>>())?;
@@ -190,7 +190,7 @@ impl Journal {
     /// counts as removed from then on.
     pub fn give_back_held(&mut self, files: &[(Task, bool)], held: &[(Task, WorkerId)]) -> Result<()> {
         self.patiently(|journal| {
-            let transaction = journal.database.transaction()?;
+            let transaction = journal.database.savepoint()?;
             note_holders(&transaction, held)?;
             note_given_back(&transaction, files)?;
             Ok(transaction.commit()?)

@@ -32,7 +32,7 @@ pub(super) struct Inversions {
 
 impl Inverted {
     /// The number of words that are examined in any case, which takes a tenth of a second.
-    const FEW: usize = 1 << 18;
+    pub(super) const FEW: usize = 1 << 18;
     /// Examining a word for the list takes about this many times as long as testing a state.
     const TESTS_PER_WORD: u64 = 8;
     /// The largest number of words that are examined for a list, so that the list takes at most about 3 GB.
@@ -40,14 +40,26 @@ impl Inverted {
 
     /// Prepares the count for the space of a graph. Returns [`NoInverses`] if its states have no inverses.
     pub(super) fn new(graph: &CosetGraph) -> Result<Self, NoInverses> {
+        let worth = usize::try_from(graph.space().states() / Self::TESTS_PER_WORD).unwrap_or(usize::MAX);
+        Self::within(graph, worth.clamp(Self::FEW, Self::MOST))
+    }
+
+    /// Does the same, and lists the states only if at most `most` words have to be examined.
+    pub(super) fn within(graph: &CosetGraph, most: usize) -> Result<Self, NoInverses> {
         let space = graph.space();
-        let worth = usize::try_from(space.states() / Self::TESTS_PER_WORD).unwrap_or(usize::MAX);
-        let most = worth.clamp(Self::FEW, Self::MOST);
         let Inversions { test, classes, symmetries } = Inversions::of(space)?;
         Ok(match Listed::of(graph, &test.placements, &classes, &symmetries, most) {
             Some(listed) => Self::Listed(listed),
             None => Self::Tested(test.into()),
         })
+    }
+
+    /// Returns the list, if the states are listed.
+    pub(super) fn listed(&self) -> Option<&Listed> {
+        match self {
+            Self::Listed(listed) => Some(listed),
+            Self::Tested(_) => None,
+        }
     }
 
     /// Counts the pairs of the whole orbit of a coset, for the states whose positions `contains` accepts.
@@ -128,6 +140,7 @@ impl StateTest {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::counting::Pairs;
     use crate::{Labels, Plan};
     use fathom_puzzle::{Metric, PuzzleSpec};
     use std::collections::HashSet;
@@ -155,6 +168,17 @@ mod tests {
                 let smallest = images.min().expect("the identity is a symmetry");
                 smallest.iter().zip(1..).map(|(&letter, cell)| cell * u32::from(letter)).sum::<u32>() % 3 == 0
             };
+            for inverted in [false, true] {
+                let (made, list) = (Pairs::new(&graph, inverted), Pairs::list(&graph, inverted).unwrap());
+                let read = Pairs::from_list(&list, &graph).unwrap();
+                assert_eq!(format!("{read:?}"), format!("{made:?}"), "{word}");
+                for length in (0..list.len()).step_by(7) {
+                    assert!(
+                        Pairs::from_list(&list[..length], &graph)
+                            .is_none_or(|pairs| pairs.inverted.is_none())
+                    );
+                }
+            }
             let mut pairs = [0, 0];
             for coset in (0..graph.len()).map(CosetId) {
                 let states = graph.shape().positions();

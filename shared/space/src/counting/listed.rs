@@ -72,6 +72,34 @@ impl Listed {
         (looked_at.into_inner() <= most).then_some(Self { crossing })
     }
 
+    /// Appends the number of entries (8 bytes) and the entries (12 bytes each), all numbers little-endian.
+    pub(super) fn encode(&self, bytes: &mut Vec<u8>) {
+        bytes.extend((self.crossing.len() as u64).to_le_bytes());
+        for Crossing { coset, position, pairs } in &self.crossing {
+            for number in [coset.0, *position, *pairs] {
+                bytes.extend(number.to_le_bytes());
+            }
+        }
+    }
+
+    /// Reads what [`Listed::encode`] has written, from the beginning of `bytes`. Returns `None` if these are
+    /// no list of states of the graph in order.
+    pub(super) fn decode(bytes: &mut &[u8], graph: &CosetGraph) -> Option<Self> {
+        let (length, rest) = bytes.split_first_chunk()?;
+        let length = usize::try_from(u64::from_le_bytes(*length)).ok()?.checked_mul(12)?;
+        let (entries, rest) = rest.split_at_checked(length)?;
+        *bytes = rest;
+        let number = |bytes: &[u8; 4]| u32::from_le_bytes(*bytes);
+        let entries = entries.as_chunks::<12>().0.iter().map(|entry| {
+            let [coset, position, pairs] = entry.as_chunks::<4>().0 else { unreachable!("4 times 3 is 12") };
+            Crossing { coset: CosetId(number(coset)), position: number(position), pairs: number(pairs) }
+        });
+        let crossing: Vec<Crossing> = entries.collect();
+        let ascends = crossing.is_sorted_by(|a, b| (a.coset, a.position) < (b.coset, b.position));
+        let are_there = crossing.last().is_none_or(|last| last.coset.0 < graph.len());
+        (ascends && are_there).then_some(Self { crossing })
+    }
+
     /// Counts the pairs (action, state) of the whole orbit of a coset, for the states whose positions
     /// `contains` accepts.
     pub fn pairs(&self, coset: CosetId, contains: impl Fn(u32) -> bool) -> u64 {

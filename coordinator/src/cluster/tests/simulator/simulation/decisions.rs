@@ -123,6 +123,7 @@ impl Simulation {
                     assert_eq!(self.ended.replace(ending), None, "a run ends once");
                 }
                 Effect::RetireShared(_) | Effect::DiscardShared(_) => panic!("nothing is shared"),
+                Effect::Release { .. } => panic!("nothing is held back"),
                 Effect::Note(note) => {
                     if note.kind == NoteKind::NotAudited {
                         self.unaudited.extend(note.task);
@@ -179,7 +180,7 @@ impl Simulation {
         let is_report = matches!(call.map(|call| &call.request), Some(Request::Report(..)));
         let known = !matches!(reply, Reply::Unknown);
         Answer::Input(match reply {
-            Reply::Registered { session, needed } => {
+            Reply::Registered { session, needed, .. } => {
                 Input::Registered { session: session.0, heartbeat: self.coordinator.rules.heartbeat, needed }
             }
             Reply::Orders(orders, holders) => Input::OrdersAnswered {
