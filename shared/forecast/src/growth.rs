@@ -232,7 +232,7 @@ mod tests {
                 expected += Loads::of(graph, *cut, owners, step, 1e-6).sent_bytes.iter().sum::<f64>();
                 let layer = store.open(&searched.job.geometry, Depth(depth - 1)).unwrap();
                 for worker in 0..2 {
-                    let mut seen = BTreeSet::new();
+                    let (mut seen, mut confirmed) = (BTreeSet::new(), BTreeSet::new());
                     for shard in owners.shards(worker) {
                         let cosets = cut.range(fathom_run::ShardId(shard));
                         let needed = cosets.filter(|&coset| newest.cosets[coset as usize].left > 0.0);
@@ -242,6 +242,11 @@ mod tests {
                             sources.filter(|&source| owners.of(cut.shard_of(source)) != worker).collect();
                         let mut request = wire::Stream::default();
                         for &coset in remote.iter().filter(|&&coset| seen.insert(coset)) {
+                            let source = cut.shard_of(coset);
+                            if confirmed.insert(source) {
+                                // The checksums of its cosets, of 32 bytes each, are sent before the first.
+                                got += 32.0 * cut.range(source).len() as f64;
+                            }
                             let id = CosetId(coset);
                             let states = layer.states(id).unwrap().0;
                             request.push(coset, states, &layer.coset(id).unwrap(), graph.shape());

@@ -236,8 +236,9 @@ fn word(packed: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(packed[at..at + 8].try_into().expect("eight bytes"))
 }
 
-/// Adds the permuted bits of up to 64 rows to others. `rows` has the offsets of the rows of the source, and of
-/// those that are processed next, which are prefetched like the rows of the target. `targets` the first word of each row of the target, with the place of the row in a square.
+/// Adds the permuted bits of up to 64 rows to others. `rows` has the offsets of the rows of the source, and
+/// `later` of those that are processed next: both they and the rows of the target are prefetched. `targets`
+/// has the first word of each row of the target, with the place of the row in a square.
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 fn keep_columns(
     (packed, (rows, later)): (&[u8], (&[usize; SIZE], &[usize; SIZE])),
