@@ -17,6 +17,7 @@ use fathom_engine::directory::{LOG, RunDirectory};
 use fathom_engine::journal::LayersAt;
 use fathom_proto::access::{Access, AccessArguments};
 use fathom_space::counting::Pairs;
+use fathom_space::{Colouring, CosetGraph, Space};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -28,6 +29,8 @@ use tracing::warn;
 
 /// The name of the directory of stores, one for each worker, in the run's directory.
 const STORES: &str = "workers";
+/// The most patterns for which the coordinator makes the tables of the cosets, in a few milliseconds.
+const FEW_PATTERNS: u64 = 1 << 17;
 /// The most starts of a worker, the first one included.
 const MOST_STARTS: u32 = 10;
 /// The pause between two starts.
@@ -75,9 +78,9 @@ fn with_workers(
     let threads = (options.threads / stores.len()).max(1);
     let memory = options.memory_bytes / stores.len() as u64;
     let display = DisplayOptions { verbosity, max_depth: args.search.max_depth, holds_layers: true };
-    // The workers have the same processors: what takes each of them as long is done once.
-    let (graph, inverted) = (run.graph.clone(), run.manifest.inverse_classes);
-    let list = std::thread::spawn(move || graph.and_then(|graph| Pairs::list(&graph, inverted)));
+    let colouring = run.manifest.cut(&run.space)?;
+    let (graph, space, inverted) = (run.graph.clone(), run.space.clone(), run.manifest.inverse_classes);
+    let list = std::thread::spawn(move || list_states(graph, &space, &colouring, inverted));
     let listed = || list.join().ok().flatten().unwrap_or_default();
     let served = Served::begin(run, &LayersAt::Workers, &cluster, &access, display, listed)?;
     let signal = Arc::new(AtomicUsize::new(0));
@@ -144,6 +147,20 @@ fn with_workers(
     let ended = on_done::after(&args.search.on_done, &path, reported);
     shown.end(&run, page::state_of(&ending))?;
     ended
+}
+
+/// Lists the states of classes for all workers, because each would need as long, on the same processors.
+/// Returns `None` if that would delay them, in a large space.
+fn list_states(
+    graph: Option<Arc<CosetGraph>>,
+    space: &Space,
+    colouring: &Colouring,
+    inverted: bool,
+) -> Option<Vec<u8>> {
+    let is_small = (1..=FEW_PATTERNS).contains(&CosetGraph::table_entries(space, colouring));
+    let make = || is_small.then(|| CosetGraph::build(space, colouring).ok().map(Arc::new)).flatten();
+    let graph = graph.or_else(make)?;
+    Pairs::list(&graph, inverted)
 }
 
 /// Makes the stores of `workers` workers. If there were more stores before, all of them are kept in use,
