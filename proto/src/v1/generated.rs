@@ -90,7 +90,8 @@ pub struct RegisterResponse {
     /// Layers that are still needed; the worker deletes all others.
     #[prost(uint32, repeated, tag = "3")]
     pub needed_depths: ::prost::alloc::vec::Vec<u32>,
-    /// So long from now on the worker may report files that are not durable yet, because nothing of the run is.
+    /// For so long from now on the worker may report files that are not durable yet, because nothing of the
+    /// run is.
     #[prost(uint64, tag = "4")]
     pub sync_after_ms: u64,
 }
