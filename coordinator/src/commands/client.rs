@@ -44,7 +44,8 @@ impl Coordinator {
             true => anyhow!("{error}"),
             false => bad_input!("{error}"),
         })?;
-        Ok(Self { runtime, client: CoordinatorClient::new(connection) })
+        let client = CoordinatorClient::new(connection).max_decoding_message_size(MOST_ANSWER_BYTES);
+        Ok(Self { runtime, client })
     }
 
     fn answer<T>(&self, call: impl Future<Output = Result<Response<T>, Status>>) -> Result<T> {
@@ -70,7 +71,7 @@ impl Coordinator {
 
     /// Asks which files are kept, and which workers hold them.
     pub(crate) fn files(&mut self) -> Result<v1::ListFilesResponse> {
-        let mut client = self.client.clone().max_decoding_message_size(MOST_ANSWER_BYTES);
+        let mut client = self.client.clone();
         self.answer(async move { client.list_files(v1::ListFilesRequest {}).await })
     }
 
