@@ -124,9 +124,9 @@ async fn fetch(side: &Side) -> Result<()> {
     let holders = v1::Holders { version: 1, addresses: vec![side.address.to_string()], layers };
     let holders = Arc::new(Holders::new(holders));
     let all: Vec<CosetId> = (0..side.cosets).map(CosetId).collect();
+    let memory = Arc::new(ImportMemory::new(u64::MAX));
     for _ in 0..side.rounds {
-        let memory = Arc::new(ImportMemory::new(u64::MAX));
-        let imports = Imports::new(&side.dir, side.cosets, geometry.tensor(), memory);
+        let imports = Imports::new(&side.dir, side.cosets, geometry.tensor(), Arc::clone(&memory));
         let layer = Arc::new(Layer::partial(geometry.cut, Some(imports)));
         let (before, received, begun) =
             (processor_seconds(), meter.received.load(Ordering::Relaxed), Instant::now());

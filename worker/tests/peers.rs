@@ -19,7 +19,9 @@ use fathom_worker::cluster::exchange::{ANSWERS_OF_ONE, Exchange};
 use fathom_worker::cluster::fetch::Fetcher;
 use fathom_worker::cluster::files::OpenFiles;
 use fathom_worker::cluster::holders::Holders;
+use futures::StreamExt;
 use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -257,6 +259,82 @@ async fn only_the_file_that_was_reported_is_taken() {
         here.fetcher().copy(here.store, &LocalDisk, right.stored(), std::slice::from_ref(&honest)).await;
     copied.unwrap();
     assert_eq!(here.stored(), right.stored());
+}
+
+/// A peer that serves one file right, except for one bit of the first so many answers.
+struct Noisy {
+    exchange: Exchange,
+    asked: Arc<AtomicUsize>,
+    wrong: usize,
+}
+
+#[tonic::async_trait]
+impl exchange_server::Exchange for Noisy {
+    type FetchCosetsStream =
+        Pin<Box<dyn futures::Stream<Item = Result<v1::FetchCosetsResponse, Status>> + Send>>;
+    type CopyFileStream = <Exchange as exchange_server::Exchange>::CopyFileStream;
+
+    async fn fetch_cosets(
+        &self,
+        request: Request<v1::FetchCosetsRequest>,
+    ) -> Result<Response<Self::FetchCosetsStream>, Status> {
+        use v1::fetch_cosets_response::Result as Sent;
+        let is_wrong = self.asked.fetch_add(1, Ordering::Relaxed) < self.wrong;
+        let answer = self.exchange.fetch_cosets(request).await?.into_inner();
+        let changed = answer.map(move |message| {
+            message.map(|mut message| {
+                if let Some(Sent::Chunk(chunk)) = &mut message.result
+                    && is_wrong
+                {
+                    let mut bytes = chunk.plain.to_vec();
+                    let last = bytes.len() - 1;
+                    bytes[last] ^= 1;
+                    chunk.plain = bytes.into();
+                }
+                message
+            })
+        });
+        Ok(Response::new(Box::pin(changed)))
+    }
+
+    async fn copy_file(
+        &self,
+        request: Request<v1::CopyFileRequest>,
+    ) -> Result<Response<Self::CopyFileStream>, Status> {
+        self.exchange.copy_file(request).await
+    }
+
+    async fn verify_file(
+        &self,
+        request: Request<v1::VerifyFileRequest>,
+    ) -> Result<Response<v1::VerifyFileResponse>, Status> {
+        self.exchange.verify_file(request).await
+    }
+
+    async fn look_up(
+        &self,
+        request: Request<v1::LookUpRequest>,
+    ) -> Result<Response<v1::LookUpResponse>, Status> {
+        self.exchange.look_up(request).await
+    }
+}
+
+/// A bit that changes on the way must not cost a peer its good name; a bit that is always wrong must.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_is_damaged_if_it_is_read_so_twice() {
+    let (from, to) = (Home::with_file(), Home::empty());
+    for wrong in [0, 1, 2] {
+        let asked = Arc::new(AtomicUsize::new(0));
+        let peer = Noisy { exchange: from.exchange(), asked: Arc::clone(&asked), wrong };
+        let address = serve(peer).await;
+        let (fetched, layer) = in_time("cosets", fetch(&to, &to.fetcher(), from.map(&address))).await;
+        match fetched {
+            Ok(()) => assert!(wrong < 2 && layer.holds(CosetId(60))),
+            Err(Failure::Damaged { file: FILE, .. }) => assert!(wrong == 2 && !layer.holds(CosetId(60))),
+            Err(failure) => panic!("{failure:?}"),
+        }
+        assert_eq!(asked.load(Ordering::Relaxed), wrong.min(1) + 1);
+    }
 }
 
 /// A connection whose reader takes next to nothing of an answer that it does not read.

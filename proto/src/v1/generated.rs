@@ -547,6 +547,9 @@ pub struct Chunk {
     pub zstd: ::prost::bytes::Bytes,
     #[prost(uint32, tag = "2")]
     pub uncompressed_bytes: u32,
+    /// Uncompressed, instead of `zstd`.
+    #[prost(bytes = "bytes", tag = "3")]
+    pub plain: ::prost::bytes::Bytes,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct FetchFailure {
@@ -696,6 +699,9 @@ pub struct Piece {
     /// Of the whole file.
     #[prost(uint64, tag = "3")]
     pub file_bytes: u64,
+    /// Uncompressed, instead of `zstd`.
+    #[prost(bytes = "bytes", tag = "4")]
+    pub plain: ::prost::bytes::Bytes,
 }
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
 #[repr(i32)]

@@ -1,7 +1,7 @@
 //! The bytes that a coset takes in a layer file and between workers.
 
 use fathom_layer::Stored;
-use fathom_layer::chunk::Compressor;
+use fathom_layer::chunk::{self, Compressor};
 use fathom_layer::encoding::Encoding;
 use fathom_space::Shape;
 
@@ -124,8 +124,8 @@ impl Stream {
         if self.chunk.is_empty() {
             return;
         }
-        let compressed = self.compressor.compress(&self.chunk);
-        let ratio = compressed.len() as f64 / self.chunk.len() as f64;
+        let (compressed, plain) = (self.compressor.compress(&self.chunk).len(), self.chunk.len());
+        let ratio = if chunk::pays(compressed, plain) { compressed as f64 / plain as f64 } else { 1.0 };
         self.compressed.extend(self.lengths.drain(..).map(|length| length as f64 * ratio));
         self.chunk.clear();
     }

@@ -1,10 +1,11 @@
-//! Cosets on the wire: several in a row, compressed together with a checksum by zstd. The checksums of the
-//! cosets were checked when the sender read its file.
+//! Cosets on the wire: several in a row, compressed together with a checksum by zstd, or plain where that saves
+//! nothing. The checksums of the cosets were checked when the sender read its file.
 //!
 //! Each coset consists of, little-endian: its number (4 bytes), encoding (1 byte, then 3 zero bytes), number
 //! of states (4), length of its canonical bytes (4), and these bytes.
 
 use crate::Encoding;
+use std::borrow::Cow;
 use std::cell::RefCell;
 
 /// The size, before compression, at which a chunk is sent.
@@ -18,6 +19,9 @@ pub const HEADER_BYTES: usize = 16;
 
 /// A low level, because the links between nodes are faster than higher levels of compression.
 const ZSTD_LEVEL: i32 = 1;
+
+/// The number of chunks that stay plain after one that does not compress.
+const PLAIN_CHUNKS: u32 = 7;
 
 /// A coset of a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +51,20 @@ pub fn push(bytes: &mut Vec<u8>, coset: Coset<'_>) {
 }
 
 /// Compresses chunks, and pieces of files, one after the other.
-pub struct Compressor(zstd::bulk::Compressor<'static>);
+pub struct Compressor {
+    zstd: zstd::bulk::Compressor<'static>,
+    /// The number of chunks that are sent plain before the next one is tried.
+    plain: u32,
+}
+
+/// The bytes of a chunk, or of a piece of a file, as they are sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Packed {
+    /// Compressed.
+    Zstd(Vec<u8>),
+    /// As they are.
+    Plain(Vec<u8>),
+}
 
 impl Compressor {
     /// Makes a compressor, with the memory that zstd needs.
@@ -55,9 +72,31 @@ impl Compressor {
     /// # Panics
     /// If zstd gets no memory.
     pub fn new() -> Self {
-        let mut compressor = zstd::bulk::Compressor::new(ZSTD_LEVEL).expect("there is memory for zstd");
-        compressor.include_checksum(true).expect("zstd knows checksums");
-        Self(compressor)
+        let mut zstd = zstd::bulk::Compressor::new(ZSTD_LEVEL).expect("there is memory for zstd");
+        zstd.include_checksum(true).expect("zstd knows checksums");
+        Self { zstd, plain: 0 }
+    }
+
+    /// Compresses bytes if that pays. Cosets of which half of the bits are set, as in the largest layers, do not
+    /// compress, and zstd takes both sides longer than everything else but the copies of the kernel. So after
+    /// bytes that zstd makes less than 1/32 shorter, the next seven chunks are left plain.
+    ///
+    /// # Panics
+    /// If zstd gets no memory.
+    pub fn pack(&mut self, bytes: Vec<u8>) -> Packed {
+        if self.plain > 0 {
+            self.plain -= 1;
+            return Packed::Plain(bytes);
+        }
+        let compressed = self.compress(&bytes);
+        if pays(compressed.len(), bytes.len()) {
+            return Packed::Zstd(compressed);
+        }
+        // The last chunk of an answer, which may be short, says little about others.
+        if bytes.len() >= CHUNK_BYTES {
+            self.plain = PLAIN_CHUNKS;
+        }
+        Packed::Plain(bytes)
     }
 
     /// Compresses bytes, and adds their checksum (32 bits of XXH64: RFC 8878, section 3.1.1).
@@ -65,8 +104,13 @@ impl Compressor {
     /// # Panics
     /// If zstd gets no memory.
     pub fn compress(&mut self, bytes: &[u8]) -> Vec<u8> {
-        self.0.compress(bytes).expect("there is memory for a chunk")
+        self.zstd.compress(bytes).expect("there is memory for a chunk")
     }
+}
+
+/// Returns whether bytes are sent compressed, if zstd makes `compressed` of `plain` bytes.
+pub fn pays(compressed: usize, plain: usize) -> bool {
+    compressed < plain - plain / 32
 }
 
 impl Default for Compressor {
@@ -110,7 +154,20 @@ pub fn decompress(zstd: &[u8], length: usize) -> Result<Vec<u8>, BadChunk> {
     Ok(bytes)
 }
 
-/// Iterates over the cosets of a decompressed chunk.
+/// Returns the bytes of a chunk or of a piece of a file: the `plain` ones if there are any, otherwise what
+/// `zstd` decompresses to. The result has exactly `length` bytes.
+///
+/// # Errors
+/// [`BadChunk`] if the bytes are damaged, or the result has another length.
+pub fn unpack<'a>(zstd: &[u8], plain: &'a [u8], length: usize) -> Result<Cow<'a, [u8]>, BadChunk> {
+    match plain.len() {
+        0 => decompress(zstd, length).map(Cow::Owned),
+        plain_length if plain_length == length => Ok(Cow::Borrowed(plain)),
+        _ => Err(BadChunk(format!("it has other than the {length} bytes that it says"))),
+    }
+}
+
+/// Iterates over the cosets of an unpacked chunk.
 pub fn cosets(mut bytes: &[u8]) -> impl Iterator<Item = Result<Coset<'_>, BadChunk>> {
     std::iter::from_fn(move || {
         if bytes.is_empty() {
@@ -158,6 +215,38 @@ mod tests {
             [(7, 0), (9, 3)]
         );
         assert_eq!(cosets[1].canonical, [7; 41]);
+    }
+
+    fn unpacked(packed: &Packed, length: usize) -> Result<Vec<u8>, BadChunk> {
+        match packed {
+            Packed::Zstd(zstd) => unpack(zstd, &[], length),
+            Packed::Plain(plain) => unpack(&[], plain, length),
+        }
+        .map(Cow::into_owned)
+    }
+
+    /// Random bits are plain, and so are the seven chunks after them, whatever they are.
+    #[test]
+    fn what_does_not_compress_is_plain() {
+        // A checksum of a number is as good as random bits.
+        let noise: Vec<u8> = (0..CHUNK_BYTES as u32 / 32)
+            .flat_map(|number| crate::Digest::of(&number.to_le_bytes()).0)
+            .collect();
+        let sparse: Vec<u8> = noise.iter().map(|byte| u8::from(byte % 8 == 0)).collect();
+        let mut compressor = Compressor::new();
+        let mut is_plain = |bytes: &Vec<u8>| {
+            let packed = compressor.pack(bytes.clone());
+            assert!(unpacked(&packed, bytes.len()).unwrap() == *bytes);
+            for wrong in [bytes.len() - 1, bytes.len() + 1] {
+                assert!(unpacked(&packed, wrong).is_err());
+            }
+            matches!(packed, Packed::Plain(_))
+        };
+        assert!(!is_plain(&sparse) && is_plain(&noise));
+        assert!((0..PLAIN_CHUNKS).all(|_| is_plain(&sparse)));
+        assert!(!is_plain(&sparse));
+        // A short chunk that does not compress is plain alone.
+        assert!(is_plain(&noise[..100].to_vec()) && !is_plain(&sparse));
     }
 
     #[test]

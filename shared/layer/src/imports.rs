@@ -9,14 +9,14 @@ use crate::encoding::{Encoding, Tensor};
 use crate::error::LayerError;
 use crate::file::Stored;
 use crate::format::{ALIGNMENT, SLACK_BYTES};
-use memmap2::{MmapOptions, MmapRaw};
+use memmap2::{MmapOptions, MmapRaw, UncheckedAdvice};
 use rustc_hash::FxHashMap;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, RwLock};
 
 /// The size of a segment in bytes, unless a single coset is larger.
 const SEGMENT_BYTES: u64 = 256 << 20;
@@ -29,6 +29,9 @@ pub struct ImportMemory {
     taken: AtomicU64,
     kept: AtomicU64,
     spilled: AtomicU64,
+    /// Segments of layers that are dropped. The system takes their pages when it needs memory, and no sooner: a
+    /// page that is still there is written without a fault, and without being cleared first.
+    spare: Mutex<Vec<MmapRaw>>,
 }
 
 impl ImportMemory {
@@ -77,6 +80,27 @@ impl ImportMemory {
     fn give_back(&self, bytes: u64) {
         self.taken.fetch_sub(bytes, Ordering::Relaxed);
     }
+
+    fn spare(&self) -> MutexGuard<'_, Vec<MmapRaw>> {
+        self.spare.lock().expect("no thread panics while it holds the lock")
+    }
+
+    /// Returns anonymous memory of this size. Its bytes are those of a dropped segment, or zero.
+    fn segment(&self, bytes: usize) -> io::Result<MmapRaw> {
+        let spare = self.spare().pop().filter(|map| map.len() == bytes);
+        // The system gives memory to pages that are written, so it need not set the rest aside.
+        let new = || Ok(MmapOptions::new().len(bytes).no_reserve_swap().map_anon()?.into());
+        spare.map_or_else(new, Ok)
+    }
+
+    /// Keeps a segment that nothing refers to for [`ImportMemory::segment`].
+    fn put_back(&self, map: MmapRaw) {
+        // SAFETY: the contents may turn to zeros at any time from now on. No reference to them is left, and
+        // who gets the segment next writes each byte before it is read.
+        if unsafe { map.unchecked_advise(UncheckedAdvice::Free) }.is_ok() {
+            self.spare().push(map);
+        }
+    }
 }
 
 /// Cosets from other workers. Threads may read while others add cosets.
@@ -100,8 +124,8 @@ pub struct Imports {
     on_disk: Mutex<End>,
 }
 
-/// A piece of anonymous memory, or a file without a name. The bytes are zero until they are written, and
-/// published bytes are not written again.
+/// A piece of anonymous memory, or a file without a name. Published bytes, and the slack behind them, were
+/// written, and are not written again.
 #[derive(Debug)]
 struct Segment {
     file: Option<File>,
@@ -246,6 +270,7 @@ impl Imports {
         unsafe {
             let to = map.as_mut_ptr().add(offset as usize);
             std::ptr::copy_nonoverlapping(canonical.as_ptr(), to, canonical.len());
+            std::ptr::write_bytes(to.add(canonical.len()), 0, bytes as usize - canonical.len());
         }
         self.memory_bytes.fetch_add(bytes, Ordering::Relaxed);
         self.memory.kept.fetch_add(bytes, Ordering::Relaxed);
@@ -256,9 +281,8 @@ impl Imports {
     fn reserve(&self, bytes: u64) -> io::Result<End> {
         let mut end = self.in_memory.lock().expect("no thread panics while it holds the lock");
         if end.offset + bytes > self.segment_bytes {
-            // The system gives memory to pages that are written, so it need not set the rest aside.
-            let map = MmapOptions::new().len(self.segment_bytes as usize).no_reserve_swap().map_anon()?;
-            *end = self.begin(Segment { file: None, map: map.into() })?;
+            let map = self.memory.segment(self.segment_bytes as usize)?;
+            *end = self.begin(Segment { file: None, map })?;
         }
         let place = *end;
         end.offset += bytes;
@@ -375,6 +399,10 @@ impl Imports {
 impl Drop for Imports {
     fn drop(&mut self) {
         self.memory.give_back(self.memory_bytes());
+        let segments = self.segments.iter_mut().filter_map(OnceLock::take);
+        segments
+            .filter(|segment| segment.file.is_none())
+            .for_each(|segment| self.memory.put_back(segment.map));
     }
 }
 
@@ -464,6 +492,38 @@ mod tests {
         );
         drop(second);
         assert_eq!(memory.taken(), 0);
+    }
+
+    /// A layer gets the memory of one that was dropped, and nothing of its contents.
+    #[test]
+    fn memory_is_used_again() {
+        let directory = tempfile::tempdir().unwrap();
+        let memory = Arc::new(ImportMemory::new(u64::MAX));
+        // A dense coset takes 128 bytes, and one of a single state 64.
+        let tensor = Tensor { packed_bytes: 100, row_bits: 8 };
+        let of = |segment_bytes| {
+            Imports::with_segments_of(segment_bytes, directory.path(), 100, tensor, Arc::clone(&memory))
+        };
+        let push = |imports: &Imports, coset, encoding, states, canonical: &[u8]| {
+            imports.push(&[Import { coset, encoding, states, canonical }]).unwrap();
+        };
+        let first = of(256);
+        (0..10).for_each(|coset| push(&first, coset, Encoding::Dense, 800, &[0xff; 100]));
+        assert_eq!(memory.spare().len(), 0);
+        drop(first);
+        assert_eq!((memory.spare().len(), memory.taken()), (5, 0));
+        let second = of(256);
+        for coset in 0..3 {
+            push(&second, 2 * coset, Encoding::Sparse, 1, &7_u32.to_le_bytes());
+            push(&second, 2 * coset + 1, Encoding::Dense, 100, &[1; 100]);
+            let Some(Stored::Dense(there)) = second.coset(2 * coset + 1) else { panic!("not dense") };
+            assert_eq!((&there[..100], &there[100..]), (&[1; 100][..], &[0; 8][..]), "{coset}");
+        }
+        assert_eq!(memory.spare().len(), 2, "three segments of five are in use");
+        // Segments of another size are of no use, and are given back to the system.
+        let third = of(384);
+        (0..6).for_each(|coset| push(&third, coset, Encoding::Dense, 100, &[1; 100]));
+        assert_eq!(memory.spare().len(), 0);
     }
 
     /// Segments of two cosets, some full, some not, of both kinds.

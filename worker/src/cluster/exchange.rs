@@ -12,8 +12,9 @@ mod inspect;
 
 use crate::cluster::Meter;
 use crate::cluster::files::OpenFiles;
+use bytes::Bytes;
 use fathom_command::failpoint;
-use fathom_layer::chunk::{self, CHUNK_BYTES};
+use fathom_layer::chunk::{self, CHUNK_BYTES, Packed};
 use fathom_layer::{LayerError, LayerFile};
 use fathom_proto::access::Access;
 use fathom_proto::convert;
@@ -229,7 +230,9 @@ impl Answer for Cosets {
     type Message = v1::FetchCosetsResponse;
 
     fn next(&mut self, exchange: &Exchange) -> Result<Option<Self::Message>, v1::FetchFailure> {
-        let mut bytes = Vec::new();
+        // A chunk ends with the coset that makes it long enough.
+        let coset_bytes = chunk::HEADER_BYTES + exchange.geometry.packed_bytes as usize;
+        let mut bytes = Vec::with_capacity(CHUNK_BYTES + coset_bytes);
         let mut open: Option<(Task, Arc<LayerFile>)> = None;
         let mut checksums = Vec::new();
         let mut sums = 0;
@@ -258,11 +261,11 @@ impl Answer for Cosets {
         if bytes.is_empty() {
             return Ok(None);
         }
-        let compressor = self.compressor.get_or_insert_with(chunk::Compressor::new);
-        let chunk =
-            v1::Chunk { zstd: compressor.compress(&bytes).into(), uncompressed_bytes: bytes.len() as u32 };
+        let uncompressed_bytes = bytes.len() as u32;
+        let (zstd, plain) = packed(&mut self.compressor, bytes);
         failpoint::point("serving");
-        exchange.meter.sent.fetch_add(chunk.zstd.len() as u64, Ordering::Relaxed);
+        exchange.meter.sent.fetch_add((zstd.len() + plain.len()) as u64, Ordering::Relaxed);
+        let chunk = v1::Chunk { zstd, uncompressed_bytes, plain };
         let result = Some(v1::fetch_cosets_response::Result::Chunk(chunk));
         Ok(Some(v1::FetchCosetsResponse { result, checksums }))
     }
@@ -303,19 +306,24 @@ impl Answer for Whole {
         }
         let bytes = &left[..left.len().min(CHUNK_BYTES)];
         failpoint::point("pushing");
-        let compressor = self.compressor.get_or_insert_with(chunk::Compressor::new);
-        let piece = v1::Piece {
-            zstd: compressor.compress(bytes).into(),
-            uncompressed_bytes: bytes.len() as u32,
-            file_bytes: file.whole().len() as u64,
-        };
         self.sent += bytes.len();
-        exchange.meter.sent.fetch_add(piece.zstd.len() as u64, Ordering::Relaxed);
+        let (uncompressed_bytes, file_bytes) = (bytes.len() as u32, file.whole().len() as u64);
+        let (zstd, plain) = packed(&mut self.compressor, bytes.to_vec());
+        exchange.meter.sent.fetch_add((zstd.len() + plain.len()) as u64, Ordering::Relaxed);
+        let piece = v1::Piece { zstd, uncompressed_bytes, file_bytes, plain };
         Ok(Some(v1::CopyFileResponse { result: Some(v1::copy_file_response::Result::Piece(piece)) }))
     }
 
     fn refused(failure: v1::FetchFailure) -> Self::Message {
         v1::CopyFileResponse { result: Some(v1::copy_file_response::Result::Failure(failure)) }
+    }
+}
+
+/// Returns the bytes of a chunk or a piece compressed, or else plain. The other result is empty.
+fn packed(compressor: &mut Option<chunk::Compressor>, bytes: Vec<u8>) -> (Bytes, Bytes) {
+    match compressor.get_or_insert_with(chunk::Compressor::new).pack(bytes) {
+        Packed::Zstd(zstd) => (zstd.into(), Bytes::new()),
+        Packed::Plain(plain) => (Bytes::new(), plain.into()),
     }
 }
 

@@ -186,7 +186,13 @@ impl Fetcher {
         self.ask_all(file, addresses, |address| async move {
             let missing: Vec<CosetId> = cosets.iter().copied().filter(|&coset| !layer.holds(coset)).collect();
             if !missing.is_empty() {
-                self.cosets_of(depth, &missing, &address, layer, holders).await?;
+                let fetched = self.cosets_of(depth, &missing, &address, layer, holders).await;
+                // Bits may have changed on the way: a file is damaged if it is read so twice.
+                if let Err(Denial::Damaged(..)) = fetched {
+                    self.cosets_of(depth, &missing, &address, layer, holders).await?;
+                } else {
+                    fetched?;
+                }
             }
             match cosets.iter().all(|&coset| layer.holds(coset)) {
                 true => Ok(()),
@@ -235,7 +241,8 @@ impl Fetcher {
             }
             match message.result {
                 Some(Sent::Chunk(chunk)) => {
-                    self.meter.received.fetch_add(chunk.zstd.len() as u64, Ordering::Relaxed);
+                    let received = chunk.zstd.len() + chunk.plain.len();
+                    self.meter.received.fetch_add(received as u64, Ordering::Relaxed);
                     let imports = layer.imports().expect("layers that cosets are fetched for have imports");
                     block_in_place(|| self.add(depth, imports, &chunk, &checksums))?;
                 }
@@ -284,7 +291,8 @@ impl Fetcher {
         checksums: &BTreeMap<ShardId, Arc<[Digest]>>,
     ) -> Result<(), Denial> {
         let elsewhere = |error: chunk::BadChunk| Denial::Elsewhere(error.to_string());
-        let bytes = chunk::decompress(&chunk.zstd, chunk.uncompressed_bytes as usize).map_err(elsewhere)?;
+        let length = chunk.uncompressed_bytes as usize;
+        let bytes = chunk::unpack(&chunk.zstd, &chunk.plain, length).map_err(elsewhere)?;
         let mut cosets = Vec::new();
         for coset in chunk::cosets(&bytes) {
             let chunk::Coset { number, encoding, states, canonical } = coset.map_err(elsewhere)?;
@@ -397,10 +405,11 @@ impl Fetcher {
             while let Some(message) = next(&mut stream, address).await? {
                 match message.map_err(lost)?.result {
                     Some(Sent::Piece(piece)) => {
-                        self.meter.received.fetch_add(piece.zstd.len() as u64, Ordering::Relaxed);
+                        let received = piece.zstd.len() + piece.plain.len();
+                        self.meter.received.fetch_add(received as u64, Ordering::Relaxed);
                         let length = (piece.uncompressed_bytes as usize).min(chunk::CHUNK_BYTES);
                         offset += block_in_place(|| {
-                            let bytes = chunk::decompress(&piece.zstd, length)
+                            let bytes = chunk::unpack(&piece.zstd, &piece.plain, length)
                                 .map_err(|error| Denial::Elsewhere(format!("{address}: {error}")))?;
                             file.write_at(&bytes, offset).map_err(io("write"))?;
                             Ok(bytes.len() as u64)
