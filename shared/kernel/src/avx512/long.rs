@@ -20,7 +20,7 @@
 //! Cost of a word of the target: two loads, a shuffle, a test and an OR for each piece; or two transpositions
 //! of a square for 64 words; or one, with 64 loads and 64 stores (`docs/performance.md`).
 
-use super::transpose::{Square, place, transpose};
+use super::transpose::{Square, column_at, columns, place, tile, transpose, words_of};
 use crate::kernel::{Bits, Kernel};
 use crate::portable::{Meeting, Portable, Walk};
 use fathom_space::{AxisMap, Shape, Transform};
@@ -151,13 +151,11 @@ impl Long {
         let mut rows = rows_of(&walk.source);
         for (number, targets) in walk.target.chunks(SIZE).enumerate() {
             let later = rows_of(&walk.source[((number + 1) * SIZE).min(walk.source.len())..]);
-            let places = targets.iter().zip(0..);
-            let targets = places.map(|(&row, number)| (row as usize * row_words, place(number)));
-            let targets: Vec<(usize, usize)> = targets.collect();
+            let targets: Vec<usize> = targets.iter().map(|&row| row as usize * row_words).collect();
             // SAFETY: `long` has checked that the processor has the instructions.
             unsafe {
-                let rows = (&rows, &later);
-                keep_columns((packed, rows), (columns, squares), (&mut portable.words, &targets));
+                let source = (packed, row_bytes, (&rows, &later));
+                keep_columns(source, (columns, squares), (&mut portable.words, &targets));
             }
             rows = later;
         }
@@ -176,7 +174,7 @@ impl Long {
         let last = u64::MAX >> (reads.len() - gather.len());
         let scatter = (&*last_map(transform, maps).1.to, shape.strides()[to]);
         for (&source, &target) in walk.source.iter().zip(&walk.target) {
-            let rows = (&packed[source as usize * row_bytes..], reads.as_chunks().0, last);
+            let rows = (&packed[source as usize * row_bytes..], row_bytes, reads.as_chunks().0, last);
             // SAFETY: `long` has checked that the processor has the instructions.
             unsafe { trade(rows, (words, row_words), (target, scatter)) }
         }
@@ -230,82 +228,127 @@ fn prefetch<T>(slice: &[T], at: usize) {
     unsafe { _mm_prefetch::<_MM_HINT_T0>(slice.as_ptr().wrapping_add(at).cast()) };
 }
 
-/// Returns the eight bytes of a packed tensor from `at` on. A tensor is followed by as many bytes.
-#[inline(always)]
-fn word(packed: &[u8], at: usize) -> u64 {
-    u64::from_le_bytes(packed[at..at + 8].try_into().expect("eight bytes"))
+/// Transposes up to eight words of 64 rows, of `bytes` bytes together: a square for each word. `rows` has the
+/// offsets of the words.
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
+#[inline]
+fn read_squares<'s>(
+    (packed, rows, bytes): (&[u8], [usize; SIZE], usize),
+    squares: impl Iterator<Item = &'s mut Square>,
+) {
+    let mut tiles = [[_mm512_setzero_si512(); WORDS]; WORDS];
+    for (group, rows) in rows.as_chunks::<WORDS>().0.iter().enumerate() {
+        let words = words_of(rows.map(|row| load(&packed[row..row + bytes])));
+        for (tiles, word) in tiles.iter_mut().zip(words) {
+            tiles[group] = tile(word);
+        }
+    }
+    for (square, tiles) in squares.zip(tiles) {
+        square.store(columns(tiles));
+    }
 }
 
-/// Adds the permuted bits of up to 64 rows to others. `rows` has the offsets of the rows of the source, and
-/// `later` of those that are processed next: both they and the rows of the target are prefetched. `targets`
-/// has the first word of each row of the target, with the place of the row in a square.
+/// Adds the columns of up to eight squares to up to 64 rows of the target, side by side. `targets` has the
+/// first word of each row.
+#[target_feature(enable = "avx512f")]
+#[inline]
+fn add_squares(squares: &[Square], words: &mut [u64], targets: &[usize]) {
+    let there = u8::MAX >> (WORDS - squares.len());
+    for group in 0..WORDS {
+        let columns = words_of(std::array::from_fn(|word| match squares.get(word) {
+            // SAFETY: eight words are as long as a register, and the load needs no alignment.
+            Some(square) => unsafe { _mm512_loadu_si512(square.0[group * WORDS..][..WORDS].as_ptr().cast()) },
+            None => _mm512_setzero_si512(),
+        }));
+        for (number, column) in columns.into_iter().enumerate() {
+            let Some(&at) = targets.get(column_at(group * WORDS + number)) else { continue };
+            let words = words[at..at + squares.len()].as_mut_ptr().cast();
+            // SAFETY: the load and the store touch no words outside the mask, and need no alignment.
+            unsafe {
+                if there == u8::MAX {
+                    _mm512_storeu_si512(words, _mm512_or_si512(_mm512_loadu_si512(words), column));
+                } else {
+                    let words = words.cast();
+                    let before = _mm512_maskz_loadu_epi64(there, words);
+                    _mm512_mask_storeu_epi64(words, there, _mm512_or_si512(before, column));
+                }
+            }
+        }
+    }
+}
+
+/// Adds the permuted bits of up to 64 rows of `row_bytes` bytes to others. `rows` has the offsets of the rows of
+/// the source, and `later` of those that are processed next: both they and the rows of the target are
+/// prefetched. `targets` has the first word of each row of the target.
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 fn keep_columns(
-    (packed, (rows, later)): (&[u8], (&[usize; SIZE], &[usize; SIZE])),
+    (packed, row_bytes, (rows, later)): (&[u8], usize, (&[usize; SIZE], &[usize; SIZE])),
     (columns, squares): (&[Columns], &mut [Square]),
-    (words, targets): (&mut [u64], &[(usize, usize)]),
+    (words, targets): (&mut [u64], &[usize]),
 ) {
     let (empty, full) = squares.split_last_mut().expect("there is an empty square");
     *empty = Square::default();
-    for (number, square) in full.iter_mut().enumerate() {
-        for &(row, _) in targets.iter().skip(number % WORDS * WORDS).take(WORDS) {
-            prefetch(words, row + number / WORDS * WORDS);
-        }
-        square.store(transpose(|row| word(packed, rows[row] + 8 * number)));
+    for (number, squares) in full.chunks_mut(WORDS).enumerate() {
+        targets.iter().for_each(|&row| prefetch(words, row + number * WORDS));
+        let at = number * SIZE;
+        let rows = rows.map(|row| row + at);
+        read_squares((packed, rows, (row_bytes - at).min(SIZE)), squares.iter_mut());
     }
-    let mut back = Square::default();
-    for (number, columns) in columns.iter().enumerate() {
-        for &row in later.iter().skip(number % WORDS * WORDS).take(WORDS) {
-            prefetch(packed, row + number / WORDS * SIZE);
+    let mut back: [Square; WORDS] = std::array::from_fn(|_| Square::default());
+    for (number, columns) in columns.chunks(WORDS).enumerate() {
+        later.iter().for_each(|&row| prefetch(packed, row + number * SIZE));
+        let back = &mut back[..columns.len()];
+        for (back, columns) in back.iter_mut().zip(columns) {
+            back.store(transpose(|column| {
+                let (square, word) = columns[column];
+                squares[usize::from(square)].0[usize::from(word) % SIZE]
+            }));
         }
-        back.store(transpose(|column| {
-            let (square, word) = columns[column];
-            squares[usize::from(square)].0[usize::from(word) % SIZE]
-        }));
-        for &(row, place) in targets {
-            words[row + number] |= back.0[place % SIZE];
-        }
+        let mut at = [0; SIZE];
+        at.iter_mut().zip(targets).for_each(|(at, row)| *at = row + number * WORDS);
+        add_squares(back, words, &at[..targets.len()]);
     }
 }
 
-/// Adds the transposed square of two axes. `reads` has the offsets of the rows that become bits, in squares,
-/// with a mask of the rows of the last square. The target's rows begin at `target`, and a map and a stride
-/// tell which of them a bit of the source becomes.
+/// Adds the transposed square of two axes, of rows of `row_bytes` bytes. `reads` has the offsets of the rows that
+/// become bits, in squares, with a mask of the rows of the last square. The target's rows begin at `target`, and
+/// a map and a stride tell which of them a bit of the source becomes.
 ///
-/// Eight squares that are side by side in the target are transposed before their columns are added, so that a
-/// line of the cache with eight words of the target is fetched once.
+/// Eight by eight squares are transposed before their columns are added, so that a line of the cache with eight
+/// words of the source or of the target is fetched once.
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 fn trade(
-    (packed, reads, last): (&[u8], &[[usize; SIZE]], u64),
+    (packed, row_bytes, reads, last): (&[u8], usize, &[[usize; SIZE]], u64),
     (words, row_words): (&mut [u64], usize),
     (target, (scatter, stride)): (u32, (&[u32], u32)),
 ) {
-    let mut squares: [Square; WORDS] = std::array::from_fn(|_| Square::default());
+    // For each word of the source, the squares that are side by side in the target.
+    let mut squares: [[Square; WORDS]; WORDS] = Default::default();
     for (group, rows) in reads.chunks(WORDS).enumerate() {
-        let squares = &mut squares[..rows.len()];
-        for (source_word, to) in scatter.chunks(SIZE).enumerate() {
-            for &index in to {
-                let at = (target + index * stride) as usize * row_words + group * WORDS;
-                prefetch(words, at);
-                prefetch(words, at + WORDS - 1);
-            }
-            for rows in rows {
-                for &row in rows.iter().skip(source_word % WORDS * WORDS).take(WORDS) {
-                    prefetch(packed, row + 8 * source_word + 2 * SIZE);
+        let first_word = |index: u32| (target + index * stride) as usize * row_words + group * WORDS;
+        for (number, to) in scatter.chunks(WORDS * SIZE).enumerate() {
+            let at = number * SIZE;
+            let bytes = (row_bytes - at).min(SIZE);
+            for (square, rows) in rows.iter().enumerate() {
+                rows.iter().for_each(|row| prefetch(packed, row + at + SIZE));
+                read_squares(
+                    (packed, rows.map(|row| row + at), bytes),
+                    squares.iter_mut().map(|of_word| &mut of_word[square]),
+                );
+                if group * WORDS + square + 1 == reads.len() {
+                    squares.iter_mut().for_each(|of_word| {
+                        of_word[square].0.iter_mut().for_each(|column| *column &= last);
+                    });
                 }
             }
-            for (number, (square, rows)) in squares.iter_mut().zip(rows).enumerate() {
-                let is_last = group * WORDS + number + 1 == reads.len();
-                let valid = if is_last { last } else { u64::MAX };
-                let columns = transpose(|row| word(packed, rows[row] + 8 * source_word));
-                square.store(columns.map(|words| _mm512_and_si512(words, _mm512_set1_epi64(valid as i64))));
-            }
-            for (column, &index) in to.iter().enumerate() {
-                let row = (target + index * stride) as usize;
-                let words = &mut words[row * row_words + group * WORDS..][..squares.len()];
-                for (word, square) in words.iter_mut().zip(&*squares) {
-                    *word |= square.0[place(column)];
+            for (squares, to) in squares.iter().zip(to.chunks(SIZE)) {
+                let mut at = [0; SIZE];
+                for (at, &index) in at.iter_mut().zip(to) {
+                    *at = first_word(index);
+                    prefetch(words, *at);
+                    prefetch(words, *at + WORDS - 1);
                 }
+                add_squares(&squares[..rows.len()], words, &at[..to.len()]);
             }
         }
     }
