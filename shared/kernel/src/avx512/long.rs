@@ -100,8 +100,7 @@ struct Long {
     kept: Kept,
     /// The picks of each axis map, by number of the map and by word of the target.
     picks: Vec<Option<Box<[Picks]>>>,
-    /// For each word of the target the places of its columns, as the numbers of a square and of a word in
-    /// that square, by number of the map.
+    /// For each word of the target the places of its columns, by number of the map.
     columns: Vec<Option<Box<[Columns]>>>,
     /// The columns of 64 rows: a square for each word of a row, and an empty one.
     squares: Vec<Square>,
@@ -181,15 +180,15 @@ impl Long {
     }
 }
 
-/// The numbers of the squares and of the words in which 64 columns lie.
-type Columns = [(u16, u16); SIZE];
+/// The words in which 64 columns lie, among those of all squares.
+type Columns = [u32; SIZE];
 
 /// Returns the places of the columns of each word of the target. Columns behind the last one lie in an empty
 /// square, whose number is that of the words of a row.
 fn columns_of(map: &AxisMap, row_words: usize) -> Box<[Columns]> {
-    let place_of = |&index: &u32| ((index as usize / SIZE) as u16, place(index as usize % SIZE) as u16);
+    let place_of = |&index: &u32| index / SIZE as u32 * SIZE as u32 + place(index as usize % SIZE) as u32;
     let of_word =
-        |from: &[u32]| std::array::from_fn(|at| from.get(at).map_or((row_words as u16, 0), place_of));
+        |from: &[u32]| std::array::from_fn(|at| from.get(at).map_or((row_words * SIZE) as u32, place_of));
     map.from.chunks(SIZE).map(of_word).collect()
 }
 
@@ -294,15 +293,13 @@ fn keep_columns(
         let rows = rows.map(|row| row + at);
         read_squares((packed, rows, (row_bytes - at).min(SIZE)), squares.iter_mut());
     }
+    let from: &[u64] = Square::words(squares);
     let mut back: [Square; WORDS] = std::array::from_fn(|_| Square::default());
     for (number, columns) in columns.chunks(WORDS).enumerate() {
         later.iter().for_each(|&row| prefetch(packed, row + number * SIZE));
         let back = &mut back[..columns.len()];
         for (back, columns) in back.iter_mut().zip(columns) {
-            back.store(transpose(|column| {
-                let (square, word) = columns[column];
-                squares[usize::from(square)].0[usize::from(word) % SIZE]
-            }));
+            back.store(transpose(|column| from[columns[column] as usize]));
         }
         let mut at = [0; SIZE];
         at.iter_mut().zip(targets).for_each(|(at, row)| *at = row + number * WORDS);

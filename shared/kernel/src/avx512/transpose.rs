@@ -15,6 +15,12 @@ impl Default for Square {
 }
 
 impl Square {
+    /// Returns the words of all squares.
+    pub(super) fn words(squares: &[Self]) -> &[u64] {
+        // SAFETY: a square is 64 words and nothing else.
+        unsafe { std::slice::from_raw_parts(squares.as_ptr().cast(), squares.len() * 64) }
+    }
+
     #[target_feature(enable = "avx512f")]
     #[inline]
     pub(super) fn store(&mut self, registers: [__m512i; 8]) {
