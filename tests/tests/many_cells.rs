@@ -247,6 +247,10 @@ fn states_are_read_and_written_with_all_their_points() {
     let (code, _, err) = run_in(at, &wrong);
     assert_eq!(code, Some(2));
     assert!(err.contains("wrong, line 1: the moves do not lead to it") && !at.join("no").exists(), "{err}");
+    let (_, planned, _) = run_in(at, &["plan", "ring.gap"]);
+    assert!(planned.contains("told apart: 1 of 300 pieces, which determine the others\n"), "{planned}");
+    let (_, planned, _) = run_in(at, &["plan", "3x3"]);
+    assert!(!planned.contains("told apart"), "{planned}");
     let element = tiles(7);
     let (code, out, err) = run_in(at, &["group", "ring.gap", "--element", &element]);
     assert!(code == Some(0) && out.contains("order: 300\n") && out.contains("tiles: 293 294 "), "{out}{err}");

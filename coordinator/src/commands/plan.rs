@@ -77,6 +77,12 @@ fn space_text(estimate: &Estimate, spec: &SpaceSpec) -> String {
         Some(labels) => format!("labels:\n{}", board(labels)),
         None => String::new(),
     };
+    let told = match estimate.told_apart {
+        None => String::new(),
+        Some((told, all)) => {
+            format!("told apart: {} of {}, which determine the others\n", told, many(all as u64, "piece"))
+        }
+    };
     let axes = estimate.axes.iter().map(u32::to_string).collect::<Vec<_>>().join(" x ");
     let reached = match &estimate.reached[..] {
         [] => String::new(),
@@ -94,7 +100,7 @@ fn space_text(estimate: &Estimate, spec: &SpaceSpec) -> String {
     let unused = unused.collect::<String>();
     format!(
         "{} {}: {}, {}
-{labels}colouring:
+{labels}{told}colouring:
 {}{reached}coset: {axes} = {}
 cosets: {patterns}{} under {} of {}{unused}
 fill: {:.3}, states / (symmetries x stored bits)

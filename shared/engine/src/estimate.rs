@@ -46,6 +46,9 @@ pub struct Estimate {
     pub states: u64,
     /// The number of moves.
     pub moves: usize,
+    /// The number of pieces that words tell apart, and of all pieces, if the former determine where the others
+    /// are (`docs/decisions/0037`); `None` if words tell all pieces apart that have different labels.
+    pub told_apart: Option<(usize, usize)>,
     /// The colour of each piece.
     pub colouring: Vec<u8>,
     /// The lengths of the axes of a coset's tensor. If `reached` is empty, each colour is an axis, whose
@@ -106,6 +109,7 @@ impl Estimate {
             labels: (!space.piece_labels().are_distinct()).then(|| space.piece_labels().of_pieces().to_vec()),
             states: u64::try_from(space.states()).expect("a planned space has fewer than 2^64 states"),
             moves: space.moves().len(),
+            told_apart: space.told_apart(),
             colouring: plan.colouring.of_pieces().to_vec(),
             axes: plan.shape.lengths().to_vec(),
             reached: plan.colouring.views().iter().map(ToString::to_string).collect(),

@@ -152,6 +152,11 @@ impl Told {
         self.are_told[piece]
     }
 
+    /// Returns the number of pieces that are told apart, and the number of all pieces.
+    pub fn count(&self) -> (usize, usize) {
+        (self.are_told.iter().filter(|&&is_told| is_told).count(), self.are_told.len())
+    }
+
     /// Returns the number of elements of the group.
     pub fn order(&self) -> BigUint {
         self.chain.big_order()

@@ -325,6 +325,12 @@ impl Space {
         self.told.is_some()
     }
 
+    /// Returns the number of pieces that words tell apart, and the number of all pieces, if words
+    /// [tell only some](Space::tells_only_some).
+    pub fn told_apart(&self) -> Option<(usize, usize)> {
+        self.told.as_ref().map(|told| told.count())
+    }
+
     pub(crate) fn rings(&self) -> &Rings {
         &self.rings
     }
