@@ -77,19 +77,20 @@ def published_tables(directory):
 
 
 def row(options, checkout, file, scratch):
-    """What became of a file: name, what it is, states, fill, seconds to plan, seconds to search, those of the peer, the end."""
+    """What became of a file: name, what it is, states, fill, seconds to plan, seconds to search, those of the peer, the end, and
+    the fill of one bit for each class of states, which is less than 1 where symmetries fix many states."""
     name = str(file.relative_to(checkout))
     planned, plan_seconds = run([options.fathom, "plan", "--json", str(file)], PLAN_SECONDS, scratch)
     if planned is None:
-        return [name, f"not planned in {PLAN_SECONDS} s", "", "", "", "", "", ""]
+        return [name, f"not planned in {PLAN_SECONDS} s", "", "", "", "", "", "", ""]
     if planned.returncode != 0:
         text = reason(planned)
         states = re.search(r"has ([\d,]+) states", text)
         kind = "too large" if states else f"refused: {text}"
-        return [name, kind, rounded(states.group(1)) if states else "", "", f"{plan_seconds:.1f}", "", "", ""]
+        return [name, kind, rounded(states.group(1)) if states else "", "", f"{plan_seconds:.1f}", "", "", "", ""]
     plan = json.loads(planned.stdout)
     states = int(plan["states"])
-    cells = [name, "loads", f"{states:,}", f"{plan['fill']:.2f}", f"{plan_seconds:.1f}", "", "", ""]
+    cells = [name, "loads", f"{states:,}", f"{plan['fill']:.2f}", f"{plan_seconds:.1f}", "", "", "", ""]
     if states > options.states:
         return cells
     command = [options.fathom, "run", "-q", "--json", "--dir", "run", str(file)]
@@ -100,6 +101,7 @@ def row(options, checkout, file, scratch):
         return cells
     found = json.loads(searched.stdout)
     cells[5] = f"{seconds:.2f}"
+    cells[8] = f"{states / plan['symmetries'] / sum(found['classes']):.2f}" if found["classes"] else ""
     cells[7] = f"God's number {found['god_number']}" if found["complete"] else "not complete"
     published = [counts for counts in options.tables.get(file.stem, []) if sum(counts) == states]
     if published and file.suffix == ".tws":
@@ -159,12 +161,13 @@ def main():
             rules = ["---", "---", "---:", "---:", "---:", "---:", "---:", "---"]
             for cells in [head, rules, *rows]:
                 # Without a peer it has no column.
-                print("| " + " | ".join(cells[:6] + cells[6 if options.peer else 7:]) + " |")
+                print("| " + " | ".join(cells[:6] + cells[6 if options.peer else 7:8]) + " |")
             sys.stdout.flush()
     print(f"\n## Low fill\n\n{len(low)} planned files of at most 10^14 states have a fill below 0.4:\n")
     for cells in low:
         times = f"; searched in {cells[5]} s" + (f", by the peer in {cells[6]} s" if cells[6] else "") if cells[5] else ""
-        print(f"- {cells[0]} ({cells[2]} states{times})")
+        possible = f"; a bit for each class of states would be {cells[8]}" if cells[8] else ""
+        print(f"- {cells[0]} ({cells[2]} states, fill {cells[3]}{possible}{times})")
     if options.peer:
         count, mean, least = ratios(timed)
         print(f"\n## Times beside the peer\n\nThe {count} files of 10^5 to 10^9 states that both searched took the peer, by the geometric mean, {mean:.0f} times")
