@@ -104,6 +104,9 @@ struct Long {
     columns: Vec<Option<Box<[Columns]>>>,
     /// The columns of 64 rows: a square for each word of a row, and an empty one.
     squares: Vec<Square>,
+    /// Squares on their way to the target: those of trades, by word of the source and by place in the target.
+    /// Columns use the first eight.
+    ready: Box<[[Square; WORDS]; WORDS]>,
     /// The offsets of rows that become bits of a row, in the order of the target.
     reads: Vec<usize>,
     walk: Walk,
@@ -117,6 +120,7 @@ impl Long {
             picks: Vec::new(),
             columns: Vec::new(),
             squares: Vec::new(),
+            ready: Box::default(),
             reads: Vec::new(),
             walk: Walk::default(),
         }
@@ -137,7 +141,7 @@ impl Long {
     }
 
     fn keep_by_columns(&mut self, packed: &[u8], transform: &Transform, maps: &[AxisMap]) {
-        let Self { portable, columns, squares, walk, .. } = self;
+        let Self { portable, columns, squares, ready, walk, .. } = self;
         let (number, map) = last_map(transform, maps);
         walk.blocks(&portable.shape, transform, maps);
         let (row_bytes, row_words) = (portable.shape.row_bytes() as usize, portable.row_words);
@@ -154,14 +158,14 @@ impl Long {
             // SAFETY: `long` has checked that the processor has the instructions.
             unsafe {
                 let source = (packed, row_bytes, (&rows, &later));
-                keep_columns(source, (columns, squares), (&mut portable.words, &targets));
+                keep_columns(source, (columns, squares), &mut ready[0], (&mut portable.words, &targets));
             }
             rows = later;
         }
     }
 
     fn trade(&mut self, packed: &[u8], transform: &Transform, maps: &[AxisMap], (from, to): (usize, usize)) {
-        let Self { portable, reads, walk, .. } = self;
+        let Self { portable, ready, reads, walk, .. } = self;
         walk.blocks(&portable.shape, transform, maps);
         let (shape, words, row_words) = (&portable.shape, &mut portable.words[..], portable.row_words);
         let gather = &maps[transform.maps[from] as usize].from;
@@ -175,7 +179,7 @@ impl Long {
         for (&source, &target) in walk.source.iter().zip(&walk.target) {
             let rows = (&packed[source as usize * row_bytes..], row_bytes, reads.as_chunks().0, last);
             // SAFETY: `long` has checked that the processor has the instructions.
-            unsafe { trade(rows, (words, row_words), (target, scatter)) }
+            unsafe { trade(rows, ready, (words, row_words), (target, scatter)) }
         }
     }
 }
@@ -228,16 +232,16 @@ fn prefetch<T>(slice: &[T], at: usize) {
 }
 
 /// Transposes up to eight words of 64 rows, of `bytes` bytes together: a square for each word. `rows` has the
-/// offsets of the words.
+/// offsets of the rows, and the words begin at byte `at` of a row.
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 #[inline]
 fn read_squares<'s>(
-    (packed, rows, bytes): (&[u8], [usize; SIZE], usize),
+    (packed, rows, at, bytes): (&[u8], &[usize; SIZE], usize, usize),
     squares: impl Iterator<Item = &'s mut Square>,
 ) {
     let mut tiles = [[_mm512_setzero_si512(); WORDS]; WORDS];
     for (group, rows) in rows.as_chunks::<WORDS>().0.iter().enumerate() {
-        let words = words_of(rows.map(|row| load(&packed[row..row + bytes])));
+        let words = words_of(rows.map(|row| load(&packed[row + at..row + at + bytes])));
         for (tiles, word) in tiles.iter_mut().zip(words) {
             tiles[group] = tile(word);
         }
@@ -248,10 +252,10 @@ fn read_squares<'s>(
 }
 
 /// Adds the columns of up to eight squares to up to 64 rows of the target, side by side. `targets` has the
-/// first word of each row.
+/// first word of each row, and `first` is added to it.
 #[target_feature(enable = "avx512f")]
 #[inline]
-fn add_squares(squares: &[Square], words: &mut [u64], targets: &[usize]) {
+fn add_squares(squares: &[Square], words: &mut [u64], targets: &[usize], first: usize) {
     let there = u8::MAX >> (WORDS - squares.len());
     for group in 0..WORDS {
         let columns = words_of(std::array::from_fn(|word| match squares.get(word) {
@@ -261,7 +265,7 @@ fn add_squares(squares: &[Square], words: &mut [u64], targets: &[usize]) {
         }));
         for (number, column) in columns.into_iter().enumerate() {
             let Some(&at) = targets.get(column_at(group * WORDS + number)) else { continue };
-            let words = words[at..at + squares.len()].as_mut_ptr().cast();
+            let words = words[at + first..at + first + squares.len()].as_mut_ptr().cast();
             // SAFETY: the load and the store touch no words outside the mask, and need no alignment.
             unsafe {
                 if there == u8::MAX {
@@ -283,6 +287,7 @@ fn add_squares(squares: &[Square], words: &mut [u64], targets: &[usize]) {
 fn keep_columns(
     (packed, row_bytes, (rows, later)): (&[u8], usize, (&[usize; SIZE], &[usize; SIZE])),
     (columns, squares): (&[Columns], &mut [Square]),
+    back: &mut [Square; WORDS],
     (words, targets): (&mut [u64], &[usize]),
 ) {
     let (empty, full) = squares.split_last_mut().expect("there is an empty square");
@@ -290,20 +295,16 @@ fn keep_columns(
     for (number, squares) in full.chunks_mut(WORDS).enumerate() {
         targets.iter().for_each(|&row| prefetch(words, row + number * WORDS));
         let at = number * SIZE;
-        let rows = rows.map(|row| row + at);
-        read_squares((packed, rows, (row_bytes - at).min(SIZE)), squares.iter_mut());
+        read_squares((packed, rows, at, (row_bytes - at).min(SIZE)), squares.iter_mut());
     }
     let from: &[u64] = Square::words(squares);
-    let mut back: [Square; WORDS] = std::array::from_fn(|_| Square::default());
     for (number, columns) in columns.chunks(WORDS).enumerate() {
         later.iter().for_each(|&row| prefetch(packed, row + number * SIZE));
         let back = &mut back[..columns.len()];
         for (back, columns) in back.iter_mut().zip(columns) {
             back.store(transpose(|column| from[columns[column] as usize]));
         }
-        let mut at = [0; SIZE];
-        at.iter_mut().zip(targets).for_each(|(at, row)| *at = row + number * WORDS);
-        add_squares(back, words, &at[..targets.len()]);
+        add_squares(back, words, targets, number * WORDS);
     }
 }
 
@@ -316,22 +317,19 @@ fn keep_columns(
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 fn trade(
     (packed, row_bytes, reads, last): (&[u8], usize, &[[usize; SIZE]], u64),
+    squares: &mut [[Square; WORDS]; WORDS],
     (words, row_words): (&mut [u64], usize),
     (target, (scatter, stride)): (u32, (&[u32], u32)),
 ) {
-    // For each word of the source, the squares that are side by side in the target.
-    let mut squares: [[Square; WORDS]; WORDS] = Default::default();
     for (group, rows) in reads.chunks(WORDS).enumerate() {
-        let first_word = |index: u32| (target + index * stride) as usize * row_words + group * WORDS;
+        let first = group * WORDS;
         for (number, to) in scatter.chunks(WORDS * SIZE).enumerate() {
             let at = number * SIZE;
             let bytes = (row_bytes - at).min(SIZE);
             for (square, rows) in rows.iter().enumerate() {
                 rows.iter().for_each(|row| prefetch(packed, row + at + SIZE));
-                read_squares(
-                    (packed, rows.map(|row| row + at), bytes),
-                    squares.iter_mut().map(|of_word| &mut of_word[square]),
-                );
+                let of_words = squares.iter_mut().map(|of_word| &mut of_word[square]);
+                read_squares((packed, rows, at, bytes), of_words);
                 if group * WORDS + square + 1 == reads.len() {
                     squares.iter_mut().for_each(|of_word| {
                         of_word[square].0.iter_mut().for_each(|column| *column &= last);
@@ -339,13 +337,13 @@ fn trade(
                 }
             }
             for (squares, to) in squares.iter().zip(to.chunks(SIZE)) {
-                let mut at = [0; SIZE];
-                for (at, &index) in at.iter_mut().zip(to) {
-                    *at = first_word(index);
-                    prefetch(words, *at);
-                    prefetch(words, *at + WORDS - 1);
+                let mut targets = [0; SIZE];
+                for (at, &index) in targets.iter_mut().zip(to) {
+                    *at = (target + index * stride) as usize * row_words;
+                    prefetch(words, *at + first);
+                    prefetch(words, *at + first + WORDS - 1);
                 }
-                add_squares(&squares[..rows.len()], words, &at[..to.len()]);
+                add_squares(&squares[..rows.len()], words, &targets[..to.len()], first);
             }
         }
     }
