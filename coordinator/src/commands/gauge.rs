@@ -10,7 +10,7 @@ use fathom_forecast::outlook::{Outlook, TimeLeft};
 use fathom_layer::tree_bytes;
 use fathom_run::Depth;
 use fathom_space::Shape;
-use std::cell::OnceCell;
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -19,6 +19,9 @@ use std::time::{Duration, Instant};
 pub(crate) const STRETCH: Duration = Duration::from_secs(30);
 /// The time between two samples.
 const SAMPLE: Duration = Duration::from_millis(500);
+
+/// The time for which a listing of files counts: files of older layers may be given back at any time.
+const LISTED: Duration = Duration::from_secs(5);
 
 /// The progress of a search at one moment.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -43,11 +46,43 @@ pub(crate) struct Reading {
     pub(crate) disk_bytes: Option<u64>,
 }
 
+/// The files of a run.
+#[derive(Debug)]
+struct RunFiles {
+    directories: Vec<PathBuf>,
+    /// Made when it is first asked for, because most depths of a small search are over before.
+    listing: Cell<Option<Listing>>,
+}
+
+/// What the files of a run took at one moment.
+#[derive(Clone, Copy, Debug)]
+struct Listing {
+    at: Instant,
+    bytes: u64,
+    /// The bytes of the current depth among them.
+    layer_bytes: u64,
+}
+
+impl RunFiles {
+    /// Returns the bytes of all files, those of the current depth being `layer_bytes`. If the files cannot be
+    /// listed, only what the current depth adds is counted.
+    fn bytes(&self, layer_bytes: u64, now: Instant) -> u64 {
+        let listed = || Listing {
+            at: now,
+            bytes: self.directories.iter().map(|path| tree_bytes(path).unwrap_or(0)).sum(),
+            layer_bytes,
+        };
+        let listing = self.listing.get().filter(|listing| now - listing.at < LISTED).unwrap_or_else(listed);
+        self.listing.set(Some(listing));
+        listing.bytes + layer_bytes.saturating_sub(listing.layer_bytes)
+    }
+}
+
 /// Follows a search, to compute a [`Reading`] at any time.
 #[derive(Debug)]
 pub(crate) struct Gauge {
-    /// The directories with the run's files.
-    directories: Vec<PathBuf>,
+    /// `None` if the layers lie elsewhere.
+    files: Option<RunFiles>,
     outlook: Outlook,
     max_depth: Option<u32>,
     all: u64,
@@ -58,9 +93,6 @@ pub(crate) struct Gauge {
     shards: [u32; 2],
     progress: Progress,
     begun: Instant,
-    /// Bytes of files in the run's directory without those of this depth, listed when they are first asked
-    /// for, because most depths of a small search are over before; `None` if the layers lie elsewhere.
-    bytes_before: Option<OnceCell<u64>>,
     /// Bytes of the files of this depth.
     layer_bytes: u64,
     /// Times, each with the number of states visited by then.
@@ -73,7 +105,7 @@ impl Gauge {
         let colouring = run.manifest.cut(&run.space)?;
         let shape = Shape::of(&run.space, &colouring).ok_or(fathom_run::RunError::TensorTooLarge)?;
         Ok(Self {
-            directories: run.directories()?,
+            files: Some(RunFiles { directories: run.directories()?, listing: Cell::default() }),
             outlook: Outlook::new(&run.space, &shape, &layers),
             max_depth,
             all,
@@ -83,7 +115,6 @@ impl Gauge {
             shards: [0; 2],
             progress: Progress { cosets: 0, states: 0 },
             begun: Instant::now(),
-            bytes_before: Some(OnceCell::new()),
             layer_bytes: 0,
             samples: VecDeque::new(),
         })
@@ -91,13 +122,13 @@ impl Gauge {
 
     /// Measures no disk, because the layers do not lie in the run's directory.
     pub(crate) fn without_disk(self) -> Self {
-        Self { bytes_before: None, ..self }
+        Self { files: None, ..self }
     }
 
     pub(crate) fn begin(&mut self, depth: Depth, cosets: u64, shards: u32, now: Instant) {
         (self.depth, self.cosets, self.shards, self.begun) = (depth, cosets, [0, shards], now);
         self.progress = Progress { cosets: 0, states: 0 };
-        self.bytes_before = self.bytes_before.take().map(|_| OnceCell::new());
+        self.files.iter().for_each(|files| files.listing.set(None));
         self.layer_bytes = 0;
     }
 
@@ -139,10 +170,6 @@ impl Gauge {
             let seconds = (now - *then).as_secs_f64();
             if seconds > 0.0 { visited.saturating_sub(*states) as f64 / seconds } else { 0.0 }
         });
-        // If the files cannot be listed, only those that this search makes are counted.
-        let listed = || self.directories.iter().map(|path| tree_bytes(path).unwrap_or(0)).sum::<u64>();
-        let bytes_before =
-            |cell: &OnceCell<u64>| *cell.get_or_init(|| listed().saturating_sub(self.layer_bytes));
         Reading {
             depth: self.depth.0,
             cosets: [self.progress.cosets, self.cosets],
@@ -152,7 +179,29 @@ impl Gauge {
             all: self.all,
             rate,
             left: self.outlook.time_left(done, seconds, self.max_depth),
-            disk_bytes: self.bytes_before.as_ref().map(|before| bytes_before(before) + self.layer_bytes),
+            disk_bytes: self.files.as_ref().map(|files| files.bytes(self.layer_bytes, now)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn files_that_are_given_back_no_longer_count() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path();
+        let files = RunFiles { directories: vec![path.into()], listing: Cell::default() };
+        fs::write(path.join("older"), vec![7; 1 << 20]).unwrap();
+        let (begun, before) = (Instant::now(), tree_bytes(path).unwrap());
+        assert_eq!(files.bytes(0, begun), before);
+        fs::remove_file(path.join("older")).unwrap();
+        let after = tree_bytes(path).unwrap();
+        assert_ne!(before, after);
+        // What the current depth adds counts at once, and everything else when the files are listed again.
+        assert_eq!(files.bytes(30, begun + LISTED / 2), before + 30);
+        assert_eq!(files.bytes(30, begun + LISTED), after);
     }
 }
