@@ -72,7 +72,7 @@ impl<'a> FixedWords<'a> {
     /// Calls `found` with each word of a branch, and the number of words for which the word stands, until
     /// `found` returns false.
     pub(crate) fn visit(&self, branch: usize, found: &mut impl FnMut(&[u8], u32) -> bool) {
-        let moving: Vec<&Renaming> = self.moving.iter().collect();
+        let moving: Vec<Agreeing<'_>> = self.moving.iter().map(|symmetry| (symmetry, 0)).collect();
         let mut current = Current {
             words: self,
             left: self.space.labels().sizes().to_vec(),
@@ -107,15 +107,24 @@ impl Renaming {
         Self { letters, sources, becomes }
     }
 
-    /// Compares the image of a word with the word, up to the first cell where either of them is open.
-    fn compare(&self, word: &[Option<u8>]) -> Ordering {
-        let pairs = self.sources.iter().zip(word).enumerate().map_while(|(cell, (&from, letter))| {
-            let from = word[usize::from(from)]?;
-            Some((self.becomes[cell * self.letters + usize::from(from)], (*letter)?))
-        });
-        pairs.map(|(image, letter)| image.cmp(&letter)).find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
+    /// Compares the image of a word with the word, from `cell` on up to the first cell where either of them is
+    /// open. If they agree, the result is that cell.
+    fn compare(&self, word: &[Option<u8>], cell: usize) -> Result<usize, Ordering> {
+        for (at, letter) in word.iter().enumerate().skip(cell) {
+            let (Some(from), Some(letter)) = (word[usize::from(self.sources[at])], letter) else {
+                return Ok(at);
+            };
+            match self.becomes[at * self.letters + usize::from(from)].cmp(letter) {
+                Ordering::Equal => {}
+                order => return Err(order),
+            }
+        }
+        Ok(word.len())
     }
 }
+
+/// A symmetry that maps a word to one that agrees with the word up to a cell.
+type Agreeing<'w> = (&'w Renaming, usize);
 
 /// The word that is being filled, with what is known of it.
 struct Current<'w, F> {
@@ -134,7 +143,7 @@ impl<F: FnMut(&[u8], u32) -> bool> Current<'_, F> {
     /// Fills the cells from `cell` on in all ways, except those that one of the symmetries maps to smaller
     /// words. Symmetries that are not in `symmetries` make larger words. Returns false if `found` has
     /// returned false.
-    fn place(&mut self, cell: usize, symmetries: &[&Renaming]) -> bool {
+    fn place(&mut self, cell: usize, symmetries: &[Agreeing<'_>]) -> bool {
         let words = self.words;
         if let (Some(prefixes), Some(path)) = (words.prefixes, &mut self.path)
             && !prefixes.allow(words.space, &self.word, path)
@@ -142,11 +151,11 @@ impl<F: FnMut(&[u8], u32) -> bool> Current<'_, F> {
             return true;
         }
         let mut equal = Vec::with_capacity(symmetries.len());
-        for &symmetry in symmetries {
-            match symmetry.compare(&self.word) {
-                Ordering::Less => return true,
-                Ordering::Equal => equal.push(symmetry),
-                Ordering::Greater => {}
+        for &(symmetry, cell) in symmetries {
+            match symmetry.compare(&self.word, cell) {
+                Err(Ordering::Less) => return true,
+                Err(_) => {}
+                Ok(cell) => equal.push((symmetry, cell)),
             }
         }
         let Some(cell) = (cell..self.word.len()).find(|&cell| self.word[cell].is_none()) else {
@@ -158,12 +167,12 @@ impl<F: FnMut(&[u8], u32) -> bool> Current<'_, F> {
     }
 
     /// Fills the cells in all ways that contain a cycle. The result is that of [`Current::place`].
-    fn with(&mut self, cell: usize, number: usize, symmetries: &[&Renaming]) -> bool {
+    fn with(&mut self, cell: usize, number: usize, symmetries: &[Agreeing<'_>]) -> bool {
         let words = self.words;
         let cycle = &words.cycles[cell][number];
         // One letter rules out most cycles.
         if let (Some(prefixes), Some(path)) = (words.prefixes, &self.path)
-            && !cycle.iter().all(|&(cell, letter)| prefixes.allows(words.space, path, cell.into(), letter))
+            && !cycle.iter().all(|&(cell, letter)| prefixes.allows(path, cell.into(), letter))
         {
             return true;
         }

@@ -25,8 +25,8 @@ pub(super) struct Prefixes {
     cells: Vec<(usize, usize)>,
     /// By cell: its first point, and the number of its points.
     points: Vec<(usize, usize)>,
-    /// By label: the cell where its piece belongs.
-    home: Vec<usize>,
+    /// By letter: the point to which the inverse of a word carries the first point of a cell with this letter.
+    images: Vec<u8>,
     /// By cell: whether it is on a ring.
     in_ring: Vec<bool>,
     degree: usize,
@@ -96,6 +96,14 @@ impl Prefixes {
         for (cell, &label) in labels.iter().enumerate().rev() {
             home[usize::from(label)] = cell;
         }
+        let letters = space.letters();
+        let image_of = |letter: u8| {
+            let (first, orders) = points[home[usize::from(letters.mark(letter))]];
+            let orientation = usize::from(letters.orientation(letter));
+            // A letter of an orientation that its mark does not show is on no cell.
+            (first + orders.saturating_sub(orientation) % orders) as u8
+        };
+        let images = (0..letters.count()).map(|letter| image_of(letter as u8)).collect();
         let base: Vec<usize> = cells.iter().map(|&(cell, _)| points[cell].0).collect();
         let chain = PatternGroup::whole(space).along(&base);
         let degree = points.iter().map(|&(_, size)| size).sum();
@@ -110,7 +118,7 @@ impl Prefixes {
             tables.extend(carrier.inverse().images().iter().map(|&image| image as u8));
         }
         let orbits = (0..=cells.len()).flat_map(|level| orbits(&chain, &base[..level], degree)).collect();
-        Some(Self { back, tables, orbits, cells, points, home, in_ring, degree })
+        Some(Self { back, tables, orbits, cells, points, images, in_ring, degree })
     }
 
     /// Returns what is known before any cell is filled.
@@ -145,18 +153,18 @@ impl Prefixes {
         let behind = self.cells.get(path.levels).map_or(word.len(), |&(cell, _)| cell);
         path.levels == known
             || (behind..word.len())
-                .all(|cell| word[cell].is_none_or(|letter| self.allows(space, path, cell, letter)))
+                .all(|cell| word[cell].is_none_or(|letter| self.allows(path, cell, letter)))
     }
 
     /// Returns whether moves reach a word with the beginning of `path` and this letter on a cell behind.
     /// Always true for cells of a ring, of which the answer is not known.
     #[inline]
-    pub(super) fn allows(&self, space: &Space, path: &Path, cell: usize, letter: u8) -> bool {
+    pub(super) fn allows(&self, path: &Path, cell: usize, letter: u8) -> bool {
         if self.in_ring[cell] {
             return true;
         }
         let first = path.levels * self.degree;
-        let image = path.back[first + self.image_of(space, letter)];
+        let image = path.back[first + usize::from(self.images[usize::from(letter)])];
         self.orbits[first + usize::from(image)] == self.orbits[first + self.points[cell].0]
     }
 
@@ -172,18 +180,11 @@ impl Prefixes {
     fn image(&self, space: &Space, word: &[Option<u8>], level: usize) -> Option<usize> {
         let (cell, size) = self.cells[level];
         if size == 1 {
-            return word[cell].map(|letter| self.image_of(space, letter));
+            return word[cell].map(|letter| usize::from(self.images[usize::from(letter)]));
         }
         // The mark has moved round the ring, and the inverse moves it back.
         let at = (0..size).find(|at| word[cell + at] == Some(space.solved()[cell]))?;
         Some(self.points[cell + (size - at) % size].0)
-    }
-
-    /// Returns the point to which the inverse of a word carries the first point of a cell with this letter.
-    #[inline]
-    fn image_of(&self, space: &Space, letter: u8) -> usize {
-        let (first, orders) = self.points[self.home[usize::from(space.letters().mark(letter))]];
-        first + (orders - usize::from(space.letters().orientation(letter))) % orders
     }
 }
 
