@@ -1,20 +1,16 @@
 //! A real Slurm on this machine: a controller, one node, and munged, which checks credentials, all in a
 //! temporary directory.
 
+use crate::cluster::free_port;
 use std::fs;
-use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 /// The time limit for anything that a test waits for. No test depends on how long something takes.
 const PATIENCE: Duration = Duration::from_secs(300);
-
-/// Locked by each test with Slurm: the node has few processors, and tests must not share them.
-static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 /// Slurm. When the value is dropped, its jobs are cancelled and its daemons end.
 #[derive(Debug)]
@@ -22,7 +18,6 @@ pub struct Slurm {
     directory: tempfile::TempDir,
     /// The daemons, in the order in which they were started.
     daemons: Vec<Child>,
-    _alone: MutexGuard<'static, ()>,
 }
 
 impl Slurm {
@@ -43,9 +38,8 @@ impl Slurm {
             eprintln!("skipped: Slurm cannot be started here: {lacks}");
             return None;
         }
-        let alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         let directory = tempfile::tempdir().expect("a temporary directory");
-        let mut slurm = Self { directory, daemons: Vec::new(), _alone: alone };
+        let mut slurm = Self { directory, daemons: Vec::new() };
         slurm.configure();
         let path = slurm.path().display().to_string();
         let munge = ["key-file", "socket", "pid-file", "log-file", "seed-file"];
@@ -74,9 +68,7 @@ impl Slurm {
         }
         let host = fs::read_to_string("/proc/sys/kernel/hostname").expect("a host name");
         let host = host.trim().split('.').next().unwrap_or_default();
-        // Both ports are bound at the same time, so that they differ.
-        let free = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").expect("a free port"));
-        let [controller, node] = free.each_ref().map(|free| free.local_addr().expect("a port").port());
+        let [controller, node] = [(); 2].map(|()| free_port());
         let (processors, path) =
             (std::thread::available_parallelism().map_or(1, usize::from), path.display());
         let text = format!(

@@ -1,4 +1,6 @@
-//! The whole-system tests, as one program: it is linked once, and its tests share the processors.
+//! The whole-system tests, and those tests of single crates from outside that wait more than they compute
+//! (`journal`, `peers`, `proto`, `task`), as one program: it is linked once, and its tests share the
+//! processors.
 //!
 //! `cargo test --release --test all solve::` runs those of one file.
 
@@ -24,6 +26,7 @@ mod golden;
 mod group;
 mod help;
 mod hostile_files;
+mod journal;
 mod keys;
 mod known_numbers;
 mod many_cells;
@@ -31,8 +34,10 @@ mod names;
 mod one_way;
 mod page;
 mod past_cache;
+mod peers;
 mod planted;
 mod processes;
+mod proto;
 mod puzzles;
 mod records;
 mod replaced_files;
@@ -43,6 +48,7 @@ mod shapes;
 mod slurm;
 mod solve;
 mod stores;
+mod task;
 mod tasks;
 mod two_layers;
 mod verify;

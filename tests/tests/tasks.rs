@@ -1,7 +1,7 @@
 //! Runs without a coordinator: several processes of `fathom-worker task` compute each layer, and `fathom
 //! merge` commits the layer.
 
-use fathom_tests::cluster::until_stopped;
+use fathom_tests::cluster::{self, until_stopped};
 use fathom_tests::{assert_same, fathom, fathom_worker, json, texts};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -156,10 +156,7 @@ fn signal(process: &Child, number: i32) {
 
 /// Returns the result of an undisturbed `fathom run`.
 fn undisturbed(space: &str, more: &[&str]) -> Value {
-    let directory = tempfile::tempdir().unwrap();
-    let mut command = fathom();
-    command.args(["run", space, "-q", "--json", "--shards", &SHARDS.to_string(), "--dir"]);
-    json(&command.arg(directory.path().join("run")).args(more).output().unwrap())
+    cluster::undisturbed(&[&[space, "--shards", &SHARDS.to_string()], more].concat())
 }
 
 #[test]

@@ -174,14 +174,15 @@ proptest! {
 fn the_short_elements_of_the_article_have_short_words() {
     let (cube, _) = GROUPS.last().unwrap();
     let factoriser = FACTORISERS.last().unwrap();
-    for (element, most) in [
+    let elements = [
         ("[[28,54,58],[34,46,38]]", 12),
         ("[[36,38,54],[46,48,58]]", 12),
         ("[[36,58,54],[38,46,48]]", 12),
         ("[[13,43,51],[27,37,59]]", 12),
         // Two adjacent corners are twisted.
         ("[[27,59,37],[39,49,57]]", 14),
-    ] {
+    ];
+    for &(element, most) in &elements[fathom_slow::choose(3, 0)..] {
         let element = Permutation::parse(element, cube.degree()).unwrap();
         let word = factoriser.factor(&element).unwrap();
         assert_eq!(word.product(cube.degree(), cube.generators()), element);

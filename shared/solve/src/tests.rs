@@ -14,7 +14,8 @@ use fathom_run::{Keep, SpaceSpec};
 use fathom_space::{Labels, Plan};
 use fathom_task::Kernel;
 use proptest::prelude::*;
-use std::collections::{BTreeMap, HashSet};
+use rustc_hash::FxHashMap;
+use std::collections::HashSet;
 use std::sync::LazyLock;
 
 const BANDAGED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/examples/bandaged.toml");
@@ -80,7 +81,7 @@ fn seen(model: &SolveModel, free: &[OrientedPermutation], element: &OrientedPerm
 
 /// Returns all states from which moves lead to the solved one, by their visible labels. Searches backwards
 /// from the solved state, with products of elements.
-fn plain(model: &SolveModel) -> BTreeMap<Vec<u16>, Known> {
+fn plain(model: &SolveModel) -> FxHashMap<Vec<u16>, Known> {
     let free = free_moves(model);
     let seen = |element: &OrientedPermutation| seen(model, &free, element);
     // The guard's cells are fixed by the move, so the guard holds after the move if and only if it held
@@ -99,13 +100,16 @@ fn plain(model: &SolveModel) -> BTreeMap<Vec<u16>, Known> {
     let may = |element: &OrientedPermutation, generator: &Generator| holds(element, &generator.guard);
     let solved = OrientedPermutation::identity(model.definition.orders());
     let mut level = vec![solved.clone()];
-    let mut known = BTreeMap::from([(seen(&solved), Known { element: solved, distance: 0, solutions: 1 })]);
+    let mut known = FxHashMap::default();
+    known.insert(seen(&solved), Known { element: solved, distance: 0, solutions: 1 });
+    let generators: Vec<(&Generator, OrientedPermutation)> =
+        model.generators.iter().map(|generator| (generator, generator.action.inverse())).collect();
     for distance in 1.. {
         let mut next = Vec::new();
         for (element, free) in level.iter().flat_map(|element| free.iter().map(move |free| (element, free))) {
             let element = element.then(free);
-            for generator in model.generators.iter().filter(|generator| may(&element, generator)) {
-                let element = element.then(&generator.action.inverse());
+            for (_, inverse) in generators.iter().filter(|(generator, _)| may(&element, generator)) {
+                let element = element.then(inverse);
                 if !is_meant(&element) {
                     continue;
                 }

@@ -57,9 +57,20 @@ fn every_seed_ends_and_is_right() {
         return;
     }
     let count = seeds("FATHOM_SEEDS").unwrap_or(SEEDS);
-    let faults =
-        (0..count).filter_map(|seed| fault_of(seed, None).map(|what| format!("seed {seed}: {what}")));
-    let faults: Vec<String> = faults.take(MOST_TOLD).collect();
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let faults_of = |first: usize| {
+        let faults = (0..count).skip(first).step_by(threads);
+        let faults = faults.filter_map(|seed| fault_of(seed, None).map(|what| (seed, what)));
+        faults.take(MOST_TOLD).collect::<Vec<_>>()
+    };
+    let mut faults: Vec<(u64, String)> = std::thread::scope(|scope| {
+        let faults = (0..threads).map(|first| scope.spawn(move || faults_of(first)));
+        let faults = faults.collect::<Vec<_>>().into_iter();
+        faults.flat_map(|faults| faults.join().expect("panics of seeds are caught")).collect()
+    });
+    faults.sort();
+    let faults: Vec<String> =
+        faults.into_iter().take(MOST_TOLD).map(|(seed, what)| format!("seed {seed}: {what}")).collect();
     assert!(
         faults.is_empty(),
         "run one alone with FATHOM_SEED, and -- --nocapture to see each event:\n{}",

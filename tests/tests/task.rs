@@ -1,0 +1,5 @@
+//! The tests of `fathom-task` from outside.
+
+mod durable;
+mod links;
+mod together;
