@@ -37,7 +37,12 @@ impl Fixture {
 
     /// Forecasts with a kernel that takes 100 us for a dense pull, whatever else this machine does.
     fn forecast(&self, cluster: Cluster) -> Forecast {
-        Forecast::with_pull_time(&self.manifest, &self.space, &self.plan, cluster, 1e-4).unwrap()
+        self.forecast_of(cluster, Some(BeyondMemory::Disk))
+    }
+
+    /// Does the same with this way of cosets that exceed the memory; `None` for the faster one.
+    fn forecast_of(&self, cluster: Cluster, way: Option<BeyondMemory>) -> Forecast {
+        Forecast::with_pull_time(&self.manifest, &self.space, &self.plan, cluster, way, 1e-4).unwrap()
     }
 
     /// Returns the layers of a search, and the costs of each for `workers` workers.
@@ -49,7 +54,7 @@ impl Fixture {
         while let Some(next) = growth.next_layer().unwrap() {
             let before = |depths| layers.len().checked_sub(depths).map(|depth| &layers[depth].0);
             let step = LayerStep { next: &next, newest: before(1), older: before(2) };
-            let loads = Loads::of(&self.graph, self.cut, owners, step, 1e-6);
+            let loads = Loads::of(&self.graph, self.cut, owners, step, 1e-6, None);
             layers.push((next, loads));
         }
         layers
