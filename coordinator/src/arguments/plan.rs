@@ -91,7 +91,10 @@ pub(crate) struct Way(pub(crate) Option<BeyondMemory>);
 fn way(text: &str) -> Result<Way, String> {
     match text {
         "auto" => Ok(Way(None)),
-        _ => text.parse().map(|way| Way(Some(way))).map_err(|error| format!("{error}; or 'auto'")),
+        _ => match text.parse() {
+            Ok(way) => Ok(Way(Some(way))),
+            Err(_) => Err(format!("it is 'auto', 'disk' or 'fetch', not {text:?}")),
+        },
     }
 }
 

@@ -187,7 +187,7 @@ sent a worker: {}, {} in all
 
 /// Describes what happens to cosets that exceed the memory, if there are any.
 fn beyond_memory_text(forecast: &Forecast) -> String {
-    let OtherWay { beyond_memory, seconds: other, sent_bytes } = forecast.other_way;
+    let OtherWay { beyond_memory, seconds: other, sent_bytes, .. } = forecast.other_way;
     if (forecast.seconds, forecast.sent_bytes) == (other, sent_bytes) {
         return String::new();
     }

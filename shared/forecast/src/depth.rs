@@ -4,7 +4,7 @@ use super::cluster::{Cluster, Owners};
 use super::load::{COMPRESS_RATE, Loads, ShardLoad};
 use super::simulation::{self, TaskTimes};
 use super::{DepthForecast, Limit};
-use fathom_run::{Keep, ShardCut};
+use fathom_run::Keep;
 use fathom_space::CosetGraph;
 use fathom_task::{BeyondMemory, IMPORT_SHARE};
 use rayon::prelude::*;
@@ -34,11 +34,9 @@ const WINDOW: f64 = 15.0 / 16.0;
 #[derive(Debug)]
 pub(super) struct Simulation<'g> {
     pub(super) graph: &'g CosetGraph,
-    pub(super) cut: ShardCut,
     pub(super) owners: Owners,
     pub(super) cluster: Cluster,
     pub(super) cache_bytes: f64,
-    pub(super) pull_seconds: f64,
     /// Whether all threads of a worker make one shard together.
     pub(super) shares_tasks: bool,
 }
@@ -58,11 +56,9 @@ struct Sum {
 /// What a worker reads at random at one depth, in bytes.
 #[derive(Clone, Copy, Debug)]
 struct AtRandom {
-    /// Fetched cosets that the process keeps in memory, all of them or on average.
-    kept: f64,
-    /// The other cosets: the worker's own, and fetched ones on disk.
+    /// Cosets outside the memory for fetched cosets: the worker's own, and fetched ones on disk.
     others: f64,
-    /// The share of the others that the page cache holds.
+    /// The share of these that the page cache holds.
     held: f64,
     /// Whether memory holds all that the worker reads and writes.
     all_fits: bool,
@@ -183,7 +179,7 @@ impl Simulation<'_> {
             true => 1.0,
             false => ((self.cache_bytes * WINDOW - kept) / others).clamp(0.0, 1.0),
         };
-        AtRandom { kept, others, held, all_fits }
+        AtRandom { others, held, all_fits }
     }
 }
 
@@ -335,11 +331,8 @@ mod tests {
         };
         // The worker has two shards, so it reads 2 GB of its own at random.
         for (cache_bytes, missed) in [(0.0, 1.0), (1e9 / WINDOW, 0.5), (4e9, 0.0)] {
-            let Fixture { graph, cut, .. } = &fixture;
-            let (cut, cluster) = (*cut, cluster(2));
-            let (pull_seconds, shares_tasks) = (0.0, false);
-            let simulation =
-                Simulation { graph, cut, owners, cluster, cache_bytes, pull_seconds, shares_tasks };
+            let (graph, cluster) = (&fixture.graph, cluster(2));
+            let simulation = Simulation { graph, owners, cluster, cache_bytes, shares_tasks: false };
             let way = BeyondMemory::Disk;
             let disk_bytes = |served: f64| simulation.worker(&loads(served), 1, 0.0, way).disk_bytes;
             let more = disk_bytes(3e9) - disk_bytes(0.0);

@@ -99,6 +99,12 @@ pub struct OtherWay {
     pub beyond_memory: BeyondMemory,
     /// Seconds.
     pub seconds: f64,
+    /// The limit in which most of the seconds pass.
+    pub limit: Limit,
+    /// Disk space at the peak, in bytes. This and the next one are of the worker that needs most.
+    pub worker_disk_bytes: u64,
+    /// Bytes from peers.
+    pub worker_received_bytes: u64,
     /// Bytes sent between all workers.
     pub sent_bytes: u64,
 }
@@ -178,15 +184,8 @@ impl Forecast {
         let shared = shared_bytes(&graph, &geometry, threads, cache);
         let cache = cache - shared.unwrap_or(0);
         let (cut, owners) = (geometry.cut, Owners { shards: manifest.shards, workers });
-        let simulation = Simulation {
-            cut,
-            owners,
-            graph: &graph,
-            cluster,
-            cache_bytes: cache as f64,
-            pull_seconds,
-            shares_tasks: shared.is_some(),
-        };
+        let (cache_bytes, shares_tasks) = (cache as f64, shared.is_some());
+        let simulation = Simulation { graph: &graph, owners, cluster, cache_bytes, shares_tasks };
         let mut growth = Growth::of(manifest, &graph)?;
         let ahead = most_in_the_making(manifest.shards, u64::from(workers) * threads as u64);
         let ahead = ahead as f64 / f64::from(manifest.shards);
@@ -216,12 +215,15 @@ impl Forecast {
         Ok(Self {
             cluster,
             shards: manifest.shards,
-            shared_shards: shared.is_some(),
+            shared_shards: shares_tasks,
             growth: growth.source(),
             beyond_memory: tally.way,
             other_way: OtherWay {
                 beyond_memory: other.way,
                 seconds: seconds(&other),
+                limit: other.limit(),
+                worker_disk_bytes: other.disk_bytes as u64 + kept,
+                worker_received_bytes: most(&other.received),
                 sent_bytes: sent_bytes(&other),
             },
             seconds: seconds(&tally),
