@@ -11,10 +11,8 @@ fi
 
 for space in "${spaces[@]}"; do
     for workers in 1 4 16 64 256 1024; do
-        # Four shards for each thread, as far as that goes. Where cosets are so large that the threads of a
-        # worker share a shard, as many shards as there may be: each needs less memory.
+        # Four shards for each thread, as far as that goes.
         shards=$((workers * threads * 4))
-        case $space in 3x6 | 2x9) shards=16384 ;; esac
         shards=$((shards < 512 ? 512 : shards > 16384 ? 16384 : shards))
         target/release/fathom plan "$space" --workers "$workers" --threads $threads --network 25G --disk 2G \
             --memory 256GiB --shards $shards --json

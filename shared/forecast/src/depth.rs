@@ -339,4 +339,34 @@ mod tests {
             assert!((more - 3e9 * missed).abs() < 1.0, "{more} bytes with {cache_bytes} of memory");
         }
     }
+
+    /// With cosets fetched again, memory has the worker's own cosets as far as fetched ones leave room.
+    #[test]
+    fn fetched_cosets_leave_memory_to_own_ones() {
+        let fixture = Fixture::new("2x4", Metric::Multi, Some(4));
+        let owners = Owners { shards: 4, workers: 2 };
+        let load = ShardLoad { own_bytes: 1e9, fetched_bytes: 2e9, file_bytes: 1e9, ..ShardLoad::default() };
+        // Of 4 GB that are fetched for two shards, 1 GB was dropped before, and 1 GB is in memory.
+        let again = ShardLoad { again_bytes: 1e9, span: [1e9, 2e9], ..load };
+        let simulation = Simulation {
+            graph: &fixture.graph,
+            owners,
+            cluster: cluster(2),
+            cache_bytes: 2e9 / WINDOW,
+            shares_tasks: false,
+        };
+        let held = |load: ShardLoad, way| {
+            let all = ShardLoad {
+                own_bytes: 2e9,
+                fetched_bytes: 4e9,
+                again_bytes: 2.0 * load.again_bytes,
+                file_bytes: 2e9,
+                ..ShardLoad::default()
+            };
+            simulation.at_random(&[load; 2], &all, way).held
+        };
+        assert!((held(again, BeyondMemory::Fetch) - 0.5).abs() < 1e-9);
+        // 1.6 GB of fetched cosets leave 0.4 GB to the other 2.4 GB and 2 GB of own cosets.
+        assert!((held(load, BeyondMemory::Disk) - 0.4 / 4.4).abs() < 1e-9);
+    }
 }

@@ -112,7 +112,7 @@ mod tests {
     /// meanwhile.
     #[test]
     fn tasks_wait_for_memory() {
-        let task = |number| {
+        let task = |number: u64| {
             let span = [number * 10, number * 10 + 10];
             TaskTimes { fetch: 5, compute: 5, span, ..TaskTimes::default() }
         };
