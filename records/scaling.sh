@@ -11,8 +11,11 @@ fi
 
 for space in "${spaces[@]}"; do
     for workers in 1 4 16 64 256 1024; do
-        # Four shards for each thread, as far as that goes.
-        shards=$((workers * threads * 4))
+        # Four shards for each thread, as far as that goes; eight where cosets are so large that the threads of
+        # a worker share a shard, because memory holds the sources of a smaller shard more easily.
+        each=4
+        case $space in 3x6 | 2x9) each=8 ;; esac
+        shards=$((workers * threads * each))
         shards=$((shards < 512 ? 512 : shards > 16384 ? 16384 : shards))
         target/release/fathom plan "$space" --workers "$workers" --threads $threads --network 25G --disk 2G \
             --memory 256GiB --shards $shards --json
