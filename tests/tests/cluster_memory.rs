@@ -190,7 +190,7 @@ fn workers_of(run: &Path) -> Vec<Fetched> {
     let logs = stores.map(|store| fs::read_to_string(store.unwrap().path().join("log.jsonl")).unwrap());
     let ends = |log: String| -> Value {
         let lines = log.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-        lines.filter(|line| line["message"] == "worker ends").last().unwrap()
+        lines.rev().find(|line| line["message"] == "worker ends").unwrap()
     };
     logs.map(|log| did(&ends(log))).collect()
 }
