@@ -143,10 +143,10 @@ fn what_a_lost_worker_held_is_fetched_again_from_another() {
 
 /// `plan` predicts what workers send each other who have memory for less than they fetch.
 ///
-/// Forecast and workers take the same shards, in the same order. What a worker has when a task comes differs by
-/// what tasks that were under way still kept, and by the rounding of sizes, so that a generation goes a task
-/// earlier or later: 2 to 13 % in runs with 1.2 to 8 MB for layers, and one part in five is allowed. Without a
-/// model of what is fetched again, the prediction would be a third of what is sent.
+/// Forecast and workers take the same shards. What a worker has when a task comes differs by what tasks that
+/// were under way still kept, and by the rounding of sizes, so that a generation goes a task earlier or
+/// later: 2 to 13 % in runs with 1.2 to 8 MB for layers, and one part in five is allowed. Without a model of
+/// what is fetched again, the prediction would be a third of what is sent.
 #[test]
 fn what_is_fetched_again_is_predicted() {
     let memory = process_bytes(&PANCAKES) + 1_600_000;

@@ -2,15 +2,15 @@
 //! available.
 //!
 //! Reading order: [`mod@cluster`], [`sizes`], [`model`] and [`growth`] (how many states each coset has at
-//! each depth), [`wire`] (how many bytes these states take), `fetched` (which cosets from peers a worker has),
-//! [`load`] (what each shard costs its worker), [`simulation`] (how long a worker takes for a depth), `depth`
-//! (all workers, then the barrier), and here the resulting [`Forecast`]. [`expected`] predicts how the growth of a run continues, and [`outlook`] how
-//! long a running search still takes.
+//! each depth), [`wire`] (how many bytes these states take), `fetched` (which cosets from peers a worker
+//! has), [`load`] (what each shard costs its worker), [`simulation`] (how long a worker takes for a depth),
+//! `depth` (all workers, then the barrier), and here the resulting [`Forecast`]. [`expected`] predicts how
+//! the growth of a run continues, and [`outlook`] how long a running search still takes.
 //!
 //! Workers are alike, and each owns a contiguous range of shards. A worker fetches the cosets of the newest
-//! layer that it lacks, and keeps them in memory as far as they fit. Both [ways](BeyondMemory) with those that
-//! do not fit are predicted. All links are busy at once, so that a worker fetches as fast as its own link
-//! allows, or as the busiest peer sends.
+//! layer that it lacks, and keeps them in memory as far as they fit. Both [ways](BeyondMemory) with those
+//! that do not fit are predicted. All links are busy at once, so that a worker fetches as fast as its own
+//! link allows, or as the busiest peer sends.
 //! `docs/scaling.md` has predictions, and compares them with real runs.
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
