@@ -1,12 +1,17 @@
-//! Cosets from other workers in memory, on disk, and in both.
+//! Cosets from other workers in memory, on disk, in both, and fetched again.
 
+use fathom_engine::directory::RunDirectory;
+use fathom_layer::LocalDisk;
 use fathom_puzzle::{Metric, PuzzleSpec, family};
-use fathom_run::budget;
-use fathom_run::manifest::SpaceSpec;
-use fathom_space::{Labels, Plan};
-use fathom_tests::assert_same;
+use fathom_run::manifest::{Keep, SpaceSpec};
+use fathom_run::{Geometry, RunManifest, budget};
+use fathom_space::{Colouring, CosetGraph, Labels, Plan, Shape};
+use fathom_task::job::shared_bytes;
 use fathom_tests::cluster::{Cluster, undisturbed};
+use fathom_tests::{assert_same, fathom, fathom_worker, json};
+use serde_json::Value;
 use std::fs;
+use std::path::Path;
 
 /// Layers of up to 2.8 MB.
 const SPACE: [&str; 3] = ["2x6", "--shards", "16"];
@@ -22,22 +27,30 @@ struct Fetched {
     spilled: u64,
 }
 
-/// Returns what a worker of one thread takes for other things than layers.
-fn process_bytes(space: &[&str; 3]) -> u64 {
-    let (source, metric) = match space[0].parse() {
+fn question(puzzle: &str) -> SpaceSpec {
+    let (source, metric) = match puzzle.parse() {
         Ok(board) => (PuzzleSpec::Board(board), Metric::Multi),
-        Err(_) => (PuzzleSpec::Defined(Box::new(family::by_name(space[0]).unwrap())), Metric::Given),
+        Err(_) => (PuzzleSpec::Defined(Box::new(family::by_name(puzzle).unwrap())), Metric::Given),
     };
     let labels = Labels::distinct(source.cells());
-    let space = SpaceSpec { source, metric, labels }.space().unwrap();
+    SpaceSpec { source, metric, labels }
+}
+
+/// Returns what a worker of one thread takes for other things than layers.
+fn process_bytes(space: &[&str; 3]) -> u64 {
+    let space = question(space[0]).space().unwrap();
     let plan = Plan::new(&space).unwrap();
     budget::memory_bytes(&space, plan.patterns, plan.representative_cosets, &plan.shape, 1)
 }
 
 /// Returns what a worker that has ended did.
 fn fetched_by(cluster: &Cluster, name: &str) -> Fetched {
-    let ends = cluster.logged_by(name, "worker ends");
-    let bytes = |key: &str| ends[0][key].as_u64().unwrap();
+    did(&cluster.logged_by(name, "worker ends")[0])
+}
+
+/// Returns what a worker did, by the last line of its log.
+fn did(ends: &Value) -> Fetched {
+    let bytes = |key: &str| ends[key].as_u64().unwrap();
     Fetched { received: bytes("received_bytes"), kept: bytes("kept_bytes"), spilled: bytes("spilled_bytes") }
 }
 
@@ -126,4 +139,109 @@ fn what_a_lost_worker_held_is_fetched_again_from_another() {
     let kept: u64 = fetched.iter().map(|worker| worker.kept).sum();
     let spilled: u64 = fetched.iter().map(|worker| worker.spilled).sum();
     assert!(kept > 20 * spilled, "{kept} bytes in memory, {spilled} on disk");
+}
+
+/// `plan` predicts what workers send each other who have memory for less than they fetch.
+///
+/// Forecast and workers take the same shards. What a worker has when a task comes differs by what tasks that
+/// were under way still kept, and by the rounding of sizes, so that a generation goes a task earlier or
+/// later: 2 to 13 % in runs with 1.2 to 8 MB for layers, and one part in five is allowed. Without a model of
+/// what is fetched again, the prediction would be a third of what is sent.
+#[test]
+fn what_is_fetched_again_is_predicted() {
+    let memory = process_bytes(&PANCAKES) + 1_600_000;
+    let directory = tempfile::tempdir().unwrap();
+    let plan = |way: &str| {
+        let mut command = fathom();
+        command.arg("plan").args(PANCAKES).args(["--workers", "2", "--threads", "1", "--json"]);
+        command.args(["--memory", &format!("{memory}B"), "--beyond-memory", way]);
+        json(&command.output().unwrap())["cluster"].clone()
+    };
+    let (fetch, disk) = (plan("fetch"), plan("disk"));
+    assert_eq!(
+        (&fetch["beyond_memory"], &fetch["other_way"]["beyond_memory"]),
+        (&"fetch".into(), &"disk".into())
+    );
+    assert_eq!(fetch["other_way"]["sent_bytes"], disk["sent_bytes"]);
+    for (way, predicted) in [("fetch", &fetch), ("disk", &disk)] {
+        let run = directory.path().join(way);
+        let mut command = fathom();
+        command.arg("run").args(PANCAKES).args(["--workers", "2", "--threads", "2", "-q", "--json"]);
+        command.args(["--memory", &format!("{}B", 2 * memory), "--beyond-memory", way]);
+        assert_same(&json(&command.arg("--dir").arg(&run).output().unwrap()), &undisturbed(&PANCAKES));
+        let both = workers_of(&run);
+        let received: u64 = both.iter().map(|worker| worker.received).sum();
+        let spilled: u64 = both.iter().map(|worker| worker.spilled).sum();
+        let kept: u64 = both.iter().map(|worker| worker.kept).sum();
+        // The option reaches the workers: with one way nearly all stays in memory, and with the other much
+        // does not.
+        assert_eq!(way == "fetch", kept > 20 * spilled, "{way}: {kept} bytes in memory, {spilled} on disk");
+        let predicted = predicted["sent_bytes"].as_u64().unwrap();
+        assert!(
+            predicted.abs_diff(received) < received / 5,
+            "{way}: {predicted} predicted, {received} received"
+        );
+    }
+}
+
+/// Returns what the workers of a `run --workers` did.
+fn workers_of(run: &Path) -> Vec<Fetched> {
+    let stores = fs::read_dir(run.join("workers")).unwrap();
+    let logs = stores.map(|store| fs::read_to_string(store.unwrap().path().join("log.jsonl")).unwrap());
+    let ends = |log: String| -> Value {
+        let lines = log.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        lines.rev().find(|line| line["message"] == "worker ends").unwrap()
+    };
+    logs.map(|log| did(&ends(log))).collect()
+}
+
+/// Two workers whose threads share shards, because cosets are large, and which fetch again what they have
+/// dropped. The run has larger cosets than one that is planned now: it goes on with those of its `run.toml`.
+#[test]
+fn threads_share_shards_whose_sources_are_fetched_again() {
+    const CACHE_BYTES: u64 = 2 << 20;
+    let question = question("2x6");
+    let space = question.space().unwrap();
+    let colouring = Colouring::new(&[0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1], &space).unwrap();
+    let graph = CosetGraph::build(&space, &colouring).unwrap();
+    let mut plan = Plan::new(&space).unwrap();
+    plan.representative_cosets = graph.len().into();
+    plan.shape = Shape::of(&space, &colouring).unwrap();
+    plan.patterns = CosetGraph::table_entries(&space, &colouring);
+    plan.colouring = colouring;
+    let manifest = RunManifest::plan(question, &space, &plan, Some(30), Keep::Last, false).unwrap();
+    let geometry = Geometry::of(&manifest, &space, &plan.colouring).unwrap();
+    assert!(shared_bytes(&graph, &geometry, 2, CACHE_BYTES).is_some(), "threads share shards");
+    let process = budget::memory_bytes(&space, plan.patterns, plan.representative_cosets, &plan.shape, 2);
+    let begin = |path: &Path| drop(RunDirectory::create(path, manifest.clone(), &[], &LocalDisk).unwrap());
+    let directory = tempfile::tempdir().unwrap();
+    let alone = directory.path().join("alone");
+    begin(&alone);
+    let alone = json(&fathom().arg("resume").arg(&alone).args(["-q", "--json"]).output().unwrap());
+    let fetched = |way: &str| {
+        let mut cluster = Cluster::new(&["2x6"], &[]);
+        begin(&cluster.run());
+        let join = |cluster: &mut Cluster, name: &str| {
+            let mut command = fathom_worker();
+            command.args(["--join", &cluster.address, "--name", name, "--threads", "2"]);
+            command.args(["--memory", &format!("{}B", process + CACHE_BYTES), "--beyond-memory", way]);
+            command.arg("--store").arg(cluster.store(name));
+            cluster.join_by(name, command);
+        };
+        cluster.serve_up_to(1);
+        join(&mut cluster, "w1");
+        cluster.in_the_middle(|cluster| cluster.signal("w1", libc::SIGSTOP));
+        join(&mut cluster, "w2");
+        cluster.until_worker_is("w2", "alive");
+        cluster.signal("w1", libc::SIGCONT);
+        assert_same(&cluster.finishes(), &alone);
+        ["w1", "w2"].map(|name| fetched_by(&cluster, name))
+    };
+    let received = |both: [Fetched; 2]| both.iter().map(|worker| worker.received).sum::<u64>();
+    let again = fetched("fetch");
+    let (once, again_in_all) = (received(fetched("disk")), received(again));
+    assert!(again_in_all > once, "{again_in_all} bytes instead of {once}");
+    for Fetched { kept, spilled, .. } in again {
+        assert!(kept > 20 * spilled, "{kept} bytes in memory, {spilled} on disk");
+    }
 }

@@ -4,7 +4,7 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use fathom_command::log::Verbosity;
 use fathom_command::machine::size;
 use fathom_proto::access::AccessArguments;
-use fathom_worker::cluster::inputs::BeyondMemory;
+use fathom_task::BeyondMemory;
 use fathom_worker::resources::ResourceArguments;
 use fathom_worker::settings::Settings;
 use std::net::SocketAddr;
@@ -107,10 +107,10 @@ pub(crate) struct JoinArguments {
     pub(crate) patience: Duration,
     #[command(flatten)]
     pub(crate) resources: ResourceArguments,
-    /// What happens to cosets from other workers that exceed three quarters of the memory for layers: they
-    /// are written to disk, or the oldest are dropped and fetched again, which is better where links are
-    /// as fast as the disk
-    #[arg(long, value_name = "WAY", value_enum, default_value_t)]
+    /// What happens to cosets from other workers that exceed three quarters of the memory for layers: disk
+    /// (they are written there) or fetch (the oldest are dropped and fetched again, which is better where
+    /// links are as fast as the disk)
+    #[arg(long, value_name = "WAY", default_value_t)]
     pub(crate) beyond_memory: BeyondMemory,
     /// The most that files in a store may take of its disk, for example 500GiB [default: what is free]
     #[arg(long, value_name = "SIZE", allow_hyphen_values = true, value_parser = size)]

@@ -102,6 +102,7 @@ fn with_workers(
                 .args(["--join", &address, "--name", &format!("worker-{number}"), "--patience", "10s"])
                 .args(["--threads", &threads.to_string(), "--memory", &format!("{memory}B")])
                 .args(["--kernel", &options.kernel.to_string()])
+                .args(["--beyond-memory", args.beyond_memory.word()])
                 .arg("--store")
                 .arg(store)
                 .arg(if verbosity == log::Verbosity::Verbose { "-v" } else { "-q" })

@@ -7,7 +7,7 @@ use fathom_command::bad_input;
 use fathom_command::output;
 use fathom_engine::estimate::Estimate;
 use fathom_forecast::sizes::GrowthSource;
-use fathom_forecast::{Cluster, Forecast};
+use fathom_forecast::{Cluster, Forecast, OtherWay};
 use fathom_report::text::many;
 use fathom_run::Lookback;
 use fathom_run::manifest::{RunManifest, SpaceSpec};
@@ -40,7 +40,7 @@ pub(crate) fn plan(args: &PlanArguments) -> Result<()> {
             let workers = args.workers.unwrap_or(1);
             let shards = args.shards.unwrap_or_else(|| RunManifest::shards_by_size(&plan, lookback, workers));
             let manifest = RunManifest::plan(spec.clone(), &space, &plan, Some(shards), keep, false)?;
-            Some(Forecast::of(&manifest, &space, &plan, cluster)?)
+            Some(Forecast::of(&manifest, &space, &plan, cluster, args.beyond_memory.0)?)
         }
         None => None,
     };
@@ -172,7 +172,7 @@ memory a worker: {}, and {} for layers and cosets from others
 disk a worker at the peak: {}
 received a worker: {}
 sent a worker: {}, {} in all
-time: about {}, limited by {}",
+{}time: about {}, limited by {}",
         many(workers.into(), "worker"),
         many(threads as u64, "thread"),
         network_bits_per_second as f64 / 1e9,
@@ -185,8 +185,22 @@ time: about {}, limited by {}",
         HumanBytes(forecast.worker_received_bytes),
         HumanBytes(forecast.worker_sent_bytes),
         HumanBytes(forecast.sent_bytes),
+        beyond_memory_text(forecast),
         seconds(forecast.seconds),
         forecast.limit.word()
+    )
+}
+
+/// Describes what happens to cosets that exceed the memory, if there are any.
+fn beyond_memory_text(forecast: &Forecast) -> String {
+    let OtherWay { beyond_memory, seconds: other, sent_bytes, .. } = forecast.other_way;
+    if (forecast.seconds, forecast.sent_bytes) == (other, sent_bytes) {
+        return String::new();
+    }
+    format!(
+        "beyond memory: {}; {beyond_memory} would take about {}\n",
+        forecast.beyond_memory,
+        seconds(other)
     )
 }
 

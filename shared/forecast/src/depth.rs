@@ -1,12 +1,12 @@
 //! Simulates one depth after the other: all workers at once, then the barrier.
 
 use super::cluster::{Cluster, Owners};
-use super::load::{COMPRESS_RATE, LayerStep, Loads, ShardLoad};
+use super::load::{COMPRESS_RATE, Loads, ShardLoad};
 use super::simulation::{self, TaskTimes};
 use super::{DepthForecast, Limit};
-use fathom_run::{Keep, ShardCut};
+use fathom_run::Keep;
 use fathom_space::CosetGraph;
-use fathom_task::IMPORT_SHARE;
+use fathom_task::{BeyondMemory, IMPORT_SHARE};
 use rayon::prelude::*;
 
 /// Seconds to merge and commit a depth.
@@ -34,11 +34,11 @@ const WINDOW: f64 = 15.0 / 16.0;
 #[derive(Debug)]
 pub(super) struct Simulation<'g> {
     pub(super) graph: &'g CosetGraph,
-    pub(super) cut: ShardCut,
     pub(super) owners: Owners,
     pub(super) cluster: Cluster,
     pub(super) cache_bytes: f64,
-    pub(super) pull_seconds: f64,
+    /// Whether all threads of a worker make one shard together.
+    pub(super) shares_tasks: bool,
 }
 
 /// Sums over a worker's shards of one layer.
@@ -53,10 +53,36 @@ struct Sum {
     end_seconds: f64,
 }
 
+/// What a worker reads at random at one depth, in bytes.
+#[derive(Clone, Copy, Debug)]
+struct AtRandom {
+    /// Cosets outside the memory for fetched cosets: the worker's own, and fetched ones on disk.
+    others: f64,
+    /// The share of these that the page cache holds.
+    held: f64,
+    /// Whether memory holds all that the worker reads and writes.
+    all_fits: bool,
+}
+
 impl Simulation<'_> {
+    /// Returns the bytes of memory for fetched cosets.
+    pub(super) fn import_bytes(&self) -> f64 {
+        self.cache_bytes * IMPORT_SHARE
+    }
+
+    /// Returns whether some worker may drop cosets at a depth with these loads, in which each is fetched
+    /// once. A worker expects a coset to take up to half as much again as it does.
+    pub(super) fn may_drop(&self, loads: &Loads) -> bool {
+        (0..self.owners.workers).any(|worker| {
+            let shards = self.owners.shards(worker);
+            let mine = &loads.shards[shards.start as usize..shards.end as usize];
+            mine.iter().map(|load| load.fetched_bytes).sum::<f64>() * 1.5 > self.import_bytes()
+        })
+    }
+
     /// Simulates one worker's part of a layer. `busiest_sent` is the number of bytes that the busiest peer
     /// sends: the worker fetches no faster than that peer serves.
-    fn worker(&self, loads: &Loads, worker: u32, busiest_sent: f64) -> Sum {
+    fn worker(&self, loads: &Loads, worker: u32, busiest_sent: f64, way: BeyondMemory) -> Sum {
         let Cluster { threads, disk_bytes_per_second, replicas, .. } = self.cluster;
         let shards = self.owners.shards(worker);
         let mine = &loads.shards[shards.start as usize..shards.end as usize];
@@ -65,6 +91,7 @@ impl Simulation<'_> {
             let all = &mut sum.loads;
             all.received_bytes += load.received_bytes;
             all.fetched_bytes += load.fetched_bytes;
+            all.again_bytes += load.again_bytes;
             all.own_bytes += load.own_bytes;
             all.touched_bytes += load.touched_bytes;
             all.older_bytes += load.older_bytes;
@@ -78,15 +105,23 @@ impl Simulation<'_> {
         // All peers ask at once, each in an order of its own, so that a peer's read finds a coset in memory
         // with the chance that memory has this coset.
         let served = loads.served_bytes[worker as usize] / mine.len().max(1) as f64;
-        let missed = 1.0 - self.fitting_share(&sum.loads);
+        let at_random = self.at_random(mine, &sum.loads, way);
+        let missed = 1.0 - at_random.held;
         let copies = f64::from(replicas - 1);
         let mut tasks = Vec::with_capacity(mine.len());
         let mut fetched = 0.0;
         for load in mine {
-            let read = self.read_bytes(load, &sum.loads) + served * missed;
-            // What is fetched first is kept in memory.
             fetched += load.fetched_bytes;
-            let spilled = (fetched - self.kept_bytes(fetched)) - sum.spilled_bytes;
+            let mut read = at_random.read_bytes(load, &sum.loads) + served * missed;
+            let spilled = match way {
+                // What is fetched first is kept in memory.
+                BeyondMemory::Disk => (fetched - self.import_bytes()).max(0.0) - sum.spilled_bytes,
+                // The shard reads this once, and the next one drops it.
+                BeyondMemory::Fetch => {
+                    read += load.spilled_bytes;
+                    load.spilled_bytes
+                }
+            };
             sum.spilled_bytes += spilled;
             let written = load.file_bytes * f64::from(replicas);
             let system = read / SYSTEM_READ_RATE + (load.fetched_bytes + written) / SYSTEM_WRITE_RATE;
@@ -94,48 +129,73 @@ impl Simulation<'_> {
             let share = if received > 0.0 { load.received_bytes / received } else { 0.0 };
             sum.disk_bytes += read + spilled + written;
             sum.seconds += seconds;
-            tasks.push(TaskTimes {
+            let times = TaskTimes {
                 fetch: nanoseconds(fetch_seconds * share),
-                read: nanoseconds((read + spilled) / disk),
-                compute: nanoseconds(seconds + REQUEST_SECONDS),
-                write: nanoseconds(written / disk),
                 sync: nanoseconds(SYNC_SECONDS),
                 copy: nanoseconds(load.compressed_bytes * copies / link),
+                span: load.span.map(|bytes| bytes as u64),
+                ..TaskTimes::default()
+            };
+            tasks.push(match self.shares_tasks {
+                // While one thread finishes the file, the others go on with the next task.
+                true => TaskTimes {
+                    read: nanoseconds((read + spilled + written) / disk),
+                    compute: nanoseconds(seconds / threads as f64 + REQUEST_SECONDS),
+                    ..times
+                },
+                false => TaskTimes {
+                    read: nanoseconds((read + spilled) / disk),
+                    compute: nanoseconds(seconds + REQUEST_SECONDS),
+                    write: nanoseconds(written / disk),
+                    ..times
+                },
             });
         }
-        sum.end_seconds = simulation::worker(&tasks, threads) as f64 / 1e9;
+        let at_once = if self.shares_tasks { 1 } else { threads };
+        sum.end_seconds = simulation::worker(&tasks, at_once, self.import_bytes() as u64) as f64 / 1e9;
         sum
     }
 
-    /// Returns how many of `fetched` bytes are kept in memory.
-    fn kept_bytes(&self, fetched: f64) -> f64 {
-        fetched.min(self.cache_bytes * IMPORT_SHARE)
+    /// Returns what a worker reads at random for the shards `mine`, whose sum is `all`.
+    fn at_random(&self, mine: &[ShardLoad], all: &ShardLoad, way: BeyondMemory) -> AtRandom {
+        let kept = match way {
+            BeyondMemory::Disk => all.fetched_bytes.min(self.import_bytes()),
+            BeyondMemory::Fetch => {
+                // The mean from the first dropped coset on, while memory is full.
+                let full = || mine.iter().filter(|load| load.span[0] > 0.0);
+                let bytes: f64 = full().map(|load| load.span[1] - load.span[0]).sum();
+                match full().count() {
+                    0 => all.fetched_bytes,
+                    shards => (bytes / shards as f64).min(self.import_bytes()),
+                }
+            }
+        };
+        let others = match way {
+            BeyondMemory::Fetch if all.again_bytes > 0.0 => all.own_bytes,
+            _ => all.own_bytes + all.fetched_bytes - kept,
+        };
+        let all_fits = kept + others + all.older_bytes + all.file_bytes <= self.cache_bytes;
+        let held = match all_fits {
+            true => 1.0,
+            false => ((self.cache_bytes * WINDOW - kept) / others).clamp(0.0, 1.0),
+        };
+        AtRandom { others, held, all_fits }
     }
+}
 
-    /// Returns the share of a worker's layers that fits into memory, of what is read at random and not kept
-    /// there; 1 if all fits that the worker reads and writes. `all` is the sum over the worker's tasks.
-    fn fitting_share(&self, all: &ShardLoad) -> f64 {
-        let at_random = all.own_bytes + all.fetched_bytes;
-        if at_random + all.older_bytes + all.file_bytes <= self.cache_bytes {
-            return 1.0;
-        }
-        let kept = self.kept_bytes(all.fetched_bytes);
-        ((self.cache_bytes * WINDOW - kept) / (at_random - kept)).min(1.0)
-    }
-
+impl AtRandom {
     /// Returns the bytes of layers that a task reads from disk, because they have left memory. `all` is the
     /// sum over the worker's tasks. Fetched cosets that are kept in memory stay there. If only a share f of
     /// the others that are read at random fits into the rest, a coset is read again for (1 - f)^2 of the
     /// shards that need it: with 5 GiB, depth 11 of 4x4 reads 207 GB of its sources, where f is 0.23 and the
     /// shards read 366 GB (`docs/performance.md`, *Little memory*).
     fn read_bytes(&self, load: &ShardLoad, all: &ShardLoad) -> f64 {
-        let at_random = all.own_bytes + all.fetched_bytes;
-        if at_random + all.older_bytes + all.file_bytes <= self.cache_bytes {
+        if self.all_fits {
             return 0.0;
         }
-        let others = at_random - self.kept_bytes(all.fetched_bytes);
-        let touched = load.touched_bytes * others / at_random;
-        load.older_bytes + load.own_bytes.max(touched * (1.0 - self.fitting_share(all)).powi(2))
+        let distinct = all.own_bytes + all.fetched_bytes - all.again_bytes;
+        let touched = load.touched_bytes * self.others / distinct;
+        load.older_bytes + load.own_bytes.max(touched * (1.0 - self.held).powi(2))
     }
 }
 
@@ -146,6 +206,7 @@ fn nanoseconds(seconds: f64) -> u64 {
 /// Sums over the depths so far.
 #[derive(Debug)]
 pub(super) struct Tally {
+    pub(super) way: BeyondMemory,
     keep: Keep,
     /// With `Keep::Two`, the share of a layer that exists in addition to two layers: its shards are made
     /// while those of the oldest layer are still needed.
@@ -164,9 +225,10 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    pub(super) fn new(workers: u32, keep: Keep, ahead: f64) -> Self {
+    pub(super) fn new(workers: u32, keep: Keep, ahead: f64, way: BeyondMemory) -> Self {
         let workers = workers as usize;
         Self {
+            way,
             keep,
             ahead,
             depths: Vec::new(),
@@ -180,15 +242,15 @@ impl Tally {
         }
     }
 
-    /// Simulates one depth.
-    pub(super) fn add(&mut self, simulation: &Simulation<'_>, step: LayerStep<'_>) {
-        let Simulation { graph, cut, owners, cluster, pull_seconds, .. } = *simulation;
+    /// Simulates one depth, in which `states` states are found.
+    pub(super) fn add(&mut self, simulation: &Simulation<'_>, states: f64, loads: &Loads) {
+        let Simulation { graph, cluster, .. } = *simulation;
         let Cluster { workers, threads, replicas, .. } = cluster;
-        let loads = Loads::of(graph, cut, owners, step, pull_seconds);
         let link = cluster.network_bits_per_second as f64 / 8.0;
         let busiest = loads.sent_bytes.iter().copied().fold(0.0, f64::max);
-        let sums: Vec<Sum> =
-            (0..workers).into_par_iter().map(|worker| simulation.worker(&loads, worker, busiest)).collect();
+        let way = self.way;
+        let of_worker = |worker| simulation.worker(loads, worker, busiest, way);
+        let sums: Vec<Sum> = (0..workers).into_par_iter().map(of_worker).collect();
         let copies = f64::from(replicas - 1);
         let (mut bounds, mut sent_in_all) = ([0.0_f64; 3], 0.0);
         for (worker, sum) in sums.iter().enumerate() {
@@ -214,7 +276,7 @@ impl Tally {
         let limit = (0..4).max_by(|&a, &b| spent[a].total_cmp(&spent[b])).expect("there are four");
         self.limits[limit] += seconds;
         self.depths.push(DepthForecast {
-            states: step.next.states.round(),
+            states: states.round(),
             seconds,
             sent_bytes: sent_in_all as u64,
             limit: Limit::ALL[limit],
@@ -235,9 +297,10 @@ impl Tally {
             self.archived[worker] += sum.compressed_bytes * f64::from(replicas);
         }
         let disk = files + sum.spilled_bytes + self.archived[worker];
-        let ShardLoad { own_bytes, fetched_bytes, older_bytes, file_bytes, .. } = sum.loads;
-        let all = own_bytes + fetched_bytes + older_bytes + file_bytes;
-        let cache = all.max(fetched_bytes / IMPORT_SHARE);
+        let ShardLoad { own_bytes, fetched_bytes, again_bytes, older_bytes, file_bytes, .. } = sum.loads;
+        let once = fetched_bytes - again_bytes;
+        let all = own_bytes + once + older_bytes + file_bytes;
+        let cache = all.max(once / IMPORT_SHARE);
         self.disk_bytes = self.disk_bytes.max(disk);
         self.cache_bytes = self.cache_bytes.max(cache);
     }
@@ -268,12 +331,42 @@ mod tests {
         };
         // The worker has two shards, so it reads 2 GB of its own at random.
         for (cache_bytes, missed) in [(0.0, 1.0), (1e9 / WINDOW, 0.5), (4e9, 0.0)] {
-            let Fixture { graph, cut, .. } = &fixture;
-            let (cut, cluster) = (*cut, cluster(2));
-            let simulation = Simulation { graph, cut, owners, cluster, cache_bytes, pull_seconds: 0.0 };
-            let disk_bytes = |served: f64| simulation.worker(&loads(served), 1, 0.0).disk_bytes;
+            let (graph, cluster) = (&fixture.graph, cluster(2));
+            let simulation = Simulation { graph, owners, cluster, cache_bytes, shares_tasks: false };
+            let way = BeyondMemory::Disk;
+            let disk_bytes = |served: f64| simulation.worker(&loads(served), 1, 0.0, way).disk_bytes;
             let more = disk_bytes(3e9) - disk_bytes(0.0);
             assert!((more - 3e9 * missed).abs() < 1.0, "{more} bytes with {cache_bytes} of memory");
         }
+    }
+
+    /// With cosets fetched again, memory has the worker's own cosets as far as fetched ones leave room.
+    #[test]
+    fn fetched_cosets_leave_memory_to_own_ones() {
+        let fixture = Fixture::new("2x4", Metric::Multi, Some(4));
+        let owners = Owners { shards: 4, workers: 2 };
+        let load = ShardLoad { own_bytes: 1e9, fetched_bytes: 2e9, file_bytes: 1e9, ..ShardLoad::default() };
+        // Of 4 GB that are fetched for two shards, 1 GB was dropped before, and 1 GB is in memory.
+        let again = ShardLoad { again_bytes: 1e9, span: [1e9, 2e9], ..load };
+        let simulation = Simulation {
+            graph: &fixture.graph,
+            owners,
+            cluster: cluster(2),
+            cache_bytes: 2e9 / WINDOW,
+            shares_tasks: false,
+        };
+        let held = |load: ShardLoad, way| {
+            let all = ShardLoad {
+                own_bytes: 2e9,
+                fetched_bytes: 4e9,
+                again_bytes: 2.0 * load.again_bytes,
+                file_bytes: 2e9,
+                ..ShardLoad::default()
+            };
+            simulation.at_random(&[load; 2], &all, way).held
+        };
+        assert!((held(again, BeyondMemory::Fetch) - 0.5).abs() < 1e-9);
+        // 1.6 GB of fetched cosets leave 0.4 GB to the other 2.4 GB and 2 GB of own cosets.
+        assert!((held(load, BeyondMemory::Disk) - 0.4 / 4.4).abs() < 1e-9);
     }
 }

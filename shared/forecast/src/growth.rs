@@ -229,7 +229,8 @@ mod tests {
             for depth in 1..depths {
                 let [newest, next] = [depth - 1, depth].map(|depth| &sizes[depth as usize]);
                 let step = LayerStep { next, newest: Some(newest), older: None };
-                expected += Loads::of(graph, *cut, owners, step, 1e-6).sent_bytes.iter().sum::<f64>();
+                let loads = Loads::of(graph, *cut, owners, step, 1e-6, None);
+                expected += loads.sent_bytes.iter().sum::<f64>();
                 let layer = store.open(&searched.job.geometry, Depth(depth - 1)).unwrap();
                 for worker in 0..2 {
                     let (mut seen, mut confirmed) = (BTreeSet::new(), BTreeSet::new());

@@ -1,12 +1,14 @@
 //! What each shard of a layer costs its worker: processor time, bytes from peers, bytes of files.
 
 use super::cluster::Owners;
+use super::fetched::Fetched;
 use super::sizes::{CosetSize, LayerSizes};
 use super::wire::{self, CHUNK_BYTES, CHUNK_OVERHEAD_BYTES, COSET_HEADER_BYTES};
 use fathom_layer::encoding::SPARSE_BITS;
 use fathom_layer::format::ENTRY_BYTES;
 use fathom_run::{ShardCut, ShardId};
 use fathom_space::{CosetGraph, CosetId};
+use fathom_task::beyond::coset_bytes;
 use fathom_task::expand::{COMPLETION_CHECKS, NEARLY_FULL};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -43,10 +45,20 @@ const CHECKSUM_BYTES: f64 = 32.0;
 pub struct ShardLoad {
     /// Seconds of a thread.
     pub seconds: f64,
-    /// Compressed bytes from peers: of cosets that no earlier shard of the same worker needed.
+    /// Compressed bytes from peers: of cosets that the worker does not have, because no earlier shard needed
+    /// them, or because they were dropped.
     pub received_bytes: f64,
-    /// The uncompressed bytes of these cosets, which are kept until the depth is done.
+    /// The uncompressed bytes of these cosets.
     pub fetched_bytes: f64,
+    /// Those of `fetched_bytes` that the worker had fetched before.
+    pub again_bytes: f64,
+    /// Those of `fetched_bytes` that go to disk although others were dropped, because a shard needs more than
+    /// memory holds.
+    pub spilled_bytes: f64,
+    /// The bytes of fetched cosets that were dropped before the shard is made, and those that were fetched
+    /// until then, or are expected to be. What lies between them is in memory while the shard is made. Both
+    /// are 0 if nothing is ever dropped.
+    pub span: [f64; 2],
     /// Bytes of the worker's own cosets that no earlier shard of the same worker read.
     pub own_bytes: f64,
     /// Bytes of all distinct cosets that the shard reads at random.
@@ -83,13 +95,16 @@ pub struct LayerStep<'a> {
 }
 
 impl Loads {
-    /// Computes the costs of a step. `pull_seconds` is the time of a dense pull.
+    /// Computes the costs of a step. `pull_seconds` is the time of a dense pull. Workers that have
+    /// `most_bytes` bytes for fetched cosets drop the oldest of them, and fetch them again; with `None` they
+    /// fetch each coset once.
     pub fn of(
         graph: &CosetGraph,
         cut: ShardCut,
         owners: Owners,
         step: LayerStep<'_>,
         pull_seconds: f64,
+        most_bytes: Option<f64>,
     ) -> Self {
         let workers = owners.workers as usize;
         // There are few ranges, because each needs marks for all cosets.
@@ -98,7 +113,8 @@ impl Loads {
         let parts: Vec<Self> = (0..ranges)
             .into_par_iter()
             .map(|range| {
-                Part::new(graph, cut, owners, step, pull_seconds).of(bounds(range)..bounds(range + 1))
+                let part = Part::new(graph, cut, owners, step, pull_seconds, most_bytes);
+                part.of(bounds(range)..bounds(range + 1))
             })
             .collect();
         let sum = |of_part: fn(&Self) -> &Vec<f64>| {
@@ -119,9 +135,15 @@ struct Part<'a> {
     owners: Owners,
     step: LayerStep<'a>,
     pull_seconds: f64,
-    /// The last shard, and the last worker, that read each coset; both counted from 1, with 0 for none.
+    /// The last shard that read each coset, and the last worker that read each of its own; both counted from
+    /// 1, with 0 for none.
     seen_by_shard: Vec<u32>,
     seen_by_worker: Vec<u32>,
+    /// The cosets from peers that the worker has, and those that the shard reads.
+    fetched: Fetched,
+    remote: Vec<u32>,
+    /// The bytes in memory that a worker expects a coset from a peer to take.
+    coset_bytes: f64,
     /// The last worker that received the checksums of each shard, likewise.
     confirmed_by_worker: Vec<u32>,
     /// The bytes that a shard requests from each peer, before and after compression.
@@ -136,6 +158,7 @@ impl<'a> Part<'a> {
         owners: Owners,
         step: LayerStep<'a>,
         pull_seconds: f64,
+        most_bytes: Option<f64>,
     ) -> Self {
         let (cosets, workers) = (graph.len() as usize, owners.workers as usize);
         let loads =
@@ -148,6 +171,9 @@ impl<'a> Part<'a> {
             pull_seconds,
             seen_by_shard: vec![0; cosets],
             seen_by_worker: vec![0; cosets],
+            fetched: Fetched::new(graph.len(), most_bytes),
+            remote: Vec::new(),
+            coset_bytes: 0.0,
             confirmed_by_worker: vec![0; cut.shards() as usize],
             asked: vec![(0.0, 0.0); workers],
             loads,
@@ -156,6 +182,8 @@ impl<'a> Part<'a> {
 
     fn of(mut self, workers: Range<u32>) -> Loads {
         for worker in workers {
+            self.fetched.next_worker();
+            self.coset_bytes = self.expected_bytes(worker);
             for shard in self.owners.shards(worker) {
                 let load = self.shard(worker, ShardId(shard));
                 self.loads.shards.push(load);
@@ -187,6 +215,9 @@ impl<'a> Part<'a> {
             self.read(worker, shard, coset, before, &mut load);
             load.seconds += self.work(coset, newest, next);
         }
+        if let Some(newest) = self.step.newest {
+            self.fetch(worker, newest, &mut load);
+        }
         for (peer, (bytes, compressed)) in
             self.asked.iter_mut().enumerate().filter(|(_, asked)| asked.0 > 0.0)
         {
@@ -212,24 +243,62 @@ impl<'a> Part<'a> {
         }
         self.seen_by_shard[at] = shard.0 + 1;
         load.touched_bytes += f64::from(size.data_bytes);
-        if self.seen_by_worker[at] == worker + 1 {
-            return;
-        }
-        self.seen_by_worker[at] = worker + 1;
-        let source = self.cut.shard_of(coset);
-        let owner = self.owners.of(source);
-        if owner == worker {
+        if self.owners.of(self.cut.shard_of(coset)) != worker {
+            self.remote.push(coset);
+        } else if std::mem::replace(&mut self.seen_by_worker[at], worker + 1) != worker + 1 {
             load.own_bytes += f64::from(size.data_bytes);
-            return;
         }
-        load.fetched_bytes += f64::from(size.data_bytes);
-        let (bytes, compressed) = &mut self.asked[owner as usize];
-        *bytes += COSET_HEADER_BYTES as f64 + f64::from(size.data_bytes);
-        *compressed += f64::from(size.sent_bytes);
-        let confirmed = &mut self.confirmed_by_worker[source.0 as usize];
-        if std::mem::replace(confirmed, worker + 1) != worker + 1 {
-            *compressed += CHECKSUM_BYTES * self.cut.range(source).len() as f64;
+    }
+
+    /// Adds the costs of what a shard reads from peers and the worker does not have.
+    fn fetch(&mut self, worker: u32, newest: &LayerSizes, load: &mut ShardLoad) {
+        self.fetched.age();
+        let mut remote = std::mem::take(&mut self.remote);
+        let expected = loop {
+            let lacking = remote.iter().filter(|&&coset| !self.fetched.has(coset)).count();
+            let expected = lacking as f64 * self.coset_bytes;
+            // What is dropped may be something that this shard needs.
+            if !self.fetched.make_room(expected) {
+                break expected;
+            }
+        };
+        remote.retain(|&coset| !self.fetched.has(coset));
+        if self.fetched.is_limited() {
+            let dropped = self.fetched.dropped_bytes();
+            load.span = [dropped, dropped + self.fetched.bytes() + expected];
         }
+        let bytes_of = |coset: u32| f64::from(newest.cosets[coset as usize].data_bytes);
+        load.spilled_bytes = self.fetched.excess(remote.iter().map(|&coset| bytes_of(coset)).sum());
+        for coset in remote.drain(..) {
+            let size = newest.cosets[coset as usize];
+            let data_bytes = f64::from(size.data_bytes);
+            load.fetched_bytes += data_bytes;
+            if self.fetched.had(coset) {
+                load.again_bytes += data_bytes;
+            }
+            self.fetched.push(coset, data_bytes);
+            let source = self.cut.shard_of(coset);
+            let (bytes, compressed) = &mut self.asked[self.owners.of(source) as usize];
+            *bytes += COSET_HEADER_BYTES as f64 + data_bytes;
+            *compressed += f64::from(size.sent_bytes);
+            let confirmed = &mut self.confirmed_by_worker[source.0 as usize];
+            if std::mem::replace(confirmed, worker + 1) != worker + 1 {
+                *compressed += CHECKSUM_BYTES * self.cut.range(source).len() as f64;
+            }
+        }
+        self.remote = remote;
+    }
+
+    /// Returns the bytes in memory that a worker expects a coset from a peer to take.
+    fn expected_bytes(&self, worker: u32) -> f64 {
+        let Some(newest) = self.step.newest else {
+            return 0.0;
+        };
+        let own = self.owners.shards(worker).flat_map(|shard| self.cut.range(ShardId(shard)));
+        let (bytes, cosets) = own.fold((0.0, 0), |(bytes, cosets), coset| {
+            (bytes + file_bytes(newest.cosets[coset as usize]), cosets + 1)
+        });
+        coset_bytes(bytes as u64, cosets, self.graph.shape().packed_bytes().into()) as f64
     }
 
     /// Returns the seconds of a thread to make a coset.

@@ -37,7 +37,12 @@ impl Fixture {
 
     /// Forecasts with a kernel that takes 100 us for a dense pull, whatever else this machine does.
     fn forecast(&self, cluster: Cluster) -> Forecast {
-        Forecast::with_pull_time(&self.manifest, &self.space, &self.plan, cluster, 1e-4).unwrap()
+        self.forecast_of(cluster, Some(BeyondMemory::Disk))
+    }
+
+    /// Does the same with this way of cosets that exceed the memory; `None` for the faster one.
+    fn forecast_of(&self, cluster: Cluster, way: Option<BeyondMemory>) -> Forecast {
+        Forecast::with_pull_time(&self.manifest, &self.space, &self.plan, cluster, way, 1e-4).unwrap()
     }
 
     /// Returns the layers of a search, and the costs of each for `workers` workers.
@@ -49,7 +54,7 @@ impl Fixture {
         while let Some(next) = growth.next_layer().unwrap() {
             let before = |depths| layers.len().checked_sub(depths).map(|depth| &layers[depth].0);
             let step = LayerStep { next: &next, newest: before(1), older: before(2) };
-            let loads = Loads::of(&self.graph, self.cut, owners, step, 1e-6);
+            let loads = Loads::of(&self.graph, self.cut, owners, step, 1e-6, None);
             layers.push((next, loads));
         }
         layers
@@ -118,6 +123,102 @@ fn cosets_that_fit_in_memory_take_no_disk() {
     assert!(disk[5] * 4 < alone * 11 / 10, "{disk:?} and {alone}");
     let sent = forecasts.each_ref().map(|forecast| forecast.sent_bytes);
     assert!(sent.iter().all(|&bytes| bytes == sent[0]), "memory changes nothing of what is sent");
+}
+
+/// With memory for everything, nothing is fetched again. The less memory, the more is.
+#[test]
+fn less_memory_has_more_fetched_again() {
+    let fixture = Fixture::new("3x5", Metric::Multi, Some(512));
+    let of = |more: u64, way| {
+        let least = fixture.forecast(cluster(4)).worker_process_bytes + (2 << 20);
+        fixture.forecast_of(Cluster { memory_bytes: least + more, ..cluster(4) }, Some(way))
+    };
+    let once = of(64 << 30, BeyondMemory::Disk);
+    let all_fits = of(64 << 30, BeyondMemory::Fetch);
+    let OtherWay { beyond_memory, seconds, sent_bytes, .. } = all_fits.other_way;
+    assert_eq!((beyond_memory, seconds, sent_bytes), (BeyondMemory::Disk, once.seconds, once.sent_bytes));
+    let as_disk =
+        Forecast { beyond_memory: BeyondMemory::Disk, other_way: once.other_way, ..all_fits.clone() };
+    assert_eq!(as_disk, once);
+    let sent =
+        [1 << 30, 512 << 20, 256 << 20, 128 << 20].map(|more| of(more, BeyondMemory::Fetch).sent_bytes);
+    assert!(sent[0] > once.sent_bytes && sent[3] > sent[0] * 3 / 2, "{sent:?} and {}", once.sent_bytes);
+    assert!(sent.is_sorted(), "{sent:?}");
+    // The disks have the files alone.
+    let disk = of(128 << 20, BeyondMemory::Fetch).worker_disk_bytes;
+    assert_eq!(disk, all_fits.worker_disk_bytes);
+    assert!(of(128 << 20, BeyondMemory::Disk).worker_disk_bytes > disk);
+}
+
+/// Whatever the memory, a worker fetches each remote source that its shards read, and what it fetches beside
+/// these it had before.
+#[test]
+fn each_source_is_fetched_at_least_once() {
+    let fixture = Fixture::new("3x4", Metric::Multi, Some(70));
+    let owners = Owners { shards: 70, workers: 3 };
+    let layers: Vec<LayerSizes> = fixture.searched(3).into_iter().map(|(layer, _)| layer).collect();
+    let mut again_in_all = Vec::new();
+    for most_bytes in [1e9, 600e3, 300e3, 100e3, 1.0] {
+        let mut again = 0.0;
+        for depth in 2..layers.len() {
+            let [older, newest, next] = [2, 1, 0].map(|before| &layers[depth - before]);
+            let step = LayerStep { next, newest: Some(newest), older: Some(older) };
+            let of = |most_bytes| Loads::of(&fixture.graph, fixture.cut, owners, step, 1e-6, most_bytes);
+            let (once, loads) = (of(None), of(Some(most_bytes)));
+            for worker in 0..3 {
+                let range = owners.shards(worker);
+                let range = range.start as usize..range.end as usize;
+                let sum = |loads: &Loads, of: fn(&load::ShardLoad) -> f64| -> f64 {
+                    loads.shards[range.clone()].iter().map(of).sum()
+                };
+                let fetched = sum(&loads, |load| load.fetched_bytes);
+                let again_here = sum(&loads, |load| load.again_bytes);
+                let distinct = sum(&once, |load| load.fetched_bytes);
+                assert!((fetched - again_here - distinct).abs() < 1e-6, "depth {depth}, {most_bytes} bytes");
+                again += again_here;
+                assert_eq!(sum(&once, |load| load.again_bytes), 0.0);
+                assert_eq!(sum(&loads, |load| load.own_bytes), sum(&once, |load| load.own_bytes));
+            }
+        }
+        again_in_all.push(again);
+    }
+    assert_eq!(again_in_all[0], 0.0);
+    assert!(again_in_all.is_sorted() && again_in_all[1] > 0.0, "{again_in_all:?}");
+}
+
+/// A slow link makes the disk the better place, and a slow disk the other workers.
+#[test]
+fn the_faster_way_is_chosen() {
+    let fixture = Fixture::new("3x5", Metric::Multi, Some(512));
+    let memory_bytes = fixture.forecast(cluster(4)).worker_process_bytes + (256 << 20);
+    let (slow, fast) = (20_000_000, 1 << 40);
+    for (disk, network, expected) in
+        [(fast, 8 * slow, BeyondMemory::Disk), (slow, 8 * fast, BeyondMemory::Fetch)]
+    {
+        let cluster = Cluster {
+            memory_bytes,
+            disk_bytes_per_second: disk,
+            network_bits_per_second: network,
+            ..cluster(4)
+        };
+        let chosen = fixture.forecast_of(cluster, None);
+        assert_eq!(chosen.beyond_memory, expected);
+        assert!(chosen.seconds < chosen.other_way.seconds, "{chosen:?}");
+        let other = fixture.forecast_of(cluster, Some(chosen.other_way.beyond_memory));
+        assert_eq!((other.seconds, other.other_way.seconds), (chosen.other_way.seconds, chosen.seconds));
+    }
+}
+
+/// Where memory is short and cosets are large, no thread lacks a shard.
+#[test]
+fn threads_that_share_a_shard_are_not_idle() {
+    let fixture = Fixture::new("2x7", Metric::Multi, Some(2));
+    let of = |memory_bytes| fixture.forecast(Cluster { threads: 8, memory_bytes, ..cluster(1) });
+    let alone = of(1 << 40);
+    let shared = of(alone.worker_process_bytes + (256 << 20));
+    assert_eq!((shared.shared_shards, shared.idle_threads()), (true, 0));
+    assert_eq!((alone.shared_shards, alone.idle_threads()), (false, 6));
+    assert!(shared.seconds < alone.seconds / 2.0, "{} and {}", shared.seconds, alone.seconds);
 }
 
 #[test]

@@ -138,6 +138,24 @@ fn source_bytes(graph: &CosetGraph, geometry: &Geometry, tasks: usize) -> u64 {
     cosets.min(cut.cosets().into()) * u64::from(geometry.packed_bytes)
 }
 
+/// Returns the bytes of memory that tasks need in addition because all `threads` threads of a process do each
+/// of them [together](crate::pool). `None` if each thread does tasks alone, because `cache_bytes` bytes for
+/// layers are enough for that, or too few for tasks that are shared.
+pub fn shared_bytes(
+    graph: &CosetGraph,
+    geometry: &Geometry,
+    threads: usize,
+    cache_bytes: u64,
+) -> Option<u64> {
+    let handed_over = threads as u64 * TENSORS_HANDED_OVER * u64::from(geometry.packed_bytes);
+    let is_shared = threads > 1
+        && Lookback::of(graph.space()) == Lookback::Two
+        && geometry.packed_bytes >= LEAST_SHARED_BYTES
+        && handed_over <= cache_bytes / 4
+        && source_bytes(graph, geometry, threads) > cache_bytes;
+    is_shared.then_some(handed_over)
+}
+
 /// Returns the part of the cache for what passes through memory once: the layer before the newest, and the
 /// new one.
 fn passing_bytes(cache_bytes: u64) -> u64 {
@@ -223,18 +241,12 @@ impl Job {
         let union_bytes = Union::bytes(geometry.cut, geometry.packed_bytes);
         let has_union = lookback == Lookback::All && union_bytes <= cache_bytes / 2;
         let union = has_union.then(|| Union::new(geometry.cut, geometry.packed_bytes));
-        let handed_over = threads as u64 * TENSORS_HANDED_OVER * u64::from(geometry.packed_bytes);
-        let shares_tasks = threads > 1
-            && matches!(method, Method::Cosets(_))
-            && lookback == Lookback::Two
-            && geometry.packed_bytes >= LEAST_SHARED_BYTES
-            && handed_over <= cache_bytes / 4
-            && source_bytes(&graph, &geometry, threads) > cache_bytes;
-        let other_bytes = match () {
-            () if has_union => union_bytes,
-            () if shares_tasks => handed_over,
-            () => 0,
+        let shared_bytes = match method {
+            Method::Cosets(_) => shared_bytes(&graph, &geometry, threads, cache_bytes),
+            Method::Reference(_) => None,
         };
+        let shares_tasks = shared_bytes.is_some();
+        let other_bytes = if has_union { union_bytes } else { shared_bytes.unwrap_or(0) };
         let cache = Cache::new(memory_bytes, cache_bytes - other_bytes);
         let watched = Watched::default();
         Ok(Self { graph, pairs, geometry, lookback, union, method, cache, threads, shares_tasks, watched })

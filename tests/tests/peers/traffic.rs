@@ -90,7 +90,7 @@ async fn workers_send_as_much_as_is_predicted() {
             memory_bytes: MEMORY,
             replicas: 1,
         };
-        let predicted = Forecast::of(&manifest, &space, &plan, cluster).unwrap().sent_bytes;
+        let predicted = Forecast::of(&manifest, &space, &plan, cluster, None).unwrap().sent_bytes;
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("run");
         let mut run = RunDirectory::create(&path, manifest.clone(), &[], &LocalDisk).unwrap();

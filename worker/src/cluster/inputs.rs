@@ -5,7 +5,7 @@ use crate::cluster::holders::Holders;
 use fathom_layer::{ImportMemory, Imports, LayerError};
 use fathom_run::{Depth, Geometry, Keep, ShardId, Task};
 use fathom_space::CosetId;
-use fathom_task::{Job, Layer, Store};
+use fathom_task::{BeyondMemory, Job, Layer, Store, beyond};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -65,24 +65,20 @@ impl Inputs {
         Ok(())
     }
 
-    /// Begins a new generation of cosets from peers if the youngest has its share of `most` bytes. Drops the
-    /// oldest while all together have more than three quarters: tasks under way keep what they read until
-    /// they end, and meanwhile the last quarter is for those that follow.
+    /// Begins a new generation of cosets from peers if the youngest has its share of `most` bytes, and
+    /// [drops](beyond::dropped) the oldest.
     fn age(&mut self, most: u64) {
         let Some(newest) = self.layers.first_mut() else {
             return;
         };
         let mut generations = newest.generations().to_vec();
-        let bytes =
-            |generations: &[Arc<Imports>]| generations.iter().map(|imports| imports.bytes()).sum::<u64>();
-        let Some(youngest) = generations.last().filter(|youngest| youngest.bytes() >= most / GENERATIONS)
-        else {
+        let bytes: Vec<u64> = generations.iter().map(|imports| imports.bytes()).collect();
+        let (Some(dropped), Some(youngest)) = (beyond::dropped(&bytes, most), generations.last()) else {
             return;
         };
-        generations.push(Arc::new(youngest.successor()));
-        while generations.len() > 1 && bytes(&generations) > most / 4 * 3 {
-            generations.remove(0);
-        }
+        let successor = Arc::new(youngest.successor());
+        generations.push(successor);
+        generations.drain(..dropped);
         *newest = Arc::new(newest.with_imports(generations));
     }
 
@@ -103,15 +99,14 @@ impl Inputs {
         oldest.bytes() > 0
     }
 
-    /// Returns about how many bytes of memory a coset of the newest layer takes: half as much again as one of
-    /// those in the store on average, because cosets differ, and no more than a dense one.
+    /// Returns [about](beyond::coset_bytes) how many bytes of memory a coset of the newest layer takes.
     fn bytes_of_coset(&self, geometry: &Geometry) -> u64 {
         let dense = u64::from(geometry.packed_bytes) + PADDING_BYTES;
         let files = self.layers.first().into_iter().flat_map(|newest| newest.files());
         let (bytes, cosets) = files.fold((0, 0), |(bytes, cosets), file| {
             (bytes + file.bytes(), cosets + u64::from(file.identity().cosets))
         });
-        if cosets == 0 { dense } else { dense.min((bytes + bytes / 2).div_ceil(cosets)) }
+        beyond::coset_bytes(bytes, cosets, dense)
     }
 
     /// Adds to `needed` the cosets of the newest layer that a task reads and that are not here. No file of
@@ -133,21 +128,8 @@ impl Inputs {
     }
 }
 
-/// What happens to cosets from peers that exceed the memory for them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-pub enum BeyondMemory {
-    /// They are written to disk, and read from there.
-    #[default]
-    Disk,
-    /// The oldest are dropped, and fetched again when a later task needs them.
-    Fetch,
-}
-
 /// The most bytes that a coset takes in memory beside its tensor.
 const PADDING_BYTES: u64 = 128;
-
-/// The share of the budget at which a new generation of cosets begins, as a divisor.
-const GENERATIONS: u64 = 8;
 
 /// The inputs of the depths that this worker computes.
 #[derive(Debug)]

@@ -1,12 +1,13 @@
 //! Fetches what a task reads before a kernel thread begins with the task.
 
 use crate::cluster::driver::{Shared, Worker};
-use crate::cluster::inputs::{BeyondMemory, Inputs};
+use crate::cluster::inputs::Inputs;
 use crate::cluster::session::Input;
 use fathom_command::failpoint;
 use fathom_layer::LayerError;
 use fathom_proto::Failure;
 use fathom_run::{Depth, ShardId, Task};
+use fathom_task::BeyondMemory;
 use fathom_task::pool::Purpose;
 use std::collections::BTreeSet;
 use std::sync::Arc;
