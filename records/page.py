@@ -47,7 +47,8 @@ def summary(records):
 def waits(records):
     """What all kernel threads together spent the run on, in seconds."""
     text = "| space | " + " | ".join(CAUSES) + " |\n|---|" + "---:|" * len(CAUSES) + "\n"
-    for record in records:
+    # Records of version 0.1.0 do not tell.
+    for record in (record for record in records if record.get("waits")):
         sums = [sum(depth[cause] for depth in record["waits"]) for cause in CAUSES]
         text += f"| {name(record)} | " + " | ".join(map(seconds, sums)) + " |\n"
     return text
