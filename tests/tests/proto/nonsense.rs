@@ -72,7 +72,7 @@ fn real_chunk() -> v1::Chunk {
         chunk::push(&mut bytes, chunk::Coset { number, encoding, states: 3, canonical: &canonical });
     }
     let zstd = chunk::Compressor::new().compress(&bytes).into();
-    v1::Chunk { zstd, uncompressed_bytes: bytes.len() as u32 }
+    v1::Chunk { zstd, uncompressed_bytes: bytes.len() as u32, ..Default::default() }
 }
 
 #[test]
