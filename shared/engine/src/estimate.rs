@@ -46,8 +46,8 @@ pub struct Estimate {
     pub states: u64,
     /// The number of moves.
     pub moves: usize,
-    /// The number of pieces that words tell apart, and of all pieces, if the former determine where the others
-    /// are (`docs/decisions/0037`); `None` if words tell all pieces apart that have different labels.
+    /// The number of pieces that words tell apart, and of all pieces, if the former determine where the
+    /// others are (`docs/decisions/0037`); `None` if words tell all pieces apart that have different labels.
     pub told_apart: Option<(usize, usize)>,
     /// The colour of each piece.
     pub colouring: Vec<u8>,

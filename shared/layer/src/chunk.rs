@@ -1,5 +1,5 @@
-//! Cosets on the wire: several in a row, compressed together with a checksum by zstd, or plain where that saves
-//! nothing. The checksums of the cosets were checked when the sender read its file.
+//! Cosets on the wire: several in a row, compressed together with a checksum by zstd, or plain where that
+//! saves nothing. The checksums of the cosets were checked when the sender read its file.
 //!
 //! Each coset consists of, little-endian: its number (4 bytes), encoding (1 byte, then 3 zero bytes), number
 //! of states (4), length of its canonical bytes (4), and these bytes.
@@ -77,9 +77,9 @@ impl Compressor {
         Self { zstd, plain: 0 }
     }
 
-    /// Compresses bytes if that pays. Cosets of which half of the bits are set, as in the largest layers, do not
-    /// compress, and zstd takes both sides longer than everything else but the copies of the kernel. So after
-    /// bytes that zstd makes less than 1/32 shorter, the next seven chunks are left plain.
+    /// Compresses bytes if that pays. Cosets of which half of the bits are set, as in the largest layers, do
+    /// not compress, and zstd takes both sides longer than everything else but the copies of the kernel. So
+    /// after bytes that zstd makes less than 1/32 shorter, the next seven chunks are left plain.
     ///
     /// # Panics
     /// If zstd gets no memory.

@@ -29,8 +29,8 @@ pub struct ImportMemory {
     taken: AtomicU64,
     kept: AtomicU64,
     spilled: AtomicU64,
-    /// Segments of layers that are dropped. The system takes their pages when it needs memory, and no sooner: a
-    /// page that is still there is written without a fault, and without being cleared first.
+    /// Segments of layers that are dropped. The system takes their pages when it needs memory, and no sooner:
+    /// a page that is still there is written without a fault, and without being cleared first.
     spare: Mutex<Vec<MmapRaw>>,
 }
 

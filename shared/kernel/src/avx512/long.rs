@@ -280,8 +280,8 @@ fn add_squares(squares: &[Square], words: &mut [u64], targets: &[usize], first: 
     }
 }
 
-/// Adds the permuted bits of up to 64 rows of `row_bytes` bytes to others. `rows` has the offsets of the rows of
-/// the source, and `later` of those that are processed next: both they and the rows of the target are
+/// Adds the permuted bits of up to 64 rows of `row_bytes` bytes to others. `rows` has the offsets of the rows
+/// of the source, and `later` of those that are processed next: both they and the rows of the target are
 /// prefetched. `targets` has the first word of each row of the target.
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 fn keep_columns(
@@ -308,12 +308,12 @@ fn keep_columns(
     }
 }
 
-/// Adds the transposed square of two axes, of rows of `row_bytes` bytes. `reads` has the offsets of the rows that
-/// become bits, in squares, with a mask of the rows of the last square. The target's rows begin at `target`, and
-/// a map and a stride tell which of them a bit of the source becomes.
+/// Adds the transposed square of two axes, of rows of `row_bytes` bytes. `reads` has the offsets of the rows
+/// that become bits, in squares, with a mask of the rows of the last square. The target's rows begin at
+/// `target`, and a map and a stride tell which of them a bit of the source becomes.
 ///
-/// Eight by eight squares are transposed before their columns are added, so that a line of the cache with eight
-/// words of the source or of the target is fetched once.
+/// Eight by eight squares are transposed before their columns are added, so that a line of the cache with
+/// eight words of the source or of the target is fetched once.
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 fn trade(
     (packed, row_bytes, reads, last): (&[u8], usize, &[[usize; SIZE]], u64),

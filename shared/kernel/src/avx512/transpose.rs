@@ -78,8 +78,8 @@ pub(super) fn tile(rows: __m512i) -> __m512i {
     _mm512_gf2p8affine_epi64_epi8::<0>(units, _mm512_permutexvar_epi8(tiles, rows))
 }
 
-/// Returns the words of the columns of a square, as [`place`] tells. Register g has the rows 8 g to 8 g + 7 as
-/// [`tile`] leaves them.
+/// Returns the words of the columns of a square, as [`place`] tells. Register g has the rows 8 g to 8 g + 7
+/// as [`tile`] leaves them.
 #[target_feature(enable = "avx512f,avx512bw")]
 #[inline]
 pub(super) fn columns(bytes: [__m512i; 8]) -> [__m512i; 8] {

@@ -107,8 +107,8 @@ impl Renaming {
         Self { letters, sources, becomes }
     }
 
-    /// Compares the image of a word with the word, from `cell` on up to the first cell where either of them is
-    /// open. If they agree, the result is that cell.
+    /// Compares the image of a word with the word, from `cell` on up to the first cell where either of them
+    /// is open. If they agree, the result is that cell.
     fn compare(&self, word: &[Option<u8>], cell: usize) -> Result<usize, Ordering> {
         for (at, letter) in word.iter().enumerate().skip(cell) {
             let (Some(from), Some(letter)) = (word[usize::from(self.sources[at])], letter) else {

@@ -25,7 +25,8 @@ pub(super) struct Prefixes {
     cells: Vec<(usize, usize)>,
     /// By cell: its first point, and the number of its points.
     points: Vec<(usize, usize)>,
-    /// By letter: the point to which the inverse of a word carries the first point of a cell with this letter.
+    /// By letter: the point to which the inverse of a word carries the first point of a cell with this
+    /// letter.
     images: Vec<u8>,
     /// By cell: whether it is on a ring.
     in_ring: Vec<bool>,
