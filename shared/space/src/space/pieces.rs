@@ -1,10 +1,59 @@
-//! Words and pieces: which word a state has, and which pieces stand on the cells of the puzzle in a word.
+//! Words and pieces: what words tell of pieces, which word a state has, and which pieces stand on the cells
+//! of the puzzle in a word.
 
-use super::Space;
-use fathom_algebra::OrientedPermutation;
+use super::{Space, group};
+use fathom_algebra::{OrientedPermutation, Permutation, StabiliserChain};
 use fathom_puzzle::with_hold;
 
 impl Space {
+    /// Returns whether pieces have orientations that are told apart. Facelets have none.
+    pub fn has_turns(&self) -> bool {
+        let on_words = || self.letters.width() > 1 || !self.rings.is_empty();
+        match &self.facelets {
+            Some(facelets) => facelets.given_cells().iter().any(|&(_, order)| order > 1),
+            None => self.told.as_ref().map_or_else(on_words, |told| told.has_turns()),
+        }
+    }
+
+    /// Returns whether the puzzle is searched by other pieces than it is given with, and those that it is
+    /// given with turn.
+    pub fn has_found_turns(&self) -> bool {
+        self.facelets.is_some() && self.has_turns()
+    }
+
+    /// Returns whether words tell only some of the pieces apart, because there are too many pieces for
+    /// letters. The states are those of all pieces nevertheless.
+    pub fn tells_only_some(&self) -> bool {
+        self.told.is_some()
+    }
+
+    /// Returns the number of pieces that words tell apart, and the number of all pieces, if words
+    /// [tell only some](Space::tells_only_some).
+    pub fn told_apart(&self) -> Option<(usize, usize)> {
+        self.told.as_ref().map(|told| told.count())
+    }
+
+    /// Returns a function that tells whether moves lead from the solved state to the state with these pieces
+    /// on the cells of the puzzle. The function ignores guards. `None` unless all pieces are told apart and
+    /// do not turn.
+    pub fn membership(&self) -> Option<impl Fn(&[u16]) -> bool> {
+        let told = self.told.clone();
+        let chain = if told.is_some() { StabiliserChain::new(0, []) } else { group(&self.puzzle) };
+        let facelets = self.facelets.clone();
+        let is_member = move |pieces: &[u16]| {
+            let element = Permutation::from_images(pieces).ok();
+            let element = element.and_then(|element| match &facelets {
+                Some(facelets) => facelets.action(&element),
+                None => Some(OrientedPermutation::from_cells(element)),
+            });
+            element.is_some_and(|element| match &told {
+                Some(told) => told.contains(&element),
+                None => chain.contains(&element.as_points()),
+            })
+        };
+        (!self.has_turns() && self.piece_labels.are_distinct()).then_some(is_member)
+    }
+
     /// Returns the word of the state to which a permutation of the puzzle's cells leads from the solved
     /// state.
     ///
