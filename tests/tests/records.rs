@@ -154,7 +154,7 @@ const CORNERS: [[usize; 4]; 6] =
 /// counts are made anew.
 #[test]
 fn the_edges_of_rubiks_cube_add_up_and_begin_right() {
-    let (counts, _) = complete("3x3x3-edges", (1..=12_u64).product::<u64>() << 11);
+    let (counts, _) = complete("3x3x3-edges-multi", (1..=12_u64).product::<u64>() << 11);
     // An edge is twice its number, and one more when it is turned over, as turns of F and B do.
     let solved: [u8; 12] = std::array::from_fn(|place| 2 * place as u8);
     let turned = |state: &[u8; 12], face: usize| {
@@ -165,7 +165,7 @@ fn the_edges_of_rubiks_cube_add_up_and_begin_right() {
         image
     };
     let deepest = fathom_slow::choose(4, 5);
-    assert_eq!(growth(solved, turned, deepest), counts[..=deepest]);
+    assert_eq!(growth(solved, turned, &[1, 2, 3], deepest), counts[..=deepest]);
 }
 
 /// The places of the corners and edges of Rubik's cube, however these are turned. Corners and edges have one
@@ -173,10 +173,9 @@ fn the_edges_of_rubiks_cube_add_up_and_begin_right() {
 #[test]
 fn the_positions_of_rubiks_cube_add_up_and_begin_right() {
     let factorial = |n: u64| (1..=n).product::<u64>();
-    let (counts, up_to_symmetry) = complete("3x3x3-positions", factorial(8) * factorial(12) / 2);
     let source = PuzzleSpec::by_name("3x3x3-positions").unwrap();
     let question = SpaceSpec { source, metric: Metric::Multi, labels: Labels::distinct(20) };
-    assert_eq!(up_to_symmetry, classes(&question, |cell| usize::from(cell >= 8)));
+    let orbits = classes(&question, |cell| usize::from(cell >= 8));
     let solved: [u8; 20] = std::array::from_fn(|place| place as u8);
     let turned = |state: &[u8; 20], face: usize| {
         let mut image = *state;
@@ -186,14 +185,20 @@ fn the_positions_of_rubiks_cube_add_up_and_begin_right() {
         }
         image
     };
-    let deepest = fathom_slow::choose(4, 5);
-    assert_eq!(growth(solved, turned, deepest), counts[..=deepest]);
+    // Half turns are moves in one metric alone.
+    for (metric, powers) in [("multi", &[1, 2, 3][..]), ("single", &[1, 3])] {
+        let name = format!("3x3x3-positions-{metric}");
+        let (counts, up_to_symmetry) = complete(&name, factorial(8) * factorial(12) / 2);
+        assert_eq!(up_to_symmetry, orbits, "{name}");
+        let deepest = fathom_slow::choose(4, 5);
+        assert_eq!(growth(solved, turned, powers, deepest), counts[..=deepest], "{name}");
+    }
 }
 
 /// Returns the counts, and the number of classes, of the complete record of a part of Rubik's cube with this
 /// number of states, which has 48 symmetries.
 fn complete(name: &str, states: u64) -> (Vec<u64>, u64) {
-    let path = directory().join(format!("puzzles/{name}-multi.json"));
+    let path = directory().join(format!("puzzles/{name}.json"));
     let record: Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
     let (counts, classes) = (numbers(&record, "counts"), numbers(&record, "classes"));
     assert_eq!((counts.iter().sum::<u64>(), &record["states"]), (states, &value!(states)));
@@ -204,10 +209,11 @@ fn complete(name: &str, states: u64) -> (Vec<u64>, u64) {
 }
 
 /// Returns the number of states at each depth up to `deepest`, by a plain search. A move turns one of six
-/// faces, once, twice or three times.
+/// faces as often as one of `powers` says, at most three times.
 fn growth<const N: usize>(
     solved: [u8; N],
     turned: impl Fn(&[u8; N], usize) -> [u8; N],
+    powers: &[usize],
     deepest: usize,
 ) -> Vec<u64> {
     let mut seen = HashSet::from([solved]);
@@ -217,9 +223,9 @@ fn growth<const N: usize>(
         let mut next = Vec::new();
         for (state, face) in layer.iter().flat_map(|state| (0..6).map(move |face| (state, face))) {
             let mut image = *state;
-            for _ in 1..4 {
+            for power in 1..4 {
                 image = turned(&image, face);
-                if seen.insert(image) {
+                if powers.contains(&power) && seen.insert(image) {
                     next.push(image);
                 }
             }
