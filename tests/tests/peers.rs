@@ -129,24 +129,45 @@ async fn in_time<T>(what: &str, future: impl Future<Output = T>) -> T {
     tokio::time::timeout(PATIENCE, future).await.unwrap_or_else(|_| panic!("never: {what}"))
 }
 
-/// A peer that counts requests, and answers those for a file when the gate is opened.
-struct Gated {
+/// A peer that counts requests, changes a bit in the first so many answers with cosets, and answers requests
+/// for a file when its gate is opened.
+struct Peer {
     exchange: Exchange,
     asked: Arc<AtomicUsize>,
+    wrong: usize,
     gate: Arc<Semaphore>,
 }
 
+impl Peer {
+    fn of(home: &Home) -> Self {
+        let gate = Arc::new(Semaphore::new(0));
+        Self { exchange: home.exchange(), asked: Arc::default(), wrong: 0, gate }
+    }
+}
+
 #[tonic::async_trait]
-impl exchange_server::Exchange for Gated {
-    type FetchCosetsStream = <Exchange as exchange_server::Exchange>::FetchCosetsStream;
+impl exchange_server::Exchange for Peer {
+    type FetchCosetsStream =
+        Pin<Box<dyn futures::Stream<Item = Result<v1::FetchCosetsResponse, Status>> + Send>>;
     type CopyFileStream = <Exchange as exchange_server::Exchange>::CopyFileStream;
 
     async fn fetch_cosets(
         &self,
         request: Request<v1::FetchCosetsRequest>,
     ) -> Result<Response<Self::FetchCosetsStream>, Status> {
-        self.asked.fetch_add(1, Ordering::Relaxed);
-        self.exchange.fetch_cosets(request).await
+        use v1::fetch_cosets_response::Result as Sent;
+        let is_wrong = self.asked.fetch_add(1, Ordering::Relaxed) < self.wrong;
+        let answer = self.exchange.fetch_cosets(request).await?.into_inner();
+        let changed = answer.map(move |message| {
+            let mut message = message?;
+            if let (true, Some(Sent::Chunk(chunk))) = (is_wrong, &mut message.result) {
+                let mut bytes = chunk.plain.to_vec();
+                *bytes.last_mut().expect("random bits are sent plain") ^= 1;
+                chunk.plain = bytes.into();
+            }
+            Ok(message)
+        });
+        Ok(Response::new(Box::pin(changed)))
     }
 
     async fn copy_file(
@@ -177,8 +198,8 @@ impl exchange_server::Exchange for Gated {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_file_that_two_want_is_transferred_once() {
     let (from, to) = (Home::with_file(), Home::empty());
-    let (asked, gate) = (Arc::new(AtomicUsize::new(0)), Arc::new(Semaphore::new(0)));
-    let peer = Gated { exchange: from.exchange(), asked: Arc::clone(&asked), gate: Arc::clone(&gate) };
+    let peer = Peer::of(&from);
+    let (asked, gate) = (Arc::clone(&peer.asked), Arc::clone(&peer.gate));
     let addresses = [serve(peer).await];
     let fetcher = to.fetcher();
     let file = from.stored();
@@ -197,8 +218,8 @@ async fn a_file_that_two_want_is_transferred_once() {
 #[tokio::test(flavor = "multi_thread")]
 async fn fetched_cosets_are_the_same_in_memory_and_on_disk() {
     let (from, to) = (Home::with_file(), Home::empty());
-    let (asked, gate) = (Arc::new(AtomicUsize::new(0)), Arc::new(Semaphore::new(0)));
-    let peer = Gated { exchange: from.exchange(), asked: Arc::clone(&asked), gate };
+    let peer = Peer::of(&from);
+    let asked = Arc::clone(&peer.asked);
     let holders = Arc::new(from.map(&serve(peer).await));
     let fetcher = to.fetcher();
     let file = from.store.open_shard(&from.geometry, FILE.depth, FILE.shard).unwrap();
@@ -261,71 +282,13 @@ async fn only_the_file_that_was_reported_is_taken() {
     assert_eq!(here.stored(), right.stored());
 }
 
-/// A peer that serves one file right, except for one bit of the first so many answers.
-struct Noisy {
-    exchange: Exchange,
-    asked: Arc<AtomicUsize>,
-    wrong: usize,
-}
-
-#[tonic::async_trait]
-impl exchange_server::Exchange for Noisy {
-    type FetchCosetsStream =
-        Pin<Box<dyn futures::Stream<Item = Result<v1::FetchCosetsResponse, Status>> + Send>>;
-    type CopyFileStream = <Exchange as exchange_server::Exchange>::CopyFileStream;
-
-    async fn fetch_cosets(
-        &self,
-        request: Request<v1::FetchCosetsRequest>,
-    ) -> Result<Response<Self::FetchCosetsStream>, Status> {
-        use v1::fetch_cosets_response::Result as Sent;
-        let is_wrong = self.asked.fetch_add(1, Ordering::Relaxed) < self.wrong;
-        let answer = self.exchange.fetch_cosets(request).await?.into_inner();
-        let changed = answer.map(move |message| {
-            message.map(|mut message| {
-                if let Some(Sent::Chunk(chunk)) = &mut message.result
-                    && is_wrong
-                {
-                    let mut bytes = chunk.plain.to_vec();
-                    let last = bytes.len() - 1;
-                    bytes[last] ^= 1;
-                    chunk.plain = bytes.into();
-                }
-                message
-            })
-        });
-        Ok(Response::new(Box::pin(changed)))
-    }
-
-    async fn copy_file(
-        &self,
-        request: Request<v1::CopyFileRequest>,
-    ) -> Result<Response<Self::CopyFileStream>, Status> {
-        self.exchange.copy_file(request).await
-    }
-
-    async fn verify_file(
-        &self,
-        request: Request<v1::VerifyFileRequest>,
-    ) -> Result<Response<v1::VerifyFileResponse>, Status> {
-        self.exchange.verify_file(request).await
-    }
-
-    async fn look_up(
-        &self,
-        request: Request<v1::LookUpRequest>,
-    ) -> Result<Response<v1::LookUpResponse>, Status> {
-        self.exchange.look_up(request).await
-    }
-}
-
 /// A bit that changes on the way must not cost a peer its good name; a bit that is always wrong must.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_file_is_damaged_if_it_is_read_so_twice() {
     let (from, to) = (Home::with_file(), Home::empty());
     for wrong in [0, 1, 2] {
-        let asked = Arc::new(AtomicUsize::new(0));
-        let peer = Noisy { exchange: from.exchange(), asked: Arc::clone(&asked), wrong };
+        let peer = Peer { wrong, ..Peer::of(&from) };
+        let asked = Arc::clone(&peer.asked);
         let address = serve(peer).await;
         let (fetched, layer) = in_time("cosets", fetch(&to, &to.fetcher(), from.map(&address))).await;
         match fetched {

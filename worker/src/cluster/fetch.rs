@@ -186,13 +186,12 @@ impl Fetcher {
         self.ask_all(file, addresses, |address| async move {
             let missing: Vec<CosetId> = cosets.iter().copied().filter(|&coset| !layer.holds(coset)).collect();
             if !missing.is_empty() {
-                let fetched = self.cosets_of(depth, &missing, &address, layer, holders).await;
+                let mut fetched = self.cosets_of(depth, &missing, &address, layer, holders).await;
                 // Bits may have changed on the way: a file is damaged if it is read so twice.
-                if let Err(Denial::Damaged(..)) = fetched {
-                    self.cosets_of(depth, &missing, &address, layer, holders).await?;
-                } else {
-                    fetched?;
+                if matches!(fetched, Err(Denial::Damaged(..))) {
+                    fetched = self.cosets_of(depth, &missing, &address, layer, holders).await;
                 }
+                fetched?;
             }
             match cosets.iter().all(|&coset| layer.holds(coset)) {
                 true => Ok(()),
