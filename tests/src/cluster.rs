@@ -369,7 +369,7 @@ impl Cluster {
         let ended = self.ended("the coordinator", &mut child);
         ended.unwrap_or_else(|| {
             self.coordinator = Some(child);
-            panic!("the coordinator does not end")
+            panic!("the coordinator does not end\n{}", self.said())
         })
     }
 
