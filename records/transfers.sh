@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 cargo build --release --locked -p fathom-worker --example transfer --features transfer
-cargo build --release --locked -p fathom-coordinator --bin fathom
+cargo build --release --locked --bin fathom
 transfer=target/release/examples/transfer
 work=$(mktemp -d)
 a=fathom-a-$$ b=fathom-b-$$

@@ -1,8 +1,7 @@
-//! The coordinator of a run on many hosts. The binary is `fathom`; its commands are in `main.rs`, `commands/`
-//! and `arguments/`.
+//! The coordinator of a run on many hosts.
 //!
 //! [`cluster`] decides which worker makes which shard, and commits layers. [`page`] shows a run in a browser.
-//! [`log_text`] writes log lines for people.
+//! [`log_text`] writes log lines for people. The commands that start and ask a coordinator are in `fathom/`.
 //! Searches on one machine are in `fathom-engine`, solutions in `fathom-solve`, forecasts in
 //! `fathom-forecast`, reports in `fathom-report`.
 
