@@ -1,6 +1,7 @@
 //! Checks that the documentation shows what the programs print.
 
 use fathom_tests::docs::{Block, MARKS, blocks, files, note_of, root, run};
+use rayon::prelude::*;
 use std::fs;
 use std::process::Command;
 
@@ -8,15 +9,14 @@ use std::process::Command;
 /// block of the file made.
 #[test]
 fn blocks_are_what_the_programs_print() {
-    let mut wrong = Vec::new();
-    let mut tried = 0;
-    for file in files() {
+    let told = files().into_par_iter().flat_map_iter(|file| {
         let directory = tempfile::tempdir().unwrap();
-        for block in blocks(&file).iter().filter(|block| !block.is_marked) {
-            tried += 1;
-            wrong.extend(run(block, directory.path()).err());
-        }
-    }
+        let blocks = blocks(&file).into_iter().filter(|block| !block.is_marked);
+        blocks.map(move |block| run(&block, directory.path()))
+    });
+    let told: Vec<Result<(), String>> = told.collect();
+    let tried = told.len();
+    let wrong: Vec<String> = told.into_iter().filter_map(Result::err).collect();
     assert!(tried >= 30, "only {tried} blocks were found");
     assert!(wrong.is_empty(), "{} of {tried} blocks:\n{}", wrong.len(), wrong.join("\n\n"));
 }

@@ -129,10 +129,9 @@ fn cosets_that_fit_in_memory_take_no_disk() {
 #[test]
 fn less_memory_has_more_fetched_again() {
     let fixture = Fixture::new("3x5", Metric::Multi, Some(512));
-    let of = |more: u64, way| {
-        let least = fixture.forecast(cluster(4)).worker_process_bytes + (2 << 20);
-        fixture.forecast_of(Cluster { memory_bytes: least + more, ..cluster(4) }, Some(way))
-    };
+    let least = fixture.forecast(cluster(4)).worker_process_bytes + (2 << 20);
+    let of =
+        |more: u64, way| fixture.forecast_of(Cluster { memory_bytes: least + more, ..cluster(4) }, Some(way));
     let once = of(64 << 30, BeyondMemory::Disk);
     let all_fits = of(64 << 30, BeyondMemory::Fetch);
     let OtherWay { beyond_memory, seconds, sent_bytes, .. } = all_fits.other_way;

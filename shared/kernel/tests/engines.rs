@@ -186,7 +186,7 @@ fn cases() -> impl Strategy<Value = (Shape, Vec<PullStep>, BTreeSet<u32>)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(800))]
+    #![proptest_config(ProptestConfig::with_cases(fathom_slow::choose(300, 800)))]
 
     #[test]
     fn pulls_and_subtractions_are_what_the_definition_says((shape, steps, known) in cases()) {

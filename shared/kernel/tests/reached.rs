@@ -259,11 +259,13 @@ fn searches_along_all_cuts_of_small_groups_are_the_plain_search() {
     for family in FAMILIES {
         let space = space(family, None);
         let plain = Plain::of(&space);
-        let here = cuts(&space, family.1).iter().filter(|(p, views)| check(&space, &plain, p, views)).count();
+        let cuts = cuts(&space, family.1);
+        let some = fathom_slow::one_in(2, cuts.iter());
+        let here = some.filter(|(p, views)| check(&space, &plain, p, views)).count();
         assert!(here > 0, "{}", family.0);
         used += here;
     }
-    assert!(used > 60, "{used}");
+    assert!(used > fathom_slow::choose(30, 60), "{used}");
 }
 
 #[test]

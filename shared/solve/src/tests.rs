@@ -265,15 +265,16 @@ fn layers_tell_the_distances_and_all_solutions() {
 }
 
 #[test]
-fn every_state_of_3x3_lies_in_the_layer_of_its_distance() {
-    let question = question("3x3", Some(Metric::Multi), None);
+fn every_state_lies_in_the_layer_of_its_distance() {
+    let (word, states) = fathom_slow::choose(("2x4", 40_320), ("3x3", 181_440));
+    let question = question(word, Some(Metric::Multi), None);
     let model = SolveModel::new(&question).unwrap();
     let directory = tempfile::tempdir().unwrap();
     let run = run(question, &directory.path().join("run"), None);
     let mut kept = KeptLayers::of(&run, u64::MAX, &LocalDisk).unwrap().unwrap();
     let mut search = Bidirectional::new(&model, 1 << 30);
     let known = plain(&model);
-    assert_eq!(known.len(), 181_440);
+    assert_eq!(known.len(), states);
     for (number, known) in fathom_slow::one_in(10, known.values().enumerate()) {
         assert_eq!(
             kept.depth_of(&run.space.word(&from_solved(&model, &known.element))).unwrap(),
