@@ -5,8 +5,9 @@
 
 CHECKOUT is a directory, best one that git knows, so that the page can name its commit. Each file is planned, and searched if it
 has at most --states states. A file's own metric and labels are taken. With --peer PROGRAM, a program that takes a .tws or .ksolve file and
-prints lines of depth and count, such as twsearch, its table is compared with ours where both are complete, and its time with ours. With --published
-DIRECTORY, where logs of such runs lie, those of the same file are compared in the same way.
+prints lines of depth and count, such as twsearch, its table is compared with ours where both are complete, and its time with ours; --peer-for
+CHECKOUT does so for the files of one directory alone. With --published DIRECTORY, where logs of such runs lie, those of the same file are compared in
+the same way.
 """
 
 import argparse
@@ -57,6 +58,11 @@ def table(text):
     return counts[:-1] if counts and counts[-1] == 0 else counts
 
 
+def name_of(checkout):
+    """The name of a repository whose directory is OWNER+NAME."""
+    return checkout.name.replace("+", "/")
+
+
 def peer_counts(program, file):
     """The complete table that another program prints, if it ends in time, and how long that took."""
     result, seconds = run([program, "-g", str(file)], SEARCH_SECONDS, None)
@@ -74,6 +80,11 @@ def published_tables(directory):
         if command and " -q" not in command[1]:
             tables.setdefault(Path(command[2]).name, []).append(table(text))
     return tables
+
+
+def has_peer(options, checkout):
+    """Whether the files of a directory are searched by the other program, too."""
+    return options.peer and options.peer_for in (None, checkout)
 
 
 def row(options, checkout, file, scratch):
@@ -107,7 +118,7 @@ def row(options, checkout, file, scratch):
     if published and file.suffix == ".tws":
         same = found["counts"] in published
         cells[7] += ", as published" if same else ", **other than published**"
-    if options.peer and file.suffix in (".tws", ".ksolve"):
+    if has_peer(options, checkout) and file.suffix in (".tws", ".ksolve"):
         counts, cells[6] = peer_counts(options.peer, file)
         if counts and sum(counts) == states:
             cells[7] += ", as the peer" if counts == found["counts"] else ", **other than the peer**"
@@ -136,14 +147,20 @@ def main():
     parser.add_argument("checkouts", nargs="+", type=Path)
     parser.add_argument("--states", type=int, default=3_000_000, help="search spaces of at most so many states")
     parser.add_argument("--peer", help="another program to compare tables with")
+    parser.add_argument("--peer-for", type=Path, help="the one of the directories whose files it searches")
     parser.add_argument("--published", type=Path, help="a directory with logs of such a program")
     options = parser.parse_args()
     options.tables = published_tables(options.published) if options.published else {}
     options.fathom = options.fathom.resolve()
+    options.peer_for = options.peer_for and options.peer_for.resolve()
     version = subprocess.run([options.fathom, "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
     print("# Compatibility\n")
     print("Puzzle files that others have published, and what Fathom makes of each. Made by `records/compatibility.py` on")
-    print(f"{time.strftime('%Y-%m-%d')} with {version}. Seconds are those of the clock, of the whole process, on a machine that had other work, too.")
+    print(f"{time.strftime('%Y-%m-%d')} with {version}. Spaces of up to {options.states:,} states")
+    print("are searched. Seconds are those of the clock, of the whole process.", end=" " if options.peer else "\n")
+    if options.peer:
+        files = f"the files of {name_of(options.peer_for)}" if options.peer_for else "all files"
+        print(f"The peer is `{Path(options.peer).name} -g`, which has {SEARCH_SECONDS} seconds for each of {files}.")
     low, timed = [], []
     with tempfile.TemporaryDirectory() as scratch:
         for checkout in options.checkouts:
@@ -155,13 +172,13 @@ def main():
             timed += rows
             loads = sum(cells[1] == "loads" for cells in rows)
             large = sum(cells[1].startswith("too large") for cells in rows)
-            print(f"\n## {checkout.name.replace('+', '/')}\n")
+            print(f"\n## {name_of(checkout)}\n")
             print(f"{f'Commit {commit}: ' if commit else ''}{len(rows)} files, of which {loads} are planned, {large} are too large to search, and {len(rows) - loads - large} are refused.\n")
             head = ["file", "", "states", "fill", "plan (s)", "search (s)", "peer (s)", ""]
             rules = ["---", "---", "---:", "---:", "---:", "---:", "---:", "---"]
             for cells in [head, rules, *rows]:
                 # Without a peer it has no column.
-                print("| " + " | ".join(cells[:6] + cells[6 if options.peer else 7:8]) + " |")
+                print("| " + " | ".join(cells[:6] + cells[6 if has_peer(options, checkout) else 7:8]) + " |")
             sys.stdout.flush()
     print(f"\n## Low fill\n\n{len(low)} planned files of at most 10^14 states have a fill below 0.4:\n")
     for cells in low:
