@@ -136,11 +136,13 @@ impl Workers {
     /// Panics if sessions and workers contradict each other.
     #[cfg(test)]
     pub fn check(&self) {
-        let sessions = self.iter().filter_map(|(id, worker)| match worker.presence {
-            Presence::Alive(session) => Some((session, id)),
-            _ => None,
-        });
-        assert_eq!(sessions.collect::<BTreeMap<_, _>>(), self.by_session);
+        let mut alive = 0;
+        for (id, worker) in self.iter() {
+            let Presence::Alive(session) = worker.presence else { continue };
+            assert_eq!(self.by_session.get(&session), Some(&id), "whose session {session:?} is");
+            alive += 1;
+        }
+        assert_eq!(self.by_session.len(), alive, "sessions of workers that are gone: {:?}", self.by_session);
         for (id, worker) in self.iter().filter(|(_, worker)| !worker.is_alive()) {
             assert!(worker.poll.is_none(), "{id} is gone, and asks for orders");
         }

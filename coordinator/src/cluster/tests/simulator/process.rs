@@ -116,6 +116,7 @@ impl Coordinator {
         (self.began, self.jumped, self.asleep_until) = (now, 0, 0);
         let state = self.state.insert(State::new(self.rules, self.epoch, self.journal.past(&self.rules)));
         state.draw_again();
+        state.check();
     }
 
     /// Returns the time on the process's own clock.

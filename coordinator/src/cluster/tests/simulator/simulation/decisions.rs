@@ -83,7 +83,9 @@ impl Simulation {
     pub(super) fn apply(&mut self, event: Event) {
         let clock = self.coordinator.clock(self.now);
         let Some(state) = &mut self.coordinator.state else { return };
-        for effect in state.apply(clock, event) {
+        let effects = state.apply(clock, event);
+        state.check();
+        for effect in effects {
             match effect {
                 Effect::Reply(request, reply) => self.reply(request, reply),
                 Effect::SaveReports(reports, held) => self.coordinator.journal.save(&reports, held),

@@ -89,10 +89,10 @@ impl Simulation {
         }
     }
 
-    /// Checks the invariants after an event.
+    /// Checks what the coordinator believes to be on disks. The invariants of its state are checked wherever the
+    /// state changes.
     pub(super) fn check(&self) {
         let Some(state) = &self.coordinator.state else { return };
-        state.check();
         for (task, file) in state.files.iter() {
             for holder in &file.holders {
                 let worker = usize::from(holder.0[0]) - 1;
