@@ -148,7 +148,8 @@ fn what_is_fetched_again_is_predicted() {
         (&"fetch".into(), &"disk".into())
     );
     assert_eq!(fetch["other_way"]["sent_bytes"], disk["sent_bytes"]);
-    let [again, once] = [("fetch", &fetch), ("disk", &disk)].map(|(way, predicted)| {
+    let ways = [("fetch", &fetch), ("disk", &disk)];
+    for (way, predicted) in &ways[..fathom_slow::choose(1, 2)] {
         let run = directory.path().join(way);
         let mut command = fathom();
         command.arg("run").args(PANCAKES).args(["--workers", "2", "--threads", "2", "-q", "--json"]);
@@ -159,18 +160,15 @@ fn what_is_fetched_again_is_predicted() {
         let spilled: u64 = both.iter().map(|worker| worker.spilled).sum();
         let kept: u64 = both.iter().map(|worker| worker.kept).sum();
         // The option reaches the workers: with one way nearly all stays in memory, and with the other much
-        // does not.
-        assert_eq!(way == "fetch", kept > 20 * spilled, "{way}: {kept} bytes in memory, {spilled} on disk");
-        let predicted = predicted["sent_bytes"].as_u64().unwrap();
+        // does not. How large cosets are is known when they have come, so a few may exceed the memory.
+        assert_eq!(*way == "fetch", kept > 20 * spilled, "{way}: {kept} bytes in memory, {spilled} on disk");
+        let [predicted, once] = [predicted, &&disk].map(|plan| plan["sent_bytes"].as_u64().unwrap());
         assert!(
             predicted.abs_diff(received) < received / 5,
             "{way}: {predicted} predicted, {received} received"
         );
-        (received, spilled)
-    });
-    assert!(again.0 > once.0, "{} bytes instead of {}", again.0, once.0);
-    // How large cosets are is known when they have come, so a few may exceed the memory.
-    assert!(once.1 > 20 * again.1, "{} bytes on disk, {} otherwise", again.1, once.1);
+        assert!(*way == "disk" || received > once, "{received} bytes instead of {once}");
+    }
 }
 
 /// Returns what the workers of a `run --workers` did.

@@ -95,8 +95,8 @@ fn an_element_in_moves_in_cycles_and_in_tiles() {
 
 #[test]
 fn a_word_makes_its_state() {
-    const BOARDS: [(usize, usize); 8] = [(1, 1), (1, 5), (2, 2), (3, 3), (3, 4), (4, 4), (5, 5), (8, 8)];
-    for &(rows, columns) in &BOARDS[..fathom_slow::choose(7, 8)] {
+    const BOARDS: [(usize, usize); 8] = [(1, 1), (1, 5), (2, 2), (3, 4), (5, 5), (3, 3), (4, 4), (8, 8)];
+    for &(rows, columns) in &BOARDS[..fathom_slow::choose(5, 8)] {
         let board = format!("{rows}x{columns}");
         let scrambles = ["()".to_owned(), scramble(rows, columns, 3), scramble(rows, columns, 60)];
         for scramble in scrambles {

@@ -5,7 +5,7 @@ use fathom_puzzle::family::square1::{Layer, Sequence, Turn};
 use fathom_puzzle::family::{self, square1};
 use fathom_puzzle::{Definition, Metric, SquareOneShapes};
 use num_bigint::BigUint;
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::path::Path;
 
 fn factorial(n: u32) -> BigUint {
@@ -259,7 +259,7 @@ fn twistable_growth(puzzle: &Definition, deepest: usize) -> Vec<usize> {
     let holds = |state: &[u16], guard: &[u16]| {
         guard.iter().all(|&cell| state[usize::from(cell)] == solved[usize::from(cell)])
     };
-    let mut reached = HashSet::from([solved.clone()]);
+    let mut reached = FxHashSet::from_iter([solved.clone()]);
     let mut layer = vec![solved.clone()];
     let mut counts = Vec::new();
     while counts.len() <= deepest {
@@ -327,7 +327,7 @@ fn flips_of_the_puzzle_that_is_held_either_way_keep_distances() {
     let is_free = |state: &Word, guard: &[fathom_puzzle::Guard]| {
         guard.iter().all(|asked| state[usize::from(asked.cell)].0 == label(asked.piece.into()))
     };
-    let mut depths: HashMap<Word, usize> = HashMap::new();
+    let mut depths: FxHashMap<Word, usize> = FxHashMap::default();
     let mut layer = vec![solved];
     for depth in 0..=5 {
         let mut next = Vec::new();
@@ -346,16 +346,16 @@ fn flips_of_the_puzzle_that_is_held_either_way_keep_distances() {
         assert_eq!(depths.values().filter(|&&other| other == depth).count(), 2 * states);
     }
     let keeps_labels = |relabelling: &&Relabelling| {
-        let mut images = HashMap::new();
+        let mut images = FxHashMap::default();
         (0..held.cells).all(|piece| {
             let image = label(relabelling.cells().apply(piece));
             // This relabelling may exchange the middle layer with the cell that tells how the puzzle is held.
             *images.entry(label(piece)).or_insert(image) == image
         })
     };
-    let mut moved = HashSet::new();
+    let mut moved = FxHashSet::default();
     for relabelling in held.symmetries.iter().filter(keeps_labels) {
-        let to: HashMap<u16, u16> =
+        let to: FxHashMap<u16, u16> =
             (0..held.cells).map(|piece| (label(piece), label(relabelling.cells().apply(piece)))).collect();
         for (state, depth) in &depths {
             let mut image = state.clone();
