@@ -6,6 +6,7 @@ use procfs::{CpuInfo, Current, Meminfo};
 use std::fs;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 /// Where cgroups of version 2 are mounted, and the file that holds the limit of each.
 const CGROUPS: (&str, &str) = ("/sys/fs/cgroup", "memory.max");
@@ -16,10 +17,13 @@ const CGROUPS_1: (&str, &str) = ("/sys/fs/cgroup/memory", "memory.limit_in_bytes
 const UNKNOWN: u64 = 4 << 30;
 
 /// Returns the bytes of memory that this process may take: those of the machine, or the smallest limit among
-/// its cgroups.
+/// its cgroups, when it asked first.
 pub fn available_bytes() -> u64 {
-    let machine = Meminfo::current().map_or(UNKNOWN, |info| info.mem_total);
-    limiting_group().map_or(machine, |(limit, _)| limit.min(machine))
+    static BYTES: LazyLock<u64> = LazyLock::new(|| {
+        let machine = Meminfo::current().map_or(UNKNOWN, |info| info.mem_total);
+        limiting_group().map_or(machine, |(limit, _)| limit.min(machine))
+    });
+    *BYTES
 }
 
 /// Counts the processes of a name that draw on the memory that this process may take: on this machine, or in
@@ -105,7 +109,9 @@ pub fn raise_descriptor_limit() -> std::io::Result<()> {
 
 /// Returns the number of processors that this process may use.
 pub fn processors() -> usize {
-    std::thread::available_parallelism().map_or(1, NonZero::get)
+    static COUNT: LazyLock<usize> =
+        LazyLock::new(|| std::thread::available_parallelism().map_or(1, NonZero::get));
+    *COUNT
 }
 
 /// Reads a size such as `8GiB`, in bytes.
