@@ -5,6 +5,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The largest number of elements that are tried as X and as Y, the nearest ones.
 const SHORT: usize = 4_000;
+/// The largest number of tables in [`ByTwoImages`], each of up to `SHORT` elements: some 40 MB.
+const TABLES: usize = 200;
 /// The largest number of elements that are tried as C.
 const AROUND: usize = 300;
 /// Elements that move more than 1/`MOVED` of the points are skipped: they hardly ever have such a word.
@@ -38,6 +40,7 @@ pub(crate) fn commutator(ball: &Ball, element: &Permutation, below: usize) -> Op
     let degree = element.degree();
     let mut best: Option<Word> = None;
     let mut tried: FxHashSet<Permutation> = FxHashSet::default();
+    let mut by_two_images = ByTwoImages { elements: short, tables: FxHashMap::default() };
     for (c, by) in around.iter().enumerate() {
         let inside = by.inverse().then(element).then(by);
         let cost = 2 * ball.distance(c);
@@ -59,18 +62,22 @@ pub(crate) fn commutator(ball: &Ball, element: &Permutation, below: usize) -> Op
             // If Y carries the points moved by `target` as it should, it carries them to all points moved by
             // X', so Y need not be checked on other points.
             let moved: Vec<usize> = (0..degree).filter(|&point| target.apply(point) != point).collect();
-            for (y, second) in short.iter().enumerate().skip(1) {
-                if 2 * ball.distance(y) > room {
-                    break;
-                }
-                // Checks Y X' = (X' C' g C) Y at a point.
-                let is_it =
-                    |&point: &usize| back.apply(second.apply(point)) == second.apply(target.apply(point));
-                if moved.iter().all(is_it) {
-                    let word = written(ball, c, x, y);
-                    if word.len() < best.as_ref().map_or(below, Word::len) {
-                        best = Some(word);
-                    }
+            // At the first of these points few Y do.
+            let table = by_two_images.of([moved[0], target.apply(moved[0])]);
+            // Checks Y X' = (X' C' g C) Y at a point.
+            let is_it = |second: &Permutation, point: usize| {
+                back.apply(second.apply(point)) == second.apply(target.apply(point))
+            };
+            let is_all = |&y: &usize| {
+                2 * ball.distance(y) <= room && moved[1..].iter().all(|&point| is_it(&short[y], point))
+            };
+            let images = (0..degree).filter_map(|image| table.get(&[image, back.apply(image)]));
+            let mut found: Vec<usize> = images.flatten().copied().filter(is_all).collect();
+            found.sort_unstable();
+            for y in found {
+                let word = written(ball, c, x, y);
+                if word.len() < best.as_ref().map_or(below, Word::len) {
+                    best = Some(word);
                 }
             }
         }
@@ -134,6 +141,29 @@ pub(crate) fn commutator_with_a_turn(ball: &Ball, element: &Permutation, below: 
         }
     }
     best
+}
+
+/// Elements, found by the images of two points.
+struct ByTwoImages<'a> {
+    elements: &'a [Permutation],
+    /// For two points, and two images of these: the indices of the elements that have these images, in order.
+    tables: FxHashMap<[usize; 2], FxHashMap<[usize; 2], Vec<usize>>>,
+}
+
+impl ByTwoImages<'_> {
+    /// Returns the table of two points, without the identity, which is the first element.
+    fn of(&mut self, points: [usize; 2]) -> &FxHashMap<[usize; 2], Vec<usize>> {
+        if self.tables.len() >= TABLES && !self.tables.contains_key(&points) {
+            self.tables.clear();
+        }
+        self.tables.entry(points).or_insert_with(|| {
+            let mut table: FxHashMap<[usize; 2], Vec<usize>> = FxHashMap::default();
+            for (at, element) in self.elements.iter().enumerate().skip(1) {
+                table.entry(points.map(|point| element.apply(point))).or_default().push(at);
+            }
+            table
+        })
+    }
 }
 
 fn written(ball: &Ball, c: usize, x: usize, y: usize) -> Word {
