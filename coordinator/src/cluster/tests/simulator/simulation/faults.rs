@@ -89,8 +89,8 @@ impl Simulation {
         }
     }
 
-    /// Checks what the coordinator believes to be on disks. The invariants of its state are checked wherever the
-    /// state changes.
+    /// Checks what the coordinator believes to be on disks. The invariants of its state are checked wherever
+    /// the state changes.
     pub(super) fn check(&self) {
         let Some(state) = &self.coordinator.state else { return };
         for (task, file) in state.files.iter() {
