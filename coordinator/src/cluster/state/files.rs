@@ -171,8 +171,8 @@ impl Files {
     /// Panics if the indices by file and by worker contradict each other.
     #[cfg(test)]
     pub fn check(&self) {
-        // Two indices have the same pairs of a file and a worker if each pair of one is in the other, and both
-        // have as many. Sets of pairs would take most of the time of the tests that simulate clusters.
+        // Two indices have the same pairs of a file and a worker if each pair of one is in the other, and
+        // both have as many. Sets of pairs would take most of the time of tests that simulate clusters.
         let agree =
             |of: &BTreeMap<WorkerId, BTreeSet<Task>>, count, other: &dyn Fn(Task, WorkerId) -> bool| {
                 let pairs = || of.iter().flat_map(|(&id, tasks)| tasks.iter().map(move |&task| (task, id)));
