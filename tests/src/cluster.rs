@@ -16,6 +16,7 @@ use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{LazyLock, Mutex, PoisonError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
+use tempfile::TempDir;
 
 /// The time limit for anything that a test waits for.
 pub const PATIENCE: Duration = Duration::from_secs(120);
@@ -44,7 +45,7 @@ pub fn undisturbed(space: &[&str]) -> Value {
     let mut found = FOUND.lock().unwrap_or_else(PoisonError::into_inner);
     let found = found.get_or_insert_default();
     let entry = found.entry(space.join(" ")).or_insert_with(|| {
-        let directory = tempfile::tempdir().expect("a temporary directory");
+        let directory = crate::tempdir().expect("a temporary directory");
         let mut command = fathom();
         command.arg("run").args(space).args(["-q", "--json", "--dir"]).arg(directory.path().join("run"));
         json(&command.output().expect("fathom starts"))
@@ -104,7 +105,7 @@ pub fn free_port() -> u16 {
 /// A run that is served. When the value is dropped, all processes that are left are killed.
 #[derive(Debug)]
 pub struct Cluster {
-    directory: tempfile::TempDir,
+    directory: TempDir,
     space: Vec<String>,
     options: Vec<String>,
     /// The address at which the coordinator listens.
@@ -121,11 +122,23 @@ impl Cluster {
     /// # Panics
     /// If there is no temporary directory.
     pub fn new(space: &[&str], options: &[&str]) -> Self {
+        Self::within(crate::tempdir().expect("a temporary directory"), space, options)
+    }
+
+    /// Makes a cluster whose files are on a disk.
+    ///
+    /// # Panics
+    /// If there is no temporary directory.
+    pub fn on_disk(space: &[&str], options: &[&str]) -> Self {
+        Self::within(tempfile::tempdir().expect("a temporary directory"), space, options)
+    }
+
+    fn within(directory: TempDir, space: &[&str], options: &[&str]) -> Self {
         // The programs are built here, before anything waits for them.
         let _ = (fathom(), fathom_worker());
         let words = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect();
         Self {
-            directory: tempfile::tempdir().expect("a temporary directory"),
+            directory,
             space: words(space),
             options: words(options),
             address: format!("127.0.0.1:{}", free_port()),
@@ -237,6 +250,19 @@ impl Cluster {
         until("the workers are there", || {
             names.iter().zip(&before).all(|(name, before)| self.registrations(name) > *before)
         });
+    }
+
+    /// Starts workers in a run that has not begun, and lets none of them get ahead: the first one stops at its
+    /// first task until the coordinator knows the others.
+    ///
+    /// # Panics
+    /// If no worker is named.
+    pub fn join_together(&mut self, names: &[&str]) {
+        let (first, others) = names.split_first().expect("a worker");
+        self.join_until(first, "computing:1:stop");
+        self.until_stopped(first);
+        self.join(others);
+        self.signal(first, libc::SIGCONT);
     }
 
     /// Returns how often a worker has registered.

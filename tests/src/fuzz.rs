@@ -131,7 +131,7 @@ pub fn layer_file(bytes: &[u8]) {
     file[..HEADER].copy_from_slice(&header_of(&identity, length as u64));
     file[HEADER..HEADER + rest.len()].copy_from_slice(rest);
     reseal(&mut file);
-    let directory = tempfile::tempdir().expect("a temporary directory");
+    let directory = crate::tempdir().expect("a temporary directory");
     let path = directory.path().join("layer");
     fs::write(&path, &file).expect("the file can be written");
     match LayerFile::open(&path, &identity) {
@@ -153,7 +153,7 @@ pub fn imports(bytes: &[u8]) {
     let Some((shape, rest)) = shape_and_rest(bytes) else { return };
     let unpacked = chunk::decompress(rest, shape.packed_bytes() as usize);
     let cosets = unpacked.as_deref().unwrap_or(rest);
-    let directory = tempfile::tempdir().expect("a temporary directory");
+    let directory = crate::tempdir().expect("a temporary directory");
     let memory = Arc::new(ImportMemory::new(u64::from(shape.packed_bytes()) + 128));
     let imports = Imports::new(directory.path(), COSETS, identity(&shape).tensor(), memory);
     for Coset { number: coset, encoding, states, canonical } in chunk::cosets(cosets).map_while(Result::ok) {

@@ -23,13 +23,33 @@ use fathom_task::Kernel;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::sync::OnceLock;
+use std::sync::{LazyLock, OnceLock};
 use std::time::Duration;
+use tempfile::TempDir;
 
 /// The bytes of memory that tests give to reference searches.
 pub const MEMORY: u64 = 2 << 30;
+
+/// Where Linux keeps files in memory.
+const IN_MEMORY: &str = "/dev/shm";
+/// The free bytes in memory with which tests use it, several times what they take together.
+const ENOUGH_BYTES: u64 = 4 << 30;
+
+/// Makes a temporary directory, in memory if there is enough. Most tests make thousands of small files durable,
+/// and would wait for a disk longer than they compute. Tests of what a disk does, and those that kill one
+/// process anywhere, call [`tempfile::tempdir`].
+///
+/// # Errors
+/// If the operating system refuses it.
+pub fn tempdir() -> io::Result<TempDir> {
+    static HAS_ENOUGH: LazyLock<bool> = LazyLock::new(|| {
+        fathom_layer::free_bytes(Path::new(IN_MEMORY)).is_ok_and(|free| free >= ENOUGH_BYTES)
+    });
+    if *HAS_ENOUGH { tempfile::tempdir_in(IN_MEMORY) } else { tempfile::tempdir() }
+}
 
 /// A growth table of `tests/data`.
 #[derive(Clone, Debug, Deserialize)]
@@ -161,7 +181,7 @@ impl Setup {
 
     /// Searches a space from beginning to end in a directory of its own.
     pub fn search(&self, question: SpaceSpec) -> Summary {
-        let directory = tempfile::tempdir().expect("a temporary directory");
+        let directory = crate::tempdir().expect("a temporary directory");
         let path = directory.path().join("run");
         let mut run = self.begin(question, &path, &LocalDisk).expect("the run begins");
         self.go_on(&mut run, &LocalDisk).expect("the run ends")

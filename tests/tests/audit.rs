@@ -17,7 +17,7 @@ struct Run(tempfile::TempDir);
 
 impl Run {
     fn new(space: &[&str]) -> Self {
-        let run = Self(tempfile::tempdir().unwrap());
+        let run = Self(fathom_tests::tempdir().unwrap());
         fs::write(run.path("ring.toml"), RING).unwrap();
         let arguments = [&["run"], space, &["--dir", "run", "-q", "--json"]].concat();
         json(&fathom().args(arguments).current_dir(run.0.path()).output().unwrap());

@@ -31,7 +31,7 @@ fn a_failpoint_that_is_none() {
 
 #[test]
 fn nonsense_is_refused_and_leaves_nothing_behind() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = fathom_tests::tempdir().unwrap();
     for (arguments, says) in [
         (&["run", "3y4"][..], "\"3y4\" names no puzzle: there are MxN+flip"),
         (&["run", "0x3"], "the board \"0x3\" has no cells"),
@@ -195,7 +195,7 @@ fn nonsense_is_refused_and_leaves_nothing_behind() {
 
 #[test]
 fn a_space_too_large_for_the_disk_is_refused() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = fathom_tests::tempdir().unwrap();
     // 18! states under 72 symmetries, a bit each, three layers: more than 30 terabytes.
     let (code, _, err) = in_directory(directory.path(), &["run", "3x6"]);
     assert_eq!(code, Some(2));
@@ -211,7 +211,7 @@ struct HalfRun(tempfile::TempDir);
 
 impl HalfRun {
     fn new() -> Self {
-        let directory = tempfile::tempdir().unwrap();
+        let directory = fathom_tests::tempdir().unwrap();
         let arguments = ["run", "3x3", "--dir", "run", "--keep", "all", "--max-depth", "5", "-q"];
         let (code, out, err) = in_directory(directory.path(), &arguments);
         assert_eq!(code, Some(0), "{err}");
@@ -291,7 +291,7 @@ fn another_run_in_the_directory() {
 
 #[test]
 fn a_directory_that_holds_something_else() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = fathom_tests::tempdir().unwrap();
     fs::write(directory.path().join("thesis.tex"), "months of work").unwrap();
     let (code, _, err) = in_directory(directory.path(), &["run", "3x3", "--dir", "."]);
     assert_eq!(code, Some(2));
@@ -350,7 +350,7 @@ fn damaged_run_files() {
     half.refuses(&["resume", "run"], 1, "cannot use run/run.db");
 
     let half = HalfRun::new();
-    let other = tempfile::tempdir().unwrap();
+    let other = fathom_tests::tempdir().unwrap();
     in_directory(other.path(), &["run", "2x3", "--dir", "run", "-q"]);
     fs::copy(other.path().join("run/run.db"), half.path("run.db")).unwrap();
     half.refuses(&["resume", "run"], 1, "it is the journal of another run");
@@ -409,7 +409,7 @@ fn a_journal_that_contradicts_itself() {
 /// The journal says that the layers lie elsewhere, or a link leads there: what lies there is another run's.
 #[test]
 fn layers_of_another_run_are_left_alone() {
-    let other = tempfile::tempdir().unwrap();
+    let other = fathom_tests::tempdir().unwrap();
     in_directory(other.path(), &["run", "2x4", "--keep", "all", "--dir", "run", "-q"]);
     let theirs = other.path().join("run/layers");
     let files = || layer_files(&theirs).len();
@@ -477,7 +477,7 @@ fn a_damaged_file_of_an_unfinished_layer_is_made_again() {
         let half = HalfRun::new();
         fs::create_dir(half.path("layers/d006")).unwrap();
         // A file that is not archived, as the search writes it.
-        let other = tempfile::tempdir().unwrap();
+        let other = fathom_tests::tempdir().unwrap();
         in_directory(other.path(), &["run", "3x3", "--dir", "run", "--max-depth", "6", "-q"]);
         let file = "layers/d006/s00000.layer";
         fs::copy(other.path().join("run").join(file), half.path(file)).unwrap();
@@ -511,7 +511,7 @@ fn standard_output_that_is_full_or_closed() {
 /// Sizes are checked before memory is allocated.
 #[test]
 fn files_that_would_take_all_memory_are_refused() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = fathom_tests::tempdir().unwrap();
     let file = |name: &str, text: &str| {
         let path = directory.path().join(name);
         fs::write(&path, text).unwrap();

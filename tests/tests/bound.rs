@@ -125,7 +125,7 @@ fn other_puzzles_are_bounded_too() {
     // Free moves and guards: God's numbers of records/puzzles/fto-multi.json and of the run.
     assert!((9..=13).contains(&bound(&["../docs/examples/fto.toml"])["bound"].as_u64().unwrap()));
     let bandaged = "../docs/examples/bandaged.toml";
-    let directory = tempfile::tempdir().unwrap();
+    let directory = fathom_tests::tempdir().unwrap();
     let run = directory.path().join("run");
     let told = json(&fathom().args(["run", bandaged, "-q", "--json", "--dir"]).arg(run).output().unwrap());
     assert!(bound(&[bandaged])["bound"].as_u64() <= told["god_number"].as_u64(), "{told}");
@@ -137,7 +137,7 @@ fn other_puzzles_are_bounded_too() {
 /// God's numbers: J. Scherphuis, Puzzle Pages (pyraminx without its tips); records/puzzles/fto-multi.json.
 #[test]
 fn every_puzzle_has_an_upper_bound_that_is_checked_again() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = fathom_tests::tempdir().unwrap();
     let path = directory.path().join("upper.json");
     // All states of a pyraminx are one stage, and some chain of the octahedron has small tables alone, which
     // are tried however little time there is.
@@ -155,7 +155,7 @@ fn every_puzzle_has_an_upper_bound_that_is_checked_again() {
 
 #[test]
 fn an_upper_bound_needs_no_chain() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = fathom_tests::tempdir().unwrap();
     let certificate = bound(&["2x3", "--upper", "--time", "600"]);
     // Table 4 of the paper: with all tiles in one stage nothing is lost.
     assert_eq!(certificate["upper_bound"], 7);
@@ -179,7 +179,7 @@ fn little_memory_is_told_by_the_depth() {
 
 #[test]
 fn a_chain_bounds_from_above_and_its_certificate_is_checked_again() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = fathom_tests::tempdir().unwrap();
     let path = directory.path().join("certificate.json");
     let verify = |text: &str| {
         fs::write(&path, text).unwrap();

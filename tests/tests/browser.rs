@@ -103,7 +103,7 @@ async fn the_page_fits_every_window_and_the_keyboard() {
     if !browser::is_here() {
         return;
     }
-    let directory = tempfile::tempdir().unwrap();
+    let directory = fathom_tests::tempdir().unwrap();
     let at = format!("127.0.0.1:{}", free_port());
     let run = directory.path().join("run");
     let mut command = fathom();

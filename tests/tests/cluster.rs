@@ -67,7 +67,7 @@ fn a_worker_that_joins_late_takes_shards() {
 fn a_drained_worker_leaves_nothing_that_nobody_else_has() {
     let mut cluster = Cluster::new(&LONG, &[]);
     cluster.serve_up_to(7);
-    cluster.join(&["w1", "w2"]);
+    cluster.join_together(&["w1", "w2"]);
     cluster.in_the_middle(|_| ());
     assert!(well(&cluster.ask("drain", &["w1"])).contains("leaves when what it holds is with others"));
     assert!(cluster.ends("w1").success(), "{}", cluster.said());
@@ -87,7 +87,7 @@ fn a_drained_worker_leaves_nothing_that_nobody_else_has() {
 fn a_worker_that_is_told_to_stop_hands_back_and_may_come_again() {
     let mut cluster = Cluster::new(&LONG, &[]);
     cluster.serve_up_to(7);
-    cluster.join(&["w1", "w2"]);
+    cluster.join_together(&["w1", "w2"]);
     cluster.in_the_middle(|cluster| cluster.signal("w1", libc::SIGTERM));
     assert!(cluster.ends("w1").success());
     let status = cluster.until_worker_is("w1", "left");
@@ -102,7 +102,7 @@ fn a_worker_that_is_told_to_stop_hands_back_and_may_come_again() {
 fn workers_wait_for_a_coordinator_that_was_told_to_stop() {
     let mut cluster = Cluster::new(&LONG, &[]);
     cluster.serve_up_to(7);
-    cluster.join(&["w1", "w2"]);
+    cluster.join_together(&["w1", "w2"]);
     cluster.in_the_middle(|cluster| cluster.signal_coordinator(libc::SIGTERM));
     assert!(cluster.coordinator_ends().success());
     until("the workers miss it", || {
@@ -123,7 +123,7 @@ fn workers_wait_for_a_coordinator_that_was_told_to_stop() {
 fn a_run_that_is_stopped_is_served_again() {
     let mut cluster = Cluster::new(&LONG, &[]);
     cluster.serve_up_to(7);
-    cluster.join(&["w1", "w2"]);
+    cluster.join_together(&["w1", "w2"]);
     cluster.in_the_middle(|_| ());
     well(&cluster.ask("stop", &[]));
     assert!(cluster.coordinator_ends().success());
@@ -193,7 +193,7 @@ fn a_run_changes_from_one_process_to_many_and_back() {
     assert_eq!(output.status.code(), Some(2));
     assert!(texts(&output).1.contains("serve it with --shared-store"), "{}", texts(&output).1);
     cluster.serve_up_to(8);
-    cluster.join(&["w1", "w2"]);
+    cluster.join_together(&["w1", "w2"]);
     cluster.in_the_middle(|cluster| cluster.signal_coordinator(libc::SIGTERM));
     assert!(cluster.coordinator_ends().success());
     for name in ["w1", "w2"] {
@@ -237,7 +237,7 @@ fn until_layer(path: &Path, depth: u32) {
 
 #[test]
 fn workers_of_one_machine() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = fathom_tests::tempdir().unwrap();
     let path = directory.path().join("run");
     let child = local(&path);
     until_layer(&path, 7);
@@ -280,7 +280,7 @@ fn kill(process: u32) {
 
 #[test]
 fn a_young_run_of_several_workers_begins_anew() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = fathom_tests::tempdir().unwrap();
     let path = directory.path().join("run");
     let (mut child, workers) = young(&path, 8);
     child.kill().unwrap();
@@ -304,7 +304,7 @@ fn a_young_run_of_several_workers_begins_anew() {
 
 #[test]
 fn a_young_run_outlives_its_workers() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = fathom_tests::tempdir().unwrap();
     let path = directory.path().join("run");
     let (child, workers) = young(&path, 8);
     kill(workers[0]);
@@ -319,7 +319,7 @@ fn a_young_run_outlives_its_workers() {
 #[test]
 fn an_old_copy_of_the_run_directory_deletes_no_later_layers() {
     const SPACE: [&str; 5] = ["2x6", "--metric", "single", "--shards", "8"];
-    let place = tempfile::tempdir().unwrap();
+    let place = fathom_tests::tempdir().unwrap();
     let (run, old, store) = (place.path().join("run"), place.path().join("old"), place.path().join("store"));
     let begin = |max_depth: &str| {
         let address = format!("127.0.0.1:{}", free_port());

@@ -135,7 +135,7 @@ fn what_a_lost_worker_held_is_fetched_again_from_another() {
 #[test]
 fn what_is_fetched_again_is_predicted() {
     let memory = process_bytes(&PANCAKES) + 1_600_000;
-    let directory = tempfile::tempdir().unwrap();
+    let directory = fathom_tests::tempdir().unwrap();
     let plan = |way: &str| {
         let mut command = fathom();
         command.arg("plan").args(PANCAKES).args(["--workers", "2", "--threads", "1", "--json"]);
@@ -201,7 +201,7 @@ fn threads_share_shards_whose_sources_are_fetched_again() {
     assert!(shared_bytes(&graph, &geometry, 2, CACHE_BYTES).is_some(), "threads share shards");
     let process = budget::memory_bytes(&space, plan.patterns, plan.representative_cosets, &plan.shape, 2);
     let begin = |path: &Path| drop(RunDirectory::create(path, manifest.clone(), &[], &LocalDisk).unwrap());
-    let directory = tempfile::tempdir().unwrap();
+    let directory = fathom_tests::tempdir().unwrap();
     let alone = directory.path().join("alone");
     begin(&alone);
     let alone = json(&fathom().arg("resume").arg(&alone).args(["-q", "--json"]).output().unwrap());

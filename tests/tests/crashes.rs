@@ -179,9 +179,9 @@ fn attempt(question: &SpaceSpec, setup: Setup, path: &Path, disk: &dyn Disk) -> 
     attempt_in(&[], question, setup, path, disk)
 }
 
-/// Makes a temporary directory, in memory if possible: [`FailingDisk`] decides what becomes durable.
+/// Makes a temporary directory: [`FailingDisk`] decides what becomes durable.
 fn directory() -> TempDir {
-    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
+    fathom_tests::tempdir().unwrap()
 }
 
 /// Fails a run at each of its operations, and resumes each failed run. Returns the operations that failed.

@@ -10,7 +10,7 @@ use std::process::Command;
 #[test]
 fn blocks_are_what_the_programs_print() {
     let told = files().into_par_iter().flat_map_iter(|file| {
-        let directory = tempfile::tempdir().unwrap();
+        let directory = fathom_tests::tempdir().unwrap();
         let blocks = blocks(&file).into_iter().filter(|block| !block.is_marked);
         blocks.map(move |block| run(&block, directory.path()))
     });

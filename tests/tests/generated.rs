@@ -14,7 +14,7 @@ fn the_code_of_the_messages_is_current() {
     let proto = Path::new(env!("CARGO_MANIFEST_DIR")).join("../proto");
     let include = proto.join("proto");
     let descriptors = protox::compile([include.join("fathom/v1/fathom.proto")], [include]).unwrap();
-    let made = tempfile::tempdir().unwrap();
+    let made = fathom_tests::tempdir().unwrap();
     tonic_prost_build::configure().bytes(".").out_dir(made.path()).compile_fds(descriptors).unwrap();
     let made = fs::read_to_string(made.path().join("fathom.v1.rs")).unwrap();
     let code = format!("{HEADER}{made}");

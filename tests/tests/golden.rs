@@ -52,7 +52,7 @@ const GOLDEN: [Golden; 3] = [
 
 /// A copy of a directory, which tests may change.
 fn copy(name: &str) -> (tempfile::TempDir, PathBuf) {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = fathom_tests::tempdir().unwrap();
     let run = directory.path().join("run");
     copy_to(name, &run);
     (directory, run)

@@ -73,7 +73,7 @@ fn the_page_on_the_command_line_has_every_command_and_option() {
 /// example names need not exist.
 #[test]
 fn help_examples_are_valid_commands() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = fathom_tests::tempdir().unwrap();
     let shell = |example: &str| {
         // `--help` comes first, so that the arguments are parsed but not carried out.
         let (program, rest) = example.split_once(' ').unwrap();
@@ -114,7 +114,7 @@ fn versions_tell_what_was_built() {
 
 #[test]
 fn completions_and_pages_know_every_command() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = fathom_tests::tempdir().unwrap();
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
         let (script, _) = texts(&fathom().args(["completions", shell]).output().unwrap());
         for name in commands() {
@@ -149,7 +149,7 @@ fn help_on_a_full_disk_fails() {
 
 #[test]
 fn options_come_before_variables_and_these_before_settings() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = fathom_tests::tempdir().unwrap();
     let config = directory.path().join("config/fathom");
     fs::create_dir_all(&config).unwrap();
     fs::write(config.join("config.toml"), "dir = \"settled\"\nthreads = 3\n").unwrap();
@@ -183,7 +183,7 @@ fn options_come_before_variables_and_these_before_settings() {
 /// read are an error.
 #[test]
 fn settings_of_another_user() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = fathom_tests::tempdir().unwrap();
     let config = directory.path().join("config/fathom");
     fs::create_dir_all(&config).unwrap();
     let file = config.join("config.toml");
@@ -213,7 +213,7 @@ fn settings_of_another_user() {
 
 #[test]
 fn names_forgive_and_suggest() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = fathom_tests::tempdir().unwrap();
     let run = |arguments: &[&str]| {
         let output = fathom().args(arguments).arg("-q").current_dir(directory.path()).output().unwrap();
         (output.status.code(), texts(&output))
@@ -246,7 +246,7 @@ fn names_forgive_and_suggest() {
 /// As directories were called in version 0.1.0: with a letter for each label, the puzzle's own among them.
 #[test]
 fn runs_go_on_in_directories_of_the_old_name() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = fathom_tests::tempdir().unwrap();
     let run = |options: &[&str]| {
         let output =
             fathom().args(["run", "2x3"]).args(options).current_dir(directory.path()).output().unwrap();

@@ -51,7 +51,7 @@ proptest! {
         which in 0..shapes().len(), changes in changes()
     ) {
         let shape = shapes().swap_remove(which);
-        let directory = tempfile::tempdir().unwrap();
+        let directory = fathom_tests::tempdir().unwrap();
         let path = directory.path().join("layer");
         let mut bytes = write(&path, &shape);
         let data = 256 + 56 * COSETS as usize;
@@ -84,7 +84,7 @@ proptest! {
         most in prop::sample::select(&[0, u64::MAX][..]),
     ) {
         let shape = shapes().swap_remove(which);
-        let directory = tempfile::tempdir().unwrap();
+        let directory = fathom_tests::tempdir().unwrap();
         let memory = Arc::new(ImportMemory::new(most));
         let imports = Imports::new(directory.path(), 2, identity(&shape).tensor(), memory);
         let within = shape.packed_bytes() * 8;

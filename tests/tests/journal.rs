@@ -21,7 +21,7 @@ fn triggers_and_views_of_a_foreign_journal_are_refused() {
         ("CREATE TRIGGER t AFTER INSERT ON worker BEGIN DELETE FROM layer; END", "trigger"),
         ("CREATE VIEW v AS SELECT * FROM layer", "view"),
     ] {
-        let directory = tempfile::tempdir().unwrap();
+        let directory = fathom_tests::tempdir().unwrap();
         let path = directory.path().join("run.db");
         drop(journal(&path));
         Connection::open(&path).unwrap().execute_batch(code).unwrap();
@@ -33,7 +33,7 @@ fn triggers_and_views_of_a_foreign_journal_are_refused() {
 /// While a run is young, all that its coordinator writes is held back, and a kill undoes it.
 #[test]
 fn what_a_coordinator_writes_is_held_back_as_a_whole() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = fathom_tests::tempdir().unwrap();
     let path = directory.path().join("run.db");
     let task = Task { depth: Depth(0), shard: ShardId(0) };
     let report = ShardReport {
@@ -67,7 +67,7 @@ fn what_a_coordinator_writes_is_held_back_as_a_whole() {
 /// A trigger that is added after the journal was opened does not run either.
 #[test]
 fn a_late_trigger_does_not_run() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = fathom_tests::tempdir().unwrap();
     let path = directory.path().join("run.db");
     let mut journal = journal(&path);
     let other = Connection::open(&path).unwrap();

@@ -29,7 +29,7 @@ fn arguments(dir: &Path) -> AccessArguments {
 
 #[test]
 fn keys_are_made_and_can_be_used() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = fathom_tests::tempdir().unwrap();
     fs::create_dir(directory.path().join("empty")).unwrap();
     for name in ["keys", "a/b/c", "empty", "it's there/", "./dot/../keys-2"] {
         let (code, out, err) = keys(directory.path(), &[name]);
@@ -68,7 +68,7 @@ fn keys_are_made_and_can_be_used() {
 
 #[test]
 fn what_is_there_is_left_as_it_is() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = fathom_tests::tempdir().unwrap();
     assert_eq!(keys(directory.path(), &["keys"]).0, Some(0));
     fs::create_dir(directory.path().join("other")).unwrap();
     fs::write(directory.path().join("other/file"), "something").unwrap();

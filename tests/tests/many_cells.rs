@@ -198,7 +198,7 @@ fn run_in(directory: &Path, arguments: &[&str]) -> (Option<i32>, String, String)
 
 #[test]
 fn states_are_read_and_written_with_all_their_points() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = fathom_tests::tempdir().unwrap();
     let at = directory.path();
     fs::write(at.join("ring.gap"), format!("ring := Group({});\n", cycle(300))).unwrap();
     fs::write(
@@ -261,7 +261,7 @@ fn states_are_read_and_written_with_all_their_points() {
 
 #[test]
 fn what_is_too_large_is_refused() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = fathom_tests::tempdir().unwrap();
     let at = directory.path();
     fs::write(at.join("all.gap"), format!("all := Group({}, (1,2));\n", cycle(300))).unwrap();
     fs::write(at.join("ring.gap"), format!("ring := Group({});\n", cycle(2049))).unwrap();

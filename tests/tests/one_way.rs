@@ -130,7 +130,7 @@ proptest! {
 /// The union of all older layers is read layer by layer once; then each depth adds only the newest layer.
 #[test]
 fn each_depth_adds_one_layer_to_the_union() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = fathom_tests::tempdir().unwrap();
     let path = directory.path().join("run");
     let mut run = SETUP.begin(word("lx:9"), &path, &LocalDisk).unwrap();
     let counts = SETUP.go_on(&mut run, &LocalDisk).unwrap().counts;
@@ -184,7 +184,7 @@ fn run(directory: &Path, more: &[&str]) -> Value {
 
 #[test]
 fn workers_and_tasks_find_the_same() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = fathom_tests::tempdir().unwrap();
     let at = |name: &str| directory.path().join(name);
     let expected = run(&at("alone"), &[]);
     assert_eq!(json(&fathom().args(["verify", "--json"]).arg(at("alone")).output().unwrap())["layers"], 36);
@@ -208,7 +208,7 @@ fn workers_and_tasks_find_the_same() {
 /// refused.
 #[test]
 fn all_layers_are_read_and_kept() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = fathom_tests::tempdir().unwrap();
     let path = directory.path().join("run");
     run(&path, &["--max-depth", "20"]);
     let oldest = path.join("layers/d010/s00000.layer");

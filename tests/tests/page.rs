@@ -19,7 +19,7 @@ struct Lingering {
 
 impl Lingering {
     fn begin(more: &[&str]) -> Self {
-        let directory = tempfile::tempdir().unwrap();
+        let directory = fathom_tests::tempdir().unwrap();
         let address = format!("127.0.0.1:{}", free_port());
         let mut command = fathom();
         command.args(["run", "3x3", "--http", &address, "--http-linger", "1h", "--dir"]);
@@ -192,7 +192,7 @@ fn the_dashboard_asks_for_metrics_that_there_are() {
 
 #[test]
 fn an_address_that_cannot_be_is_refused_before_anything_is_written() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = fathom_tests::tempdir().unwrap();
     let run = directory.path().join("run");
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let taken = taken.local_addr().unwrap().to_string();
@@ -224,7 +224,7 @@ fn an_address_that_cannot_be_is_refused_before_anything_is_written() {
 
 #[test]
 fn with_a_certificate_the_page_speaks_tls_alone() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = fathom_tests::tempdir().unwrap();
     let keys = directory.path().join("keys");
     assert!(fathom().arg("keys").arg(&keys).output().unwrap().status.success());
     let (certificate, key) = (keys.join("cert.pem"), keys.join("key.pem"));
@@ -311,7 +311,7 @@ fn a_cluster_tells_what_its_workers_take() {
 
 #[test]
 fn a_finished_directory_is_shown_and_left_as_it_is() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = fathom_tests::tempdir().unwrap();
     let run = directory.path().join("run");
     assert!(fathom().args(["run", "2x3", "-q", "--dir"]).arg(&run).output().unwrap().status.success());
     let files = || {

@@ -48,7 +48,7 @@ struct Home {
 
 impl Home {
     fn empty() -> Self {
-        let directory = tempfile::tempdir().unwrap();
+        let directory = fathom_tests::tempdir().unwrap();
         let store = Box::leak(Box::new(Store::at(directory.path(), &LocalDisk).unwrap()));
         let cut = ShardCut::new(COSETS, 1).unwrap();
         let geometry = Geometry {

@@ -12,13 +12,13 @@ use std::path::Path;
 
 /// Runs `fathom run` in a directory of its own. Returns the result.
 fn run(arguments: &[&str]) -> Value {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = fathom_tests::tempdir().unwrap();
     let path = directory.path().join("run");
     json(&fathom().args(["run", "--json", "-q", "--dir"]).arg(&path).args(arguments).output().unwrap())
 }
 
 fn refusal(arguments: &[&str]) -> String {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = fathom_tests::tempdir().unwrap();
     let output = fathom().args(arguments).current_dir(directory.path()).output().unwrap();
     assert_eq!(output.status.code(), Some(2), "{arguments:?}");
     assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0, "nothing is written");
@@ -193,7 +193,7 @@ fn the_plain_search_agrees_on_pieces_that_turn_and_on_guards() {
 /// an axis is stored, so that every bit is a state, and a run that was begun without that goes on so.
 #[test]
 fn parity_ties_the_orbits_of_a_puzzle() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = fathom_tests::tempdir().unwrap();
     let path = directory.path().join("tied.toml");
     let moves = r#"R = "(1,2,3,4)(6,7,8,9)", S = "(1,5)(6,7)", T = "(2,3)(7,8)""#;
     fs::write(&path, format!("name = \"tied\"\ndegree = 9\nmoves = {{ {moves} }}\n")).unwrap();
@@ -262,7 +262,7 @@ fn square_one_grows_by_twists_as_published() {
     if !fathom_slow::is_wanted() {
         return;
     }
-    let directory = tempfile::tempdir().unwrap();
+    let directory = fathom_tests::tempdir().unwrap();
     let fathom = |arguments: &[&str]| {
         let output = fathom().args(arguments).arg("--json").current_dir(directory.path()).output().unwrap();
         json(&output)
@@ -477,7 +477,7 @@ fn what_looks_alike_in_a_gap_file_is_honoured() {
 /// word 2x2x2. States are named by stickers.
 #[test]
 fn stickers_are_searched_by_their_pieces() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = fathom_tests::tempdir().unwrap();
     let (file, path) = (directory.path().join("stickers.gap"), directory.path().join("run"));
     let turns = "F := (1,2,4,3)(7,15,13,11)(8,17,12,10); R := (15,16,18,17)(2,6,21,13)(4,8,19,14);
         U := (5,6,8,7)(1,9,19,15)(2,10,20,16);";
@@ -521,7 +521,7 @@ fn orbits_and_orientations_may_be_left_out() {
 /// states, which the search finds too.
 #[test]
 fn labelled_orbits_multiply() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = fathom_tests::tempdir().unwrap();
     let file = directory.path().join("beads.toml");
     fs::write(
         &file,
@@ -539,7 +539,7 @@ fn labelled_orbits_multiply() {
 /// Directories that were begun when a file of twsearch meant exactly the listed moves.
 #[test]
 fn a_directory_of_the_old_default_goes_on_as_it_was_begun() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = fathom_tests::tempdir().unwrap();
     let file = example("2x2x2.tws");
     let asked = |arguments: &[&str]| {
         let output =

@@ -14,7 +14,7 @@ struct Run(tempfile::TempDir);
 
 impl Run {
     fn new(more: &[&str]) -> Self {
-        let run = Self(tempfile::tempdir().unwrap());
+        let run = Self(fathom_tests::tempdir().unwrap());
         run.command(&["run", "3x3", "--dir", "run", "-q", "--json"], more);
         run
     }

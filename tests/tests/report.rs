@@ -21,7 +21,7 @@ struct Run(TempDir);
 
 impl Run {
     fn new(arguments: &[&str]) -> Self {
-        let directory = tempfile::tempdir().unwrap();
+        let directory = fathom_tests::tempdir().unwrap();
         let output = fathom()
             .args(["run", "-q", "--dir", "run"])
             .args(arguments)
@@ -347,7 +347,7 @@ fn the_reported_command_reproduces_the_run() {
     ] {
         let told = Run::new(arguments).json();
         let provenance = &told["provenance"];
-        let again = tempfile::tempdir().unwrap();
+        let again = fathom_tests::tempdir().unwrap();
         if let Some(file) = provenance["definition_file"].as_str() {
             fs::write(again.path().join(file), provenance["definition"].as_str().unwrap()).unwrap();
         }
@@ -413,7 +413,7 @@ fn tables_of_cosets_are_not_kept_for_a_report() {
 #[test]
 fn a_name_is_nothing_but_a_name() {
     let name = r#"<b>&amp; "`x`" $a_1^2$ {\em} %|#~"#;
-    let directory = tempfile::tempdir().unwrap();
+    let directory = fathom_tests::tempdir().unwrap();
     let file = directory.path().join("puzzle.toml");
     let text = "degree = 3\n[moves]\na = \"(1,2)\"\nb = \"(2,3)\"\n";
     fs::write(&file, format!("name = '{name}'\n{text}")).unwrap();

@@ -63,7 +63,7 @@ fn a_journal_that_is_held_by_another_is_waited_for() {
 
 #[test]
 fn a_file_that_may_not_grow_ends_a_run_with_a_message() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = fathom_tests::tempdir().unwrap();
     let run = directory.path().join("run");
     let mut command = Command::new("sh");
     // The limit is in blocks of 512 or of 1024 bytes; a dense layer is larger either way.
@@ -78,7 +78,7 @@ fn a_file_that_may_not_grow_ends_a_run_with_a_message() {
 /// A run on a read-only file system, in a mount namespace of its own.
 #[test]
 fn a_directory_that_cannot_be_written_to_is_verified() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = fathom_tests::tempdir().unwrap();
     let run = directory.path().join("run");
     well(&fathom().args(["run", "2x4", "-q", "--dir"]).arg(&run).output().unwrap());
     let run = run.display();
@@ -171,7 +171,7 @@ fn in_runtime(mut command: Command, runtime: &Path) -> Command {
 /// affected.
 #[test]
 fn a_stale_token_does_no_harm() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = fathom_tests::tempdir().unwrap();
     let runtime = directory.path().to_owned();
     let mut cluster = Cluster::new(&SPACE, &[]);
     cluster.serve_by(in_runtime(cluster.serving(), &runtime));

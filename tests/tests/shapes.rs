@@ -99,7 +99,7 @@ fn ways_lead_where_they_should() {
 
 #[test]
 fn shapes_are_drawn() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = fathom_tests::tempdir().unwrap();
     let run = |arguments: &[&str]| {
         let mut command = fathom();
         command.args(["shapes", "square1"]).args(arguments).current_dir(&directory).output().unwrap()

@@ -64,7 +64,7 @@ fn replay(mut tiles: Vec<usize>, word: &str) -> Vec<usize> {
 
 #[test]
 fn with_and_without_a_run_the_answer_is_the_same() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = fathom_tests::tempdir().unwrap();
     let path = directory.path();
     let run = answer(path, &["run", "3x4", "--keep", "all", "--shards", "7", "--dir", "kept", "-q"]);
     assert_eq!(run["god_number"], 13);
@@ -98,7 +98,7 @@ fn with_and_without_a_run_the_answer_is_the_same() {
 /// The axial pieces of the pyramid turn without leaving their places.
 #[test]
 fn pieces_that_turn_and_stay_are_looked_up_too() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = fathom_tests::tempdir().unwrap();
     let path = directory.path();
     let run = answer(path, &["run", "pyraminx", "--keep", "all", "--dir", "kept", "-q"]);
     for scramble in ["()", "U", "U L' R", "U L R' B U' L", "B' U R' L B U L' R U", "(U L' R B' U' R)3"] {
@@ -117,7 +117,7 @@ fn pieces_that_turn_and_stay_are_looked_up_too() {
 
 #[test]
 fn labels_are_all_that_is_seen() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = fathom_tests::tempdir().unwrap();
     let path = directory.path();
     let labels = "0,0,0,0,1,1,1,1,2,2,2,2";
     answer(path, &["run", "3x4", "--labels", labels, "--keep", "all", "--dir", "rows", "-q"]);
@@ -138,7 +138,7 @@ fn labels_are_all_that_is_seen() {
 
 #[test]
 fn what_a_run_does_not_know_is_said() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = fathom_tests::tempdir().unwrap();
     let path = directory.path();
     let reversed = "11 10 9 8 7 6 5 4 3 2 1 0";
     answer(path, &["run", "3x4", "--keep", "all", "--max-depth", "6", "--dir", "young", "-q"]);
@@ -164,7 +164,7 @@ fn what_a_run_does_not_know_is_said() {
 
 #[test]
 fn antipodes_are_as_many_as_the_run_counts() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = fathom_tests::tempdir().unwrap();
     let path = directory.path();
     for (space, keep) in [("3x3", "all"), ("2x4", "last"), ("pancake:7", "all"), ("star:7", "last")] {
         let run = answer(path, &["run", space, "--keep", keep, "--dir", space, "-q"]);
@@ -195,7 +195,7 @@ fn antipodes_are_as_many_as_the_run_counts() {
         }
     }
     // Without a run, the command searches by itself, and the answer is the same.
-    let elsewhere = tempfile::tempdir().unwrap();
+    let elsewhere = fathom_tests::tempdir().unwrap();
     assert_eq!(answer(elsewhere.path(), &["antipodes", "3x3"]), answer(path, &["antipodes", "3x3"]));
     assert_eq!(fs::read_dir(elsewhere.path()).unwrap().count(), 0);
     let (code, _, err) = in_directory(elsewhere.path(), &["antipodes", "4x4"]);
@@ -204,7 +204,7 @@ fn antipodes_are_as_many_as_the_run_counts() {
 
 #[test]
 fn damaged_layers_are_an_error() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = fathom_tests::tempdir().unwrap();
     let path = directory.path();
     answer(path, &["run", "3x3", "--keep", "all", "--dir", "run", "-q"]);
     let file = path.join("run/layers/d007/s00000.layer");
@@ -233,7 +233,7 @@ fn damaged_layers_are_an_error() {
 
 #[test]
 fn bad_questions_are_refused_with_one_message() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = fathom_tests::tempdir().unwrap();
     let path = directory.path();
     fs::create_dir(path.join("empty")).unwrap();
     let many = "name = \"many\"\ndegree = 8\n[moves]\nA = \"(1,2)\"\n[free]\nr = \"(1,2,3,4,5,6,7)\"\ns = \"(7,8)\"\n";
@@ -397,7 +397,7 @@ fn antipodes_of_the_pocket_cube() -> (SolveModel, Vec<HashSet<Vec<u8>>>) {
 
 #[test]
 fn the_published_antipodes_of_the_pocket_cube_are_antipodes() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = fathom_tests::tempdir().unwrap();
     for sequence in ANTIPODES {
         let arguments = ["solve", "2x2x2", sequence, "--scramble", "--metric", "single"];
         assert_eq!(answer(directory.path(), &arguments)["distance"], 14, "{sequence}");
@@ -442,7 +442,7 @@ fn sizes_of_published(
 
 #[test]
 fn the_antipodes_of_the_pocket_cube_are_the_published_ones() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = fathom_tests::tempdir().unwrap();
     let found = |moves: [&str; 2]| {
         answer(directory.path(), &["antipodes", "2x2x2", moves[0], moves[1], "--limit", "1000"])
     };
@@ -497,7 +497,7 @@ fn turns_of_the_whole(puzzle: &Definition) -> HashSet<OrientedPermutation> {
 
 #[test]
 fn a_cube_in_the_hand_is_solved_with_and_without_a_run() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = fathom_tests::tempdir().unwrap();
     let path = directory.path();
     answer(path, &["run", "2x2x2", "--keep", "all", "--dir", "hand", "-q"]);
     let whole = PuzzleSpec::whole("2x2x2").unwrap().definition(Metric::Multi).unwrap();
@@ -529,7 +529,7 @@ fn a_cube_in_the_hand_is_solved_with_and_without_a_run() {
 
 #[test]
 fn antipodes_where_moves_have_no_inverses_come_with_scrambles() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = fathom_tests::tempdir().unwrap();
     let path = directory.path();
     let run = answer(path, &["run", "lx:6", "--dir", "lx", "-q"]);
     let last = run["god_number"].as_u64().unwrap();

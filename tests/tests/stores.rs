@@ -20,7 +20,7 @@ struct Spread(TempDir);
 
 impl Spread {
     fn new() -> Self {
-        Self(tempfile::tempdir().unwrap())
+        Self(fathom_tests::tempdir().unwrap())
     }
 
     fn path(&self, name: &str) -> PathBuf {

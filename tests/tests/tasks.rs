@@ -29,7 +29,7 @@ struct Run {
 
 impl Run {
     fn begin(space: &str, depth: u32, more: &[&str]) -> Self {
-        let temporary = tempfile::tempdir().unwrap();
+        let temporary = fathom_tests::tempdir().unwrap();
         let path = temporary.path().join("run");
         let mut command = fathom();
         command.args(["run", space, "-q", "--json", "--shards", &SHARDS.to_string()]);
@@ -298,7 +298,7 @@ fn what_cannot_be_made_yet_or_is_not_there_is_refused() {
     run.refuses(&mut run.task(2, "0"), 2, "what is read no longer was deleted");
     run.refuses(&mut run.task(4, "3-6"), 2, "has the shards 0 to 5, and there is no shard 6");
     run.refuses(&mut run.task(4, "3-2"), 2, "\"3-2\" is no range of shards");
-    let temporary = tempfile::tempdir().unwrap();
+    let temporary = fathom_tests::tempdir().unwrap();
     let elsewhere = temporary.path().to_owned();
     let nowhere = Run { _temporary: temporary, path: "nowhere".into() };
     for mut command in [nowhere.task(4, "0"), nowhere.merge(4)] {
@@ -385,7 +385,7 @@ fn a_damaged_file_of_the_layer_before_is_named_with_its_coset() {
 
 #[test]
 fn watched_states_are_found_through_tasks() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = fathom_tests::tempdir().unwrap();
     let list = directory.path().join("states");
     fs::write(
         &list,

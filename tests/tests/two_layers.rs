@@ -27,7 +27,7 @@ fn run(path: &Path, keep: &str) -> Command {
 }
 
 fn undisturbed() -> Value {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = fathom_tests::tempdir().unwrap();
     json(&run(&directory.path().join("run"), "last").output().unwrap())
 }
 
@@ -54,7 +54,7 @@ fn killed_around_giving_back_and_resumed() {
     let expected = undisturbed();
     for (point, given) in [("giving back", 0), ("given back", 1)] {
         for n in IN_DEPTH_8 {
-            let directory = tempfile::tempdir().unwrap();
+            let directory = fathom_tests::tempdir().unwrap();
             let path = directory.path().join("run");
             killed(&path, point, n);
             let made = n - 6 * SHARDS;
@@ -75,7 +75,7 @@ fn killed_around_giving_back_and_resumed() {
 #[test]
 fn small_shards_are_given_back_together() {
     const MANY: usize = 32;
-    let directory = tempfile::tempdir().unwrap();
+    let directory = fathom_tests::tempdir().unwrap();
     let path = directory.path().join("run");
     let run = || {
         let mut command = fathom();
@@ -114,13 +114,13 @@ fn damaged_new_shards_are_made_again() {
         },
     ];
     // A valid file of the same place with other states, from a search with another solved state.
-    let other = tempfile::tempdir().unwrap();
+    let other = fathom_tests::tempdir().unwrap();
     let other = other.path().join("run");
     let ended = run(&other, "last").args(["--max-depth", "8"]).output().unwrap();
     assert!(ended.status.success());
     for (number, spoil) in spoil.into_iter().enumerate() {
         for (point, can_be_made) in [("giving back", true), ("given back", false)] {
-            let directory = tempfile::tempdir().unwrap();
+            let directory = fathom_tests::tempdir().unwrap();
             let path = directory.path().join("run");
             killed(&path, point, 6 * SHARDS + 3);
             let file = path.join("layers/d008/s00002.layer");
@@ -147,7 +147,7 @@ fn damaged_new_shards_are_made_again() {
 
 #[test]
 fn a_lost_source_is_an_error() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = fathom_tests::tempdir().unwrap();
     let path = directory.path().join("run");
     killed(&path, "given back", 6 * SHARDS + 3);
     std::fs::remove_file(path.join("layers/d006/s00007.layer")).unwrap();
@@ -200,7 +200,7 @@ fn the_peak_is_two_layers_and_the_shards_in_the_making() {
     let question =
         SpaceSpec { source: PuzzleSpec::Board(board), metric: Metric::Multi, labels: Labels::distinct(12) };
     let peak = |keep| {
-        let directory = tempfile::tempdir().unwrap();
+        let directory = fathom_tests::tempdir().unwrap();
         let path = directory.path().join("run");
         let setup = Setup { threads: 1, shards: Some(SHARDS as u32), keep, ..Setup::default() };
         let watching = Watching { run: path.clone(), most: Mutex::new(0) };
@@ -230,7 +230,7 @@ fn a_disk_for_two_layers_is_enough() {
     assert_eq!(two, &plan(&["--keep", "two"])["disk_peak_bytes"]);
     let (three, two) = (three.as_u64().unwrap(), two.as_u64().unwrap());
     assert!(two < three);
-    let directory = tempfile::tempdir().unwrap();
+    let directory = fathom_tests::tempdir().unwrap();
     let begin = |name: &str, limit: u64, more: &[&str]| {
         let mut command = fathom();
         command.args(["run", SPACE, "--json", "--threads", "1", "--disk-limit", &format!("{limit}B")]);

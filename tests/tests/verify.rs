@@ -48,7 +48,7 @@ fn by_workers(directory: &Path) -> PathBuf {
 
 #[test]
 fn layers_held_by_workers() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = fathom_tests::tempdir().unwrap();
     let run = by_workers(directory.path());
     let says = "nothing could be verified: the layers of the run in";
     fails(&verify(&run, &[]), 1, says);
@@ -92,7 +92,7 @@ fn layers_held_by_workers() {
 
 #[test]
 fn what_is_no_store_or_an_empty_one() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = fathom_tests::tempdir().unwrap();
     fails(&verify_store(directory.path(), &[]), 2, "is no store of a worker");
     fails(&verify_store(&directory.path().join("nowhere"), &[]), 2, "is no store of a worker");
     assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
@@ -114,7 +114,7 @@ fn half(directory: &Path) -> PathBuf {
 #[test]
 fn numbers_of_visited_states() {
     for (depth, change) in [(0, 1), (3, 1), (4, -1), (5, 1)] {
-        let directory = tempfile::tempdir().unwrap();
+        let directory = fathom_tests::tempdir().unwrap();
         let run = half(directory.path());
         assert!(verify(&run, &[]).status.success());
         set_visited(&run.join(format!("layers/d{depth:03}/s00000.layer")), change);
@@ -124,7 +124,7 @@ fn numbers_of_visited_states() {
 
 #[test]
 fn a_run_without_layers() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = fathom_tests::tempdir().unwrap();
     let run = half(directory.path());
     rusqlite::Connection::open(run.join("run.db"))
         .unwrap()
@@ -136,7 +136,7 @@ fn a_run_without_layers() {
 /// Watched states are looked up in the files that were committed.
 #[test]
 fn a_replaced_file_of_a_run() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = fathom_tests::tempdir().unwrap();
     let run = half(directory.path());
     move_state(&run.join("layers/d005/s00000.layer"), 3);
     fails(&verify(&run, &[]), 1, "s00000.layer is not the file that was committed");

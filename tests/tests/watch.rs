@@ -51,7 +51,7 @@ fn run(path: &Path, more: &[&str]) -> Output {
 #[test]
 fn every_state_of_a_board_is_noted_at_its_distance_across_an_interruption() {
     let distances = distances();
-    let directory = tempfile::tempdir().unwrap();
+    let directory = fathom_tests::tempdir().unwrap();
     let (list, path) = (directory.path().join("states"), directory.path().join("run"));
     let states: Vec<&Vec<usize>> = distances.keys().collect();
     let text: Vec<String> = states.iter().map(|state| line(state)).collect();
@@ -85,7 +85,7 @@ fn every_state_of_a_board_is_noted_at_its_distance_across_an_interruption() {
 /// Whatever the labels are called, states are given by tiles; the solved state has them in order.
 #[test]
 fn states_of_labelled_and_of_even_boards() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = fathom_tests::tempdir().unwrap();
     let list = directory.path().join("states");
     let watched = |name: &str, arguments: &[&str]| {
         let path = directory.path().join(name);
@@ -120,7 +120,7 @@ fn states_of_labelled_and_of_even_boards() {
 
 #[test]
 fn a_depth_that_is_not_that_of_its_layer_is_found() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = fathom_tests::tempdir().unwrap();
     let (list, path) = (directory.path().join("states"), directory.path().join("run"));
     fs::write(&list, "0 1 2 3 4 5 6 7\n").unwrap();
     assert!(run(&path, &["--watch-states", list.to_str().unwrap(), "--keep", "all"]).status.success());
@@ -135,7 +135,7 @@ fn a_depth_that_is_not_that_of_its_layer_is_found() {
 
 #[test]
 fn a_run_watches_what_it_was_begun_with() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = fathom_tests::tempdir().unwrap();
     let (list, path) = (directory.path().join("states"), directory.path().join("run"));
     fs::write(&list, "0 1 2 3 4 5 6 7\n").unwrap();
     assert!(run(&path, &["--max-depth", "1"]).status.success());

@@ -49,7 +49,7 @@ fn on_terminal(line: &str, typed: &str) -> Option<Output> {
 
 #[test]
 fn a_terminal_shows_one_line_that_goes_away() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = fathom_tests::tempdir().unwrap();
     let run = directory.path().join("run");
     let Some(output) = on_terminal(&format!("fathom run 3x4 --threads 1 --dir '{}'", run.display()), "")
     else {
@@ -69,7 +69,7 @@ fn a_terminal_shows_one_line_that_goes_away() {
 /// the line would stay.
 #[test]
 fn a_line_leaves_room_for_what_the_terminal_writes_behind_it() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = fathom_tests::tempdir().unwrap();
     let run = directory.path().join("run");
     let line =
         format!("stty cols 60; timeout -s INT 4 fathom run 2x7 --threads 1 --dir '{}'; true", run.display());
@@ -89,7 +89,7 @@ fn a_line_leaves_room_for_what_the_terminal_writes_behind_it() {
 /// The line stands below the log lines, and is written again below each of them.
 #[test]
 fn a_run_with_workers_shows_one_line_below_its_log() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = fathom_tests::tempdir().unwrap();
     let run = directory.path().join("run");
     let line = format!("fathom run 3x4 --workers 1 --threads 1 --dir '{}'", run.display());
     let Some(output) = on_terminal(&line, "") else {
@@ -109,7 +109,7 @@ fn a_run_with_workers_shows_one_line_below_its_log() {
 
 #[test]
 fn top_draws_and_leaves() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = fathom_tests::tempdir().unwrap();
     out(directory.path(), &["run", "3x3", "-q", "--dir", "run"]);
     let run = directory.path().join("run");
     let Some(output) = on_terminal(&format!("fathom top '{}'", run.display()), "q\n") else {
@@ -128,7 +128,7 @@ fn top_draws_and_leaves() {
 
 #[test]
 fn status_tells_who_is_at_work() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = fathom_tests::tempdir().unwrap();
     let run = directory.path().join("run");
     let mut child = fathom()
         .args(["run", "3x4", "-q", "--threads", "1", "--disk-limit", "1GiB", "--dir"])
@@ -185,7 +185,7 @@ fn status_tells_how_far_a_served_run_is() {
 #[test]
 fn what_takes_long_is_told_and_can_be_stopped() {
     // Nobody writes the file, so that the command takes long on every machine.
-    let directory = tempfile::tempdir().unwrap();
+    let directory = fathom_tests::tempdir().unwrap();
     let pipe = directory.path().join("puzzle.toml");
     assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     let mut child =
@@ -203,7 +203,7 @@ fn what_takes_long_is_told_and_can_be_stopped() {
 
 #[test]
 fn logs_are_for_people_and_machines() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = fathom_tests::tempdir().unwrap();
     out(directory.path(), &["run", "3x3", "-q", "--shards", "3", "--dir", "run"]);
     let lines = out(directory.path(), &["logs", "run", "--depth", "7", "--shard", "2"]);
     let done: serde_json::Value = serde_json::from_str(lines.lines().next().unwrap()).unwrap();
@@ -309,7 +309,7 @@ fn stores_are_cleaned_when_the_run_is_complete() {
 #[test]
 fn workers_report_their_resources() {
     // One worker where two are needed, so that the run does not end.
-    let mut cluster = Cluster::new(&["3x4"], &["--replicas", "2"]);
+    let mut cluster = Cluster::on_disk(&["3x4"], &["--replicas", "2"]);
     cluster.serve();
     let mut command = cluster.joining("a");
     command.args(["--disk-limit", "1GiB", "--memory", "512MiB"]);
@@ -358,7 +358,7 @@ fn workers_on_one_host_share_its_memory() {
 
 #[test]
 fn results_stay_when_layers_go() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = fathom_tests::tempdir().unwrap();
     out(directory.path(), &["run", "3x3", "-q", "--dir", "run"]);
     out(directory.path(), &["run", "3x3", "-q", "--max-depth", "4", "--dir", "part"]);
     let table = out(directory.path(), &["run", "3x3", "-q", "--dir", "run"]);
@@ -389,7 +389,7 @@ fn results_stay_when_layers_go() {
 
 #[test]
 fn results_are_compared() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = fathom_tests::tempdir().unwrap();
     let result = out(directory.path(), &["run", "3x3", "-q", "--json", "--dir", "run"]);
     fs::write(directory.path().join("result.json"), &result).unwrap();
     fs::write(directory.path().join("wrong.json"), result.replace("54741,2475", "54740,2476")).unwrap();
@@ -410,7 +410,7 @@ fn results_are_compared() {
 
 #[test]
 fn a_command_follows_the_end() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = fathom_tests::tempdir().unwrap();
     let command = "echo \"$FATHOM_STATUS $FATHOM_SPACE $FATHOM_STATES $FATHOM_DEPTH [$FATHOM_GOD_NUMBER]\" >> told; exit 3";
     let run = |more: &[&str]| {
         let mut command_line = vec!["run", "3x3", "--dir", "run", "--on-done", command];
@@ -432,7 +432,7 @@ fn a_command_follows_the_end() {
 /// The help names exactly the variables that are set.
 #[test]
 fn on_done_sets_the_documented_variables() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = fathom_tests::tempdir().unwrap();
     let help = out(directory.path(), &["run", "--help"]);
     let about = help.split("--on-done <COMMAND>").nth(1).unwrap().split("\n      --").next().unwrap();
     let words = about.split(|c: char| !c.is_ascii_uppercase() && c != '_');
@@ -451,7 +451,7 @@ fn on_done_sets_the_documented_variables() {
 /// The message is sent when the run ends, while its page stays.
 #[test]
 fn the_command_comes_before_the_page_lingers() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = fathom_tests::tempdir().unwrap();
     let address = format!("127.0.0.1:{}", free_port());
     let run = |command: &mut Command| {
         let told = directory.path().join("told");
@@ -478,7 +478,7 @@ fn the_command_comes_before_the_page_lingers() {
 
 #[test]
 fn a_limit_of_the_disk_is_looked_at() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = fathom_tests::tempdir().unwrap();
     let (code, err) = refused(directory.path(), &["run", "3x4", "--dir", "run", "--disk-limit", "1MiB"]);
     assert_eq!(code, Some(2));
     let said = "1.00 MiB are free at run within --disk-limit 1.00 MiB";
@@ -500,7 +500,7 @@ fn a_limit_of_the_disk_is_looked_at() {
 
 #[test]
 fn states_to_watch_come_from_standard_input() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = fathom_tests::tempdir().unwrap();
     let mut child = fathom()
         .args(["run", "3x3", "-q", "--dir", "run", "--watch-states", "-"])
         .current_dir(directory.path())

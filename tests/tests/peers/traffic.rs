@@ -91,7 +91,7 @@ async fn workers_send_as_much_as_is_predicted() {
             replicas: 1,
         };
         let predicted = Forecast::of(&manifest, &space, &plan, cluster, None).unwrap().sent_bytes;
-        let directory = tempfile::tempdir().unwrap();
+        let directory = fathom_tests::tempdir().unwrap();
         let path = directory.path().join("run");
         let mut run = RunDirectory::create(&path, manifest.clone(), &[], &LocalDisk).unwrap();
         let options = Options {

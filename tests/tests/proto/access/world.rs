@@ -50,7 +50,7 @@ pub(crate) struct Files {
 
 impl Files {
     pub(crate) fn new() -> Self {
-        let directory = tempfile::tempdir().unwrap();
+        let directory = fathom_tests::tempdir().unwrap();
         let files = Self { directory, authority: Authority::new(&now()).unwrap() };
         files.write("token", TOKEN, 0o600);
         files.write("ca.pem", &files.authority.pem(), 0o644);
