@@ -252,8 +252,8 @@ impl Cluster {
         });
     }
 
-    /// Starts workers in a run that has not begun, and lets none of them get ahead: the first one stops at its
-    /// first task until the coordinator knows the others.
+    /// Starts workers in a run that has not begun, and lets none of them get ahead: the first one stops at
+    /// its first task until the coordinator knows the others.
     ///
     /// # Panics
     /// If no worker is named.

@@ -38,9 +38,9 @@ const IN_MEMORY: &str = "/dev/shm";
 /// The free bytes in memory with which tests use it, several times what they take together.
 const ENOUGH_BYTES: u64 = 4 << 30;
 
-/// Makes a temporary directory, in memory if there is enough. Most tests make thousands of small files durable,
-/// and would wait for a disk longer than they compute. Tests of what a disk does, and those that kill one
-/// process anywhere, call [`tempfile::tempdir`].
+/// Makes a temporary directory, in memory if there is enough. Most tests make thousands of small files
+/// durable, and would wait for a disk longer than they compute. Tests of what a disk does, and those that
+/// kill one process anywhere, call [`tempfile::tempdir`].
 ///
 /// # Errors
 /// If the operating system refuses it.
