@@ -71,8 +71,10 @@ fn a_terminal_shows_one_line_that_goes_away() {
 fn a_line_leaves_room_for_what_the_terminal_writes_behind_it() {
     let directory = fathom_tests::tempdir().unwrap();
     let run = directory.path().join("run");
-    let line =
-        format!("stty cols 60; timeout -s INT 4 fathom run 2x7 --threads 1 --dir '{}'; true", run.display());
+    let line = format!(
+        "stty cols 60; timeout --foreground -s INT 4 fathom run 2x7 --threads 1 --dir '{}'; true",
+        run.display()
+    );
     let Some(output) = on_terminal(&line, "") else {
         return;
     };
