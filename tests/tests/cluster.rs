@@ -119,6 +119,22 @@ fn workers_wait_for_a_coordinator_that_was_told_to_stop() {
     assert!(!cluster.logged_by("w1", "coordinator is back").is_empty());
 }
 
+/// As `timeout` does it: the worker leaves in order, although it is signalled twice.
+#[test]
+fn a_worker_that_is_signalled_twice_at_once_leaves() {
+    let mut cluster = Cluster::new(&LONG, &[]);
+    cluster.serve();
+    cluster.join_until("w1", "computing:40:stop");
+    cluster.until_stopped("w1");
+    for number in [libc::SIGTERM, libc::SIGINT, libc::SIGCONT] {
+        cluster.signal("w1", number);
+    }
+    assert!(cluster.ends("w1").success());
+    until("the coordinator is told", || !cluster.logged("worker left").is_empty());
+    cluster.join(&["w1"]);
+    assert_same(&cluster.finishes(), &undisturbed(&LONG));
+}
+
 #[test]
 fn a_run_that_is_stopped_is_served_again() {
     let mut cluster = Cluster::new(&LONG, &[]);

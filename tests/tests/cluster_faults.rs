@@ -111,7 +111,7 @@ fn the_coordinator_killed_five_times() {
     for (number, failpoint) in failpoints.into_iter().enumerate() {
         cluster.serve_until(failpoint);
         if number == 0 {
-            cluster.join(&["w1", "w2"]);
+            cluster.join_together(&["w1", "w2"]);
         }
         cluster.coordinator_dies();
     }

@@ -49,7 +49,7 @@ fn the_coordinator_killed_around_giving_back() {
     for (number, failpoint) in failpoints.into_iter().enumerate() {
         cluster.serve_until(failpoint);
         if number == 0 {
-            cluster.join(&["w1", "w2"]);
+            cluster.join_together(&["w1", "w2"]);
         }
         cluster.coordinator_dies();
     }
@@ -130,7 +130,7 @@ fn a_shared_store_gives_back_too() {
     for (number, failpoint) in ["giving back:5", "given back:9"].into_iter().enumerate() {
         cluster.serve_until(failpoint);
         if number == 0 {
-            cluster.join(&["w1", "w2"]);
+            cluster.join_together(&["w1", "w2"]);
         }
         cluster.coordinator_dies();
     }

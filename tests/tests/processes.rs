@@ -117,6 +117,25 @@ fn a_signal_stops_it_in_order() {
     }
 }
 
+/// As `timeout` does it, which signals a process and then the process's group. Signals of two kinds are sent,
+/// because those of one kind become one while a process is stopped.
+#[test]
+fn signals_that_come_together_are_one_request() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("run");
+    let child = run(&path).env("FATHOM_FAILPOINT", "writing:85:stop").spawn().unwrap();
+    until_stopped(&child);
+    for number in [libc::SIGTERM, libc::SIGINT, libc::SIGCONT] {
+        signal(&child, number);
+    }
+    let output = child.wait_with_output().unwrap();
+    let (_, err) = texts(&output);
+    assert!(err.contains("stopped; go on with 'fathom resume"), "{err}");
+    let codes = [libc::SIGTERM, libc::SIGINT].map(|number| Some(128 + number));
+    assert!(codes.contains(&output.status.code()), "{output:?}");
+    assert_same(&json(&resume(&path).output().unwrap()), &undisturbed());
+}
+
 #[test]
 fn a_second_process_is_refused() {
     let directory = tempfile::tempdir().unwrap();

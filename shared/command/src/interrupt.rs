@@ -2,12 +2,19 @@
 //!
 //! A thread of its own receives them. As long as nothing would be lost, a signal ends the process at once,
 //! with a message. Later the first signal asks for a stop, and a second one ends the process.
+//!
+//! The program `timeout` signals a process, and then the process's group, to which the process belongs. So
+//! signals that follow the first one at once are no second request.
 
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+/// Signals within this time of the first one are the same request.
+const ONE_REQUEST: Duration = Duration::from_secs(1);
 
 /// Flags that the signals of this process set.
 #[derive(Clone, Debug)]
@@ -39,14 +46,42 @@ pub fn listen() -> io::Result<()> {
     let mut signals = Signals::new([SIGINT, SIGTERM])?;
     let Interrupts { at_once, requested, signal } = interrupts().clone();
     std::thread::Builder::new().name("interrupts".into()).spawn(move || {
+        let mut asked: Option<Instant> = None;
         for number in signals.forever() {
+            if asked.is_some_and(|at| at.elapsed() < ONE_REQUEST) {
+                continue;
+            }
             if at_once.swap(true, Ordering::Relaxed) {
                 crate::terminal_line::clear();
                 crate::terminal_line::tell("stopped");
                 std::process::exit(128 + number);
             }
+            asked = Some(Instant::now());
             signal.store(number as usize, Ordering::Relaxed);
             requested.store(true, Ordering::Relaxed);
+        }
+    })?;
+    Ok(())
+}
+
+/// Starts a thread that calls `tell` with the number of the first signal. A second signal ends the process at
+/// once.
+///
+/// # Errors
+/// If the signals cannot be caught, or the thread cannot be started.
+pub fn on_request(mut tell: impl FnMut(i32) + Send + 'static) -> io::Result<()> {
+    let mut signals = Signals::new([SIGINT, SIGTERM])?;
+    std::thread::Builder::new().name("signals".into()).spawn(move || {
+        let mut asked: Option<Instant> = None;
+        for number in signals.forever() {
+            match asked {
+                None => {
+                    asked = Some(Instant::now());
+                    tell(number);
+                }
+                Some(at) if at.elapsed() < ONE_REQUEST => {}
+                Some(_) => std::process::exit(128 + number),
+            }
         }
     })?;
     Ok(())

@@ -2,6 +2,7 @@
 
 use crate::arguments::JoinArguments;
 use anyhow::{Context, Result, anyhow};
+use fathom_command::interrupt::on_request;
 use fathom_command::{bad_input, log, machine};
 use fathom_layer::{Deferred, Disk, LimitedDisk, LocalDisk};
 use fathom_proto::access::{Access, server};
@@ -16,8 +17,6 @@ use fathom_worker::cluster::exchange::Exchange;
 use fathom_worker::cluster::files::OpenFiles;
 use fathom_worker::cluster::home::{self, Home, keep_definition};
 use fathom_worker::cluster::session::End;
-use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::iterator::Signals;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -232,17 +231,9 @@ fn work(runtime: Runtime, worker: Worker, stop: watch::Receiver<bool>) -> Result
 
 /// Returns a channel that is true from the first signal on. A second signal ends the process at once.
 fn stop_on_signals() -> Result<watch::Receiver<bool>> {
-    let second = Arc::new(AtomicBool::new(false));
-    for number in [SIGINT, SIGTERM] {
-        signal_hook::flag::register_conditional_shutdown(number, 128 + number, Arc::clone(&second))?;
-        signal_hook::flag::register(number, Arc::clone(&second))?;
-    }
-    let mut signals = Signals::new([SIGINT, SIGTERM])?;
     let (told, stop) = watch::channel(false);
-    std::thread::Builder::new().name("signals".into()).spawn(move || {
-        for _ in signals.forever() {
-            told.send_replace(true);
-        }
+    on_request(move |_| {
+        told.send_replace(true);
     })?;
     Ok(stop)
 }

@@ -3,6 +3,7 @@
 use crate::arguments::TaskArguments;
 use anyhow::{Context, Result, anyhow};
 use fathom_command::exit::Interrupted;
+use fathom_command::interrupt::on_request;
 use fathom_command::{bad_input, log, machine};
 use fathom_engine::directory::JOURNAL;
 use fathom_engine::journal::Journal;
@@ -10,7 +11,6 @@ use fathom_layer::LocalDisk;
 use fathom_run::{Depth, RunManifest, ShardId, Task, lock};
 use fathom_task::pool::Ended;
 use fathom_task::{Counters, Job, Layer, Pool, Store, TaskError};
-use signal_hook::consts::{SIGINT, SIGTERM};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -35,12 +35,14 @@ pub(crate) fn task(args: &TaskArguments, verbosity: log::Verbosity) -> Result<()
     log::tag(&manifest.fingerprint.to_string()[..16], &machine::host_name());
     let signal = Arc::new(AtomicUsize::new(0));
     let stop = Arc::new(AtomicBool::new(false));
-    for number in [SIGINT, SIGTERM] {
-        // The first signal stops at the next coset, a second one at once.
-        signal_hook::flag::register_conditional_shutdown(number, 128 + number, Arc::clone(&stop))?;
-        signal_hook::flag::register_usize(number, Arc::clone(&signal), number as usize)?;
-        signal_hook::flag::register(number, Arc::clone(&stop))?;
-    }
+    // The first signal stops at the next coset, a second one at once.
+    on_request({
+        let (signal, stop) = (Arc::clone(&signal), Arc::clone(&stop));
+        move |number| {
+            signal.store(number as usize, Ordering::Relaxed);
+            stop.store(true, Ordering::Relaxed);
+        }
+    })?;
     let job = Job::load(&manifest, &args.run, args.resources.resources(), &LocalDisk)?;
     let store = Store::at(&args.run, &LocalDisk)?;
     let depth = Depth(args.depth);

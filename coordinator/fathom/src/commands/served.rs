@@ -7,7 +7,7 @@ use crate::commands::progress::served::{DisplayOptions, ServedDisplay};
 use crate::commands::result;
 use anyhow::{Context, Result, anyhow};
 use fathom_command::bad_input;
-use fathom_command::interrupt::interrupts;
+use fathom_command::interrupt::{interrupts, on_request};
 use fathom_command::terminal_line;
 use fathom_coordinator::cluster::bounds::Bounds;
 use fathom_coordinator::cluster::event::Ending;
@@ -23,8 +23,6 @@ use fathom_proto::access::{Access, LocalToken, local, server};
 use fathom_proto::v1::DescribeRunResponse;
 use fathom_proto::v1::coordinator_server::CoordinatorServer;
 use fathom_run::{Keep, Lookback};
-use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::iterator::Signals;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
@@ -51,18 +49,9 @@ pub(crate) fn ended(run: &RunDirectory, max_depth: Option<u32>) -> Result<Option
 
 /// Makes the first signal call `tell`; a second signal ends the process at once.
 pub(crate) fn on_signals(handle: CoordinatorHandle, tell: fn(&CoordinatorHandle)) -> Result<()> {
-    let mut signals = Signals::new([SIGINT, SIGTERM])?;
     // From now on the first signal must not end the process.
     interrupts().at_once.store(false, Ordering::Relaxed);
-    std::thread::Builder::new().name("signals".into()).spawn(move || {
-        for (times, signal) in signals.forever().enumerate() {
-            if times > 0 {
-                std::process::exit(128 + signal);
-            }
-            tell(&handle);
-        }
-    })?;
-    Ok(())
+    Ok(on_request(move |_| tell(&handle))?)
 }
 
 /// Prints the result of a run that has ended.
