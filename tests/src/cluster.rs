@@ -273,11 +273,14 @@ impl Cluster {
     }
 
     /// Starts a worker with a failpoint: `POINT:N` kills it when it reaches the point for the N-th time,
-    /// `POINT:N:stop` stops it there.
+    /// `POINT:N:stop` stops it there. Waits until the coordinator knows the worker: otherwise a worker that
+    /// is started next could leave this one nothing to do.
     pub fn join_until(&mut self, name: &str, failpoint: &str) {
+        let before = self.registrations(name);
         let mut command = self.joining(name);
         command.env("FATHOM_FAILPOINT", failpoint);
         self.join_by(name, command);
+        until("the worker is there", || self.registrations(name) > before);
     }
 
     /// Starts a worker by a command.

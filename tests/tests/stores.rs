@@ -389,8 +389,8 @@ fn a_run_over_several_stores_is_a_shared_store() {
     }
     cluster.serve();
     cluster.join_until("w1", "writing:60");
-    cluster.join(&["w2"]);
     cluster.dies("w1");
+    cluster.join(&["w2"]);
     assert_same(&cluster.finishes(), &undisturbed(&SPACE));
     assert!(!run.join("layers").exists());
     well(&fathom().arg("verify").arg(&run).output().unwrap());
