@@ -40,15 +40,17 @@ const ENOUGH_BYTES: u64 = 4 << 30;
 
 /// Makes a temporary directory, in memory if there is enough. Most tests make thousands of small files
 /// durable, and would wait for a disk longer than they compute. Tests of what a disk does, and those that
-/// kill one process anywhere, call [`tempfile::tempdir`].
+/// kill one process anywhere, call [`tempfile::tempdir`]. With `TMPDIR` in the environment all tests write
+/// there.
 ///
 /// # Errors
 /// If the operating system refuses it.
 pub fn tempdir() -> io::Result<TempDir> {
-    static HAS_ENOUGH: LazyLock<bool> = LazyLock::new(|| {
-        fathom_layer::free_bytes(Path::new(IN_MEMORY)).is_ok_and(|free| free >= ENOUGH_BYTES)
+    static USES_MEMORY: LazyLock<bool> = LazyLock::new(|| {
+        let free = fathom_layer::free_bytes(Path::new(IN_MEMORY));
+        std::env::var_os("TMPDIR").is_none() && free.is_ok_and(|free| free >= ENOUGH_BYTES)
     });
-    if *HAS_ENOUGH { tempfile::tempdir_in(IN_MEMORY) } else { tempfile::tempdir() }
+    if *USES_MEMORY { tempfile::tempdir_in(IN_MEMORY) } else { tempfile::tempdir() }
 }
 
 /// A growth table of `tests/data`.

@@ -119,7 +119,7 @@ fn workers_wait_for_a_coordinator_that_was_told_to_stop() {
     assert!(!cluster.logged_by("w1", "coordinator is back").is_empty());
 }
 
-/// As `timeout` does it: the worker leaves in order, although it is signalled twice.
+/// `timeout` signals a process, and then the process's group. The worker leaves in order all the same.
 #[test]
 fn a_worker_that_is_signalled_twice_at_once_leaves() {
     let mut cluster = Cluster::new(&LONG, &[]);

@@ -117,8 +117,8 @@ fn a_signal_stops_it_in_order() {
     }
 }
 
-/// As `timeout` does it, which signals a process and then the process's group. Signals of two kinds are sent,
-/// because those of one kind become one while a process is stopped.
+/// `timeout` signals a process, and then the process's group. This test sends signals of two kinds, because
+/// signals of one kind become one while a process is stopped.
 #[test]
 fn signals_that_come_together_are_one_request() {
     let directory = tempfile::tempdir().unwrap();

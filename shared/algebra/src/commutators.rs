@@ -5,7 +5,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The largest number of elements that are tried as X and as Y, the nearest ones.
 const SHORT: usize = 4_000;
-/// The largest number of tables in [`ByTwoImages`], each of up to `SHORT` elements: some 40 MB.
+/// The largest number of tables in [`ByTwoImages`], each of up to `SHORT` elements, which bounds its memory.
 const TABLES: usize = 200;
 /// The largest number of elements that are tried as C.
 const AROUND: usize = 300;
@@ -62,7 +62,7 @@ pub(crate) fn commutator(ball: &Ball, element: &Permutation, below: usize) -> Op
             // If Y carries the points moved by `target` as it should, it carries them to all points moved by
             // X', so Y need not be checked on other points.
             let moved: Vec<usize> = (0..degree).filter(|&point| target.apply(point) != point).collect();
-            // At the first of these points few Y do.
+            // Few Y do so at the first of these points, and a table lists these Y.
             let table = by_two_images.of([moved[0], target.apply(moved[0])]);
             // Checks Y X' = (X' C' g C) Y at a point.
             let is_it = |second: &Permutation, point: usize| {

@@ -3,8 +3,8 @@
 //! A thread of its own receives them. As long as nothing would be lost, a signal ends the process at once,
 //! with a message. Later the first signal asks for a stop, and a second one ends the process.
 //!
-//! The program `timeout` signals a process, and then the process's group, to which the process belongs. So
-//! signals that follow the first one at once are no second request.
+//! The program `timeout` signals a process, and then the process's group, to which the process belongs. So a
+//! signal that follows the first one at once is no second request.
 
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -48,7 +48,7 @@ pub fn listen() -> io::Result<()> {
     std::thread::Builder::new().name("interrupts".into()).spawn(move || {
         let mut asked: Option<Instant> = None;
         for number in signals.forever() {
-            if asked.is_some_and(|at| at.elapsed() < ONE_REQUEST) {
+            if is_answered(asked) {
                 continue;
             }
             if at_once.swap(true, Ordering::Relaxed) {
@@ -74,15 +74,19 @@ pub fn on_request(mut tell: impl FnMut(i32) + Send + 'static) -> io::Result<()> 
     std::thread::Builder::new().name("signals".into()).spawn(move || {
         let mut asked: Option<Instant> = None;
         for number in signals.forever() {
-            match asked {
-                None => {
-                    asked = Some(Instant::now());
-                    tell(number);
-                }
-                Some(at) if at.elapsed() < ONE_REQUEST => {}
-                Some(_) => std::process::exit(128 + number),
+            if is_answered(asked) {
+                continue;
             }
+            if asked.replace(Instant::now()).is_some() {
+                std::process::exit(128 + number);
+            }
+            tell(number);
         }
     })?;
     Ok(())
+}
+
+/// Returns whether a signal that comes now belongs to the request of a signal that came at `asked`.
+fn is_answered(asked: Option<Instant>) -> bool {
+    asked.is_some_and(|at| at.elapsed() < ONE_REQUEST)
 }

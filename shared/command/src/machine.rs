@@ -17,7 +17,7 @@ const CGROUPS_1: (&str, &str) = ("/sys/fs/cgroup/memory", "memory.limit_in_bytes
 const UNKNOWN: u64 = 4 << 30;
 
 /// Returns the bytes of memory that this process may take: those of the machine, or the smallest limit among
-/// its cgroups, when it asked first.
+/// its cgroups. All calls return what the first one found.
 pub fn available_bytes() -> u64 {
     static BYTES: LazyLock<u64> = LazyLock::new(|| {
         let machine = Meminfo::current().map_or(UNKNOWN, |info| info.mem_total);
