@@ -81,10 +81,10 @@ fn a_source_stays_until_enough_workers_have_what_was_made_of_it() {
 
 #[test]
 fn a_source_stays_until_the_audit_is_over() {
-    let mut t = Table::with(Rules { audit: 1000 * PARTS, ..two(2) }, "a b");
+    let mut t = Table::with(Rules { audit: PARTS, ..two(2) }, "a b");
     t.state.rules.audit = 0;
     let mut t = t.at_depth(2);
-    t.state.rules.audit = 1000 * PARTS;
+    t.state.rules.audit = PARTS;
     t.take("a", 1);
     t.made("a", 2, 0, 1);
     assert_eq!(t.tick(501), ["save 2/0, held 2/0 a"]);
@@ -231,7 +231,7 @@ fn a_worker_that_was_wrong_ends_the_run_if_its_shards_cannot_be_made_again() {
             t.state.given.audited(ShardId(0));
         }
         t.tick(501);
-        t.state.rules.audit = 1000 * PARTS;
+        t.state.rules.audit = PARTS;
         t.take("b", 1);
         t.made_wrong("b", 2, 1, 1);
         t.take("c", 1);
@@ -254,7 +254,7 @@ fn a_worker_that_was_wrong_ends_the_run_if_its_shards_cannot_be_made_again() {
         }
         t.tick(501);
         assert!(t.state.is_given_back(task(0, right)));
-        t.state.rules.audit = 1000 * PARTS;
+        t.state.rules.audit = PARTS;
         t.made_wrong("b", 2, wrong, 1);
         t.take("c", 1);
         t.audited("c", 2, wrong, 1);

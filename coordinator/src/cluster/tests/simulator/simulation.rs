@@ -98,7 +98,7 @@ impl Simulation {
             lookback,
             replicas: if workers > 1 { rng.usize(1..3) } else { 1 },
             max_depth: Some(LAST_DEPTH),
-            audit: if has_liar { 1000 * PARTS } else { rng.u32(0..2) * PARTS / 2 },
+            audit: if has_liar { PARTS } else { rng.u32(0..2) * PARTS / 2 },
             ..rules(rng.u32(1..7))
         };
         let mut simulation = Self {
