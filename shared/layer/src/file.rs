@@ -3,6 +3,7 @@
 use crate::digest::{Digest, LayerDigest};
 use crate::encoding::Encoding;
 use crate::error::LayerError;
+use crate::evict::{Part, evict};
 use crate::format::{
     BadHeader, ENTRY_BYTES, Entry, HEADER_BYTES, Header, Identity, SLACK_BYTES, Totals, VERSION, data_offset,
 };
@@ -286,6 +287,12 @@ impl LayerFile {
         self.map.read_no_more_than_asked();
     }
 
+    /// Keeps the file open, so that parts of it are [evicted](evict) faster.
+    pub fn keep_open(&self) {
+        // A file that cannot be opened again, for want of descriptors, say, costs only time.
+        let _ = self.map.keep_open(&self.path);
+    }
+
     /// Starts to read the data of a coset into the page cache, without waiting. Returns their length in
     /// bytes.
     ///
@@ -299,21 +306,20 @@ impl LayerFile {
         Ok(entry.length)
     }
 
-    /// Asks the operating system to evict the data of a coset from memory.
+    /// Returns the part of the file that has the data of a coset, for [`evict`], or `None` if the coset has
+    /// none. If the coset before it or after it `stays`, pages that the two may share are left out.
     ///
     /// # Errors
     /// [`LayerError`] if the directory is damaged.
-    pub fn release(&self, coset: u32) -> Result<(), LayerError> {
-        let entry = self.entry(coset)?;
-        if let Some(data) = self.data(&entry) {
-            self.map.page_out(data);
-        }
-        Ok(())
+    pub fn part(&self, coset: u32, stays: impl Fn(u32) -> bool) -> Result<Option<Part<'_>>, LayerError> {
+        let but_first = coset.checked_sub(1).is_some_and(&stays);
+        let but_last = coset + 1 < self.header.identity.cosets && stays(coset + 1);
+        Ok(self.data(&self.entry(coset)?).map(|data| Part::new(&self.map, data, but_first, but_last)))
     }
 
     /// Asks the operating system to evict the whole file from memory.
     pub fn release_all(&self) {
-        self.map.page_out(0..self.map.bytes().len());
+        evict(&[Part::new(&self.map, 0..self.map.bytes().len(), false, false)]);
     }
 
     /// Checks the directory, the data of all cosets that were not read before, and the header's number of

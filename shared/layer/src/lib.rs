@@ -20,6 +20,7 @@ pub mod digest;
 pub mod disk;
 pub mod encoding;
 mod error;
+pub mod evict;
 pub mod file;
 pub mod format;
 pub mod imports;

@@ -15,13 +15,14 @@
 use memmap2::Mmap;
 use rustix::fs::OFlags;
 use std::ffi::CString;
-use std::fs::{Metadata, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io;
 use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::ptr;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
 /// The bytes of a mapped file.
@@ -30,6 +31,8 @@ pub struct Map {
     map: Mmap,
     stamp: Stamp,
     slot: Option<&'static Slot>,
+    /// The file, if it was [kept open](Self::keep_open).
+    file: OnceLock<File>,
 }
 
 impl Map {
@@ -57,7 +60,7 @@ impl Map {
             return Err(io::Error::other("its length changes while it is opened"));
         }
         let slot = Slot::take(&map, path);
-        Ok(Self { map, stamp: Stamp::from(&is), slot })
+        Ok(Self { map, stamp: Stamp::from(&is), slot, file: OnceLock::new() })
     }
 
     /// Returns the bytes.
@@ -70,6 +73,24 @@ impl Map {
         Stamp::of(path).is_ok_and(|stamp| stamp == self.stamp)
     }
 
+    /// Opens the file again and keeps it open, so that parts of it can be [evicted](crate::evict) faster.
+    /// Does nothing if the path has another file now.
+    ///
+    /// # Errors
+    /// The error of the operating system.
+    pub fn keep_open(&self, path: &Path) -> io::Result<()> {
+        let file = File::open(path)?;
+        if Stamp::from(&file.metadata()?) == self.stamp {
+            let _ = self.file.set(file);
+        }
+        Ok(())
+    }
+
+    /// Returns the file, if it was [kept open](Self::keep_open).
+    pub fn file(&self) -> Option<&File> {
+        self.file.get()
+    }
+
     /// Disables read-ahead: without this advice, reading a page from disk also reads its surroundings.
     pub fn read_no_more_than_asked(&self) {
         // If the advice is ignored, it costs only time.
@@ -80,22 +101,6 @@ impl Map {
     pub fn will_need(&self, bytes: Range<usize>) {
         // If the advice is ignored, it costs only time.
         let _ = self.map.advise_range(memmap2::Advice::WillNeed, bytes.start, bytes.len());
-    }
-
-    /// Asks the operating system to evict the pages of these bytes; the next read gets them from disk.
-    pub fn page_out(&self, bytes: Range<usize>) {
-        let page = rustix::param::page_size();
-        let start = bytes.start / page * page;
-        let pages = &self.map[start..bytes.end];
-        // SAFETY: the range lies in a live map and begins at a page, and the call does not change its
-        // contents.
-        let _ = unsafe {
-            rustix::mm::madvise(
-                pages.as_ptr().cast_mut().cast(),
-                pages.len(),
-                rustix::mm::Advice::LinuxPageOut,
-            )
-        };
     }
 }
 

@@ -383,7 +383,7 @@ impl CosetGraph {
 
     /// Returns the cosets from which incoming lead into `coset`, each with the number of the arrival.
     #[inline]
-    pub fn sources(&self, coset: CosetId) -> impl Iterator<Item = (usize, CosetId)> + '_ {
+    pub fn sources(&self, coset: CosetId) -> impl Iterator<Item = (usize, CosetId)> + Clone + '_ {
         let moves = 0..self.space.incoming_moves().len();
         moves.filter_map(move |mv| self.source(coset, mv).map(|(source, _)| (mv, source)))
     }

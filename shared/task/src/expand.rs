@@ -7,7 +7,7 @@ use crate::{Counters, Job, Layer, Method, Store, TaskError};
 use fathom_command::failpoint;
 use fathom_kernel::{Engine, Kernel};
 use fathom_layer::{LayerError, LayerWriter, NullDisk, ReadAhead, Stored, Totals};
-use fathom_run::{ShardReport, Task};
+use fathom_run::{Lookback, ShardReport, Task};
 use fathom_space::{CosetId, Transform, Transforms};
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -356,6 +356,7 @@ impl<'j> Expander<'j> {
                 continue;
             }
             for computed in batch.drain(..) {
+                self.was_made(&computed, before);
                 let here = self.push(&mut writer, task, computed, watch)?;
                 totals = totals + here;
                 counters.states.fetch_add(here.states, Ordering::Relaxed);
@@ -402,19 +403,32 @@ impl<'j> Expander<'j> {
         self.job.count(&mut self.transforms, coset, found, contains)
     }
 
-    /// Prefetches the sources of a coset. Does nothing if the newest layer has no window, or if the coset is
-    /// full.
+    /// Prefetches the sources of a coset, as far as they will probably be read. Does nothing if the newest
+    /// layer has no window, or if the coset is full.
     fn prefetch(&self, coset: CosetId, before: &[&Layer]) -> Result<(), TaskError> {
         let Some(newest) = before.first().filter(|newest| newest.is_windowed()) else {
             return Ok(());
         };
-        if u64::from(newest.states(coset)?.1) < self.job.graph.states_per_coset() {
-            for (_, source) in self.job.graph.sources(coset) {
-                newest.prefetch(source)?;
-            }
+        let (_, left) = self.visited_and_left(coset, before)?;
+        if left > 0 {
+            let most =
+                if self.may_be_complete_early(left) { COMPLETION_CHECKS[1] as usize } else { usize::MAX };
+            let mut sources = self.job.graph.sources(coset).take(most);
+            sources.try_for_each(|(_, source)| newest.prefetch(source))?;
             newest.prefetch(coset)?;
         }
         Ok(())
+    }
+
+    /// Records when the sources of a coset that was made are read next, for the window of the newest layer.
+    fn was_made(&self, computed: &Computed, before: &[&Layer]) {
+        let Some(newest) = before.first().filter(|newest| newest.is_windowed()) else { return };
+        let graph = &*self.job.graph;
+        let sources = |coset| graph.sources(coset).map(|(_, source)| source);
+        // If moves are closed under inverses, a coset is read for those that are read for it.
+        let readers = |source| (self.job.lookback == Lookback::Two).then(|| sources(source));
+        let read = (computed.left > 0).then(|| sources(computed.coset)).into_iter().flatten();
+        newest.was_read_for(computed.coset, read, readers);
     }
 
     /// Finds the states of a coset at the task's depth, writes them to `packed`, and returns their number. If
@@ -446,23 +460,38 @@ impl<'j> Expander<'j> {
         left: u64,
         watch: &mut Stopwatch,
     ) -> Result<Option<u32>, TaskError> {
-        let is_alone = self.kernel.batch() == 1;
-        let nearly_full = left.saturating_mul(NEARLY_FULL.into()) <= self.job.graph.states_per_coset();
-        let mut sources: Vec<(usize, Stored<'_>)> = Vec::new();
-        for (mv, source) in self.job.graph.sources(coset) {
-            match newest.coset(source)? {
-                Stored::Empty => {}
-                stored => sources.push((mv, stored)),
-            }
-        }
-        watch.lap(Cause::Sources);
+        let graph = &*self.job.graph;
+        let checks = if self.may_be_complete_early(left) { &COMPLETION_CHECKS[..] } else { &[] };
+        let mut sources = graph.sources(coset);
         let mut pulled = 0;
-        for (number, (mv, stored)) in sources.iter().enumerate() {
-            if pulled == 0 {
+        for check in checks.iter().map(|&check| check as usize).chain([usize::MAX]) {
+            if pulled > 0 && newest.is_windowed() {
+                // What was prefetched long ago is here already.
+                sources.clone().take(check - pulled).try_for_each(|(_, source)| newest.prefetch(source))?;
+            }
+            let mut part: Vec<(usize, Stored<'_>)> = Vec::new();
+            while pulled + part.len() < check
+                && let Some((mv, source)) = sources.next()
+            {
+                match newest.coset(source)? {
+                    Stored::Empty => {}
+                    stored => part.push((mv, stored)),
+                }
+            }
+            watch.lap(Cause::Sources);
+            if pulled == 0 && !part.is_empty() {
                 self.kernel.clear();
             }
-            if is_alone && nearly_full && COMPLETION_CHECKS.contains(&pulled) {
-                watch.lap(Cause::Kernel);
+            for (number, (mv, stored)) in part.iter().enumerate() {
+                if let Some((_, later)) = part.get(number + 1) {
+                    self.kernel.expect(bits(later));
+                }
+                self.transforms.of_move(coset, *mv, &mut self.transform);
+                self.kernel.pull(bits(stored), &self.transform, self.transforms.maps());
+            }
+            pulled += part.len();
+            watch.lap(Cause::Kernel);
+            if pulled == check {
                 self.subtract(coset, visited)?;
                 let found = self.kernel.pack(&mut self.packed);
                 watch.lap(Cause::Subtract);
@@ -470,20 +499,19 @@ impl<'j> Expander<'j> {
                     return Ok(Some(found));
                 }
             }
-            pulled += 1;
-            if let Some((_, later)) = sources.get(number + 1) {
-                self.kernel.expect(bits(later));
-            }
-            self.transforms.of_move(coset, *mv, &mut self.transform);
-            self.kernel.pull(bits(stored), &self.transform, self.transforms.maps());
         }
         if pulled == 0 {
             return Ok(Some(0));
         }
-        watch.lap(Cause::Kernel);
         self.subtract(coset, visited)?;
         watch.lap(Cause::Subtract);
         Ok(None)
+    }
+
+    /// Returns whether a coset of which so many states were not visited before is checked for completion.
+    fn may_be_complete_early(&self, left: u64) -> bool {
+        self.kernel.batch() == 1
+            && left.saturating_mul(NEARLY_FULL.into()) <= self.job.graph.states_per_coset()
     }
 
     /// Removes the first state from `packed`, to simulate a fault of the memory.

@@ -1,7 +1,8 @@
 //! A whole layer, open for reading.
 
-use crate::window::Window;
+use crate::window::{Next, Window};
 use fathom_kernel::Bits;
+use fathom_layer::evict::evict;
 use fathom_layer::{Digest, Disk, Imports, LayerError, LayerFile, ReadAhead, Stored};
 use fathom_run::{ShardCut, ShardId};
 use fathom_space::CosetId;
@@ -111,12 +112,15 @@ impl Layer {
     /// Gives the layer a window: at most `most_bytes` of it stay in memory, cosets from other workers
     /// included, and cosets that will be read soon are [prefetched](Self::prefetch).
     pub fn with_window(self, most_bytes: u64) -> Self {
+        self.files().for_each(LayerFile::keep_open);
         // If most of a layer stays in memory, the pages around a page that is read are wanted soon as well,
-        // and read-ahead helps. Otherwise it is turned off.
+        // and read-ahead helps. Otherwise it is turned off, and what is in memory since the file was written
+        // leaves: the system keeps it in pieces that are larger than pages, and evicts no part of a piece.
         if most_bytes < self.bytes() / 4 * 3 {
             self.files().for_each(LayerFile::read_no_more_than_asked);
+            self.files().for_each(LayerFile::release_all);
         }
-        Self { window: Some(Arc::new(Window::new(self.cut.cosets(), most_bytes))), ..self }
+        Self { window: Some(Arc::new(Window::new(self.cut, most_bytes))), ..self }
     }
 
     /// Returns the size in bytes of the files that are here.
@@ -132,15 +136,46 @@ impl Layer {
         let Some(window) = &self.window else {
             return Ok(());
         };
-        let release = |coset| {
-            if let Some((file, local)) = self.place(CosetId(coset)) {
+        let release = |cosets: Vec<u32>| {
+            let part = |coset| {
+                let (file, local) = self.place(CosetId(coset))?;
+                let stays = |other| window.has(coset - local + other);
                 // The coset was fetched before, so its directory is whole.
-                let _ = file.release(local);
-            }
+                file.part(local, stays).ok()?
+            };
+            let parts: Vec<_> = cosets.into_iter().filter_map(part).collect();
+            evict(&parts);
         };
         let fetch = || self.place(coset).map_or(Ok(0), |(file, local)| file.prefetch(local));
         let imported = self.imports.iter().map(|imports| imports.memory_bytes()).sum();
         window.prefetch(coset.0, imported, fetch, release)
+    }
+
+    /// Records that a coset of the next depth was made from this layer, and from which sources. `readers`
+    /// returns the cosets for which a source is read, if they are known. Does nothing if the layer has no
+    /// window.
+    pub fn was_read_for<R: Iterator<Item = CosetId>>(
+        &self,
+        coset: CosetId,
+        sources: impl Iterator<Item = CosetId>,
+        readers: impl Fn(CosetId) -> Option<R>,
+    ) {
+        let Some(window) = &self.window else { return };
+        window.made(coset.0);
+        // A worker makes the shards of which it has files.
+        let is_made_here = |reader: u32| self.imports.is_empty() || self.has(self.cut.shard_of(reader));
+        for source in sources.chain([coset]) {
+            let next = match readers(source) {
+                None => Next::AfterThis(coset.0),
+                Some(readers) => readers
+                    .chain([source])
+                    .map(|reader| reader.0)
+                    .filter(|&reader| window.is_to_come(reader) && is_made_here(reader))
+                    .min()
+                    .map_or(Next::Never, Next::For),
+            };
+            window.was_read(source.0, next);
+        }
     }
 
     /// Begins to read a shard once, past the page cache, with buffers of so many bytes. Passes over cosets

@@ -296,7 +296,9 @@ impl<'j> Expander<'j> {
             let second = if is_copied { Second::Copied(&copied) } else { Second::Mapped };
             let mut here = Visited { layers: &before, second, union: None };
             let found = if left == 0 { Some(0) } else { self.find(task, coset, &mut here, left, watch)? };
-            let found = self.pack(task, &Computed { coset, visited, left, found }, watch)?;
+            let computed = Computed { coset, visited, left, found };
+            self.was_made(&computed, &before);
+            let found = self.pack(task, &computed, watch)?;
             let totals = self.count(coset, found);
             watch.lap(Cause::Kernel);
             let ready = Ready::new(&mut self.packed, found, visited + found);
