@@ -155,6 +155,8 @@ pub fn search(
             observer,
             options,
             archived: BTreeMap::new(),
+            retired: None,
+            is_apart: false,
             begun,
             process,
         }
@@ -176,6 +178,10 @@ struct Search<'a> {
     /// The layers before the two newest that the search still reads, to subtract what was visited. Their
     /// files do not change any more, so the layers stay open: opening one again would check its data again.
     archived: BTreeMap<Depth, Arc<Layer>>,
+    /// A layer that counts as removed, and whose files are still to be removed.
+    retired: Option<Depth>,
+    /// Whether the file systems were asked to lay down the layers apart.
+    is_apart: bool,
     /// When this search began.
     begun: Instant,
     process: ProcessRow,
@@ -193,9 +199,11 @@ struct Shortage {
 impl Search<'_> {
     fn go_on(&mut self) -> Result<End> {
         let end = self.make_layers();
+        let removed = self.remove_retired();
         // The commits are released after a failure too, so that the layers before it stay.
         let released = self.release();
         let end = end?;
+        removed?;
         released?;
         Ok(end)
     }
@@ -257,19 +265,33 @@ impl Search<'_> {
         failpoint::point("committing");
         let Committed { layer, retired } = commit_layer(self.run, self.disk, &reports, commit)?;
         failpoint::point("committed");
+        self.retired = retired;
         // While commits are held back, the files are removed before the commit is durable. Without it the run
-        // begins anew, and needs no file.
-        if let Some(retired) = retired {
-            self.store.remove(retired)?;
+        // begins anew, and needs no file. Otherwise kernel threads need not wait for the removal.
+        if self.run.journal.is_held() {
+            self.remove_retired()?;
         }
         self.release_when_grown()?;
+        // A young search ends before that pays.
+        if !self.is_apart && !self.run.journal.is_held() {
+            self.store.lay_apart();
+            self.is_apart = true;
+        }
         self.observer.layer_committed(&layer);
         Ok(Some(layer))
     }
 
+    /// Removes the files of a layer that is not needed any more.
+    fn remove_retired(&mut self) -> Result<(), LayerError> {
+        self.retired.take().map_or(Ok(()), |retired| self.store.remove(retired))
+    }
+
     /// Checks that the disks can hold the layer at `depth`. Only warns when the size is an estimate: if a
     /// disk does run full, the run can be resumed. `left` is the number of states that are not visited yet.
-    fn require_room(&self, depth: Depth, left: u64) -> Result<()> {
+    fn require_room(&mut self, depth: Depth, left: u64) -> Result<()> {
+        if self.retired.is_some() && !self.shortages(depth, left)?.is_empty() {
+            self.remove_retired()?;
+        }
         for Shortage { root, needed, free, certain } in self.shortages(depth, left)? {
             let path = self.run.path.display();
             let (limit, way_out) = match self.disk.limit_bytes() {
@@ -363,6 +385,7 @@ impl Search<'_> {
             running += 1;
         }
         self.observer.layer_begins(depth, cut.cosets().into(), cut.shards());
+        self.remove_retired().inspect_err(|_| self.halt.store(true, Ordering::Relaxed))?;
         let mut failure: Option<TaskError> = None;
         while running > 0 {
             if self.stop.requested.load(Ordering::Relaxed) {

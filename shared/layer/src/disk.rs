@@ -57,6 +57,21 @@ pub trait DiskFile: Debug + Send {
     fn uncache(&mut self) {}
 }
 
+/// Asks the file system to lay down the directories in this directory apart from each other.
+///
+/// Each layer has a directory, and when one is made, another one has just been deleted. Where both are in one
+/// group of blocks, ext4 searches for a free inode among those that were deleted in the last half minute, for
+/// each file anew: a tenth of the time of a search of some seconds.
+pub fn lay_apart(directory: &Path) {
+    let ask = || -> io::Result<()> {
+        let directory = File::open(directory)?;
+        let flags = rustix::fs::ioctl_getflags(&directory)?;
+        Ok(rustix::fs::ioctl_setflags(&directory, flags | rustix::fs::IFlags::TOPDIR)?)
+    };
+    // If the request is not granted, it costs only time.
+    let _ = ask();
+}
+
 /// Returns the free bytes of the file system on which a path is or will be.
 ///
 /// # Errors
@@ -234,5 +249,23 @@ impl DiskFile for LocalFile {
         self.past_cache = past_cache::device(&self.file);
         // If the advice is ignored, it costs only memory, which the operating system can take back.
         let _ = rustix::fs::fadvise(&self.file, 0, None, rustix::fs::Advice::DontNeed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::fs::{IFlags, ioctl_getflags};
+
+    #[test]
+    fn ext4_lays_layers_apart_and_who_cannot_is_not_bothered() {
+        const EXT4: i64 = 0xef53;
+        let directory = tempfile::tempdir().unwrap();
+        lay_apart(&directory.path().join("absent"));
+        lay_apart(directory.path());
+        let opened = File::open(directory.path()).unwrap();
+        if rustix::fs::fstatfs(&opened).unwrap().f_type as i64 == EXT4 {
+            assert!(ioctl_getflags(&opened).unwrap().contains(IFlags::TOPDIR));
+        }
     }
 }

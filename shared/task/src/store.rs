@@ -161,6 +161,11 @@ impl<'d> Store<'d> {
         self.usable().map(|(_, place)| act(place)).fold(Ok(()), Result::and)
     }
 
+    /// Asks the file systems to [lay down the layers apart](fathom_layer::lay_apart).
+    pub fn lay_apart(&self) {
+        self.usable().for_each(|(_, place)| fathom_layer::lay_apart(&place.directory));
+    }
+
     /// Returns the directory in which the file of a shard lies.
     pub fn directory_of(&self, task: Task) -> PathBuf {
         self.place(task.shard).layer(task.depth)
