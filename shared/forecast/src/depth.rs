@@ -185,19 +185,24 @@ impl Simulation<'_> {
 
 impl AtRandom {
     /// Returns the bytes of layers that a task reads from disk, because they have left memory. `all` is the
-    /// sum over the worker's tasks. Fetched cosets that are kept in memory stay there. Of the others that are
-    /// read at random, each is read once. If only a share f of them fits into the rest, it is read again for
-    /// (1 - sqrt f)^2 of the other shards that need it. Counted on the coset graph of 4x4, where a coset is
-    /// needed by 17.6 of 512 shards, and memory keeps [what is read next](fathom_task::window): 9.2, 7.4,
-    /// 6.2, 4.5 and 2.6 times with f = 0.1, 0.15, 0.2, 0.3 and 0.5.
+    /// sum over the worker's tasks. Fetched cosets that are kept in memory stay there. A share f of the
+    /// others that are read at random fits into the rest.
+    ///
+    /// Each of the worker's own cosets is read once, and again for (1 - sqrt f)^2 of the other shards that
+    /// need it. Counted on the coset graph of 4x4, where a coset is needed by 17.6 of 512 shards, and memory
+    /// keeps [what is read next](fathom_task::window): 9.2, 7.4, 6.2, 4.5 and 2.6 times with f = 0.1, 0.15,
+    /// 0.2, 0.3 and 0.5. Of fetched cosets on disk the system keeps those that were read last: they are read
+    /// for (1 - f)^2 of the shards that need them.
     fn read_bytes(&self, load: &ShardLoad, all: &ShardLoad) -> f64 {
         if self.all_fits {
             return 0.0;
         }
         let distinct = all.own_bytes + all.fetched_bytes - all.again_bytes;
         let touched = load.touched_bytes * self.others / distinct;
-        let again = (touched - load.own_bytes).max(0.0) * (1.0 - self.held.sqrt()).powi(2);
-        load.older_bytes + load.own_bytes + again
+        let own_touched = touched * (all.own_bytes / self.others).min(1.0);
+        let own_again = (own_touched - load.own_bytes).max(0.0) * (1.0 - self.held.sqrt()).powi(2);
+        let fetched = (touched - own_touched) * (1.0 - self.held).powi(2);
+        load.older_bytes + load.own_bytes + own_again + fetched
     }
 }
 
