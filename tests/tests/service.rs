@@ -75,6 +75,15 @@ fn a_file_that_may_not_grow_ends_a_run_with_a_message() {
     well(&fathom().args(["resume", "-q"]).arg(&run).output().unwrap());
 }
 
+/// A young search keeps files open until they are made durable, but no more than it may have.
+#[test]
+fn a_search_has_more_shards_than_it_may_have_open_files() {
+    let directory = fathom_tests::tempdir().unwrap();
+    let mut command = fathom();
+    command.args(["run", "2x2x2", "--shards", "200", "-q", "--dir"]).arg(directory.path().join("run"));
+    assert!(well(&with_descriptors(100, &command).output().unwrap()).contains("God's number: 11"));
+}
+
 /// A run on a read-only file system, in a mount namespace of its own.
 #[test]
 fn a_directory_that_cannot_be_written_to_is_verified() {

@@ -130,7 +130,7 @@ pub fn search(
     // is durable, and its disk may have no room for both.
     let defers = !options.sync_after.is_zero() && run.manifest.keep != Keep::Two;
     let is_new = defers && run.visited()?.layers.is_empty();
-    let disk = Deferred::new(disk, is_new);
+    let disk = Deferred::new(disk, is_new, machine::many_descriptors());
     let disk = &disk;
     if is_new {
         run.journal.hold().context("cannot write run.db")?;

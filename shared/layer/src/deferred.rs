@@ -3,7 +3,7 @@
 //! A sync takes milliseconds whatever the size of the file, and a search of a small space waits for nothing
 //! else. As long as a power cut would destroy nothing that matters, files are written and renamed as usual,
 //! but only a [flush](Deferred::flush) makes them durable. Files and directories that are removed before the
-//! flush are never made durable.
+//! flush are never made durable. A file that waits is open, so only so many wait as may be open.
 
 use crate::{Disk, DiskFile, ReadOnce};
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,6 +21,7 @@ pub struct Deferred<'d> {
 #[derive(Debug)]
 struct Waiting {
     defers: bool,
+    most_files: usize,
     /// By the present path of each file.
     files: BTreeMap<PathBuf, Box<dyn DiskFile>>,
     directories: BTreeSet<PathBuf>,
@@ -45,9 +46,10 @@ impl Waiting {
 }
 
 impl<'d> Deferred<'d> {
-    /// Makes a disk that delays the syncs of `disk` if `defers`.
-    pub fn new(disk: &'d dyn Disk, defers: bool) -> Self {
-        let waiting = Waiting { defers, files: BTreeMap::new(), directories: BTreeSet::new(), failed: None };
+    /// Makes a disk that delays the syncs of `disk` if `defers`, of at most `most_files` files at a time.
+    pub fn new(disk: &'d dyn Disk, defers: bool, most_files: usize) -> Self {
+        let (files, directories) = (BTreeMap::new(), BTreeSet::new());
+        let waiting = Waiting { defers, most_files, files, directories, failed: None };
         Self { disk, waiting: Arc::new(Mutex::new(waiting)) }
     }
 
@@ -159,7 +161,7 @@ impl DiskFile for DeferredFile {
 
     fn sync(&mut self) -> io::Result<()> {
         let mut waiting = lock(&self.waiting);
-        if waiting.defers {
+        if waiting.defers && waiting.files.len() < waiting.most_files {
             waiting.files.extend(self.file.take().map(|file| (self.path.clone(), file)));
             return Ok(());
         }
@@ -177,6 +179,8 @@ impl DiskFile for DeferredFile {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const MOST: usize = 2;
 
     /// Records which files and directories are made durable.
     #[derive(Debug, Default)]
@@ -224,7 +228,7 @@ mod tests {
     fn what_waits_is_made_durable_in_a_flush_and_nothing_waits_after_it() {
         let counting = Counting::default();
         let synced = Arc::clone(&counting.0);
-        let disk = Deferred::new(&counting, true);
+        let disk = Deferred::new(&counting, true, MOST);
         let write = |name: &str| {
             let mut file = disk.create(Path::new(name)).unwrap();
             file.write_at(b"x", 0).unwrap();
@@ -245,7 +249,7 @@ mod tests {
     #[test]
     fn what_is_removed_before_a_flush_is_not_made_durable() {
         let counting = Counting::default();
-        let disk = Deferred::new(&counting, true);
+        let disk = Deferred::new(&counting, true, MOST);
         for name in ["a", "b"] {
             disk.create(Path::new("part")).unwrap().sync().unwrap();
             disk.rename(Path::new("part"), Path::new(name)).unwrap();
@@ -260,7 +264,7 @@ mod tests {
     #[test]
     fn a_flush_after_one_that_failed_fails_too() {
         let counting = Counting::default();
-        let disk = Deferred::new(&counting, true);
+        let disk = Deferred::new(&counting, true, MOST);
         disk.create(Path::new("lost")).unwrap().sync().unwrap();
         for _ in 0..2 {
             assert_eq!(disk.flush().unwrap_err().to_string(), "lost writes");
@@ -270,8 +274,20 @@ mod tests {
     #[test]
     fn without_deferring_each_sync_happens_at_once() {
         let counting = Counting::default();
-        let disk = Deferred::new(&counting, false);
+        let disk = Deferred::new(&counting, false, MOST);
         disk.create(Path::new("a")).unwrap().sync().unwrap();
         assert_eq!(*counting.0.lock().unwrap(), ["a"]);
+    }
+
+    #[test]
+    fn only_so_many_files_wait_as_may_be_open() {
+        let counting = Counting::default();
+        let disk = Deferred::new(&counting, true, MOST);
+        for name in ["a", "b", "c"] {
+            disk.create(Path::new(name)).unwrap().sync().unwrap();
+        }
+        assert_eq!(*counting.0.lock().unwrap(), ["c"]);
+        disk.flush().unwrap();
+        assert_eq!(*counting.0.lock().unwrap(), ["c", "a", "b"]);
     }
 }

@@ -1,6 +1,7 @@
 //! A whole layer, open for reading.
 
 use crate::window::{Next, Window};
+use fathom_command::machine;
 use fathom_kernel::Bits;
 use fathom_layer::evict::evict;
 use fathom_layer::{Digest, Disk, Imports, LayerError, LayerFile, ReadAhead, Stored};
@@ -112,7 +113,9 @@ impl Layer {
     /// Gives the layer a window: at most `most_bytes` of it stay in memory, cosets from other workers
     /// included, and cosets that will be read soon are [prefetched](Self::prefetch).
     pub fn with_window(self, most_bytes: u64) -> Self {
-        self.files().for_each(LayerFile::keep_open);
+        if self.files().count() <= machine::many_descriptors() {
+            self.files().for_each(LayerFile::keep_open);
+        }
         // If most of a layer stays in memory, the pages around a page that is read are wanted soon as well,
         // and read-ahead helps. Otherwise it is turned off, and what is in memory since the file was written
         // leaves: the system keeps it in pieces that are larger than pages, and evicts no part of a piece.

@@ -46,7 +46,8 @@ pub(crate) fn join(args: &JoinArguments, verbosity: log::Verbosity) -> Result<()
         None => &LocalDisk,
     };
     // The coordinator says how long what is written may wait to be made durable.
-    let disk: &'static Deferred<'static> = Box::leak(Box::new(Deferred::new(disk, true)));
+    let disk: &'static Deferred<'static> =
+        Box::leak(Box::new(Deferred::new(disk, true, machine::many_descriptors())));
     // Several stores refer to each other, so they are made durable one after the other.
     let several: &dyn Disk = if args.store.len() > 1 { &LocalDisk } else { disk };
     let home = Home::open(&args.store, several)?;
