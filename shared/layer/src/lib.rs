@@ -5,7 +5,8 @@
 //! workers), [`chunk`] (cosets on the wire), [`disk`] (every change of the file system, as a trait that tests
 //! break on purpose), [`deferred`] (delayed syncs), `limit` (a disk with a limit), [`past_cache`] (writing
 //! and reading past the page cache), [`ahead`] and [`behind`] (reading and writing on other threads), [`map`]
-//! (memory maps, and what happens when the disk fails under one), [`digest`].
+//! (memory maps, and what happens when the disk fails under one), [`mod@evict`] (what leaves memory),
+//! [`digest`].
 //!
 //! Invariants: a file that has its final name is complete; the bytes of a file are a function of the states
 //! alone; what is read is checked before it is used.
