@@ -385,6 +385,7 @@ impl Search<'_> {
             running += 1;
         }
         self.observer.layer_begins(depth, cut.cosets().into(), cut.shards());
+        // The kernel threads have work now.
         self.remove_retired().inspect_err(|_| self.halt.store(true, Ordering::Relaxed))?;
         let mut failure: Option<TaskError> = None;
         while running > 0 {

@@ -3,10 +3,10 @@
 //!
 //! A coset is a source of about as many cosets as there are moves. Which these are is known, and cosets are
 //! made nearly in the order of their numbers. So the window knows when each coset will be read next, and when
-//! it is over its budget, those leave whose next use is furthest away. No other choice needs fewer reads from
-//! disk (Belady, "A study of replacement algorithms for a virtual-storage computer", IBM Systems Journal 5,
-//! 1966). The window only advises the operating system: a page that the system evicts on its own is read
-//! again when it is needed.
+//! the window is over its budget, those leave whose next use is furthest away. If the order were exact, no
+//! other choice would need fewer reads from disk (Belady, "A study of replacement algorithms for a
+//! virtual-storage computer", IBM Systems Journal 5, 1966). The window only advises the operating system: a
+//! page that the system evicts on its own is read again when it is needed.
 
 use fathom_run::ShardCut;
 use std::mem;
@@ -42,11 +42,12 @@ pub struct Window {
     bytes: AtomicU64,
     /// The cosets that may leave, by the stretch of their next use. The first queue has those that were
     /// fetched and not yet read, the last one those that are not read any more. A coset whose place has the
-    /// number of another queue has moved there.
+    /// number of another queue has moved there. A coset that was read and is wanted again soon is in no
+    /// queue: it leaves only after it was read, so that threads need not share the lock of the first queue.
     queues: Box<[Mutex<Queue>]>,
     /// The queues after this one are empty.
     furthest: AtomicU32,
-    /// By shard: the number of the coset that is made next; 0 if no task has made one here.
+    /// By shard: one more than the largest number of a coset that was made; 0 if none was made here.
     reached: Box<[AtomicU32]>,
     /// The largest of `reached`.
     frontier: AtomicU32,
