@@ -6,7 +6,7 @@
 //! [`bounds`] (which reports are plausible), `settle` (the decisions that follow from the state), [`given`]
 //! (sources given back while a layer is computed), [`placement`] (which worker computes which shard),
 //! [`service`] (the gRPC service), [`rate`] (the speed of workers), `room` (free space on their disks),
-//! [`serve`] (the loop that feeds events in and carries effects out), [`handle`] (how other threads ask the
+//! `retire` (old layers of a shared store), [`serve`] (the loop that feeds events in and carries effects out), [`handle`] (how other threads ask the
 //! loop), [`status`] (the report for people), [`view`] (the data of the web page).
 //!
 //! Invariants: effects are carried out in order; a layer is committed before the next layer begins; messages
@@ -23,6 +23,7 @@ mod members;
 pub mod placement;
 pub mod rate;
 mod reports;
+mod retire;
 mod room;
 pub mod serve;
 pub mod service;

@@ -6,6 +6,7 @@
 use crate::cluster::bounds::Bounds;
 use crate::cluster::event::{Effect, Ending, Event, Held, Millis, Note, NoteLevel, RequestId};
 use crate::cluster::handle::{Answer, CoordinatorHandle, KeptFiles, Message};
+use crate::cluster::retire::Retirer;
 use crate::cluster::state::{HeldFile, Past, Rules, State, digest_of};
 use crate::cluster::view::{LayerProgress, News, ShardStory, View};
 use crate::cluster::{room, status};
@@ -42,7 +43,9 @@ pub struct Coordinator<'d> {
     symmetries: u64,
     layers_at: LayersAt,
     /// The store that all workers share; `None` if each has its own.
-    store: Option<Store<'d>>,
+    store: Option<Arc<Store<'d>>>,
+    /// Deletes or compresses layers in that store, while the run is served.
+    retirer: Option<Retirer>,
     state: State,
     messages: Receiver<Message>,
     events: broadcast::Sender<String>,
@@ -183,7 +186,8 @@ impl<'d> Coordinator<'d> {
             geometry,
             symmetries,
             layers_at,
-            store,
+            store: store.map(Arc::new),
+            retirer: None,
             state,
             messages,
             events,
@@ -231,6 +235,17 @@ impl<'d> Coordinator<'d> {
     /// # Errors
     /// If the journal or the shared store cannot be read or written, or the counts of a layer cannot be true.
     pub fn serve(mut self) -> Result<(Ending, RunDirectory)> {
+        std::thread::scope(|scope| {
+            if let Some(store) = &self.store {
+                let (store, keep) = (Arc::clone(store), self.run.manifest.keep);
+                let retirer = Retirer::start(scope, store, self.geometry, keep);
+                self.retirer = Some(retirer.context("cannot start a thread")?);
+            }
+            self.until_end()
+        })
+    }
+
+    fn until_end(mut self) -> Result<(Ending, RunDirectory)> {
         info!(
             run = self.name(),
             depth = self.state.depth.0,
@@ -241,6 +256,7 @@ impl<'d> Coordinator<'d> {
         );
         let mut ticked = Instant::now();
         loop {
+            self.note_retired(false)?;
             let left = TICK.saturating_sub(ticked.elapsed());
             let event = match self.messages.recv_timeout(left) {
                 Ok(Message::Ask(event, sender)) => {
@@ -310,6 +326,7 @@ impl<'d> Coordinator<'d> {
 
     /// Keeps the last view for the page, if there is one.
     fn ended(mut self, ending: Ending) -> Result<(Ending, RunDirectory)> {
+        self.note_retired(true)?;
         if self.news.pieces.is_some() {
             let view = self.view(0)?;
             *self.last_view.lock().expect("no thread panics while it holds the lock") = Some(view);
@@ -347,6 +364,17 @@ impl<'d> Coordinator<'d> {
     /// Returns the short name of the run, for logs.
     fn name(&self) -> String {
         self.run.manifest.fingerprint.to_string()[..16].to_owned()
+    }
+
+    /// Notes which layers were deleted or compressed in the shared store. `waits` for all that are under way.
+    fn note_retired(&mut self, waits: bool) -> Result<()> {
+        while let Some(depth) = self.retirer.as_mut().and_then(|retirer| retirer.next(waits)) {
+            let depth = depth?;
+            if self.run.manifest.keep == Keep::All {
+                self.run.journal.set_files(depth, Files::Archived).context("cannot write run.db")?;
+            }
+        }
+        Ok(())
     }
 
     fn carry_out_all(&mut self, effects: Vec<Effect>) -> Result<Option<Ending>> {
@@ -414,14 +442,8 @@ impl<'d> Coordinator<'d> {
             }
             Effect::Commit(reports, took, held) => self.commit(&reports, took, &held)?,
             Effect::RetireShared(depth) => {
-                if let Some(store) = &self.store {
-                    match self.run.manifest.keep {
-                        Keep::Last | Keep::Two => store.remove(depth)?,
-                        Keep::All => {
-                            store.archive(&self.geometry, depth)?;
-                            self.run.journal.set_files(depth, Files::Archived).context(failed)?;
-                        }
-                    }
+                if let Some(retirer) = &mut self.retirer {
+                    retirer.retire(depth);
                 }
             }
             Effect::DiscardShared(task) => {
@@ -431,6 +453,7 @@ impl<'d> Coordinator<'d> {
             }
             Effect::Release { with_files } => {
                 if with_files {
+                    self.note_retired(true)?;
                     // All workers are on this machine, and keep their files below the run's directory.
                     let path = &self.run.path;
                     let failed = || format!("cannot make layers durable in {}", path.display());

@@ -11,6 +11,7 @@ use std::net::SocketAddr;
 use std::pin::Pin;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::watch;
 use tokio_stream::Stream;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status};
@@ -29,18 +30,24 @@ pub struct Service {
     handle: CoordinatorHandle,
     geometry: Geometry,
     description: v1::DescribeRunResponse,
+    listed: Listed,
     heartbeat: Duration,
 }
 
+/// What workers need not list themselves, once it is listed. If its sender is gone, it never will be.
+pub type Listed = watch::Receiver<Option<Vec<u8>>>;
+
 impl Service {
-    /// Creates the service. `description` is the answer to workers that ask about the run.
+    /// Creates the service. `description` is the answer to workers that ask about the run, and `listed` is
+    /// added to it.
     pub fn new(
         handle: CoordinatorHandle,
         geometry: Geometry,
         description: v1::DescribeRunResponse,
+        listed: Listed,
         heartbeat: Duration,
     ) -> Self {
-        Self { handle, geometry, description, heartbeat }
+        Self { handle, geometry, description, listed, heartbeat }
     }
 
     fn tasks(&self, files: &[v1::File]) -> Result<Vec<Task>, Status> {
@@ -156,7 +163,10 @@ impl coordinator_server::Coordinator for Service {
         let request = request.into_inner();
         require_names(&[("worker_name", &request.worker_name)])?;
         require_version(request.protocol_version, &request.worker_name)?;
-        Ok(Response::new(self.description.clone()))
+        let mut listed = self.listed.clone();
+        let listed = listed.wait_for(Option::is_some).await.ok().and_then(|listed| listed.clone());
+        let listed = listed.unwrap_or_default().into();
+        Ok(Response::new(v1::DescribeRunResponse { listed, ..self.description.clone() }))
     }
 
     async fn register(

@@ -163,8 +163,7 @@ impl Peak {
     /// the making. With all layers kept, the older ones are taken to compress to two dense layers. If there
     /// are many layers, their directories take the most: with moves that are not closed under inverses the
     /// number of layers is taken to be 64 (`lx:10` has 59). `max_depth` limits the number of states of a
-    /// layer. Every worker may hold a copy of each file that is read, because workers that audit a shard or
-    /// take it over fetch its files.
+    /// layer. Worker processes share the files.
     pub fn bytes(self, space: &Space, plan: &Plan) -> u64 {
         let entries = plan.representative_cosets * COSET_OVERHEAD_BYTES;
         let dense = plan.layer_bytes();
@@ -201,13 +200,8 @@ impl Peak {
             }
             Keep::Last | Keep::All => 0,
         };
-        let read = match lookback {
-            Lookback::Two => 2,
-            Lookback::All => layers,
-        };
-        let copies = u64::from(self.workers.unwrap_or(1).saturating_sub(1)) * read * (largest + entries);
         let kept = if plan.patterns < PATTERNS_WORTH_KEEPING { 0 } else { plan.table_bytes(space) };
-        RUN_OVERHEAD_BYTES + kept + layers * largest + directories * entries + in_the_making + copies
+        RUN_OVERHEAD_BYTES + kept + layers * largest + directories * entries + in_the_making
     }
 }
 

@@ -31,7 +31,9 @@ struct Waiting {
 
 impl Waiting {
     fn flush(&mut self, disk: &dyn Disk) -> io::Result<()> {
-        for mut file in std::mem::take(&mut self.files).into_values() {
+        let files = std::mem::take(&mut self.files).into_values();
+        // Another process may have removed some.
+        for mut file in files.filter(|file| !file.is_removed()) {
             file.sync()?;
         }
         for directory in std::mem::take(&mut self.directories) {

@@ -6,6 +6,7 @@ use std::fmt::Debug;
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
@@ -55,6 +56,10 @@ pub trait DiskFile: Debug + Send {
     fn sync(&mut self) -> io::Result<()>;
     /// Advises that neither the durable contents nor later writes will be read soon.
     fn uncache(&mut self) {}
+    /// Returns whether the file has no name any more, because it was removed.
+    fn is_removed(&self) -> bool {
+        false
+    }
 }
 
 /// Asks the file system to lay down the directories in this directory apart from each other.
@@ -98,7 +103,7 @@ pub fn tree_bytes(path: &Path) -> io::Result<u64> {
         match entry.metadata() {
             Ok(metadata) if metadata.is_dir() => bytes += tree_bytes(&entry.path())?,
             // `blocks` counts blocks of 512 bytes on every file system.
-            Ok(metadata) => bytes += std::os::unix::fs::MetadataExt::blocks(&metadata) * 512,
+            Ok(metadata) => bytes += metadata.blocks() * 512,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(error),
         }
@@ -243,6 +248,10 @@ impl DiskFile for LocalFile {
 
     fn sync(&mut self) -> io::Result<()> {
         self.file.sync_all()
+    }
+
+    fn is_removed(&self) -> bool {
+        self.file.metadata().is_ok_and(|metadata| metadata.nlink() == 0)
     }
 
     fn uncache(&mut self) {

@@ -3,6 +3,7 @@
 use crate::disk::{Disk, DiskFile, LocalDisk, free_bytes, tree_bytes};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 /// The local file system, with a limit on the total size of the files below each of some directories. A new
 /// file can be created as long as the limit of its directory is not reached, so files that are being written
@@ -10,6 +11,8 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug)]
 pub struct LimitedDisk {
     directories: Vec<PathBuf>,
+    /// One that is limited too.
+    another: OnceLock<PathBuf>,
     most: u64,
 }
 
@@ -20,12 +23,18 @@ impl LimitedDisk {
     /// If there are no directories.
     pub fn new(directories: &[PathBuf], most: u64) -> Self {
         assert!(!directories.is_empty(), "a limit is one of a directory");
-        Self { directories: directories.into(), most }
+        Self { directories: directories.into(), another: OnceLock::new(), most }
+    }
+
+    /// Limits the files below another directory, too. Only the first such call counts.
+    pub fn limit_too(&self, directory: PathBuf) {
+        let _ = self.another.set(directory);
     }
 
     /// Returns the directory whose limit counts for a path.
     fn directory(&self, path: &Path) -> &Path {
-        let directory = self.directories.iter().find(|directory| path.starts_with(directory));
+        let mut limited = self.directories.iter().chain(self.another.get());
+        let directory = limited.find(|directory| path.starts_with(directory));
         directory.unwrap_or(&self.directories[0])
     }
 

@@ -38,13 +38,14 @@ pub(crate) fn join(args: &JoinArguments, verbosity: log::Verbosity) -> Result<()
     let access = Access::load(&args.access)?.for_coordinator(coordinator);
     access.may_listen(args.listen)?;
     // The disk is needed until the process ends.
-    let disk: &'static dyn Disk = match args.disk_limit {
+    let limited: Option<&'static LimitedDisk> = match args.disk_limit {
         Some(most) => {
             let stores = args.store.iter().map(std::path::absolute).collect::<std::io::Result<Vec<_>>>()?;
-            Box::leak(Box::new(LimitedDisk::new(&stores, most)))
+            Some(Box::leak(Box::new(LimitedDisk::new(&stores, most))))
         }
-        None => &LocalDisk,
+        None => None,
     };
+    let disk = limited.map_or(&LocalDisk as &'static dyn Disk, |limited| limited);
     // The coordinator says how long what is written may wait to be made durable.
     let disk: &'static Deferred<'static> =
         Box::leak(Box::new(Deferred::new(disk, true, machine::many_descriptors())));
@@ -78,13 +79,17 @@ pub(crate) fn join(args: &JoinArguments, verbosity: log::Verbosity) -> Result<()
             shared.display()
         ));
     }
+    if let (Some(shared), Some(limited)) = (&shared_store, limited) {
+        limited.limit_too(shared.clone());
+    }
     // The store is needed until the process ends, by its threads and connections.
     let store: &'static Store<'static> = Box::leak(Box::new(match &shared_store {
         Some(shared) => Store::at(shared, disk)?,
         None => Store::open_partly(home.stores(manifest.fingerprint, &LocalDisk)?, disk),
     }));
     let (resources, shared) = resources(args);
-    let mut job = Job::load_with(&manifest, &directory, resources, disk, &listed)?;
+    let tables = shared_store.as_ref().unwrap_or(&directory);
+    let mut job = Job::load_with(&manifest, tables, resources, disk, &listed)?;
     if let Some(all) = shared {
         job.cache = job.cache.shared(all, sharers);
     }

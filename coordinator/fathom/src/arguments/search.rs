@@ -9,7 +9,7 @@ use fathom_engine::search::Options;
 use fathom_proto::access::AccessArguments;
 use fathom_report::Format;
 use fathom_run::manifest::Keep;
-use fathom_task::{BeyondMemory, Resources};
+use fathom_task::Resources;
 use fathom_worker::resources::ResourceArguments;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -106,13 +106,9 @@ pub(crate) struct RunArguments {
     pub(crate) begin: BeginArguments,
     /// Have so many worker processes on this machine do it
     ///
-    /// Threads and memory are shared out to them, and layers lie with them.
+    /// They share threads, memory and the run's directory.
     #[arg(long, value_name = "N", conflicts_with = "store", value_parser = value_parser!(u32).range(1..=1024))]
     pub(crate) workers: Option<u32>,
-    /// What these workers do with cosets from each other that exceed three quarters of their memory for
-    /// layers: disk (write them there) or fetch (drop the oldest, and fetch them again)
-    #[arg(long, value_name = "WAY", requires = "workers", default_value_t)]
-    pub(crate) beyond_memory: BeyondMemory,
     #[command(flatten)]
     pub(crate) search: SearchArguments,
     #[command(flatten)]

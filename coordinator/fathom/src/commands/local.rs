@@ -1,5 +1,5 @@
 //! `fathom run --workers N`: runs a coordinator in this process, and starts worker processes on this machine
-//! that connect to it over loopback.
+//! that connect to it over loopback. Coordinator and workers share the run's directory.
 
 use crate::arguments::{ClusterArguments, RunArguments};
 use crate::commands::begin::{open_or_begin, require_room};
@@ -15,7 +15,9 @@ use fathom_coordinator::cluster::handle::CoordinatorHandle;
 use fathom_coordinator::page::Listening;
 use fathom_engine::directory::{LOG, RunDirectory};
 use fathom_engine::journal::LayersAt;
+use fathom_layer::LocalDisk;
 use fathom_proto::access::{Access, AccessArguments};
+use fathom_run::tables;
 use fathom_space::counting::Pairs;
 use fathom_space::{Colouring, CosetGraph, Space};
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -25,10 +27,11 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
+use tokio::sync::watch;
 use tracing::warn;
 
-/// The name of the directory of stores, one for each worker, in the run's directory.
-const STORES: &str = "workers";
+/// The name of the directory in the run's directory that has a directory for each worker.
+const WORKERS: &str = "workers";
 /// The most patterns for which the coordinator makes the tables of the cosets, in a few milliseconds.
 const FEW_PATTERNS: u64 = 1 << 17;
 /// The most starts of a worker, the first one included.
@@ -73,16 +76,30 @@ fn with_workers(
         sync_after: args.search.options().sync_after,
     };
     let access = Access::load(&AccessArguments::default())?;
-    let stores = stores(&run.path, workers)?;
+    let layers_at = layers_at(&run)?;
+    let stores = stores(&run.path, workers, &layers_at)?;
     let options = args.search.options();
     let threads = (options.threads / stores.len()).max(1);
     let memory = options.memory_bytes / stores.len() as u64;
+    // What lies in the run's directory counts for each worker.
+    let shares = if layers_at == LayersAt::Workers { stores.len() as u64 } else { 1 };
     let display = DisplayOptions { verbosity, max_depth: args.search.max_depth, holds_layers: true };
     let colouring = run.manifest.cut(&run.space)?;
-    let (graph, space, inverted) = (run.graph.clone(), run.space.clone(), run.manifest.inverse_classes);
-    let list = std::thread::spawn(move || list_states(graph, &space, &colouring, inverted));
-    let listed = || list.join().ok().flatten().unwrap_or_default();
-    let served = Served::begin(run, &LayersAt::Workers, &cluster, &access, display, listed)?;
+    let (graph, space, manifest) = (run.graph.clone(), run.space.clone(), run.manifest.clone());
+    let tables = (layers_at == LayersAt::RunDirectory).then(|| run.path.clone());
+    let (tell, listed) = watch::channel(None);
+    // Workers start meanwhile.
+    std::thread::spawn(move || {
+        let list = || {
+            let graph = tables_for_all(graph, &space, &colouring)?;
+            if let Some(directory) = tables {
+                tables::keep(&directory, manifest.fingerprint, &graph, &LocalDisk);
+            }
+            Pairs::list(&graph, manifest.inverse_classes)
+        };
+        tell.send_replace(list());
+    });
+    let served = Served::begin(run, &layers_at, &cluster, &access, display, listed)?;
     let signal = Arc::new(AtomicUsize::new(0));
     for number in [SIGINT, SIGTERM] {
         signal_hook::flag::register_usize(number, Arc::clone(&signal), number as usize)?;
@@ -102,14 +119,13 @@ fn with_workers(
                 .args(["--join", &address, "--name", &format!("worker-{number}"), "--patience", "10s"])
                 .args(["--threads", &threads.to_string(), "--memory", &format!("{memory}B")])
                 .args(["--kernel", &options.kernel.to_string()])
-                .args(["--beyond-memory", args.beyond_memory.word()])
                 .arg("--store")
                 .arg(store)
                 .arg(if verbosity == log::Verbosity::Verbose { "-v" } else { "-q" })
                 .stdin(Stdio::null())
                 .stdout(Stdio::null());
             if let Some(most) = args.search.disk_limit {
-                command.args(["--disk-limit", &format!("{}B", most / stores.len() as u64)]);
+                command.args(["--disk-limit", &format!("{}B", most / shares)]);
             }
             // Settings that the user has made for other commands must not affect these workers.
             for variable in ["FATHOM_KEYS", "FATHOM_THREADS", "FATHOM_MEMORY"] {
@@ -150,25 +166,35 @@ fn with_workers(
     ended
 }
 
-/// Lists the states of classes for all workers, because each would need as long, on the same processors.
-/// Returns `None` if that would delay them, in a large space.
-fn list_states(
+/// Returns the graph whose tables and list of states all workers use, because each would need as long to make
+/// them, on the same processors. Returns `None` if they would have to wait for it, in a large space.
+fn tables_for_all(
     graph: Option<Arc<CosetGraph>>,
     space: &Space,
     colouring: &Colouring,
-    inverted: bool,
-) -> Option<Vec<u8>> {
+) -> Option<Arc<CosetGraph>> {
     let is_small = (1..=FEW_PATTERNS).contains(&CosetGraph::table_entries(space, colouring));
     let make = || is_small.then(|| CosetGraph::build(space, colouring).ok().map(Arc::new)).flatten();
-    let graph = graph.or_else(make)?;
-    Pairs::list(&graph, inverted)
+    graph.or_else(make)
 }
 
-/// Makes the stores of `workers` workers. If there were more stores before, all of them are kept in use,
-/// because they hold files that the run needs.
-fn stores(run: &Path, workers: u32) -> Result<Vec<PathBuf>> {
-    let directory = run.join(STORES);
-    let before = (0..).take_while(|number| directory.join(number.to_string()).is_dir()).count();
+/// Returns where the layers of a run lie: in the run's directory, unless it has layers elsewhere. Fathom
+/// 0.1.0 left them with the workers.
+fn layers_at(run: &RunDirectory) -> Result<LayersAt> {
+    match run.visited()?.layers.is_empty() {
+        true => Ok(LayersAt::RunDirectory),
+        false => run.journal.layers_at().context("cannot read run.db"),
+    }
+}
+
+/// Makes the directories of `workers` workers. If layers lie with the workers, and there were more workers
+/// before, all of them are kept at work, because they hold files that the run needs.
+fn stores(run: &Path, workers: u32, layers_at: &LayersAt) -> Result<Vec<PathBuf>> {
+    let directory = run.join(WORKERS);
+    let before = match layers_at {
+        LayersAt::Workers => (0..).take_while(|number| directory.join(number.to_string()).is_dir()).count(),
+        LayersAt::RunDirectory | LayersAt::SharedStore(_) => 0,
+    };
     let stores: Vec<PathBuf> =
         (0..before.max(workers as usize)).map(|number| directory.join(number.to_string())).collect();
     for store in &stores {

@@ -12,6 +12,7 @@ use fathom_coordinator::cluster::handle::CoordinatorHandle;
 use fathom_engine::directory::LOG;
 use fathom_engine::journal::LayersAt;
 use fathom_proto::access::Access;
+use tokio::sync::watch;
 
 pub(crate) fn serve(args: &ServeArguments, verbosity: log::Verbosity) -> Result<()> {
     let access = Access::load(&args.access)?;
@@ -45,7 +46,8 @@ pub(crate) fn serve(args: &ServeArguments, verbosity: log::Verbosity) -> Result<
     }
     let path = run.path.clone();
     let display = DisplayOptions { verbosity, max_depth: args.cluster.max_depth, holds_layers: false };
-    let served = Served::begin(run, &layers_at, &args.cluster, &access, display, Vec::new)?;
+    let (_, nothing_listed) = watch::channel(None);
+    let served = Served::begin(run, &layers_at, &args.cluster, &access, display, nothing_listed)?;
     on_signals(served.handle.clone(), CoordinatorHandle::terminate)?;
     let shown = Shown::served(listening, &args.http, served.run(), &served.handle)?;
     match served.until_end() {

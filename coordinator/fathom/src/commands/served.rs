@@ -13,7 +13,7 @@ use fathom_coordinator::cluster::bounds::Bounds;
 use fathom_coordinator::cluster::event::Ending;
 use fathom_coordinator::cluster::handle::CoordinatorHandle;
 use fathom_coordinator::cluster::serve::Coordinator;
-use fathom_coordinator::cluster::service::{MOST_MESSAGE_BYTES, Service};
+use fathom_coordinator::cluster::service::{Listed, MOST_MESSAGE_BYTES, Service};
 use fathom_coordinator::cluster::state::Rules;
 use fathom_engine::directory::{RunDirectory, Visited};
 use fathom_engine::journal::LayersAt;
@@ -88,15 +88,15 @@ pub(crate) struct Served {
 }
 
 impl Served {
-    /// Listens for workers, and restores the run from its journal. `listed` returns what workers need not
-    /// list themselves.
+    /// Listens for workers, and restores the run from its journal. Workers get `listed`, which they need not
+    /// list themselves, before they begin.
     pub(crate) fn begin(
         mut run: RunDirectory,
         layers_at: &LayersAt,
         args: &ClusterArguments,
         access: &Access,
         options: DisplayOptions,
-        listed: impl FnOnce() -> Vec<u8>,
+        listed: Listed,
     ) -> Result<Self> {
         let layers_at = fitting(&run, layers_at)?;
         let definition = run.manifest.clone();
@@ -156,9 +156,9 @@ impl Served {
             definition: definition.to_toml(),
             shared_store: shared_store.unwrap_or_default(),
             watched: watched.into_iter().map(|state| state.tiles.into_vec().into()).collect(),
-            listed: listed().into(),
+            listed: Default::default(),
         };
-        let service = Service::new(handle.clone(), coordinator.geometry(), description, rules.heartbeat);
+        let service = Service::new(handle.clone(), coordinator.geometry(), description, listed, rules.heartbeat);
         let service = CoordinatorServer::new(service).max_decoding_message_size(MOST_MESSAGE_BYTES);
         let service = InterceptedService::new(service, access.token_check());
         let incoming = {
