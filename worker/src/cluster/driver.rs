@@ -33,6 +33,7 @@ use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
+use tokio::runtime::Handle;
 use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::{JoinSet, block_in_place};
 use tokio::time::{Instant, sleep_until};
@@ -175,7 +176,9 @@ impl Worker {
                 told.happened(Input::Stop);
             }
         });
-        let preparing = tokio::spawn(Arc::clone(&shared).prepare_all(to_prepare));
+        let (runtime, preparing) = (Handle::current(), Arc::clone(&shared));
+        // It reads files, and would move the runtime to another thread each time.
+        tokio::task::spawn_blocking(move || runtime.block_on(preparing.prepare_all(to_prepare)));
         let mut calls = Calls::default();
         let begun = Instant::now();
         let mut actions = first;
@@ -208,7 +211,7 @@ impl Worker {
             // The directory was made ahead of the next layer. Only an empty directory is removed.
             let _ = shared.worker.store.remove_empty(newest);
         }
-        preparing.abort();
+        drop(prepare);
         let (end, session, number, outcomes) = result?;
         // Who has left holds nothing back.
         block_in_place(|| shared.make_durable())?;
