@@ -242,12 +242,7 @@ fn children(of: &Child) -> Vec<u32> {
 
 fn until_layer(path: &Path, depth: u32) {
     until("a layer is begun", || {
-        (0..3).any(|worker| {
-            let stores = fs::read_dir(path.join(format!("workers/{worker}"))).into_iter().flatten().flatten();
-            stores.into_iter().any(|run| {
-                layer_files(&run.path().join("layers")).iter().any(|(found, _, _)| *found >= depth)
-            })
-        })
+        layer_files(&path.join("layers")).iter().any(|(found, _, _)| *found >= depth)
     });
 }
 
@@ -272,6 +267,50 @@ fn workers_of_one_machine() {
     assert!(workers.iter().all(|id| !Path::new(&format!("/proc/{id}")).exists()), "a worker lives on");
     // The command prints the result of a complete run.
     assert_same(&json(&local(&path).wait_with_output().unwrap()), &undisturbed(&LONG));
+}
+
+/// One process and several share a run's directory, so that either goes on where the other has stopped.
+#[test]
+fn one_process_and_several_go_on_with_the_same_run() {
+    let _ = fathom_worker();
+    let directory = fathom_tests::tempdir().unwrap();
+    let path = directory.path().join("run");
+    let run = |more: &[&str]| {
+        let mut command = fathom();
+        command.arg("run").args(SPACE).args(["-q", "--json", "--threads", "2"]).args(more);
+        json(&command.arg("--dir").arg(&path).output().unwrap())
+    };
+    run(&["--workers", "2", "--max-depth", "6"]);
+    run(&["--max-depth", "8"]);
+    assert_same(&run(&["--workers", "2"]), &undisturbed(&SPACE));
+    well(&fathom().arg("verify").arg(&path).output().unwrap());
+    let report = fathom().arg("report").arg(&path).args(["--format", "json"]).output().unwrap();
+    // Jia, Zhang and Xiang, Table 1, have two states at distance 13.
+    assert_eq!(json(&report)["deepest"]["examples"][0]["class_states"], 2);
+}
+
+/// Fathom 0.1.0 left the layers of such a run with its workers, which all go on.
+#[test]
+fn layers_that_lie_with_local_workers_stay_there() {
+    let mut cluster = Cluster::new(&SPACE, &["--audit", "0"]);
+    cluster.serve_up_to(8);
+    for number in ["0", "1"] {
+        let store = cluster.run().join("workers").join(number);
+        fs::create_dir_all(&store).unwrap();
+        let mut command = fathom_worker();
+        command.args(["--join", &cluster.address, "--name", number, "--threads", "1", "--store"]).arg(store);
+        cluster.join_by(number, command);
+    }
+    cluster.in_the_middle(|cluster| cluster.signal_coordinator(libc::SIGTERM));
+    assert!(cluster.coordinator_ends().success());
+    for name in ["0", "1"] {
+        cluster.signal(name, libc::SIGTERM);
+        assert!(cluster.ends(name).success());
+    }
+    let mut again = fathom();
+    again.arg("run").args(SPACE).args(["--workers", "1", "-q", "--json", "--dir"]).arg(cluster.run());
+    assert_same(&json(&again.output().unwrap()), &undisturbed(&SPACE));
+    assert!(!cluster.run().join("layers").exists());
 }
 
 /// Starts `fathom run --workers 2` for a run that stays young to its end, and waits until the coordinator has
@@ -307,15 +346,7 @@ fn a_young_run_of_several_workers_begins_anew() {
     let mut again = fathom();
     again.arg("run").args(SPACE).args(["--workers", "2", "-q", "--json", "--dir"]).arg(&path);
     assert_same(&json(&again.output().unwrap()), &undisturbed(&SPACE));
-    for store in ["0", "1"] {
-        well(
-            &fathom_worker()
-                .args(["verify", "--store"])
-                .arg(path.join("workers").join(store))
-                .output()
-                .unwrap(),
-        );
-    }
+    well(&fathom().arg("verify").arg(&path).output().unwrap());
 }
 
 #[test]

@@ -5,7 +5,8 @@ use fathom_kernel::reference::Distances;
 use fathom_puzzle::PuzzleSpec;
 use fathom_run::manifest::SpaceSpec;
 use fathom_space::Labels;
-use fathom_tests::{KnownTable, MEMORY, fathom, fathom_worker, json, known_tables, texts};
+use fathom_tests::cluster::Cluster;
+use fathom_tests::{KnownTable, MEMORY, fathom, json, known_tables, texts};
 use roxmltree::{Document, Node, ParsingOptions};
 use serde_json::{Value, json as value};
 use std::fs;
@@ -390,13 +391,19 @@ fn an_unfinished_run_says_so() {
 
 #[test]
 fn layers_that_are_with_workers_or_gone_are_not_drawn() {
-    // Builds the worker, which is expected beside the other binary.
-    let _ = fathom_worker();
-    let run = Run::new(&["3x3", "--workers", "2", "--threads", "2"]);
-    let told = run.json();
+    let mut cluster = Cluster::new(&["3x3"], &["--audit", "0"]);
+    cluster.serve();
+    cluster.join_together(&["w1", "w2"]);
+    cluster.finishes();
+    let report = |format: &str| {
+        let output = fathom().arg("report").arg(cluster.run()).args(["--format", format]).output().unwrap();
+        assert!(output.status.success(), "{}", texts(&output).1);
+        texts(&output).0
+    };
+    let told: Value = serde_json::from_str(&report("json")).unwrap();
     assert_eq!((&told["counts"], &told["deepest"]), (&value!(board().counts), &Value::Null));
     assert_eq!(told["provenance"]["workers"].as_array().unwrap().len(), 2);
-    assert!(!run.in_format("html").contains("Antipodes"));
+    assert!(!report("html").contains("Antipodes"));
     let run = Run::new(&["3x3"]);
     fs::remove_dir_all(run.path("run/layers")).unwrap();
     assert_eq!(run.json()["deepest"], Value::Null);

@@ -226,10 +226,18 @@ fn other_stores_are_refused() {
     well(&spread.command(&["run", "3x3", "-q", "--dir", "alone"]).output().unwrap());
     let mut alone = spread.command(&["run", "3x3", "-q", "--dir", "alone", "--store", "d"]);
     spread.refuses(&mut alone, "do not lie in stores, and stay where they are");
-    let mut workers = spread.command(&["run", "3x3", "--workers", "2", "--store", "d", "--dir", "more"]);
-    spread.refuses(&mut workers, "cannot be used with");
     let mut served = spread.command(&["serve", "3x3", "--store", "d", "--dir", "more"]);
     spread.refuses(&mut served, "workers that keep layers themselves take --store");
+}
+
+#[test]
+fn workers_of_one_machine_use_all_stores() {
+    let _ = fathom_worker();
+    let spread = Spread::new();
+    let found = json(&spread.run(&NAMES).args(["--workers", "2"]).output().unwrap());
+    assert_same(&found, &undisturbed(&SPACE));
+    assert!(NAMES.iter().all(|store| !spread.shards(store).is_empty()));
+    well(&spread.command(&["verify", "run"]).output().unwrap());
 }
 
 #[test]

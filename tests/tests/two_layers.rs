@@ -5,7 +5,7 @@ use fathom_layer::{Disk, DiskFile, LocalDisk, tree_bytes};
 use fathom_puzzle::{Board, Metric, PuzzleSpec};
 use fathom_run::manifest::{Keep, SpaceSpec};
 use fathom_space::Labels;
-use fathom_tests::{Setup, assert_same, fathom, json, texts};
+use fathom_tests::{Setup, assert_same, fathom, fathom_worker, json, texts};
 use serde_json::Value;
 use std::io;
 use std::os::unix::process::ExitStatusExt;
@@ -247,14 +247,9 @@ fn a_disk_for_two_layers_is_enough() {
         assert!(texts(&refused).1.contains("needs up to"), "{}", texts(&refused).1);
         assert!(!directory.path().join("refused").exists());
     }
-    // Each of two workers may have a copy of the two layers that are read: a run that keeps two then has four
-    // layers and the shards in the making, one that keeps three has five. `three` and `two` differ by 0.8 of
-    // a layer, so that the limit is 4.7 layers.
-    let limit = three + (three - two) * 21 / 10;
-    let refused = begin("refused", two, &["--keep", "two", "--workers", "2"]);
-    assert_eq!(refused.status.code(), Some(2));
-    assert!(texts(&refused).1.contains("needs up to"), "{}", texts(&refused).1);
-    let found = begin("workers", limit, &["--workers", "2", "--shards", "40"]);
+    // Workers of one machine share the files, and each may be ahead by some shards.
+    let _ = fathom_worker();
+    let found = begin("workers", three - 1, &["--workers", "2", "--shards", "100"]);
     assert!(texts(&found).1.contains("keeps two"), "{}", texts(&found).1);
     assert_eq!(json(&found)["digest"], expected["digest"]);
 }

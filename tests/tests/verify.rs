@@ -23,33 +23,19 @@ fn fails(output: &Output, code: i32, says: &str) {
     assert!(err.contains(says), "{err}");
 }
 
-/// Runs two workers on this machine, which keep the layers in their stores. Returns the directory of the run.
-fn by_workers(directory: &Path) -> PathBuf {
-    // Builds the worker, which is expected beside the other binary.
-    let _ = fathom_worker();
-    let path = directory.join("run");
-    let mut command = fathom();
-    command.args([
-        "run",
-        "3x4",
-        "-q",
-        "--json",
-        "--workers",
-        "2",
-        "--threads",
-        "2",
-        "--shards",
-        "4",
-        "--dir",
-    ]);
-    assert_eq!(json(&command.arg(&path).output().unwrap())["complete"], true);
-    path
+/// Has two workers search a space, which keep the layers in their stores.
+fn by_workers() -> Cluster {
+    let mut cluster = Cluster::new(&["3x4", "--shards", "4"], &["--audit", "0"]);
+    cluster.serve();
+    cluster.join_together(&["w1", "w2"]);
+    assert_eq!(cluster.finishes()["complete"], true);
+    cluster
 }
 
 #[test]
 fn layers_held_by_workers() {
-    let directory = fathom_tests::tempdir().unwrap();
-    let run = by_workers(directory.path());
+    let cluster = by_workers();
+    let run = cluster.run();
     let says = "nothing could be verified: the layers of the run in";
     fails(&verify(&run, &[]), 1, says);
     let output = verify(&run, &["--json"]);
@@ -59,8 +45,8 @@ fn layers_held_by_workers() {
     // The message says what to do.
     assert!(texts(&output).1.contains("fathom-worker verify --store DIR"), "{}", texts(&output).1);
     let mut files = Vec::new();
-    for worker in ["0", "1"] {
-        let store = run.join("workers").join(worker);
+    for worker in ["w1", "w2"] {
+        let store = cluster.store(worker);
         let found = json(&verify_store(&store, &["--json"]));
         assert_eq!((&found["verified"], &found["runs"]), (&true.into(), &1.into()));
         assert!(found["files"].as_u64().unwrap() > 0, "{found}");

@@ -181,6 +181,7 @@ impl DiskFile for DeferredFile {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::LocalDisk;
 
     const MOST: usize = 2;
 
@@ -224,6 +225,9 @@ mod tests {
             self.0.lock().unwrap().push(self.1.clone());
             Ok(())
         }
+        fn is_removed(&self) -> bool {
+            self.1 == "removed"
+        }
     }
 
     #[test]
@@ -261,6 +265,22 @@ mod tests {
         disk.remove_directory(Path::new("layers")).unwrap();
         disk.flush().unwrap();
         assert_eq!(*counting.0.lock().unwrap(), ["part"]);
+    }
+
+    #[test]
+    fn what_another_process_removed_is_not_made_durable() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        let file = LocalDisk.create(&path).unwrap();
+        assert!(!file.is_removed());
+        let counting = Counting::default();
+        let disk = Deferred::new(&counting, true, MOST);
+        disk.create(Path::new("removed")).unwrap().sync().unwrap();
+        disk.create(Path::new("there")).unwrap().sync().unwrap();
+        disk.flush().unwrap();
+        assert_eq!(*counting.0.lock().unwrap(), ["there"]);
+        std::fs::remove_file(&path).unwrap();
+        assert!(file.is_removed());
     }
 
     #[test]

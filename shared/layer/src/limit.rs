@@ -11,8 +11,8 @@ use std::sync::OnceLock;
 #[derive(Clone, Debug)]
 pub struct LimitedDisk {
     directories: Vec<PathBuf>,
-    /// One that is limited too.
-    another: OnceLock<PathBuf>,
+    /// Those that are limited too.
+    more: OnceLock<Vec<PathBuf>>,
     most: u64,
 }
 
@@ -23,17 +23,17 @@ impl LimitedDisk {
     /// If there are no directories.
     pub fn new(directories: &[PathBuf], most: u64) -> Self {
         assert!(!directories.is_empty(), "a limit is one of a directory");
-        Self { directories: directories.into(), another: OnceLock::new(), most }
+        Self { directories: directories.into(), more: OnceLock::new(), most }
     }
 
-    /// Limits the files below another directory, too. Only the first such call counts.
-    pub fn limit_too(&self, directory: PathBuf) {
-        let _ = self.another.set(directory);
+    /// Limits the files below each of `directories`, too. Only the first such call counts.
+    pub fn limit_too(&self, directories: &[PathBuf]) {
+        let _ = self.more.set(directories.into());
     }
 
     /// Returns the directory whose limit counts for a path.
     fn directory(&self, path: &Path) -> &Path {
-        let mut limited = self.directories.iter().chain(self.another.get());
+        let mut limited = self.directories.iter().chain(self.more.get().into_iter().flatten());
         let directory = limited.find(|directory| path.starts_with(directory));
         directory.unwrap_or(&self.directories[0])
     }
@@ -106,5 +106,18 @@ mod tests {
         assert!(error.to_string().contains("--disk-limit"), "{error}");
         disk.remove(&path).unwrap();
         disk.create(&directory.path().join("other")).unwrap();
+    }
+
+    #[test]
+    fn directories_that_are_limited_too_are_limited_apart() {
+        let [own, shared] = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+        let disk = LimitedDisk::new(&[own.path().into()], 1 << 16);
+        disk.limit_too(&[shared.path().into()]);
+        let mut file = disk.create(&shared.path().join("file")).unwrap();
+        file.write_at(&[7; 1 << 16], 0).unwrap();
+        file.sync().unwrap();
+        let full = disk.create(&shared.path().join("other")).map(drop).unwrap_err();
+        assert_eq!(full.kind(), io::ErrorKind::StorageFull);
+        disk.create(&own.path().join("other")).unwrap();
     }
 }

@@ -79,14 +79,14 @@ pub(crate) fn join(args: &JoinArguments, verbosity: log::Verbosity) -> Result<()
             shared.display()
         ));
     }
-    if let (Some(shared), Some(limited)) = (&shared_store, limited) {
-        limited.limit_too(shared.clone());
-    }
     // The store is needed until the process ends, by its threads and connections.
     let store: &'static Store<'static> = Box::leak(Box::new(match &shared_store {
         Some(shared) => Store::at(shared, disk)?,
         None => Store::open_partly(home.stores(manifest.fingerprint, &LocalDisk)?, disk),
     }));
+    if let Some(limited) = limited.filter(|_| shared_store.is_some()) {
+        limited.limit_too(store.stores().directories());
+    }
     let (resources, shared) = resources(args);
     let tables = shared_store.as_ref().unwrap_or(&directory);
     let mut job = Job::load_with(&manifest, tables, resources, disk, &listed)?;

@@ -107,7 +107,7 @@ pub(crate) struct RunArguments {
     /// Have so many worker processes on this machine do it
     ///
     /// They share threads, memory and the run's directory.
-    #[arg(long, value_name = "N", conflicts_with = "store", value_parser = value_parser!(u32).range(1..=1024))]
+    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=1024))]
     pub(crate) workers: Option<u32>,
     #[command(flatten)]
     pub(crate) search: SearchArguments,

@@ -158,7 +158,8 @@ impl Served {
             watched: watched.into_iter().map(|state| state.tiles.into_vec().into()).collect(),
             listed: Default::default(),
         };
-        let service = Service::new(handle.clone(), coordinator.geometry(), description, listed, rules.heartbeat);
+        let service =
+            Service::new(handle.clone(), coordinator.geometry(), description, listed, rules.heartbeat);
         let service = CoordinatorServer::new(service).max_decoding_message_size(MOST_MESSAGE_BYTES);
         let service = InterceptedService::new(service, access.token_check());
         let incoming = {
