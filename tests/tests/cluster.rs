@@ -277,7 +277,7 @@ fn one_process_and_several_go_on_with_the_same_run() {
     let path = directory.path().join("run");
     let run = |more: &[&str]| {
         let mut command = fathom();
-        command.arg("run").args(SPACE).args(["-q", "--json", "--threads", "2"]).args(more);
+        command.arg("run").args(SPACE).args(["-q", "--json", "--threads", "2", "--keep", "all"]).args(more);
         json(&command.arg("--dir").arg(&path).output().unwrap())
     };
     run(&["--workers", "2", "--max-depth", "6"]);

@@ -3,10 +3,8 @@
 
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use fathom_layer::LayerError;
-use fathom_run::{Depth, Geometry, Keep};
-use fathom_task::Store;
-use std::sync::Arc;
-use std::thread::Scope;
+use fathom_run::Depth;
+use std::thread::{Builder, Scope};
 
 /// The thread, and the layers that it was given.
 #[derive(Debug)]
@@ -17,24 +15,17 @@ pub(super) struct Retirer {
 }
 
 impl Retirer {
-    /// Starts the thread, which ends when the retirer is dropped. Layers are compressed if `keep` keeps all,
-    /// and deleted otherwise.
+    /// Starts the thread, which calls `retire` for each layer, and ends when the retirer is dropped.
     ///
     /// # Errors
     /// If the system starts no thread.
     pub(super) fn start<'scope>(
         scope: &'scope Scope<'scope, '_>,
-        store: Arc<Store<'scope>>,
-        geometry: Geometry,
-        keep: Keep,
+        retire: impl Fn(Depth) -> Result<(), LayerError> + Send + 'scope,
     ) -> std::io::Result<Self> {
         let (layers, given) = unbounded::<Depth>();
         let (ended, ends) = unbounded();
-        let retire = move |depth| match keep {
-            Keep::Last | Keep::Two => store.remove(depth),
-            Keep::All => store.archive(&geometry, depth).map(drop),
-        };
-        std::thread::Builder::new().name("retire".into()).spawn_scoped(scope, move || {
+        Builder::new().name("retire".into()).spawn_scoped(scope, move || {
             for depth in given {
                 let _ = ended.send(retire(depth).map(|()| depth));
             }
@@ -42,15 +33,15 @@ impl Retirer {
         Ok(Self { layers, ends, underway: 0 })
     }
 
-    /// Has a layer deleted or compressed.
+    /// Has a layer retired.
     pub(super) fn retire(&mut self, depth: Depth) {
         self.underway += 1;
         // The thread lives as long as this sender.
         let _ = self.layers.send(depth);
     }
 
-    /// Returns a layer that was deleted or compressed. Returns `None` if none is at present or, with
-    /// `waits`, if none is under way.
+    /// Returns a layer that was retired, once. Returns `None` if there is none at present or, with `waits`,
+    /// if none is under way.
     pub(super) fn next(&mut self, waits: bool) -> Option<Result<Depth, LayerError>> {
         if self.underway == 0 {
             return None;
@@ -58,5 +49,32 @@ impl Retirer {
         let end = if waits { self.ends.recv().ok() } else { self.ends.try_recv().ok() };
         self.underway -= usize::from(end.is_some());
         end
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_waits_for_a_layer_that_takes_long() {
+        let (goes_on, wait) = unbounded();
+        std::thread::scope(|scope| {
+            let retire = |depth| match wait.recv() {
+                Ok(true) => Ok(()),
+                _ => Err(LayerError::Store { path: "store".into(), reason: format!("depth {depth}") }),
+            };
+            let mut retirer = Retirer::start(scope, retire).unwrap();
+            assert!(retirer.next(true).is_none());
+            (0..3).for_each(|depth| retirer.retire(Depth(depth)));
+            assert!(retirer.next(false).is_none());
+            goes_on.send(true).unwrap();
+            assert_eq!(retirer.next(true).unwrap().unwrap(), Depth(0));
+            goes_on.send(false).unwrap();
+            assert!(retirer.next(true).unwrap().is_err());
+            goes_on.send(true).unwrap();
+            assert_eq!(retirer.next(true).unwrap().unwrap(), Depth(2));
+            assert!(retirer.next(true).is_none());
+        });
     }
 }

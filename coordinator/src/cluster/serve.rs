@@ -237,8 +237,11 @@ impl<'d> Coordinator<'d> {
     pub fn serve(mut self) -> Result<(Ending, RunDirectory)> {
         std::thread::scope(|scope| {
             if let Some(store) = &self.store {
-                let (store, keep) = (Arc::clone(store), self.run.manifest.keep);
-                let retirer = Retirer::start(scope, store, self.geometry, keep);
+                let (store, geometry, keep) = (Arc::clone(store), self.geometry, self.run.manifest.keep);
+                let retirer = Retirer::start(scope, move |depth| match keep {
+                    Keep::Last | Keep::Two => store.remove(depth),
+                    Keep::All => store.archive(&geometry, depth).map(drop),
+                });
                 self.retirer = Some(retirer.context("cannot start a thread")?);
             }
             self.until_end()

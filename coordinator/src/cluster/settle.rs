@@ -253,6 +253,8 @@ impl State {
         };
         // If one worker finds nothing to take over, neither do the others.
         let mut may_take_over = true;
+        // Workers do not wait for the log.
+        let mut notes = Vec::new();
         for id in awake {
             let worker = self.worker(id);
             let Some(poll) = worker.poll else {
@@ -268,7 +270,7 @@ impl State {
                         true => Order::MakeAfresh(task, attempt),
                         false => Order::Make(task, attempt),
                     });
-                    effects.push(Effect::Note(Note {
+                    notes.push(Effect::Note(Note {
                         kind: NoteKind::TaskGiven,
                         worker: Some(id),
                         task: Some(task),
@@ -289,6 +291,7 @@ impl State {
             self.worker(id).poll = None;
             effects.push(Effect::Reply(poll.request, Reply::Orders(orders, holders)));
         }
+        effects.extend(notes);
     }
 
     /// Ends the run once all workers have left or had the time to. Workers known from an earlier epoch are
