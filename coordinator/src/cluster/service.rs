@@ -2,7 +2,9 @@
 
 use crate::cluster::event::{Event, Holders, Holding, LeaveReason, Order, Progress, Registration, Reply};
 use crate::cluster::handle::{Answer, Closed, CoordinatorHandle, KeptFiles};
-use fathom_proto::v1::{self, coordinator_server};
+use fathom_proto::access::Access;
+use fathom_proto::v1;
+use fathom_proto::v1::coordinator_server::{self, CoordinatorServer};
 use fathom_proto::{Session, convert};
 use fathom_run::WorkerId;
 use fathom_run::{Geometry, Task};
@@ -14,11 +16,13 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::watch;
 use tokio_stream::Stream;
 use tokio_stream::wrappers::ReceiverStream;
+use tonic::service::Routes;
+use tonic::service::interceptor::InterceptedService;
 use tonic::{Request, Response, Status};
 use tracing::warn;
 
 /// Largest message of a worker, in bytes: enough for a report of the largest shard worth computing.
-pub const MOST_MESSAGE_BYTES: usize = 64 << 20;
+const MOST_MESSAGE_BYTES: usize = 64 << 20;
 /// Largest number of tasks that a worker may ask for at once.
 const MOST_TASKS: u32 = 4096;
 /// Largest length in bytes of a worker's name, address, kernel and version.
@@ -48,6 +52,12 @@ impl Service {
         heartbeat: Duration,
     ) -> Self {
         Self { handle, geometry, description, listed, heartbeat }
+    }
+
+    /// Returns the services of the coordinator's server, for those who may call.
+    pub fn into_services(self, access: &Access) -> Routes {
+        let service = CoordinatorServer::new(self).max_decoding_message_size(MOST_MESSAGE_BYTES);
+        Routes::new(InterceptedService::new(service, access.token_check()))
     }
 
     fn tasks(&self, files: &[v1::File]) -> Result<Vec<Task>, Status> {

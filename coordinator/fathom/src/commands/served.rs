@@ -13,7 +13,7 @@ use fathom_coordinator::cluster::bounds::Bounds;
 use fathom_coordinator::cluster::event::Ending;
 use fathom_coordinator::cluster::handle::CoordinatorHandle;
 use fathom_coordinator::cluster::serve::Coordinator;
-use fathom_coordinator::cluster::service::{Listed, MOST_MESSAGE_BYTES, Service};
+use fathom_coordinator::cluster::service::{Listed, Service};
 use fathom_coordinator::cluster::state::Rules;
 use fathom_engine::directory::{RunDirectory, Visited};
 use fathom_engine::journal::LayersAt;
@@ -21,7 +21,6 @@ use fathom_engine::watch;
 use fathom_layer::LocalDisk;
 use fathom_proto::access::{Access, LocalToken, local, server};
 use fathom_proto::v1::DescribeRunResponse;
-use fathom_proto::v1::coordinator_server::CoordinatorServer;
 use fathom_run::{Keep, Lookback};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -31,8 +30,6 @@ use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
-use tonic::service::Routes;
-use tonic::service::interceptor::InterceptedService;
 
 /// The time limit for the last replies when the run has ended.
 const LAST_REPLIES: Duration = Duration::from_millis(500);
@@ -160,8 +157,7 @@ impl Served {
         };
         let service =
             Service::new(handle.clone(), coordinator.geometry(), description, listed, rules.heartbeat);
-        let service = CoordinatorServer::new(service).max_decoding_message_size(MOST_MESSAGE_BYTES);
-        let service = InterceptedService::new(service, access.token_check());
+        let services = service.into_services(&access);
         let incoming = {
             let _in_runtime = runtime.enter();
             access.incoming(listener)?
@@ -170,7 +166,7 @@ impl Served {
         let server = runtime.spawn(async move {
             // No value is ever sent: the sender is dropped when the run ends.
             let over = async { drop(is_over.await) };
-            if let Err(error) = server::serve(Routes::new(service), incoming, over).await {
+            if let Err(error) = server::serve(services, incoming, over).await {
                 tracing::error!(error = &error as &dyn std::error::Error, "workers are not served any more");
             }
         });
