@@ -11,6 +11,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+/// The most threads that make files durable. Each waits for the disk, which does many syncs in the time of one.
+const SYNCS_AT_ONCE: usize = 8;
+/// The fewest files for which a thread is started.
+const FEWEST_SYNCS: usize = 3;
+
 /// A disk whose syncs wait for the first flush. After that flush each sync happens at once.
 #[derive(Debug)]
 pub struct Deferred<'d> {
@@ -33,9 +38,16 @@ impl Waiting {
     fn flush(&mut self, disk: &dyn Disk) -> io::Result<()> {
         let files = std::mem::take(&mut self.files).into_values();
         // Another process may have removed some.
-        for mut file in files.filter(|file| !file.is_removed()) {
-            file.sync()?;
-        }
+        let mut files: Vec<_> = files.filter(|file| !file.is_removed()).collect();
+        let a_thread = files.len().div_ceil(SYNCS_AT_ONCE).max(FEWEST_SYNCS);
+        std::thread::scope(|scope| {
+            let threads = files.chunks_mut(a_thread).map(|files| {
+                let sync = || files.iter_mut().try_for_each(|file| file.sync());
+                std::thread::Builder::new().name("sync".into()).spawn_scoped(scope, sync)
+            });
+            let threads = threads.collect::<io::Result<Vec<_>>>()?;
+            threads.into_iter().try_for_each(|thread| thread.join().expect("a sync does not panic"))
+        })?;
         for directory in std::mem::take(&mut self.directories) {
             match disk.sync_directory(&directory) {
                 // The directory was removed in the meantime, so it has no names to sync.
