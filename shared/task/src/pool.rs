@@ -95,7 +95,7 @@ impl<'d> Finisher<'d> {
         number: usize,
         job: &'d Job,
         store: &'d Store<'d>,
-        outbox: Sender<Ended>,
+        tell: impl Fn(Ended) -> bool + Send + 'scope,
     ) -> std::io::Result<Self> {
         let (files, inbox) = bounded::<(Box<Unfinished<'d>>, Purpose, Instant)>(1);
         let (is_idle, idle) = bounded(1);
@@ -104,7 +104,7 @@ impl<'d> Finisher<'d> {
             for (file, purpose, begun) in inbox {
                 let task = file.task();
                 let result = caught(task, || file.finish(job, store));
-                let _ = outbox.send(Ended { task, purpose, result, took: begun.elapsed() });
+                tell(Ended { task, purpose, result, took: begun.elapsed() });
                 let _ = is_idle.send(());
             }
         })?;
@@ -167,7 +167,7 @@ pub struct Pool<'j> {
     ended: Receiver<Ended>,
 }
 
-/// The sending end of a pool. The threads end when it is dropped and the tasks given before are done.
+/// Gives orders to threads. These end when it is dropped and the tasks given before are done.
 #[derive(Debug)]
 pub struct Orders<'j> {
     orders: Sender<Order<'j>>,
@@ -175,27 +175,11 @@ pub struct Orders<'j> {
     together: usize,
 }
 
-impl Orders<'_> {
-    /// Gives a task to the threads. `before` has the layers [below](fathom_run::Lookback::below) the one to
-    /// make, the newest first.
-    pub fn submit(&self, task: Task, purpose: Purpose, before: Vec<Arc<Layer>>) {
-        // If all threads have ended, orders are lost, and the receiving end of the pool tells so.
-        match purpose {
-            Purpose::Make(leftover) if self.together > 1 => {
-                let joint = Arc::new(Joint::new(task, leftover, before, self.together));
-                for _ in 0..self.together {
-                    let _ = self.orders.send(Order::Together(Arc::clone(&joint)));
-                }
-            }
-            _ => drop(self.orders.send(Order::Alone { task, purpose, before })),
-        }
-    }
-}
-
-impl<'env> Pool<'env> {
-    /// Starts `threads` threads, which end when the pool is dropped and the tasks given before are done; the
-    /// scope waits for them. If `stop` becomes true, tasks end early. Where the job
-    /// [needs it](Job::shares_tasks), all threads do a task together.
+impl<'env> Orders<'env> {
+    /// Starts `threads` threads, which end when the orders are dropped and the tasks given before are done;
+    /// the scope waits for them. If `stop` becomes true, tasks end early. Where the job
+    /// [needs it](Job::shares_tasks), all threads do a task together. They call `tell` with each task that
+    /// ends, and end if `tell` returns that nobody wants to know.
     ///
     /// # Errors
     /// If a thread cannot be spawned.
@@ -206,11 +190,11 @@ impl<'env> Pool<'env> {
         store: &'env Store<'env>,
         counters: &'env Counters,
         stop: &'env AtomicBool,
+        tell: impl Fn(Ended) -> bool + Clone + Send + 'scope,
     ) -> std::io::Result<Self> {
         let (orders, inbox) = unbounded::<Order<'env>>();
-        let (outbox, ended) = unbounded();
         for number in 0..threads {
-            let (inbox, outbox) = (inbox.clone(), outbox.clone());
+            let (inbox, tell) = (inbox.clone(), tell.clone());
             Builder::new().name(format!("kernel-{number}")).spawn_scoped(scope, move || {
                 let mut expander = Expander::new(job, store, counters, stop);
                 let mut finisher: Option<Finisher> = None;
@@ -227,7 +211,7 @@ impl<'env> Pool<'env> {
                     let is_large = matches!(&made, Ok(Made::Unfinished(file)) if file.is_large());
                     if is_large && finisher.is_none() {
                         // If the system has no more threads, this one does all of it.
-                        finisher = Finisher::start(scope, number, job, store, outbox.clone()).ok();
+                        finisher = Finisher::start(scope, number, job, store, tell.clone()).ok();
                     }
                     let result = match (made, &finisher) {
                         (Ok(Made::Unfinished(file)), Some(finisher)) if is_large => {
@@ -245,28 +229,54 @@ impl<'env> Pool<'env> {
                     if !purpose.is_audit() {
                         watch.add_to(&counters.spent);
                     }
-                    if outbox.send(Ended { task, purpose, result, took: begun.elapsed() }).is_err()
-                        || has_panicked
-                    {
+                    if !tell(Ended { task, purpose, result, took: begun.elapsed() }) || has_panicked {
                         return;
                     }
                 }
             })?;
         }
         let together = if job.shares_tasks { threads } else { 1 };
-        Ok(Self { orders: Orders { orders, together }, ended })
+        Ok(Self { orders, together })
+    }
+
+    /// Gives a task to the threads. `before` has the layers [below](fathom_run::Lookback::below) the one to
+    /// make, the newest first.
+    pub fn submit(&self, task: Task, purpose: Purpose, before: Vec<Arc<Layer>>) {
+        // If all threads have ended, orders are lost, and the receiver of ends tells so.
+        match purpose {
+            Purpose::Make(leftover) if self.together > 1 => {
+                let joint = Arc::new(Joint::new(task, leftover, before, self.together));
+                for _ in 0..self.together {
+                    let _ = self.orders.send(Order::Together(Arc::clone(&joint)));
+                }
+            }
+            _ => drop(self.orders.send(Order::Alone { task, purpose, before })),
+        }
+    }
+}
+
+impl<'env> Pool<'env> {
+    /// Starts threads as [`Orders::start`] does, which tell the pool what ends.
+    ///
+    /// # Errors
+    /// If a thread cannot be spawned.
+    pub fn start<'scope>(
+        scope: &'scope Scope<'scope, 'env>,
+        threads: usize,
+        job: &'env Job,
+        store: &'env Store<'env>,
+        counters: &'env Counters,
+        stop: &'env AtomicBool,
+    ) -> std::io::Result<Self> {
+        let (outbox, ended) = unbounded();
+        let tell = move |ended| outbox.send(ended).is_ok();
+        Ok(Self { orders: Orders::start(scope, threads, job, store, counters, stop, tell)?, ended })
     }
 
     /// Gives the threads a task whose file is to be made. `before` is as in
     /// [`Orders::submit`].
     pub fn submit(&self, task: Task, before: Vec<Arc<Layer>>) {
         self.orders.submit(task, Purpose::Make(Leftover::Counts), before);
-    }
-
-    /// Splits the pool into its two ends, for use by different threads. The iterator ends when all threads
-    /// have ended.
-    pub fn into_ends(self) -> (Orders<'env>, impl Iterator<Item = Ended> + Send + use<>) {
-        (self.orders, self.ended.into_iter())
     }
 
     /// Waits for the next task that ends. Returns `None` if none does within `timeout`.

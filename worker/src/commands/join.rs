@@ -8,8 +8,8 @@ use fathom_layer::{Deferred, Disk, LimitedDisk, LocalDisk};
 use fathom_proto::access::{Access, server};
 use fathom_proto::v1::{DescribeRunResponse, LeaveReason};
 use fathom_run::RunManifest;
-use fathom_task::pool::Ended;
-use fathom_task::{Counters, Job, Pool, Resources, Store, Watched};
+use fathom_task::pool::Orders;
+use fathom_task::{Counters, Job, Resources, Store, Watched};
 use fathom_worker::cluster::Meter;
 use fathom_worker::cluster::caller::Caller;
 use fathom_worker::cluster::driver::{Identity, Worker};
@@ -220,13 +220,10 @@ fn work(runtime: Runtime, worker: Worker, stop: watch::Receiver<bool>) -> Result
     let (job, store, counters, halt) = (worker.job, worker.store, worker.counters, worker.halt);
     let threads = worker.identity.threads;
     std::thread::scope(|scope| {
-        let pool = Pool::start(scope, threads, job, store, counters, halt);
-        let (orders, all_ended) = pool.context("cannot start kernel threads")?.into_ends();
-        let (sender, ended) = mpsc::unbounded_channel::<Ended>();
-        let listener = std::thread::Builder::new().name("ended".into());
-        listener.spawn_scoped(scope, move || {
-            all_ended.for_each(|ended| drop(sender.send(ended)));
-        })?;
+        let (sender, ended) = mpsc::unbounded_channel();
+        let tell = move |ended| sender.send(ended).is_ok();
+        let orders = Orders::start(scope, threads, job, store, counters, halt, tell);
+        let orders = orders.context("cannot start kernel threads")?;
         let end = runtime.block_on(worker.work(orders, ended, stop));
         // The kernel threads get no more orders, however the session ended.
         halt.store(true, Ordering::Relaxed);
