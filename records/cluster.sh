@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
-# What a cluster costs on one machine: whole processes of 'fathom run --threads 2' and of 'fathom run --workers 2' in turn, the
-# bytes sent and those that 'fathom plan' predicts, and the processor time of the coordinator.
+# What a cluster costs on one machine. First whole processes of 'fathom run --threads 2' and of 'fathom run --workers 2' in turn, and
+# the coordinator's processor time. Then a coordinator and two workers of one thread that keep layers in stores of their own: the
+# bytes that the workers send each other, and those that 'fathom plan' predicts.
 # Usage: records/cluster.sh [FATHOM [REPETITIONS]], with fathom-worker beside FATHOM.
 set -euo pipefail
 fathom=${1:-target/release/fathom}
 times=${2:-9}
+spaces="3x4 2x6"
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 
@@ -25,9 +27,14 @@ field() {
     grep '"serving ends"' "$dir/run/log.jsonl" | sed "s/.*\"$1\":\([0-9.]*\).*/\1/"
 }
 
-echo "| space | one process | two workers | ratio | bytes sent | predicted | coordinator's share of a core |"
-echo "|---|---|---|---|---|---|---|"
-for space in 3x4 2x6; do
+# planned BEFORE NAME SPACE: a number in what 'fathom plan' prints, and the name of the one before it.
+planned() {
+    "$fathom" plan "$3" --workers 2 --threads 1 --json | sed "s/.*\"$1\":[0-9]*,\"$2\":\([0-9]*\).*/\1/"
+}
+
+echo "| space | one process | two workers | ratio | coordinator's share of a core |"
+echo "|---|---|---|---|---|"
+for space in $spaces; do
     rm -f "$dir"/one "$dir"/two "$dir"/share
     for _ in $(seq "$times"); do
         rm -rf "$dir/run"
@@ -38,7 +45,26 @@ for space in 3x4 2x6; do
     done
     one=$(median <"$dir/one")
     two=$(median <"$dir/two")
-    predicted=$("$fathom" plan "$space" --workers 2 --threads 1 --json | sed 's/.*"worker_sent_bytes":[0-9]*,"sent_bytes":\([0-9]*\).*/\1/')
-    printf '| %s | %.3f s | %.3f s | %.2f | %s | %s | %.1f %% |\n' "$space" "$one" "$two" \
-        "$(echo "scale=4; $two / $one" | bc)" "$(field sent_bytes)" "$predicted" "$(echo "100 * $(median <"$dir/share")" | bc)"
+    printf '| %s | %.3f s | %.3f s | %.2f | %.1f %% |\n' "$space" "$one" "$two" \
+        "$(echo "scale=4; $two / $one" | bc)" "$(echo "100 * $(median <"$dir/share")" | bc)"
+done
+
+echo
+echo "| space | stores of their own | bytes sent | predicted |"
+echo "|---|---|---|---|"
+for space in $spaces; do
+    rm -f "$dir"/time "$dir"/sent
+    shards=$(planned replicas shards "$space")
+    for number in $(seq "$times"); do
+        rm -rf "$dir"/run "$dir"/store-*
+        address=127.0.0.1:$((20000 + number))
+        for name in a b; do
+            "$fathom-worker" --join "$address" --store "$dir/store-$name" --threads 1 -q >/dev/null 2>&1 &
+        done
+        "$fathom" serve "$space" --shards "$shards" --audit 0 --listen "$address" --dir "$dir/run" -q >/dev/null
+        wait
+        field seconds >>"$dir/time"
+        field sent_bytes >>"$dir/sent"
+    done
+    printf '| %s | %.3f s | %s | %s |\n' "$space" "$(median <"$dir/time")" "$(median <"$dir/sent")" "$(planned worker_sent_bytes sent_bytes "$space")"
 done
