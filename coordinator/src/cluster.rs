@@ -2,12 +2,12 @@
 //!
 //! Reading order: [`event`] (inputs and outputs of the decisions), [`state`] (what the coordinator knows),
 //! [`apply`] (what an event changes: pure and synchronous), `members` (workers that come and go), `reports`
-//! (what workers report), `failures` (how failed orders are handled),
-//! [`bounds`] (which reports are plausible), `settle` (the decisions that follow from the state), [`given`]
-//! (sources given back while a layer is computed), [`placement`] (which worker computes which shard),
-//! [`service`] (the gRPC service), [`rate`] (the speed of workers), `room` (free space on their disks),
-//! `retire` (old layers of a shared store), [`serve`] (the loop that feeds events in and carries effects out), [`handle`] (how other threads ask the
-//! loop), [`status`] (the report for people), [`view`] (the data of the web page).
+//! (what workers report), `failures` (how failed orders are handled), [`bounds`] (which reports are
+//! plausible), `settle` (the decisions that follow from the state), [`given`] (sources given back while a
+//! layer is computed), [`placement`] (which worker computes which shard), [`service`] (the gRPC service),
+//! [`rate`] (the speed of workers), `room` (free space on their disks), `retire` (old layers of a shared
+//! store), [`serve`] (the loop that feeds events in and carries effects out), [`handle`] (how other threads
+//! ask the loop), [`status`] (the report for people), [`view`] (the data of the web page).
 //!
 //! Invariants: effects are carried out in order; a layer is committed before the next layer begins; messages
 //! of a worker count only while its session lasts.

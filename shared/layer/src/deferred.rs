@@ -11,7 +11,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The most threads that make files durable. Each waits for the disk, which does many syncs in the time of one.
+/// The most threads that make files durable. Each waits for the disk, which does many syncs in the time of
+/// one.
 const SYNCS_AT_ONCE: usize = 8;
 /// The fewest files for which a thread is started.
 const FEWEST_SYNCS: usize = 3;

@@ -5,11 +5,13 @@ use fathom_puzzle::{Metric, PuzzleSpec, family};
 use fathom_run::manifest::{Keep, SpaceSpec};
 use fathom_run::{Depth, RunManifest, ShardReport, Task, budget};
 use fathom_space::{Labels, Plan};
-use fathom_task::pool::Ended;
-use fathom_task::{Counters, Job, Kernel, Layer, Pool, Resources, Store, TaskError};
+use fathom_task::expand::Leftover;
+use fathom_task::pool::{Ended, Orders, Purpose};
+use fathom_task::{Counters, Job, Kernel, Layer, Resources, Store, TaskError};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::channel;
 
 const SHARDS: u32 = 3;
 const MIB: u64 = 1 << 20;
@@ -36,11 +38,13 @@ fn job(puzzle: &str, threads: usize, cache_bytes: u64, directory: &Path) -> Job 
 fn ended(job: &Job, store: &Store<'_>, tasks: &[Task], before: &[Arc<Layer>], stop: bool) -> Vec<Ended> {
     let (counters, stop) = (Counters::default(), AtomicBool::new(stop));
     let mut all = std::thread::scope(|scope| {
-        let pool = Pool::start(scope, job.threads, job, store, &counters, &stop).unwrap();
-        tasks.iter().for_each(|&task| pool.submit(task, before.to_vec()));
-        let (orders, ended) = pool.into_ends();
+        let (outbox, ended) = channel();
+        let tell = move |ended| outbox.send(ended).is_ok();
+        let orders = Orders::start(scope, job.threads, job, store, &counters, &stop, tell).unwrap();
+        let make = Purpose::Make(Leftover::Counts);
+        tasks.iter().for_each(|&task| orders.submit(task, make, before.to_vec()));
         drop(orders);
-        ended.collect::<Vec<_>>()
+        ended.into_iter().collect::<Vec<_>>()
     });
     all.sort_by_key(|ended| ended.task);
     let done = all.iter().filter_map(|ended| ended.result.as_ref().ok());

@@ -73,8 +73,8 @@ impl Listed {
     }
 
     /// Appends the number of entries (8 bytes, little-endian), and for each entry three numbers in LEB128: by
-    /// how much its coset and its position exceed those of the entry before, and its pairs. The first position
-    /// in a coset is taken to follow position 0.
+    /// how much its coset and its position exceed those of the entry before, and its pairs. The first
+    /// position in a coset is taken to follow position 0.
     pub(super) fn encode(&self, bytes: &mut Vec<u8>) {
         bytes.extend((self.crossing.len() as u64).to_le_bytes());
         let mut last = (CosetId(0), 0);
