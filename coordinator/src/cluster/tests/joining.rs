@@ -7,9 +7,9 @@ fn a_new_worker_is_known_and_gets_a_task() {
     let mut t = Table::new(rules(2));
     t.notes = true;
     assert_eq!(t.join("a"), ["save worker a", "note worker registered a", "a <- registered, keeps 0"]);
-    assert_eq!(t.take("a", 1), ["note task given a 0/0", "a <- make 0/0 #1.1, holders"]);
+    assert_eq!(t.take("a", 1), ["a <- make 0/0 #1.1, holders", "note task given a 0/0"]);
     // The holder map is sent only when it has changed.
-    assert_eq!(t.take("a", 1), ["note task given a 0/1", "a <- make 0/1 #1.1"]);
+    assert_eq!(t.take("a", 1), ["a <- make 0/1 #1.1", "note task given a 0/1"]);
     assert_eq!(t.take("a", 1), [""; 0]);
 }
 

@@ -91,7 +91,7 @@ fn who_is_silent_is_lost_and_others_take_over() {
     t.notes = true;
     assert_eq!(
         t.tick(1),
-        ["a <- unknown", "note worker lost a", "note task given b 0/0", "b <- make 0/0 #1.2, holders"]
+        ["a <- unknown", "note worker lost a", "b <- make 0/0 #1.2, holders", "note task given b 0/0"]
     );
     assert_eq!(t.tick(1), [""; 0]);
 }
