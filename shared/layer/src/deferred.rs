@@ -14,8 +14,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// The most threads that make files durable. Each waits for the disk, which does many syncs in the time of
 /// one.
 const SYNCS_AT_ONCE: usize = 8;
-/// The fewest files for which a thread is started.
-const FEWEST_SYNCS: usize = 3;
+/// The number of files for which a thread is worth its start.
+const SYNCS_A_THREAD: usize = 3;
 
 /// A disk whose syncs wait for the first flush. After that flush each sync happens at once.
 #[derive(Debug)]
@@ -37,17 +37,18 @@ struct Waiting {
 
 impl Waiting {
     fn flush(&mut self, disk: &dyn Disk) -> io::Result<()> {
-        let files = std::mem::take(&mut self.files).into_values();
+        let files = std::mem::take(&mut self.files);
+        let threads = (files.len() / SYNCS_A_THREAD).clamp(1, SYNCS_AT_ONCE);
         // Another process may have removed some.
-        let mut files: Vec<_> = files.filter(|file| !file.is_removed()).collect();
-        let a_thread = files.len().div_ceil(SYNCS_AT_ONCE).max(FEWEST_SYNCS);
+        let files = Mutex::new(files.into_values().filter(|file| !file.is_removed()));
+        let next = || files.lock().unwrap_or_else(PoisonError::into_inner).next();
+        let sync = || std::iter::from_fn(next).try_for_each(|mut file| file.sync());
         std::thread::scope(|scope| {
-            let threads = files.chunks_mut(a_thread).map(|files| {
-                let sync = || files.iter_mut().try_for_each(|file| file.sync());
-                std::thread::Builder::new().name("sync".into()).spawn_scoped(scope, sync)
-            });
-            let threads = threads.collect::<io::Result<Vec<_>>>()?;
-            threads.into_iter().try_for_each(|thread| thread.join().expect("a sync does not panic"))
+            // If the system has no more threads, those that are there do all of it.
+            let start = |_| std::thread::Builder::new().name("sync".into()).spawn_scoped(scope, sync).ok();
+            let others: Vec<_> = (1..threads).filter_map(start).collect();
+            let all = others.into_iter().map(|other| other.join().expect("a sync does not panic"));
+            all.fold(sync(), Result::and)
         })?;
         for directory in std::mem::take(&mut self.directories) {
             match disk.sync_directory(&directory) {

@@ -89,7 +89,7 @@ fn with_workers(
     let tables = (layers_at == LayersAt::RunDirectory).then(|| run.path.clone());
     let (tell, listed) = watch::channel(None);
     // Workers start meanwhile.
-    std::thread::spawn(move || {
+    let list = std::thread::spawn(move || {
         let list = || {
             let graph = tables_for_all(graph, &space, &colouring)?;
             if let Some(directory) = tables {
@@ -148,6 +148,8 @@ fn with_workers(
         keepers.iter().for_each(|keeper| keeper.thread().unpark());
         end
     });
+    // What is half written would stay behind.
+    let _ = list.join();
     let (ending, run) = match served {
         Ok(served) => served,
         Err(error) => return on_done::after(&args.search.on_done, &path, Err(error)),
