@@ -326,8 +326,16 @@ fn young(path: &Path, layers: u32) -> (Child, Vec<u32>) {
     (child, workers)
 }
 
+fn send(process: u32, signal: &str) {
+    assert!(Command::new("kill").args([signal, &process.to_string()]).status().unwrap().success());
+}
+
 fn kill(process: u32) {
-    assert!(Command::new("kill").args(["-9", &process.to_string()]).status().unwrap().success());
+    send(process, "-9");
+    until_dead(process);
+}
+
+fn until_dead(process: u32) {
     until("it is dead", || {
         !fs::read_to_string(format!("/proc/{process}/stat")).is_ok_and(|is| !is.contains(" Z "))
     });
@@ -338,9 +346,12 @@ fn a_young_run_of_several_workers_begins_anew() {
     let directory = fathom_tests::tempdir().unwrap();
     let path = directory.path().join("run");
     let (mut child, workers) = young(&path, 8);
+    // A worker that is stopped does not end by itself.
+    send(workers[0], "-STOP");
     child.kill().unwrap();
     child.wait().unwrap();
-    workers.into_iter().for_each(kill);
+    // Workers write in the run's directory, where the next command goes on.
+    workers.into_iter().for_each(until_dead);
     let status = json(&fathom().args(["status", "--json"]).arg(&path).output().unwrap());
     assert_eq!(status["counts"], serde_json::json!([]));
     let mut again = fathom();

@@ -115,6 +115,9 @@ pub(crate) struct JoinArguments {
     /// The most that files in a store may take of its disk, for example 500GiB [default: what is free]
     #[arg(long, value_name = "SIZE", allow_hyphen_values = true, value_parser = size)]
     pub(crate) disk_limit: Option<u64>,
+    /// The process that has started this worker, and without which it must not go on
+    #[arg(long, value_name = "PID", hide = true)]
+    pub(crate) child_of: Option<u32>,
     #[command(flatten)]
     pub(crate) access: AccessArguments,
 }

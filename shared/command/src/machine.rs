@@ -112,6 +112,19 @@ pub fn raise_descriptor_limit() -> std::io::Result<()> {
     Ok(setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit })?)
 }
 
+/// Has the system kill this process as soon as `parent`, the process that has started it, ends.
+///
+/// # Errors
+/// If that process has ended already, or the operating system refuses.
+pub fn end_with(parent: u32) -> std::io::Result<()> {
+    use rustix::process::{Signal, getppid, set_parent_process_death_signal};
+    set_parent_process_death_signal(Some(Signal::KILL))?;
+    match getppid() {
+        Some(found) if found.as_raw_pid().cast_unsigned() == parent => Ok(()),
+        _ => Err(std::io::Error::other(format!("the process {parent} has ended"))),
+    }
+}
+
 /// Returns the number of processors that this process may use.
 pub fn processors() -> usize {
     static COUNT: LazyLock<usize> =

@@ -35,6 +35,9 @@ pub(crate) fn join(args: &JoinArguments, verbosity: log::Verbosity) -> Result<()
     let Some(coordinator) = args.join.as_ref().filter(|_| !args.store.is_empty()) else {
         return Err(bad_input!("name a coordinator with --join and a store with --store, or do a 'task'"));
     };
+    if let Some(parent) = args.child_of {
+        machine::end_with(parent)?;
+    }
     let access = Access::load(&args.access)?.for_coordinator(coordinator);
     access.may_listen(args.listen)?;
     // The disk is needed until the process ends.

@@ -115,7 +115,9 @@ fn with_workers(
         let mut keepers = Vec::new();
         for (number, store) in stores.iter().enumerate() {
             let mut command = Command::new(program);
+            // Once this process is gone, another one may go on in the run's directory, where workers write.
             command
+                .args(["--child-of", &std::process::id().to_string()])
                 .args(["--join", &address, "--name", &format!("worker-{number}"), "--patience", "10s"])
                 .args(["--threads", &threads.to_string(), "--memory", &format!("{memory}B")])
                 .args(["--kernel", &options.kernel.to_string()])
