@@ -6,6 +6,7 @@ use crossbeam_channel::Sender;
 use fathom_engine::journal::LayerRow;
 use fathom_run::{ShardId, WorkerId};
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use tokio::sync::{broadcast, oneshot};
 
@@ -35,6 +36,7 @@ pub struct CoordinatorHandle {
     pub(super) messages: Sender<Message>,
     pub(super) events: broadcast::Sender<String>,
     pub(super) last_view: Arc<Mutex<Option<View>>>,
+    pub(super) is_ending: Arc<AtomicBool>,
 }
 
 /// The kept files of the committed layers.
@@ -100,6 +102,11 @@ impl CoordinatorHandle {
     /// was no page, or the view was taken before.
     pub fn take_last_view(&self) -> Option<View> {
         self.last_view.lock().expect("no thread panics while it holds the lock").take()
+    }
+
+    /// Returns whether the run ends, so that workers leave.
+    pub fn is_ending(&self) -> bool {
+        self.is_ending.load(Ordering::Relaxed)
     }
 
     /// Returns the kept files of the committed layers, and their holders.

@@ -4,6 +4,8 @@
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use fathom_layer::LayerError;
 use fathom_run::Depth;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{Builder, Scope};
 
 /// The thread, and the layers that it was given.
@@ -12,10 +14,12 @@ pub(super) struct Retirer {
     layers: Sender<Depth>,
     ends: Receiver<Result<Depth, LayerError>>,
     underway: usize,
+    is_over: Arc<AtomicBool>,
 }
 
 impl Retirer {
-    /// Starts the thread, which calls `retire` for each layer, and ends when the retirer is dropped.
+    /// Starts the thread, which calls `retire` for each layer. When the retirer is dropped, the thread ends
+    /// after the layer that it is at.
     ///
     /// # Errors
     /// If the system starts no thread.
@@ -25,12 +29,19 @@ impl Retirer {
     ) -> std::io::Result<Self> {
         let (layers, given) = unbounded::<Depth>();
         let (ended, ends) = unbounded();
+        let is_over = Arc::<AtomicBool>::default();
+        let over = Arc::clone(&is_over);
         Builder::new().name("retire".into()).spawn_scoped(scope, move || {
-            for depth in given {
+            for depth in given.into_iter().take_while(|_| !over.load(Ordering::Relaxed)) {
                 let _ = ended.send(retire(depth).map(|()| depth));
             }
         })?;
-        Ok(Self { layers, ends, underway: 0 })
+        Ok(Self { layers, ends, underway: 0, is_over })
+    }
+
+    /// Returns whether more than one layer waits, so that disks could run full if more were made.
+    pub(super) fn is_behind(&self) -> bool {
+        self.underway > 1
     }
 
     /// Has a layer retired.
@@ -52,6 +63,12 @@ impl Retirer {
     }
 }
 
+impl Drop for Retirer {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::Relaxed);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -66,15 +83,24 @@ mod tests {
             };
             let mut retirer = Retirer::start(scope, retire).unwrap();
             assert!(retirer.next(true).is_none());
-            (0..3).for_each(|depth| retirer.retire(Depth(depth)));
-            assert!(retirer.next(false).is_none());
+            retirer.retire(Depth(0));
+            assert!(!retirer.is_behind());
+            (1..4).for_each(|depth| retirer.retire(Depth(depth)));
+            assert!(retirer.next(false).is_none() && retirer.is_behind());
             goes_on.send(true).unwrap();
             assert_eq!(retirer.next(true).unwrap().unwrap(), Depth(0));
             goes_on.send(false).unwrap();
             assert!(retirer.next(true).unwrap().is_err());
             goes_on.send(true).unwrap();
             assert_eq!(retirer.next(true).unwrap().unwrap(), Depth(2));
+            assert!(!retirer.is_behind());
+            goes_on.send(true).unwrap();
+            assert_eq!(retirer.next(true).unwrap().unwrap(), Depth(3));
             assert!(retirer.next(true).is_none());
+            // What waits when the retirer is dropped stays as it is: nobody lets the thread go on.
+            (4..6).for_each(|depth| retirer.retire(Depth(depth)));
+            drop(retirer);
+            goes_on.send(true).unwrap();
         });
     }
 }

@@ -25,6 +25,7 @@ use indicatif::HumanCount;
 use serde_json::json;
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tokio::sync::{broadcast, oneshot};
@@ -59,6 +60,8 @@ pub struct Coordinator<'d> {
     news: News,
     /// The last view, for a page that asks after the loop has ended.
     last_view: Arc<Mutex<Option<View>>>,
+    /// Whether the run ends.
+    is_ending: Arc<AtomicBool>,
 }
 
 /// Reads what the journal knows of the run.
@@ -178,8 +181,13 @@ impl<'d> Coordinator<'d> {
         let (sender, messages) = unbounded();
         let (events, _) = broadcast::channel(EVENTS);
         let last_view: Arc<Mutex<Option<View>>> = Arc::default();
-        let handle =
-            CoordinatorHandle { messages: sender, events: events.clone(), last_view: Arc::clone(&last_view) };
+        let is_ending = Arc::<AtomicBool>::default();
+        let handle = CoordinatorHandle {
+            messages: sender,
+            events: events.clone(),
+            last_view: Arc::clone(&last_view),
+            is_ending: Arc::clone(&is_ending),
+        };
         let coordinator = Self {
             run,
             disk,
@@ -198,6 +206,7 @@ impl<'d> Coordinator<'d> {
             journal: Latencies::default(),
             news: News::default(),
             last_view,
+            is_ending,
         };
         coordinator.sweep(&layers, &given_back)?;
         Ok((coordinator, handle))
@@ -242,7 +251,12 @@ impl<'d> Coordinator<'d> {
                     Keep::Last | Keep::Two => store.remove(depth),
                     Keep::All => store.archive(&geometry, depth).map(drop),
                 });
-                self.retirer = Some(retirer.context("cannot start a thread")?);
+                let mut retirer = retirer.context("cannot start a thread")?;
+                // Those that an earlier coordinator had no time to compress.
+                let layers = self.run.visited()?.layers;
+                let old = layers.iter().rev().skip(2).filter(|layer| layer.files == Files::Live);
+                old.for_each(|layer| retirer.retire(layer.depth));
+                self.retirer = Some(retirer);
             }
             self.until_end()
         })
@@ -260,6 +274,7 @@ impl<'d> Coordinator<'d> {
         let mut ticked = Instant::now();
         loop {
             self.note_retired(false)?;
+            self.is_ending.store(self.state.ending.is_some(), Ordering::Relaxed);
             let left = TICK.saturating_sub(ticked.elapsed());
             let event = match self.messages.recv_timeout(left) {
                 Ok(Message::Ask(event, sender)) => {
@@ -329,7 +344,9 @@ impl<'d> Coordinator<'d> {
 
     /// Keeps the last view for the page, if there is one.
     fn ended(mut self, ending: Ending) -> Result<(Ending, RunDirectory)> {
-        self.note_retired(true)?;
+        if matches!(ending, Ending::Complete | Ending::MaxDepth) {
+            self.note_retired(true)?;
+        }
         if self.news.pieces.is_some() {
             let view = self.view(0)?;
             *self.last_view.lock().expect("no thread panics while it holds the lock") = Some(view);
@@ -377,6 +394,9 @@ impl<'d> Coordinator<'d> {
                 self.run.journal.set_files(depth, Files::Archived).context("cannot write run.db")?;
             }
         }
+        let is_behind = self.retirer.as_ref().is_some_and(Retirer::is_behind);
+        self.state.unsettled.all_awake |= self.state.is_behind && !is_behind;
+        self.state.is_behind = is_behind;
         Ok(())
     }
 
@@ -457,10 +477,11 @@ impl<'d> Coordinator<'d> {
             Effect::Release { with_files } => {
                 if with_files {
                     self.note_retired(true)?;
-                    // All workers are on this machine, and keep their files below the run's directory.
-                    let path = &self.run.path;
-                    let failed = || format!("cannot make layers durable in {}", path.display());
-                    sync_tree(path).with_context(failed)?;
+                    // All workers are on this machine, and keep their files in these directories.
+                    for path in self.run.directories()? {
+                        let failed = || format!("cannot make layers durable in {}", path.display());
+                        sync_tree(&path).with_context(failed)?;
+                    }
                 }
                 self.run.journal.release().context(failed)?;
             }

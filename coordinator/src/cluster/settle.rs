@@ -261,7 +261,7 @@ impl State {
                 continue;
             };
             let mut orders = std::mem::take(&mut worker.orders);
-            if worker.is_able(now) && self.ending.is_none() && poll.tasks > 0 {
+            if worker.is_able(now) && self.ending.is_none() && poll.tasks > 0 && !self.is_behind {
                 orders.extend(self.give_audit(now, id, effects));
                 for task in self.tasks_for(id, poll.tasks as usize, now, &mut may_take_over) {
                     let attempt = Attempt { epoch: self.epoch, number: self.tasks.begin(task, id, now) };

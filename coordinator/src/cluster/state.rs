@@ -111,6 +111,8 @@ pub struct State {
     pub looked: Millis,
     /// How the run ends, and until when workers have time to leave.
     pub ending: Option<(Ending, Millis)>,
+    /// Whether old layers of a shared store must be retired before more is made.
+    pub is_behind: bool,
     /// Whether [`Effect::End`](crate::cluster::event::Effect::End) was issued.
     pub ended: bool,
 }
@@ -190,6 +192,7 @@ impl State {
             saved: Millis(0),
             looked: Millis(0),
             ending: None,
+            is_behind: false,
             ended: false,
         };
         for (id, name, address) in past.workers {

@@ -136,6 +136,11 @@ pub fn search(
         run.journal.hold().context("cannot write run.db")?;
     }
     let store = Store::at(&store_path, disk)?;
+    if is_new {
+        // Whole files of a young search that was killed may not be durable.
+        store.require_run(run.manifest.fingerprint)?;
+        store.depths()?.into_iter().try_for_each(|depth| store.remove(depth))?;
+    }
     let counters = Counters::default();
     stop.at_once.store(false, Ordering::Relaxed);
     // `halt` is also set when a task fails, so that the other tasks end early.

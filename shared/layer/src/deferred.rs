@@ -39,8 +39,9 @@ impl Waiting {
     fn flush(&mut self, disk: &dyn Disk) -> io::Result<()> {
         let files = std::mem::take(&mut self.files);
         let threads = (files.len() / SYNCS_A_THREAD).clamp(1, SYNCS_AT_ONCE);
-        // Another process may have removed some.
-        let files = Mutex::new(files.into_values().filter(|file| !file.is_removed()));
+        // Another process may have removed some. Some file systems count no names at all.
+        let is_there = |(path, file): &(PathBuf, Box<dyn DiskFile>)| !file.is_removed() || path.exists();
+        let files = Mutex::new(files.into_iter().filter(is_there).map(|(_, file)| file));
         let next = || files.lock().unwrap_or_else(PoisonError::into_inner).next();
         let sync = || std::iter::from_fn(next).try_for_each(|mut file| file.sync());
         std::thread::scope(|scope| {

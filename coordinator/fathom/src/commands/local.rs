@@ -17,16 +17,17 @@ use fathom_engine::directory::{LOG, RunDirectory};
 use fathom_engine::journal::LayersAt;
 use fathom_layer::LocalDisk;
 use fathom_proto::access::{Access, AccessArguments};
-use fathom_run::tables;
+use fathom_run::{RunError, lock, tables};
 use fathom_space::counting::Pairs;
 use fathom_space::{Colouring, CosetGraph, Space};
+use fathom_task::Store;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::watch;
 use tracing::warn;
 
@@ -36,6 +37,10 @@ const WORKERS: &str = "workers";
 const FEW_PATTERNS: u64 = 1 << 17;
 /// The most starts of a worker, the first one included.
 const MOST_STARTS: u32 = 10;
+/// The time within which the workers of a coordinator that was killed end.
+const WORKER_ENDS: Duration = Duration::from_secs(10);
+/// The pause between two looks at whether a worker has ended.
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
 /// The pause between two starts.
 const PAUSE: Duration = Duration::from_secs(1);
 
@@ -78,6 +83,9 @@ fn with_workers(
     let access = Access::load(&AccessArguments::default())?;
     let layers_at = layers_at(&run)?;
     let stores = stores(&run.path, workers, &layers_at)?;
+    if layers_at == LayersAt::RunDirectory {
+        remove_leftovers(&run)?;
+    }
     let options = args.search.options();
     let threads = (options.threads / stores.len()).max(1);
     let memory = options.memory_bytes / stores.len() as u64;
@@ -138,7 +146,8 @@ fn with_workers(
             }
             let (over, refusal, handle) = (&over, &refusal, &handle);
             let keeper = scope.spawn(move || {
-                if let Err(error) = keep_alive(command, over) {
+                if let Err(error) = keep_alive(command, || over.load(Ordering::Relaxed) || handle.is_ending())
+                {
                     refusal.lock().expect("no thread panics while it holds the lock").get_or_insert(error);
                     handle.stop();
                 }
@@ -203,8 +212,34 @@ fn stores(run: &Path, workers: u32, layers_at: &LayersAt) -> Result<Vec<PathBuf>
         (0..before.max(workers as usize)).map(|number| directory.join(number.to_string())).collect();
     for store in &stores {
         std::fs::create_dir_all(store).with_context(|| format!("cannot make {}", store.display()))?;
+        await_end(store)?;
     }
     Ok(stores)
+}
+
+/// Removes what killed workers have left of files in the run's directory. If no layer is committed, whole
+/// files go too: those of a young run may not be durable.
+fn remove_leftovers(run: &RunDirectory) -> Result<()> {
+    let store = Store::at(&run.path, &LocalDisk)?;
+    store.require_run(run.manifest.fingerprint)?;
+    let is_new =
+        run.visited()?.layers.is_empty() && run.journal.shards_done().context("cannot read run.db")? == 0;
+    for depth in store.depths()? {
+        if is_new { store.remove(depth)? } else { store.remove_unfinished(depth)? }
+    }
+    Ok(())
+}
+
+/// Waits until no worker has the lock of a directory any more. When a coordinator is killed, the system kills
+/// its workers, which takes a moment.
+fn await_end(store: &Path) -> Result<()> {
+    let begun = Instant::now();
+    loop {
+        match lock::exclusive(store) {
+            Err(RunError::Busy { .. }) if begun.elapsed() < WORKER_ENDS => std::thread::sleep(LOOK_AGAIN),
+            taken => return Ok(taken.map(drop)?),
+        }
+    }
 }
 
 /// Finds the program `fathom-worker`, beside this one or on the PATH.
@@ -224,9 +259,9 @@ fn program() -> Result<PathBuf> {
     })
 }
 
-/// Runs a worker, and starts it again if it ends before the run does, because its store holds files that the
-/// run needs.
-fn keep_alive(mut command: Command, over: &AtomicBool) -> Result<()> {
+/// Runs a worker, and starts it again if it ends before the run is `over`: others may wait for its tasks, or
+/// for files in its store.
+fn keep_alive(mut command: Command, is_over: impl Fn() -> bool) -> Result<()> {
     for start in 1..=MOST_STARTS {
         let status = command.status().context("cannot start fathom-worker")?;
         if status.code() == Some(2) {
@@ -234,7 +269,7 @@ fn keep_alive(mut command: Command, over: &AtomicBool) -> Result<()> {
         }
         // A worker that leaves at the end of the run may end before the coordinator does, so wait first.
         std::thread::park_timeout(PAUSE);
-        if over.load(Ordering::Relaxed) {
+        if is_over() {
             return Ok(());
         }
         warn!(%status, start, "worker ended");
