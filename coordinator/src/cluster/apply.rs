@@ -15,7 +15,7 @@ use std::time::Duration;
 
 /// A request for orders is answered after this time, even if there are none.
 const LONGEST_WAIT: Duration = Duration::from_secs(20);
-/// Reports are made durable after this time. Until then the files in the workers' stores stand for them.
+/// Reports are made durable after this time. Until then the files in the stores stand for them.
 const SAVE_EVERY: Duration = Duration::from_millis(500);
 /// Time that workers have to leave when the run ends.
 const GRACE: Duration = Duration::from_secs(30);

@@ -89,7 +89,7 @@ fn with_workers(
     let options = args.search.options();
     let threads = (options.threads / stores.len()).max(1);
     let memory = options.memory_bytes / stores.len() as u64;
-    // What lies in the run's directory counts for each worker.
+    // Each worker applies the whole limit to the run's directory.
     let shares = if layers_at == LayersAt::Workers { stores.len() as u64 } else { 1 };
     let display = DisplayOptions { verbosity, max_depth: args.search.max_depth, holds_layers: true };
     let colouring = run.manifest.cut(&run.space)?;
