@@ -3,6 +3,7 @@
 use fathom_tests::cluster::{
     Cluster, free_port, layer_files, signal, undisturbed, until, until_stopped, well,
 };
+use fathom_tests::forge::exchange_cosets;
 use fathom_tests::{assert_same, fathom, fathom_worker, json, texts};
 use serde_json::Value;
 use std::fs;
@@ -287,6 +288,32 @@ fn one_process_and_several_go_on_with_the_same_run() {
     let report = fathom().arg("report").arg(&path).args(["--format", "json"]).output().unwrap();
     // Jia, Zhang and Xiang, Table 1, have two states at distance 13.
     assert_eq!(json(&report)["deepest"]["examples"][0]["class_states"], 2);
+}
+
+/// A file that is whole, but not the one that was committed, would make all later counts wrong.
+#[test]
+fn workers_do_not_go_on_from_a_replaced_file() {
+    let _ = fathom_worker();
+    let directory = fathom_tests::tempdir().unwrap();
+    let path = directory.path().join("run");
+    let run = |more: &[&str]| {
+        let mut command = fathom();
+        command.arg("run").args(SPACE).args(["-q", "--workers", "2"]).args(more);
+        command.arg("--dir").arg(&path).output().unwrap()
+    };
+    well(&run(&["--max-depth", "8"]));
+    let file = path.join("layers/d008/s00003.layer");
+    let right = fs::read(&file).unwrap();
+    exchange_cosets(&file);
+    let output = run(&["--json"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        texts(&output).1.contains("s00003.layer is not the file that was committed"),
+        "{}",
+        texts(&output).1
+    );
+    fs::write(&file, right).unwrap();
+    assert_same(&json(&run(&["--json"])), &undisturbed(&SPACE));
 }
 
 /// Fathom 0.1.0 left the layers of such a run with its workers, which all go on.

@@ -16,7 +16,7 @@ use fathom_command::{failpoint, machine};
 use fathom_engine::commit::{Commit, Committed, commit_layer};
 use fathom_engine::directory::{RunDirectory, Visited};
 use fathom_engine::journal::{Files, Journal, LayerRow, LayersAt};
-use fathom_layer::{Digest, Disk, sync_tree};
+use fathom_layer::{Digest, Disk, LayerError, sync_tree};
 use fathom_proto::{Done, Failure, Latencies};
 use fathom_run::WorkerId;
 use fathom_run::{Depth, Geometry, Keep, ShardId, ShardReport, Task};
@@ -111,6 +111,29 @@ fn store_of<'d>(layers_at: &LayersAt, run: &Path, disk: &'d dyn Disk) -> Result<
     })
 }
 
+/// Checks that the files of some layers in the shared store are those that were committed. What is missing or
+/// damaged shows when a worker reads it.
+///
+/// # Errors
+/// If a file is another one, or the journal cannot be read.
+fn check_committed(
+    journal: &Journal,
+    store: &Store<'_>,
+    geometry: &Geometry,
+    depths: &[Depth],
+) -> Result<()> {
+    for &depth in depths {
+        for row in journal.shards(depth).context("cannot read run.db")? {
+            let checked =
+                store.open_shard(geometry, depth, row.shard).map(|file| file.check_digest(row.digest));
+            if let Ok(Err(error @ LayerError::Replaced { .. })) = checked {
+                return Err(error.into());
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Drops the reports of the current layer that contradict the files in the shared store, so that their shards
 /// are computed again.
 fn drop_false(past: &mut Past, store: &Store<'_>, geometry: &Geometry) {
@@ -171,6 +194,11 @@ impl<'d> Coordinator<'d> {
         let mut past = past(&run.journal, &layers, rules.shared_store).context("cannot read run.db")?;
         let store = store_of(&layers_at, &run.path, disk)?;
         if let Some(store) = &store {
+            let next = Depth(layers.len() as u32);
+            let read: Vec<Depth> = rules.lookback.below(next).collect();
+            check_committed(&run.journal, store, &geometry, &read).with_context(|| {
+                format!("the run in {} cannot go on until the right file is put back", run.path.display())
+            })?;
             drop_false(&mut past, store, &geometry);
         }
         let addresses = past.workers.iter().map(|(id, _, address)| (*id, address.clone())).collect();
