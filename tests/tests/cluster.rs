@@ -8,7 +8,7 @@ use fathom_tests::{assert_same, fathom, fathom_worker, json, texts};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 
 /// 12! states in 14 layers.
 const SPACE: [&str; 3] = ["3x4", "--shards", "8"];
@@ -270,20 +270,23 @@ fn workers_of_one_machine() {
     assert_same(&json(&local(&path).wait_with_output().unwrap()), &undisturbed(&LONG));
 }
 
+/// Begins a run in a directory, or goes on with it.
+fn run(path: &Path, more: &[&str]) -> Output {
+    // Builds the worker, which is expected beside the other binary.
+    let _ = fathom_worker();
+    let mut command = fathom();
+    command.arg("run").args(SPACE).args(["-q", "--json", "--threads", "2"]).args(more);
+    command.arg("--dir").arg(path).output().unwrap()
+}
+
 /// One process and several share a run's directory, so that either goes on where the other has stopped.
 #[test]
 fn one_process_and_several_go_on_with_the_same_run() {
-    let _ = fathom_worker();
     let directory = fathom_tests::tempdir().unwrap();
     let path = directory.path().join("run");
-    let run = |more: &[&str]| {
-        let mut command = fathom();
-        command.arg("run").args(SPACE).args(["-q", "--json", "--threads", "2", "--keep", "all"]).args(more);
-        json(&command.arg("--dir").arg(&path).output().unwrap())
-    };
-    run(&["--workers", "2", "--max-depth", "6"]);
-    run(&["--max-depth", "8"]);
-    assert_same(&run(&["--workers", "2"]), &undisturbed(&SPACE));
+    well(&run(&path, &["--workers", "2", "--max-depth", "6", "--keep", "all"]));
+    well(&run(&path, &["--max-depth", "8"]));
+    assert_same(&json(&run(&path, &["--workers", "2"])), &undisturbed(&SPACE));
     well(&fathom().arg("verify").arg(&path).output().unwrap());
     let report = fathom().arg("report").arg(&path).args(["--format", "json"]).output().unwrap();
     // Jia, Zhang and Xiang, Table 1, have two states at distance 13.
@@ -293,19 +296,13 @@ fn one_process_and_several_go_on_with_the_same_run() {
 /// A file that is whole, but not the one that was committed, would make all later counts wrong.
 #[test]
 fn workers_do_not_go_on_from_a_replaced_file() {
-    let _ = fathom_worker();
     let directory = fathom_tests::tempdir().unwrap();
     let path = directory.path().join("run");
-    let run = |more: &[&str]| {
-        let mut command = fathom();
-        command.arg("run").args(SPACE).args(["-q", "--workers", "2"]).args(more);
-        command.arg("--dir").arg(&path).output().unwrap()
-    };
-    well(&run(&["--max-depth", "8"]));
+    well(&run(&path, &["--workers", "2", "--max-depth", "8"]));
     let file = path.join("layers/d008/s00003.layer");
     let right = fs::read(&file).unwrap();
     exchange_cosets(&file);
-    let output = run(&["--json"]);
+    let output = run(&path, &["--workers", "2"]);
     assert_eq!(output.status.code(), Some(1));
     assert!(
         texts(&output).1.contains("s00003.layer is not the file that was committed"),
@@ -313,7 +310,7 @@ fn workers_do_not_go_on_from_a_replaced_file() {
         texts(&output).1
     );
     fs::write(&file, right).unwrap();
-    assert_same(&json(&run(&["--json"])), &undisturbed(&SPACE));
+    assert_same(&json(&run(&path, &["--workers", "2"])), &undisturbed(&SPACE));
 }
 
 /// Fathom 0.1.0 left the layers of such a run with its workers, which all go on.
@@ -334,9 +331,7 @@ fn layers_that_lie_with_local_workers_stay_there() {
         cluster.signal(name, libc::SIGTERM);
         assert!(cluster.ends(name).success());
     }
-    let mut again = fathom();
-    again.arg("run").args(SPACE).args(["--workers", "1", "-q", "--json", "--dir"]).arg(cluster.run());
-    assert_same(&json(&again.output().unwrap()), &undisturbed(&SPACE));
+    assert_same(&json(&run(&cluster.run(), &["--workers", "1"])), &undisturbed(&SPACE));
     assert!(!cluster.run().join("layers").exists());
 }
 
@@ -383,9 +378,7 @@ fn a_young_run_of_several_workers_begins_anew() {
     exchange_cosets(&path.join("layers/d007/s00000.layer"));
     let status = json(&fathom().args(["status", "--json"]).arg(&path).output().unwrap());
     assert_eq!(status["counts"], serde_json::json!([]));
-    let mut again = fathom();
-    again.arg("run").args(SPACE).args(["--workers", "2", "-q", "--json", "--dir"]).arg(&path);
-    assert_same(&json(&again.output().unwrap()), &undisturbed(&SPACE));
+    assert_same(&json(&run(&path, &["--workers", "2"])), &undisturbed(&SPACE));
     well(&fathom().arg("verify").arg(&path).output().unwrap());
 }
 

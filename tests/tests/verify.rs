@@ -45,11 +45,13 @@ fn layers_held_by_workers() {
     // The message says what to do.
     assert!(texts(&output).1.contains("fathom-worker verify --store DIR"), "{}", texts(&output).1);
     let mut files = Vec::new();
-    for worker in ["w1", "w2"] {
+    let mut verified = 0;
+    // One worker may hold all files of the last layers.
+    for worker in ["w1", "w2"].into_iter().filter(|worker| !cluster.files(worker).is_empty()) {
         let store = cluster.store(worker);
         let found = json(&verify_store(&store, &["--json"]));
         assert_eq!((&found["verified"], &found["runs"]), (&true.into(), &1.into()));
-        assert!(found["files"].as_u64().unwrap() > 0, "{found}");
+        verified += found["files"].as_u64().unwrap();
         let said = verify_store(&store, &[]);
         assert!(said.status.success() && texts(&said).0.starts_with("verified: "));
         let in_store = fs::read_dir(&store).unwrap().map(|entry| entry.unwrap().path());
@@ -57,6 +59,7 @@ fn layers_held_by_workers() {
         let (_, _, last) = layer_files(&of_run.join("layers")).pop().unwrap();
         files.push((store, of_run, last));
     }
+    assert_eq!(verified, 8);
     let (store, of_run, file) = &files[0];
     let whole = fs::read(file).unwrap();
     // The header counts one state too many, and its checksum is valid.

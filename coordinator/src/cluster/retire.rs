@@ -72,14 +72,19 @@ impl Drop for Retirer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::atomic::AtomicUsize;
 
     #[test]
     fn nobody_waits_for_a_layer_that_takes_long() {
         let (goes_on, wait) = unbounded();
+        let begun = AtomicUsize::new(0);
         std::thread::scope(|scope| {
-            let retire = |depth| match wait.recv() {
-                Ok(true) => Ok(()),
-                _ => Err(LayerError::Store { path: "store".into(), reason: format!("depth {depth}") }),
+            let retire = |depth| {
+                begun.fetch_add(1, Ordering::Relaxed);
+                match wait.recv() {
+                    Ok(true) => Ok(()),
+                    _ => Err(LayerError::Store { path: "store".into(), reason: format!("depth {depth}") }),
+                }
             };
             let mut retirer = Retirer::start(scope, retire).unwrap();
             assert!(retirer.next(true).is_none());
@@ -97,10 +102,11 @@ mod tests {
             goes_on.send(true).unwrap();
             assert_eq!(retirer.next(true).unwrap().unwrap(), Depth(3));
             assert!(retirer.next(true).is_none());
-            // What waits when the retirer is dropped stays as it is: nobody lets the thread go on.
             (4..6).for_each(|depth| retirer.retire(Depth(depth)));
             drop(retirer);
-            goes_on.send(true).unwrap();
+            (4..6).for_each(|_| goes_on.send(true).unwrap());
         });
+        // The last one waited when the retirer was dropped.
+        assert!(begun.into_inner() < 6);
     }
 }

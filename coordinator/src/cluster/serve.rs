@@ -372,6 +372,8 @@ impl<'d> Coordinator<'d> {
 
     /// Keeps the last view for the page, if there is one.
     fn ended(mut self, ending: Ending) -> Result<(Ending, RunDirectory)> {
+        // Without workers a run ends at once when it is stopped.
+        self.is_ending.store(true, Ordering::Relaxed);
         if matches!(ending, Ending::Complete | Ending::MaxDepth) {
             self.note_retired(true)?;
         }
