@@ -41,7 +41,9 @@ pub(crate) fn open_or_begin(
         args.dir.clone().unwrap_or_else(|| args.runs.join(space.short_slug(are_its_own)))
     };
     let mut path = place(&spec, &space);
-    if let Some(old) = old {
+    if let Some(old) = old
+        && (args.dir.is_none() || look(&path)? == Found::Run)
+    {
         let begun = begun_before(&old, &path, place)?;
         if let Some((there, old_space)) = begun {
             output::remark(&format!(
