@@ -1,7 +1,8 @@
 //! The definition of a run, which is the same for all processes and hosts: what is enumerated, and how it is
 //! cut into shards.
 //!
-//! Reading order: [`manifest`] (`run.toml`), [`cut`] (cosets into shards), [`geometry`] (sizes and identities
+//! Reading order: [`manifest`] (`run.toml`), [`cut`] (cosets into shards), [`order`] (which
+//! shards lie close together), [`geometry`] (sizes and identities
 //! of files), [`stores`] (the directories of layers), [`lock`] (which processes work on a run), [`task`] (the
 //! unit of work, and its report), [`lookback`] (the layers that a layer is made from), [`worker_id`] (the
 //! identity of a worker), [`tables`] (the cosets, kept in a file), [`budget`] (the division of memory),
@@ -16,6 +17,7 @@ pub mod geometry;
 pub mod lock;
 pub mod lookback;
 pub mod manifest;
+pub mod order;
 pub mod stores;
 pub mod tables;
 pub mod task;
@@ -26,6 +28,7 @@ pub use error::RunError;
 pub use geometry::Geometry;
 pub use lookback::Lookback;
 pub use manifest::{Keep, RunManifest, SpaceSpec};
+pub use order::ShardOrder;
 pub use stores::Stores;
 pub use task::{Depth, ShardId, ShardReport, Task};
 pub use worker_id::WorkerId;

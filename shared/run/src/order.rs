@@ -1,0 +1,111 @@
+//! The order in which workers get the shards of a layer.
+
+mod bisection;
+
+use crate::{ShardCut, ShardId};
+use bisection::Graph;
+use fathom_space::{CosetGraph, CosetId};
+use rayon::prelude::*;
+
+/// An order of the shards of a layer. Workers that fetch cosets from each other get contiguous pieces of the
+/// order, so shards that read the same cosets should lie close together. Files do not depend on the order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShardOrder {
+    shards: Box<[ShardId]>,
+    /// By shard: its place in the order.
+    places: Box<[u32]>,
+}
+
+impl ShardOrder {
+    /// The largest number of edges of a graph of shards. An edge takes 16 bytes, several times.
+    const MOST_EDGES: usize = 1 << 24;
+
+    /// Returns the order of the numbers of the shards.
+    pub fn by_number(shards: u32) -> Self {
+        Self { shards: (0..shards).map(ShardId).collect(), places: (0..shards).collect() }
+    }
+
+    /// Returns the order in which all of these shards are listed. Returns `None` unless they are the shards
+    /// 0, 1, … in some order.
+    pub fn of(shards: Vec<ShardId>) -> Option<Self> {
+        const NONE: u32 = u32::MAX;
+        let mut places = vec![NONE; shards.len()];
+        for (&ShardId(shard), place) in shards.iter().zip(0..) {
+            let known = places.get_mut(shard as usize).filter(|known| **known == NONE)?;
+            *known = place;
+        }
+        Some(Self { shards: shards.into(), places: places.into() })
+    }
+
+    /// Returns an order by recursive bisection of the graph of shards, in which the weight of an edge is the
+    /// number of cosets of one shard that the other one reads. Returns the order of numbers if that is the
+    /// better one, or if the graph is too large.
+    ///
+    /// Takes the time to list the sources of all cosets, and for 16,384 shards a few seconds.
+    pub fn by_bisection(graph: &CosetGraph, cut: ShardCut) -> Self {
+        let by_number = Self::by_number(cut.shards());
+        let Some(shards) = graph_of(graph, cut, Self::MOST_EDGES) else {
+            return by_number;
+        };
+        let order = shards.order().into_iter().map(ShardId).collect();
+        let by_bisection = Self::of(order).expect("each node is in one half");
+        if by_bisection.cost(&shards) < by_number.cost(&shards) { by_bisection } else { by_number }
+    }
+
+    /// Returns the shards in this order.
+    pub fn shards(&self) -> &[ShardId] {
+        &self.shards
+    }
+
+    /// Returns the place of a shard, counted from 0.
+    ///
+    /// # Panics
+    /// If there is no such shard.
+    pub fn place(&self, shard: ShardId) -> u32 {
+        self.places[shard.0 as usize]
+    }
+
+    /// Returns the weight of the edges between different pieces, if the order is cut into 2 pieces, plus that
+    /// for 4 pieces, and so on for each power of two up to 2^32.
+    fn cost(&self, graph: &Graph) -> u128 {
+        let shards = self.shards.len() as u64;
+        // Of 2^k pieces, an element lies in that with the number of its first k bits.
+        let bits = |place: u32| ((u64::from(place) << u32::BITS) / shards) as u32;
+        let bits: Vec<u32> = self.places.iter().map(|&place| bits(place)).collect();
+        let of_edge = |(a, b, weight): (usize, usize, u64)| {
+            u128::from(weight) * u128::from(u32::BITS - (bits[a] ^ bits[b]).leading_zeros())
+        };
+        graph.edges().map(of_edge).sum()
+    }
+}
+
+/// Returns the graph of shards, `None` if it has more than `most` edges.
+fn graph_of(graph: &CosetGraph, cut: ShardCut, most: usize) -> Option<Graph> {
+    let read_by = |shard: ShardId| {
+        let cosets = cut.range(shard);
+        let mut sources: Vec<u32> = cosets
+            .flat_map(|coset| graph.sources(CosetId(coset)))
+            .map(|(_, CosetId(source))| source)
+            .collect();
+        sources.sort_unstable();
+        sources.dedup();
+        let mut read: Vec<(u32, u64)> = Vec::new();
+        for source in sources {
+            let ShardId(of) = cut.shard_of(source);
+            match read.last_mut().filter(|(last, _)| *last == of) {
+                Some((_, cosets)) => *cosets += 1,
+                None => read.push((of, 1)),
+            }
+        }
+        read.retain(|&(of, _)| of != shard.0);
+        read
+    };
+    let shards: Vec<ShardId> = cut.ids().collect();
+    let read: Vec<Vec<(u32, u64)>> = shards.into_par_iter().map(read_by).collect();
+    let edges = read.iter().map(Vec::len).sum::<usize>();
+    let edges = (edges <= most).then_some(read.into_iter().enumerate())?;
+    let edges = edges.flat_map(|(shard, read)| {
+        read.into_iter().map(move |(source, cosets)| (shard as u32, source, cosets))
+    });
+    Some(Graph::new(vec![1; cut.shards() as usize], edges))
+}
