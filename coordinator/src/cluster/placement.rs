@@ -1,8 +1,8 @@
 //! Which worker computes which shard.
 //!
 //! A shard stays with a holder of its files, unless that worker would have more than its share by more than
-//! one shard. The remaining shards go to workers below their share, in contiguous pieces, because consecutive
-//! cosets share sources. A worker without tasks takes over tasks that others have not begun, but only in a
+//! one shard. The remaining shards go to workers below their share, in contiguous pieces of the run's
+//! [order](fathom_run::ShardOrder), in which neighbours share sources. A worker without tasks takes over tasks that others have not begun, but only in a
 //! layer that takes long enough to be worth the copying.
 
 use crate::cluster::event::Millis;
@@ -85,7 +85,8 @@ impl State {
         // The home of a shard is a holder of its file in the current layer, or else in the newest one.
         let mut owners = vec![None; weights.len()];
         let mut homeless = Vec::new();
-        for (shard, &weight) in weights.iter().enumerate() {
+        for shard in self.order.shards().iter().map(|shard| shard.0 as usize) {
+            let weight = weights[shard];
             let is_held = |file: &&HeldFile| file.holders.iter().any(|&holder| self.is_alive(holder));
             let known = own[shard].filter(is_held).or_else(|| newest_of(shard));
             let homes = known.into_iter().flat_map(|file| &file.holders).filter_map(|id| index.get(id));
@@ -99,8 +100,7 @@ impl State {
                 None => homeless.push(shard),
             }
         }
-        // Fill the workers up to their shares, in order of shards; the last worker takes what rounding
-        // leaves.
+        // Fill the workers up to their shares; the last worker takes what rounding leaves.
         candidates.sort_by_key(|candidate| Reverse(candidate.share.saturating_sub(candidate.load)));
         let mut at = 0;
         for shard in homeless {
@@ -153,8 +153,8 @@ impl State {
         if most == 0 {
             return Vec::new();
         }
-        let queued = self.tasks.unowned().iter().chain(self.tasks.queue(worker));
-        let mut chosen: Vec<Task> = queued.filter(|task| is_for_it(task)).take(most).copied().collect();
+        let queued = self.tasks.unowned().iter().copied().chain(self.tasks.queue(worker));
+        let mut chosen: Vec<Task> = queued.filter(is_for_it).take(most).collect();
         if chosen.is_empty() && *may_take_over && now.since(self.begun) >= WORTH_TAKING_OVER {
             chosen.extend(self.taken_over(now, is_for_it));
             *may_take_over = !chosen.is_empty();
@@ -172,12 +172,12 @@ impl State {
     fn taken_over(&self, now: Millis, is_for_it: impl Fn(&Task) -> bool) -> Option<Task> {
         let over = |(id, worker): &(WorkerId, &Worker)| {
             let begins = if worker.is_able(now) { worker.threads as usize } else { 0 };
-            let queue = self.tasks.queue(*id);
-            queue.len() > begins && queue.iter().any(&is_for_it)
+            let mut queue = self.tasks.queue(*id);
+            queue.len() > begins && queue.any(|task| is_for_it(&task))
         };
         let per_thread =
             |(id, worker): &(WorkerId, &Worker)| self.tasks.queue(*id).len() / worker.threads as usize;
         let (most, _) = self.workers.iter().filter(over).max_by_key(per_thread)?;
-        self.tasks.queue(most).iter().rev().find(|task| is_for_it(task)).copied()
+        self.tasks.queue(most).rev().find(is_for_it)
     }
 }

@@ -65,7 +65,8 @@ pub struct Coordinator<'d> {
 }
 
 /// Reads what the journal knows of the run.
-fn past(journal: &Journal, layers: &[LayerRow], shared_store: bool) -> Result<Past> {
+fn past(journal: &Journal, layers: &[LayerRow], rules: &Rules) -> Result<Past> {
+    let Rules { shards, shared_store, .. } = *rules;
     let reports = journal.reports()?;
     let unheld = |bytes, digest| HeldFile { holders: Default::default(), bytes, digest };
     let mut files: BTreeMap<Task, HeldFile> = BTreeMap::new();
@@ -93,6 +94,7 @@ fn past(journal: &Journal, layers: &[LayerRow], shared_store: bool) -> Result<Pa
     }
     Ok(Past {
         counts: layers.iter().map(|layer| layer.states).collect(),
+        order: if shared_store { None } else { journal.shard_order(shards)? },
         workers: journal.workers()?,
         set_aside: journal.workers_set_aside()?,
         disowned: journal.disowned()?,
@@ -191,7 +193,7 @@ impl<'d> Coordinator<'d> {
             run.journal.hold().context("cannot write run.db")?;
         }
         let epoch = run.journal.begin_epoch(&layers_at).context("cannot write run.db")?;
-        let mut past = past(&run.journal, &layers, rules.shared_store).context("cannot read run.db")?;
+        let mut past = past(&run.journal, &layers, &rules).context("cannot read run.db")?;
         let store = store_of(&layers_at, &run.path, disk)?;
         if let Some(store) = &store {
             let next = Depth(layers.len() as u32);

@@ -20,7 +20,7 @@ use crate::cluster::given::GivenBack;
 use fathom_layer::{Digest, LayerDigest};
 use fathom_proto::{Session, StoredFile};
 use fathom_run::WorkerId;
-use fathom_run::{Depth, Keep, Lookback, ShardId, ShardReport, Task};
+use fathom_run::{Depth, Keep, Lookback, ShardId, ShardOrder, ShardReport, Task};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
@@ -62,6 +62,8 @@ pub struct Rules {
 pub struct State {
     /// The fixed settings.
     pub rules: Rules,
+    /// The order in which workers get shards.
+    pub order: Arc<ShardOrder>,
     /// Number of the present epoch: how often the run was served.
     pub epoch: u64,
     /// Number of sessions begun in this epoch.
@@ -146,6 +148,8 @@ pub struct Unsettled {
 pub struct Past {
     /// Number of states at each depth.
     pub counts: Vec<u64>,
+    /// The order in which workers get shards; `None` for the order of their numbers.
+    pub order: Option<ShardOrder>,
     /// The workers: id, name and address.
     pub workers: Vec<(WorkerId, String, String)>,
     /// Workers that were set aside.
@@ -165,8 +169,10 @@ impl State {
     /// Restores the state from the journal; an empty `Past` starts a new run.
     pub fn new(rules: Rules, epoch: u64, past: Past) -> Self {
         let depth = Depth(past.counts.len() as u32);
+        let order = Arc::new(past.order.unwrap_or_else(|| ShardOrder::by_number(rules.shards)));
         let mut state = Self {
             rules,
+            order: Arc::clone(&order),
             epoch,
             sessions: 0,
             session_key: [0; 32],
@@ -174,7 +180,7 @@ impl State {
             begun: Millis(0),
             visited: past.counts.iter().sum(),
             newest: past.counts.last().copied(),
-            tasks: Tasks::of_layer(depth, rules.shards),
+            tasks: Tasks::of_layer(depth, order),
             files: Files::new(past.files),
             workers: Workers::default(),
             audits: Audits::default(),
@@ -216,7 +222,7 @@ impl State {
 
     /// Resets the tasks of the current layer: none of them is begun.
     pub fn begin_tasks(&mut self) {
-        self.tasks = Tasks::of_layer(self.depth, self.rules.shards);
+        self.tasks = Tasks::of_layer(self.depth, Arc::clone(&self.order));
         self.given = GivenBack::new(BTreeMap::new());
         self.done = 0;
         self.unsettled.owners = true;

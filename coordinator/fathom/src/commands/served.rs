@@ -7,6 +7,7 @@ use crate::commands::progress::served::{DisplayOptions, ServedDisplay};
 use crate::commands::result;
 use anyhow::{Context, Result, anyhow};
 use fathom_command::bad_input;
+use fathom_command::doing::doing;
 use fathom_command::interrupt::{interrupts, on_request};
 use fathom_command::terminal_line;
 use fathom_coordinator::cluster::bounds::Bounds;
@@ -21,9 +22,11 @@ use fathom_engine::watch;
 use fathom_layer::LocalDisk;
 use fathom_proto::access::{Access, LocalToken, local, server};
 use fathom_proto::v1::DescribeRunResponse;
-use fathom_run::{Keep, Lookback};
+use fathom_run::{Geometry, Keep, Lookback, ShardOrder};
+use fathom_space::CosetGraph;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tokio::net::TcpListener;
@@ -96,6 +99,9 @@ impl Served {
         listed: Listed,
     ) -> Result<Self> {
         let layers_at = fitting(&run, layers_at)?;
+        if layers_at == LayersAt::Workers {
+            order_shards(&mut run)?;
+        }
         let definition = run.manifest.clone();
         let watched = run.journal.watched().context("cannot read run.db")?;
         let shared_store = match &layers_at {
@@ -200,6 +206,28 @@ impl Served {
         runtime.shutdown_background();
         end
     }
+}
+
+/// Chooses the order in which workers get the shards of a new run whose layers they keep, so that they fetch
+/// little from each other.
+fn order_shards(run: &mut RunDirectory) -> Result<()> {
+    /// Workers need the tables of all cosets, but the host of the coordinator may be a small one.
+    const MOST_TABLE_BYTES: u64 = 2 << 30;
+    let shards = run.manifest.shards;
+    let is_ordered = run.journal.shard_order(shards).context("cannot read run.db")?.is_some();
+    let (space, colouring) = run.manifest.check()?;
+    let patterns = CosetGraph::table_entries(&space, &colouring);
+    let table_bytes = CosetGraph::table_bytes(&space, patterns, run.manifest.representative_cosets);
+    if is_ordered || shards == 1 || !run.visited()?.layers.is_empty() || table_bytes > MOST_TABLE_BYTES {
+        return Ok(());
+    }
+    let _ordering = doing("ordering the shards");
+    let graph = match run.graph.take() {
+        Some(graph) => graph,
+        None => Arc::new(CosetGraph::build(&space, &colouring)?),
+    };
+    let order = ShardOrder::by_bisection(&graph, Geometry::of(&run.manifest, &space, &colouring)?.cut);
+    run.journal.save_shard_order(&order).context("cannot write run.db")
 }
 
 /// Returns where the layers of the run lie. Returns an error if the run has layers elsewhere.

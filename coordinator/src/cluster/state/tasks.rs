@@ -3,7 +3,7 @@
 
 use crate::cluster::event::Millis;
 use fathom_proto::FailureKind;
-use fathom_run::{Depth, ShardId, ShardReport, Task, WorkerId};
+use fathom_run::{Depth, ShardId, ShardOrder, ShardReport, Task, WorkerId};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
@@ -73,33 +73,37 @@ impl TaskState {
 pub struct Tasks {
     /// The depth of the current layer.
     depth: Depth,
+    /// The order in which the tasks of the current layer are given out.
+    order: Arc<ShardOrder>,
     known: BTreeMap<Task, TaskState>,
     /// The worker that should compute each shard of the current layer, by shard.
     owners: Vec<Option<WorkerId>>,
     /// Waiting tasks without an owner, repairs of lost files included.
     unowned: BTreeSet<Task>,
-    /// Waiting tasks, by owner.
-    queues: BTreeMap<WorkerId, BTreeSet<Task>>,
+    /// Waiting tasks, by owner, as their places in the order.
+    queues: BTreeMap<WorkerId, BTreeSet<u32>>,
     running: BTreeMap<WorkerId, BTreeSet<Task>>,
     /// Number of running tasks.
     underway: usize,
 }
 
-/// The tasks of a worker that has none.
+/// The running tasks of a worker that has none, and the waiting ones.
 static NONE: BTreeSet<Task> = BTreeSet::new();
+static NO_PLACES: BTreeSet<u32> = BTreeSet::new();
 
 impl Tasks {
     /// Returns the tasks of a layer, none of them begun, without owners.
-    pub fn of_layer(depth: Depth, shards: u32) -> Self {
-        let tasks = || (0..shards).map(|shard| Task { depth, shard: ShardId(shard) });
+    pub fn of_layer(depth: Depth, order: Arc<ShardOrder>) -> Self {
+        let tasks = || order.shards().iter().map(|&shard| Task { depth, shard });
         Self {
             depth,
             known: tasks().map(|task| (task, TaskState::default())).collect(),
-            owners: vec![None; shards as usize],
+            owners: vec![None; order.shards().len()],
             unowned: tasks().collect(),
             queues: BTreeMap::new(),
             running: BTreeMap::new(),
             underway: 0,
+            order,
         }
     }
 
@@ -140,13 +144,17 @@ impl Tasks {
         self.unowned.clear();
         let waiting = self.known.iter().filter(|(_, state)| state.making == TaskProgress::Waiting);
         for task in waiting.map(|(task, _)| *task).collect::<Vec<_>>() {
-            self.queue_mut(task).insert(task);
+            self.enter(task);
         }
     }
 
-    /// Returns the waiting tasks that a worker owns.
-    pub fn queue(&self, worker: WorkerId) -> &BTreeSet<Task> {
-        self.queues.get(&worker).unwrap_or(&NONE)
+    /// Returns the waiting tasks that a worker owns, in the order in which they are given out.
+    pub fn queue(
+        &self,
+        worker: WorkerId,
+    ) -> impl DoubleEndedIterator<Item = Task> + ExactSizeIterator + Clone {
+        let places = self.queues.get(&worker).unwrap_or(&NO_PLACES).iter();
+        places.map(|&place| Task { depth: self.depth, shard: self.order.shards()[place as usize] })
     }
 
     /// Returns the waiting tasks without an owner; repairs of lost files come first.
@@ -164,10 +172,13 @@ impl Tasks {
         self.underway
     }
 
-    fn queue_mut(&mut self, task: Task) -> &mut BTreeSet<Task> {
+    /// Puts a waiting task into its queue.
+    fn enter(&mut self, task: Task) {
         match self.owner(task) {
-            Some(owner) => self.queues.entry(owner).or_default(),
-            None => &mut self.unowned,
+            Some(owner) => {
+                self.queues.entry(owner).or_default().insert(self.order.place(task.shard));
+            }
+            None => drop(self.unowned.insert(task)),
         }
     }
 
@@ -179,7 +190,7 @@ impl Tasks {
         let was = std::mem::replace(&mut state.making, making.clone());
         self.leave(task, &was);
         match making {
-            TaskProgress::Waiting => drop(self.queue_mut(task).insert(task)),
+            TaskProgress::Waiting => self.enter(task),
             TaskProgress::Running(worker, _) => {
                 self.running.entry(worker).or_default().insert(task);
                 self.underway += 1;
@@ -191,7 +202,12 @@ impl Tasks {
 
     fn leave(&mut self, task: Task, was: &TaskProgress) {
         match was {
-            TaskProgress::Waiting => drop(self.queue_mut(task).remove(&task)),
+            TaskProgress::Waiting => match self.owner(task) {
+                Some(owner) => {
+                    self.queues.entry(owner).or_default().remove(&self.order.place(task.shard));
+                }
+                None => drop(self.unowned.remove(&task)),
+            },
             TaskProgress::Running(worker, _) => {
                 self.running.entry(*worker).or_default().remove(&task);
                 self.underway -= 1;
@@ -278,12 +294,13 @@ impl Tasks {
     /// Panics if a task is in no queue or worker, or in two, or with a worker that is not alive.
     #[cfg(test)]
     pub fn check(&self, is_alive: impl Fn(WorkerId) -> bool) {
-        let queued = self.queues.values().flatten().chain(&self.unowned);
+        let owned = self.queues.keys().flat_map(|&owner| self.queue(owner));
+        let queued = owned.chain(self.unowned.iter().copied());
         let running =
             self.running.iter().flat_map(|(worker, tasks)| tasks.iter().map(move |task| (worker, task)));
         assert_eq!(self.underway, self.running.values().map(BTreeSet::len).sum::<usize>());
         for task in queued {
-            assert!(self.known.contains_key(task), "{task:?} waits, and is no task");
+            assert!(self.known.contains_key(&task), "{task:?} waits, and is no task");
         }
         for (worker, task) in running {
             let is_there = self
@@ -295,9 +312,15 @@ impl Tasks {
         }
         for (&task, state) in &self.known {
             assert!(task.depth <= self.depth, "{task:?} lies ahead of depth {}", self.depth);
-            let queue = self.owner(task).map_or(&self.unowned, |owner| self.queue(owner));
+            let is_queued = match self.owner(task) {
+                Some(owner) => {
+                    let queue = self.queues.get(&owner);
+                    queue.is_some_and(|queue| queue.contains(&self.order.place(task.shard)))
+                }
+                None => self.unowned.contains(&task),
+            };
             let waits = state.making == TaskProgress::Waiting;
-            assert_eq!(queue.contains(&task), waits, "{task:?} waits in no queue, or does not wait");
+            assert_eq!(is_queued, waits, "{task:?} waits in no queue, or does not wait");
             if let TaskProgress::Running(worker, _) = state.making {
                 assert!(
                     self.running(worker).contains(&task),

@@ -2,6 +2,8 @@
 
 use super::table::{id, task};
 use super::*;
+use crate::cluster::state::Past;
+use fathom_run::{ShardId, ShardOrder};
 use std::collections::BTreeMap;
 
 /// Returns the owners of all shards, one letter each.
@@ -20,6 +22,27 @@ fn what_nobody_has_is_dealt_out_in_pieces() {
     t.leave("a");
     t.leave("c");
     assert_eq!(owners(&mut t), "---------");
+}
+
+#[test]
+fn pieces_are_of_the_order_of_the_run() {
+    let order = ShardOrder::of([4, 1, 3, 0, 5, 2].map(ShardId).into()).unwrap();
+    let past = Past { order: Some(order), ..Past::default() };
+    let mut t = Table::after(rules(6), 1, past.clone());
+    t.join("a");
+    // Tasks are given out in the order, and what one worker does not keep is the end of the order.
+    assert_eq!(t.take("a", 2), ["a <- make 0/4 #1.1, make 0/1 #1.1, holders"]);
+    t.join("b");
+    assert_eq!(owners(&mut t), "babaab");
+    assert_eq!(t.take("b", 2), ["b <- make 0/0 #1.1, make 0/5 #1.1, holders"]);
+    // The order outlasts a layer.
+    let mut t = Table::after(rules(6), 1, past);
+    t.join("a");
+    t.join("b");
+    let mut t = t.at_depth(1);
+    assert_eq!(owners(&mut t), "babaab");
+    let orders = t.take("b", 3);
+    assert!(orders[0].starts_with("b <- make 1/0 #1.1, make 1/5 #1.1, make 1/2 #1.1"), "{orders:?}");
 }
 
 #[test]

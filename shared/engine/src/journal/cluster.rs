@@ -5,7 +5,7 @@ use super::{Files, Journal, LayerRow, set_files, totals};
 use anyhow::{Context, Result};
 use fathom_layer::Digest;
 use fathom_run::WorkerId;
-use fathom_run::{Depth, ShardId, ShardReport, Task};
+use fathom_run::{Depth, ShardId, ShardOrder, ShardReport, Task};
 use rusqlite::{Connection, OptionalExtension, params};
 use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -76,6 +76,39 @@ impl Journal {
         transaction.execute("INSERT INTO cluster VALUES (?1, ?2)", params![epoch, layers_at.to_string()])?;
         transaction.commit()?;
         Ok(epoch)
+    }
+
+    /// Records the order in which workers get the shards of this run.
+    pub fn save_shard_order(&mut self, order: &ShardOrder) -> Result<()> {
+        self.patiently(|journal| {
+            let transaction = journal.database.savepoint()?;
+            // Journals of earlier versions do not have this table.
+            let columns = "place INTEGER PRIMARY KEY, shard INTEGER NOT NULL";
+            transaction.execute(&format!("CREATE TABLE IF NOT EXISTS shard_order ({columns})"), [])?;
+            transaction.execute("DELETE FROM shard_order", [])?;
+            {
+                let mut insert = transaction.prepare("INSERT INTO shard_order VALUES (?1, ?2)")?;
+                for (place, shard) in order.shards().iter().enumerate() {
+                    insert.execute(params![place, shard.0])?;
+                }
+            }
+            Ok(transaction.commit()?)
+        })
+    }
+
+    /// Returns the order in which workers get the shards of this run, of which there are `shards`; `None` if
+    /// no order was recorded.
+    ///
+    /// # Errors
+    /// If the journal cannot be read, or lacks a shard in the order.
+    pub fn shard_order(&self, shards: u32) -> Result<Option<ShardOrder>> {
+        if !self.database.table_exists(None, "shard_order")? {
+            return Ok(None);
+        }
+        let mut query = self.database.prepare("SELECT shard FROM shard_order ORDER BY place")?;
+        let listed = query.query_map([], |row| row.get(0).map(ShardId))?.collect::<Result<Vec<_>, _>>()?;
+        let order = ShardOrder::of(listed).filter(|order| order.shards().len() == shards as usize);
+        order.map(Some).context("the table shard_order does not list each shard once")
     }
 
     /// Records a worker, or replaces its name and address.

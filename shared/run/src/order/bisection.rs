@@ -304,3 +304,87 @@ impl<'r> Round<'r> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Makes a graph of nodes of size 1 and edges of weight 1, whose numbers are shuffled.
+    fn shuffled(nodes: usize, edges: &[(usize, usize)]) -> Graph {
+        let mut names: Vec<u32> = (0..nodes as u32).collect();
+        fastrand::Rng::with_seed(1).shuffle(&mut names);
+        Graph::new(vec![1; nodes], edges.iter().map(|&(a, b)| (names[a], names[b], 1)))
+    }
+
+    /// Returns the weight of the edges between pieces of equal lengths.
+    fn between_pieces(graph: &Graph, pieces: usize) -> u64 {
+        let order = graph.order();
+        let mut sorted = order.clone();
+        sorted.sort_unstable();
+        assert!(sorted.iter().copied().eq(0..graph.len() as u32));
+        let mut piece_of = vec![0; graph.len()];
+        for (place, &node) in order.iter().enumerate() {
+            piece_of[node as usize] = place * pieces / graph.len();
+        }
+        graph.edges().filter(|&(a, b, _)| piece_of[a] != piece_of[b]).map(|(.., weight)| weight).sum()
+    }
+
+    #[test]
+    fn a_ring_is_cut_into_arcs() {
+        let nodes = 512;
+        let ring: Vec<(usize, usize)> = (0..nodes).map(|node| (node, (node + 1) % nodes)).collect();
+        let graph = shuffled(nodes, &ring);
+        for pieces in [2, 4] {
+            assert_eq!(between_pieces(&graph, pieces), pieces as u64);
+        }
+    }
+
+    /// No division of a grid of k x k nodes with even k into equal halves has fewer than k edges between
+    /// them (F. T. Leighton, *Introduction to Parallel Algorithms and Architectures*, 1992).
+    #[test]
+    fn a_grid_is_cut_along_its_middle() {
+        const SIDE: usize = 20;
+        let node = |row: usize, column: usize| row * SIDE + column;
+        let right = (0..SIDE).flat_map(|row| (1..SIDE).map(move |c| (node(row, c - 1), node(row, c))));
+        let down =
+            (0..SIDE).flat_map(|column| (1..SIDE).map(move |r| (node(r - 1, column), node(r, column))));
+        let graph = shuffled(SIDE * SIDE, &right.chain(down).collect::<Vec<_>>());
+        assert_eq!(between_pieces(&graph, 2), SIDE as u64);
+    }
+
+    #[test]
+    fn what_hangs_together_stays_together() {
+        // Eight sets of 64 nodes with all edges inside, and one edge to the next set.
+        let sets = 0..8_usize;
+        let inside = sets
+            .clone()
+            .flat_map(|set| (0..64).flat_map(move |a| (0..a).map(move |b| (64 * set + a, 64 * set + b))));
+        let links = sets.map(|set| (64 * set, 64 * ((set + 1) % 8) + 1));
+        let graph = shuffled(512, &inside.chain(links).collect::<Vec<_>>());
+        assert_eq!([2, 4, 8].map(|pieces| between_pieces(&graph, pieces)), [2, 4, 8]);
+    }
+
+    #[test]
+    fn any_graph_has_an_order() {
+        for nodes in [0, 1, 2, 3, 65, 3000] {
+            let all = (0..nodes).filter(|_| nodes < 100).flat_map(|a| (0..a).map(move |b| (a, b)));
+            let star = (1..nodes).map(|node| (0, node));
+            for edges in [Vec::new(), all.collect(), star.collect()] {
+                between_pieces(&shuffled(nodes, &edges), 2);
+            }
+        }
+    }
+
+    /// A merged node counts as the nodes that it is made of, so halves are balanced at each level.
+    #[test]
+    fn halves_are_equal() {
+        let nodes = 1000;
+        let path: Vec<(usize, usize)> = (1..nodes).map(|node| (node - 1, node)).collect();
+        let graph = shuffled(nodes, &path);
+        let sides = graph.halved(nodes as u64 / 2);
+        assert_eq!(sides.iter().filter(|side| **side).count(), nodes / 2);
+        let (merged, into) = graph.merged().unwrap();
+        assert_eq!(merged.sizes.iter().sum::<u64>(), nodes as u64);
+        assert!(merged.len() < nodes && into.iter().all(|&node| (node as usize) < merged.len()));
+    }
+}

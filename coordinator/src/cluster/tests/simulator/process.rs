@@ -5,7 +5,7 @@ use crate::cluster::event::{Held, Millis};
 use crate::cluster::state::{HeldFile, Past, Rules, State, digest_of};
 use crate::cluster::tests::table::{report, task};
 use fathom_layer::Digest;
-use fathom_run::{Keep, ShardReport, Task, WorkerId};
+use fathom_run::{Keep, ShardOrder, ShardReport, Task, WorkerId};
 use fathom_worker::cluster::holders::Holders;
 use fathom_worker::cluster::session::Session;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -15,6 +15,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Journal {
     pub(super) counts: Vec<u64>,
+    order: Option<ShardOrder>,
     pub(super) workers: BTreeMap<WorkerId, (String, String)>,
     pub(super) set_aside: BTreeSet<WorkerId>,
     disowned: BTreeSet<Task>,
@@ -72,7 +73,7 @@ impl Journal {
 
     /// Returns what the next epoch knows.
     fn past(&self, rules: &Rules) -> Past {
-        let Self { counts, workers, set_aside, disowned, holders, reports, given_back } = self.clone();
+        let Self { counts, order, workers, set_aside, disowned, holders, reports, given_back } = self.clone();
         let file = |task: Task| {
             let holders = holders.get(&task).cloned().unwrap_or_default();
             let digest = digest_of(reports.get(&task).unwrap_or(&report(task.depth.0, task.shard.0)));
@@ -87,7 +88,7 @@ impl Journal {
         let workers = workers.into_iter().map(|(id, (name, address))| (id, name, address)).collect();
         let given_back = given_back.into_iter().map(|(file, is_audited)| (file.shard, is_audited)).collect();
         let reports = reports.into_values().collect();
-        Past { counts, workers, set_aside, disowned, files, reports, given_back }
+        Past { counts, order, workers, set_aside, disowned, files, reports, given_back }
     }
 }
 
@@ -106,8 +107,8 @@ pub(super) struct Coordinator {
 }
 
 impl Coordinator {
-    pub(super) fn new(rules: Rules) -> Self {
-        let journal = Journal::default();
+    pub(super) fn new(rules: Rules, order: ShardOrder) -> Self {
+        let journal = Journal { order: Some(order), ..Journal::default() };
         Self { rules, journal, epoch: 0, state: None, asleep_until: 0, began: 0, jumped: 0 }
     }
 

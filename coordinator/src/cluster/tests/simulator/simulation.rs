@@ -16,7 +16,7 @@ use crate::cluster::service::message_of_holders;
 use crate::cluster::state::{Presence, Rules};
 use crate::cluster::tests::table::{report, rules};
 use fathom_proto::{Copied, Done, Failure, Session as SessionNumber, StoredFile, v1};
-use fathom_run::{Keep, Lookback, ShardId, ShardReport, Task, WorkerId};
+use fathom_run::{Keep, Lookback, ShardId, ShardOrder, ShardReport, Task, WorkerId};
 use fathom_worker::cluster::holders::Holders;
 use fathom_worker::cluster::session::{Action, Input, Order as WorkerOrder, Session};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -101,8 +101,11 @@ impl Simulation {
             audit: if has_liar { PARTS } else { rng.u32(0..2) * PARTS / 2 },
             ..rules(rng.u32(1..7))
         };
+        let mut order: Vec<ShardId> = (0..rules.shards).map(ShardId).collect();
+        rng.shuffle(&mut order);
+        let order = ShardOrder::of(order).expect("each shard is there");
         let mut simulation = Self {
-            coordinator: Coordinator::new(rules),
+            coordinator: Coordinator::new(rules, order),
             workers: (0..workers).map(|_| Worker { threads: rng.usize(1..3), ..Worker::default() }).collect(),
             now: 0,
             sequence: 0,
