@@ -1,6 +1,8 @@
 //! Workers, and which shards they own.
 
-use fathom_run::ShardId;
+use fathom_run::{ShardCut, ShardId, ShardOrder};
+use fathom_space::{CosetGraph, CosetId};
+use rayon::prelude::*;
 use serde::Serialize;
 use std::ops::Range;
 
@@ -21,28 +23,58 @@ pub struct Cluster {
     pub replicas: u32,
 }
 
-/// Assigns shards to workers: contiguous ranges whose lengths differ by at most one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Assigns shards to workers: contiguous pieces of an order, whose lengths differ by at most one.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Owners {
-    /// The number of shards.
-    pub shards: u32,
-    /// The number of workers.
-    pub workers: u32,
+    order: ShardOrder,
+    workers: u32,
 }
 
 impl Owners {
-    /// Returns the shards of a worker.
-    pub fn shards(self, worker: u32) -> Range<u32> {
-        let start =
-            |worker: u32| (u64::from(worker) * u64::from(self.shards) / u64::from(self.workers)) as u32;
+    /// Divides the shards among `workers` workers.
+    pub fn new(order: ShardOrder, workers: u32) -> Self {
+        Self { order, workers }
+    }
+
+    /// Returns the number of workers.
+    pub fn workers(&self) -> u32 {
+        self.workers
+    }
+
+    /// Returns the places of a worker's shards in the order.
+    pub fn places(&self, worker: u32) -> Range<usize> {
+        let shards = self.order.shards().len() as u64;
+        let start = |worker: u32| (u64::from(worker) * shards / u64::from(self.workers)) as usize;
         start(worker)..start(worker + 1)
     }
 
-    /// Returns the worker that owns a shard.
-    pub fn of(self, shard: ShardId) -> u32 {
-        let (shards, workers) = (u64::from(self.shards), u64::from(self.workers));
-        (((u64::from(shard.0) + 1) * workers - 1) / shards) as u32
+    /// Returns the shards of a worker, in the order in which the worker makes them.
+    pub fn shards(&self, worker: u32) -> &[ShardId] {
+        &self.order.shards()[self.places(worker)]
     }
+
+    /// Returns the worker that owns a shard.
+    pub fn of(&self, shard: ShardId) -> u32 {
+        let (shards, workers) = (self.order.shards().len() as u64, u64::from(self.workers));
+        (((u64::from(self.order.place(shard)) + 1) * workers - 1) / shards) as u32
+    }
+}
+
+/// Returns the number of cosets that workers fetch from each other for a layer in which all cosets have
+/// states and none is complete, if each fetches a coset once; as a share of all cosets.
+pub fn layers_sent(graph: &CosetGraph, cut: ShardCut, owners: &Owners) -> f64 {
+    let fetched_for = |seen: &mut Vec<u32>, worker: u32| -> u64 {
+        let cosets = owners.shards(worker).iter().flat_map(|&shard| cut.range(shard)).map(CosetId);
+        let sources = cosets.flat_map(|coset| graph.sources(coset)).map(|(_, source)| source.0);
+        let mut is_first = |source: u32| {
+            owners.of(cut.shard_of(source)) != worker
+                && std::mem::replace(&mut seen[source as usize], worker) != worker
+        };
+        sources.map(|source| u64::from(is_first(source))).sum()
+    };
+    let none_seen = || vec![u32::MAX; graph.len() as usize];
+    let fetched: u64 = (0..owners.workers).into_par_iter().map_init(none_seen, fetched_for).sum();
+    fetched as f64 / f64::from(graph.len())
 }
 
 #[cfg(test)]
@@ -52,13 +84,15 @@ mod tests {
     #[test]
     fn every_shard_has_its_owner() {
         for shards in 1..40 {
-            for workers in 1..60 {
-                let owners = Owners { shards, workers };
-                let all: Vec<(u32, u32)> = (0..workers)
-                    .flat_map(|worker| owners.shards(worker).map(move |shard| (shard, worker)))
-                    .collect();
-                let expected: Vec<_> = (0..shards).map(|shard| (shard, owners.of(ShardId(shard)))).collect();
-                assert_eq!(all, expected, "{shards} shards, {workers} workers");
+            let reversed = ShardOrder::of((0..shards).rev().map(ShardId).collect()).unwrap();
+            for (workers, order) in (1..60).flat_map(|workers| {
+                [ShardOrder::by_number(shards), reversed.clone()].map(|order| (workers, order))
+            }) {
+                let owners = Owners::new(order.clone(), workers);
+                let all = (0..workers)
+                    .flat_map(|worker| owners.shards(worker).iter().map(move |&shard| (shard, worker)));
+                let expected = order.shards().iter().map(|&shard| (shard, owners.of(shard)));
+                assert!(all.eq(expected), "{shards} shards, {workers} workers");
             }
         }
     }

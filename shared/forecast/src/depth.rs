@@ -34,7 +34,7 @@ const WINDOW: f64 = 15.0 / 16.0;
 #[derive(Debug)]
 pub(super) struct Simulation<'g> {
     pub(super) graph: &'g CosetGraph,
-    pub(super) owners: Owners,
+    pub(super) owners: &'g Owners,
     pub(super) cluster: Cluster,
     pub(super) cache_bytes: f64,
     /// Whether all threads of a worker make one shard together.
@@ -73,9 +73,8 @@ impl Simulation<'_> {
     /// Returns whether some worker may drop cosets at a depth with these loads, in which each is fetched
     /// once. A worker expects a coset to take up to half as much again as it does.
     pub(super) fn may_drop(&self, loads: &Loads) -> bool {
-        (0..self.owners.workers).any(|worker| {
-            let shards = self.owners.shards(worker);
-            let mine = &loads.shards[shards.start as usize..shards.end as usize];
+        (0..self.owners.workers()).any(|worker| {
+            let mine = &loads.shards[self.owners.places(worker)];
             mine.iter().map(|load| load.fetched_bytes).sum::<f64>() * 1.5 > self.import_bytes()
         })
     }
@@ -84,8 +83,7 @@ impl Simulation<'_> {
     /// sends: the worker fetches no faster than that peer serves.
     fn worker(&self, loads: &Loads, worker: u32, busiest_sent: f64, way: BeyondMemory) -> Sum {
         let Cluster { threads, disk_bytes_per_second, replicas, .. } = self.cluster;
-        let shards = self.owners.shards(worker);
-        let mine = &loads.shards[shards.start as usize..shards.end as usize];
+        let mine = &loads.shards[self.owners.places(worker)];
         let mut sum = Sum::default();
         for load in mine {
             let all = &mut sum.loads;
@@ -324,12 +322,13 @@ mod tests {
     use super::*;
     use crate::tests::{Fixture, cluster};
     use fathom_puzzle::Metric;
+    use fathom_run::ShardOrder;
 
     /// What peers read comes from the disk as far as memory does not have it.
     #[test]
     fn peers_read_from_disk_what_has_left_memory() {
         let fixture = Fixture::new("2x4", Metric::Multi, Some(4));
-        let owners = Owners { shards: 4, workers: 2 };
+        let owners = &Owners::new(ShardOrder::by_number(4), 2);
         let load = ShardLoad { own_bytes: 1e9, file_bytes: 1e9, ..ShardLoad::default() };
         let loads = |served: f64| Loads {
             shards: vec![load; 4],
@@ -351,7 +350,7 @@ mod tests {
     #[test]
     fn fetched_cosets_leave_memory_to_own_ones() {
         let fixture = Fixture::new("2x4", Metric::Multi, Some(4));
-        let owners = Owners { shards: 4, workers: 2 };
+        let owners = &Owners::new(ShardOrder::by_number(4), 2);
         let load = ShardLoad { own_bytes: 1e9, fetched_bytes: 2e9, file_bytes: 1e9, ..ShardLoad::default() };
         // Of 4 GB that are fetched for two shards, 1 GB was dropped before, and 1 GB is in memory.
         let again = ShardLoad { again_bytes: 1e9, span: [1e9, 2e9], ..load };

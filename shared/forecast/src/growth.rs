@@ -198,6 +198,7 @@ mod tests {
     use super::super::load::{LayerStep, Loads};
     use super::*;
     use fathom_puzzle::Board;
+    use fathom_run::ShardOrder;
     use fathom_run::manifest::SpaceSpec;
     use fathom_space::{Labels, Plan};
     use std::collections::BTreeSet;
@@ -222,20 +223,20 @@ mod tests {
                 (0..depths).map(|_| searched.next_layer().unwrap().unwrap()).collect();
             let Job { graph, geometry, .. } = &searched.job;
             let cut = &geometry.cut;
-            let owners = Owners { shards: cut.shards(), workers: 2 };
+            let owners = Owners::new(ShardOrder::by_number(cut.shards()), 2);
             let path = searched.directory.path().join("run");
             let store = Store::at(&path, &LocalDisk).unwrap();
             let (mut expected, mut got) = (0.0, 0.0);
             for depth in 1..depths {
                 let [newest, next] = [depth - 1, depth].map(|depth| &sizes[depth as usize]);
                 let step = LayerStep { next, newest: Some(newest), older: None };
-                let loads = Loads::of(graph, *cut, owners, step, 1e-6, None);
+                let loads = Loads::of(graph, *cut, &owners, step, 1e-6, None);
                 expected += loads.sent_bytes.iter().sum::<f64>();
                 let layer = store.open(&searched.job.geometry, Depth(depth - 1)).unwrap();
                 for worker in 0..2 {
                     let (mut seen, mut confirmed) = (BTreeSet::new(), BTreeSet::new());
-                    for shard in owners.shards(worker) {
-                        let cosets = cut.range(fathom_run::ShardId(shard));
+                    for &shard in owners.shards(worker) {
+                        let cosets = cut.range(shard);
                         let needed = cosets.filter(|&coset| newest.cosets[coset as usize].left > 0.0);
                         let sources = needed
                             .flat_map(|coset| graph.sources(CosetId(coset)).map(|(_, source)| source.0));

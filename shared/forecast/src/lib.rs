@@ -35,11 +35,11 @@ use anyhow::Result;
 use depth::{Simulation, Tally};
 use fathom_engine::estimate::dense_pull_time;
 use fathom_kernel::Engine;
-use fathom_run::Geometry;
 use fathom_run::budget::cache_bytes;
 use fathom_run::lookback::most_in_the_making;
 use fathom_run::manifest::RunManifest;
 use fathom_run::tables::PATTERNS_WORTH_KEEPING;
+use fathom_run::{Geometry, ShardOrder};
 use fathom_space::{CosetGraph, Plan, Space};
 use fathom_task::BeyondMemory;
 use fathom_task::job::shared_bytes;
@@ -120,6 +120,11 @@ pub struct Forecast {
     /// Whether all threads of a worker make one shard together, because memory cannot hold what as many
     /// shards as threads read.
     pub shared_shards: bool,
+    /// How often all workers together fetch a dense layer: the number of cosets that they fetch from each
+    /// other, each worker a coset once, as a share of all cosets.
+    pub layers_sent: f64,
+    /// The same number if workers got shards in the order of their numbers.
+    pub layers_sent_by_number: f64,
     /// The source of the growth.
     pub growth: GrowthSource,
     /// What happens to cosets from peers that exceed the memory for them.
@@ -183,9 +188,16 @@ impl Forecast {
         let graph = CosetGraph::build(space, &colouring)?;
         let shared = shared_bytes(&graph, &geometry, threads, cache);
         let cache = cache - shared.unwrap_or(0);
-        let (cut, owners) = (geometry.cut, Owners { shards: manifest.shards, workers });
+        let cut = geometry.cut;
+        let by_number = Owners::new(ShardOrder::by_number(manifest.shards), workers);
+        let owners = match workers > 1 && ShardOrder::is_sought(space, &colouring, cosets) {
+            true => Owners::new(ShardOrder::by_bisection(&graph, cut), workers),
+            false => by_number.clone(),
+        };
+        let sent_by = |owners| cluster::layers_sent(&graph, cut, owners);
+        let (layers_sent, layers_sent_by_number) = (sent_by(&owners), sent_by(&by_number));
         let (cache_bytes, shares_tasks) = (cache as f64, shared.is_some());
-        let simulation = Simulation { graph: &graph, owners, cluster, cache_bytes, shares_tasks };
+        let simulation = Simulation { graph: &graph, owners: &owners, cluster, cache_bytes, shares_tasks };
         let mut growth = Growth::of(manifest, &graph)?;
         let ahead = most_in_the_making(manifest.shards, u64::from(workers) * threads as u64);
         let ahead = ahead as f64 / f64::from(manifest.shards);
@@ -194,9 +206,9 @@ impl Forecast {
         let (mut newest, mut older) = (None, None);
         while let Some(next) = growth.next_layer()? {
             let step = LayerStep { next: &next, newest: newest.as_ref(), older: older.as_ref() };
-            let once = Loads::of(&graph, cut, owners, step, pull_seconds, None);
+            let once = Loads::of(&graph, cut, &owners, step, pull_seconds, None);
             let most_bytes = simulation.may_drop(&once).then(|| simulation.import_bytes());
-            let again = most_bytes.map(|_| Loads::of(&graph, cut, owners, step, pull_seconds, most_bytes));
+            let again = most_bytes.map(|_| Loads::of(&graph, cut, &owners, step, pull_seconds, most_bytes));
             tallies[0].add(&simulation, next.states, &once);
             tallies[1].add(&simulation, next.states, again.as_ref().unwrap_or(&once));
             (older, newest) = (newest, Some(next));
@@ -216,6 +228,8 @@ impl Forecast {
             cluster,
             shards: manifest.shards,
             shared_shards: shares_tasks,
+            layers_sent,
+            layers_sent_by_number,
             growth: growth.source(),
             beyond_memory: tally.way,
             other_way: OtherWay {

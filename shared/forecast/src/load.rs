@@ -74,7 +74,7 @@ pub struct ShardLoad {
 /// The costs of one layer.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Loads {
-    /// The load of each shard.
+    /// The load of each shard, in the order of [`Owners`].
     pub shards: Vec<ShardLoad>,
     /// Compressed bytes to peers, by worker.
     pub sent_bytes: Vec<f64>,
@@ -101,12 +101,12 @@ impl Loads {
     pub fn of(
         graph: &CosetGraph,
         cut: ShardCut,
-        owners: Owners,
+        owners: &Owners,
         step: LayerStep<'_>,
         pull_seconds: f64,
         most_bytes: Option<f64>,
     ) -> Self {
-        let workers = owners.workers as usize;
+        let workers = owners.workers() as usize;
         // There are few ranges, because each needs marks for all cosets.
         let ranges = rayon::current_num_threads().min(workers);
         let bounds = |range: usize| (range * workers / ranges) as u32;
@@ -132,7 +132,7 @@ impl Loads {
 struct Part<'a> {
     graph: &'a CosetGraph,
     cut: ShardCut,
-    owners: Owners,
+    owners: &'a Owners,
     step: LayerStep<'a>,
     pull_seconds: f64,
     /// The last shard that read each coset, and the last worker that read each of its own; both counted from
@@ -155,12 +155,12 @@ impl<'a> Part<'a> {
     fn new(
         graph: &'a CosetGraph,
         cut: ShardCut,
-        owners: Owners,
+        owners: &'a Owners,
         step: LayerStep<'a>,
         pull_seconds: f64,
         most_bytes: Option<f64>,
     ) -> Self {
-        let (cosets, workers) = (graph.len() as usize, owners.workers as usize);
+        let (cosets, workers) = (graph.len() as usize, owners.workers() as usize);
         let loads =
             Loads { shards: Vec::new(), sent_bytes: vec![0.0; workers], served_bytes: vec![0.0; workers] };
         Self {
@@ -184,8 +184,8 @@ impl<'a> Part<'a> {
         for worker in workers {
             self.fetched.next_worker();
             self.coset_bytes = self.expected_bytes(worker);
-            for shard in self.owners.shards(worker) {
-                let load = self.shard(worker, ShardId(shard));
+            for &shard in self.owners.shards(worker) {
+                let load = self.shard(worker, shard);
                 self.loads.shards.push(load);
             }
         }
@@ -294,7 +294,7 @@ impl<'a> Part<'a> {
         let Some(newest) = self.step.newest else {
             return 0.0;
         };
-        let own = self.owners.shards(worker).flat_map(|shard| self.cut.range(ShardId(shard)));
+        let own = self.owners.shards(worker).iter().flat_map(|&shard| self.cut.range(shard));
         let (bytes, cosets) = own.fold((0.0, 0), |(bytes, cosets), coset| {
             (bytes + file_bytes(newest.cosets[coset as usize]), cosets + 1)
         });

@@ -7,7 +7,7 @@ use super::sizes::{GrowthSource, LayerSizes};
 use super::*;
 use fathom_puzzle::{Board, Metric};
 use fathom_run::manifest::{Keep, SpaceSpec};
-use fathom_run::{Geometry, ShardCut, ShardId};
+use fathom_run::{Geometry, ShardCut};
 use fathom_space::{CosetId, Labels};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -45,16 +45,20 @@ impl Fixture {
         Forecast::with_pull_time(&self.manifest, &self.space, &self.plan, cluster, way, 1e-4).unwrap()
     }
 
+    fn owners(&self, workers: u32) -> Owners {
+        Owners::new(ShardOrder::by_bisection(&self.graph, self.cut), workers)
+    }
+
     /// Returns the layers of a search, and the costs of each for `workers` workers.
     fn searched(&self, workers: u32) -> Vec<(LayerSizes, Loads)> {
         let mut growth = Growth::of(&self.manifest, &self.graph).unwrap();
         assert_eq!(growth.source(), GrowthSource::Measured);
-        let owners = Owners { shards: self.cut.shards(), workers };
+        let owners = self.owners(workers);
         let mut layers: Vec<(LayerSizes, Loads)> = Vec::new();
         while let Some(next) = growth.next_layer().unwrap() {
             let before = |depths| layers.len().checked_sub(depths).map(|depth| &layers[depth].0);
             let step = LayerStep { next: &next, newest: before(1), older: before(2) };
-            let loads = Loads::of(&self.graph, self.cut, owners, step, 1e-6, None);
+            let loads = Loads::of(&self.graph, self.cut, &owners, step, 1e-6, None);
             layers.push((next, loads));
         }
         layers
@@ -154,7 +158,8 @@ fn less_memory_has_more_fetched_again() {
 #[test]
 fn each_source_is_fetched_at_least_once() {
     let fixture = Fixture::new("3x4", Metric::Multi, Some(70));
-    let owners = Owners { shards: 70, workers: 3 };
+    let owners = fixture.owners(3);
+
     let layers: Vec<LayerSizes> = fixture.searched(3).into_iter().map(|(layer, _)| layer).collect();
     let mut again_in_all = Vec::new();
     for most_bytes in [1e9, 600e3, 300e3, 100e3, 1.0] {
@@ -162,13 +167,11 @@ fn each_source_is_fetched_at_least_once() {
         for depth in 2..layers.len() {
             let [older, newest, next] = [2, 1, 0].map(|before| &layers[depth - before]);
             let step = LayerStep { next, newest: Some(newest), older: Some(older) };
-            let of = |most_bytes| Loads::of(&fixture.graph, fixture.cut, owners, step, 1e-6, most_bytes);
+            let of = |most_bytes| Loads::of(&fixture.graph, fixture.cut, &owners, step, 1e-6, most_bytes);
             let (once, loads) = (of(None), of(Some(most_bytes)));
             for worker in 0..3 {
-                let range = owners.shards(worker);
-                let range = range.start as usize..range.end as usize;
                 let sum = |loads: &Loads, of: fn(&load::ShardLoad) -> f64| -> f64 {
-                    loads.shards[range.clone()].iter().map(of).sum()
+                    loads.shards[owners.places(worker)].iter().map(of).sum()
                 };
                 let fetched = sum(&loads, |load| load.fetched_bytes);
                 let again_here = sum(&loads, |load| load.again_bytes);
@@ -247,7 +250,7 @@ fn bytes_for_two_workers_are_those_of_a_plain_count() {
     for (board, metric, shards) in [("3x3", Metric::Multi, 5), ("2x4", Metric::Single, 2)] {
         let fixture = Fixture::new(board, metric, Some(shards));
         let Fixture { space, graph, cut, .. } = &fixture;
-        let owners = Owners { shards, workers: 2 };
+        let owners = fixture.owners(2);
         let apply = |word: &[u8], step: &fathom_space::WordMove| {
             let mut image = vec![0; word.len()];
             step.cells.iter().zip(word).for_each(|(&to, &label)| image[usize::from(to)] = label);
@@ -274,7 +277,7 @@ fn bytes_for_two_workers_are_those_of_a_plain_count() {
                 |depth: usize, coset: u32| layers[depth].get(&coset).map_or(0, |set| set.len() as u64);
             for worker in 0..2 {
                 let mut needed = BTreeSet::new();
-                for coset in owners.shards(worker).flat_map(|shard| cut.range(ShardId(shard))) {
+                for coset in owners.shards(worker).iter().flat_map(|&shard| cut.range(shard)) {
                     let visited: u64 = (0..depth).map(|depth| states(depth, coset)).sum();
                     if visited == graph.states_per_coset() {
                         continue;
@@ -292,8 +295,7 @@ fn bytes_for_two_workers_are_those_of_a_plain_count() {
                         _ => packed,
                     })
                     .sum();
-                let range = owners.shards(worker);
-                let loads = &loads.shards[range.start as usize..range.end as usize];
+                let loads = &loads.shards[owners.places(worker)];
                 let got: f64 = loads.iter().map(|load| load.fetched_bytes).sum();
                 assert_eq!(got as u64, bytes, "{board} {metric} depth {depth} worker {worker}");
             }

@@ -4,7 +4,7 @@ mod bisection;
 
 use crate::{ShardCut, ShardId};
 use bisection::Graph;
-use fathom_space::{CosetGraph, CosetId};
+use fathom_space::{Colouring, CosetGraph, CosetId, Space};
 use rayon::prelude::*;
 
 /// An order of the shards of a layer. Workers that fetch cosets from each other get contiguous pieces of the
@@ -19,6 +19,17 @@ pub struct ShardOrder {
 impl ShardOrder {
     /// The largest number of edges of a graph of shards. An edge takes 16 bytes, several times.
     const MOST_EDGES: usize = 1 << 24;
+
+    /// The largest size of the tables of all cosets for which an order is sought. Workers need these tables
+    /// anyway, but the host of a coordinator may be a small one.
+    const MOST_TABLE_BYTES: u64 = 2 << 30;
+
+    /// Returns whether an order of the shards of a space is sought by bisection. `cosets` is the number of
+    /// representative cosets.
+    pub fn is_sought(space: &Space, colouring: &Colouring, cosets: u64) -> bool {
+        let patterns = CosetGraph::table_entries(space, colouring);
+        CosetGraph::table_bytes(space, patterns, cosets) <= Self::MOST_TABLE_BYTES
+    }
 
     /// Returns the order of the numbers of the shards.
     pub fn by_number(shards: u32) -> Self {

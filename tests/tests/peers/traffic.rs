@@ -10,7 +10,7 @@ use fathom_proto::access::{Access, AccessArguments};
 use fathom_proto::v1;
 use fathom_puzzle::{Board, Metric, PuzzleSpec};
 use fathom_run::manifest::{Keep, RunManifest, SpaceSpec};
-use fathom_run::{Lookback, ShardId};
+use fathom_run::{Lookback, ShardOrder};
 use fathom_space::{CosetId, Labels, Plan};
 use fathom_task::{Job, Kernel, Layer, Resources, Store};
 use fathom_worker::cluster::Meter;
@@ -32,7 +32,8 @@ const TOGETHER: usize = 2;
 async fn sent(manifest: &RunManifest, path: &Path, workers: u32) -> u64 {
     let resources = Resources { kernel: Kernel::Fastest, threads: 1, memory_bytes: MEMORY, max_depth: None };
     let Job { graph, geometry, .. } = Job::load(manifest, path, resources, &LocalDisk).unwrap();
-    let (cut, owners) = (geometry.cut, Owners { shards: manifest.shards, workers });
+    let cut = geometry.cut;
+    let owners = Owners::new(ShardOrder::by_bisection(&graph, cut), workers);
     let store: &'static Store<'static> = Box::leak(Box::new(Store::at(path, &LocalDisk).unwrap()));
     let meter = Arc::new(Meter::default());
     let peer = serve(Exchange::new(OpenFiles::new(store, geometry), geometry, Arc::clone(&meter))).await;
@@ -53,8 +54,8 @@ async fn sent(manifest: &RunManifest, path: &Path, workers: u32) -> u64 {
             let imports =
                 Imports::new(path, cut.cosets(), geometry.tensor(), Arc::new(ImportMemory::new(MEMORY)));
             let fetched = Arc::new(Layer::partial(cut, Some(imports)));
-            for tasks in owners.shards(worker).collect::<Vec<_>>().chunks(TOGETHER) {
-                let made = tasks.iter().flat_map(|&shard| cut.range(ShardId(shard))).map(CosetId);
+            for tasks in owners.shards(worker).chunks(TOGETHER) {
+                let made = tasks.iter().flat_map(|&shard| cut.range(shard)).map(CosetId);
                 let is_left =
                     |coset: &CosetId| u64::from(files.states(*coset).unwrap().1) < graph.states_per_coset();
                 let read = made.filter(is_left).flat_map(|coset| graph.sources(coset));

@@ -167,7 +167,7 @@ fn cluster_text(forecast: &Forecast) -> String {
     format!(
         "cluster: {} of {}, each with {} Gbit/s, {} GB/s of disk, {} of memory{copies}
 shards: {}{idle}
-growth: {growth}
+{}growth: {growth}
 memory a worker: {}, and {} for layers and cosets from others
 disk a worker at the peak: {}
 received a worker: {}
@@ -179,6 +179,7 @@ sent a worker: {}, {} in all
         disk_bytes_per_second as f64 / 1e9,
         HumanBytes(memory_bytes),
         HumanCount(forecast.shards.into()),
+        order_text(forecast),
         HumanBytes(forecast.worker_process_bytes),
         HumanBytes(forecast.worker_cache_bytes),
         HumanBytes(forecast.worker_disk_bytes),
@@ -189,6 +190,20 @@ sent a worker: {}, {} in all
         seconds(forecast.seconds),
         forecast.limit.word()
     )
+}
+
+/// Describes what the order of shards brings, if there are several workers.
+fn order_text(forecast: &Forecast) -> String {
+    let Forecast { layers_sent, layers_sent_by_number, .. } = forecast;
+    match (forecast.cluster.workers, layers_sent < layers_sent_by_number) {
+        (1, _) => String::new(),
+        (_, true) => format!(
+            "order of shards: by bisection; a dense layer is sent {layers_sent:.1} times in all, by number {layers_sent_by_number:.1} times\n"
+        ),
+        (_, false) => {
+            format!("order of shards: by number; a dense layer is sent {layers_sent:.1} times in all\n")
+        }
+    }
 }
 
 /// Describes what happens to cosets that exceed the memory, if there are any.

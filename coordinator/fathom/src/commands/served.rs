@@ -211,14 +211,12 @@ impl Served {
 /// Chooses the order in which workers get the shards of a new run whose layers they keep, so that they fetch
 /// little from each other.
 fn order_shards(run: &mut RunDirectory) -> Result<()> {
-    /// Workers need the tables of all cosets, but the host of the coordinator may be a small one.
-    const MOST_TABLE_BYTES: u64 = 2 << 30;
     let shards = run.manifest.shards;
     let is_ordered = run.journal.shard_order(shards).context("cannot read run.db")?.is_some();
     let (space, colouring) = run.manifest.check()?;
-    let patterns = CosetGraph::table_entries(&space, &colouring);
-    let table_bytes = CosetGraph::table_bytes(&space, patterns, run.manifest.representative_cosets);
-    if is_ordered || shards == 1 || !run.visited()?.layers.is_empty() || table_bytes > MOST_TABLE_BYTES {
+    let is_sought =
+        shards > 1 && ShardOrder::is_sought(&space, &colouring, run.manifest.representative_cosets);
+    if is_ordered || !is_sought || !run.visited()?.layers.is_empty() {
         return Ok(());
     }
     let _ordering = doing("ordering the shards");

@@ -77,7 +77,12 @@ impl Graph {
         if self.len() <= 2 {
             return (0..self.len() as u32).collect();
         }
-        let sides = self.halved(self.len() as u64 / 2);
+        let middle = self.len() / 2;
+        // The given order of the nodes may be a good one.
+        let mut by_number = (0..self.len()).map(|node| node >= middle).collect();
+        self.improve(&mut by_number, middle as u64);
+        let sides = [by_number, self.halved(middle as u64)];
+        let sides = sides.iter().min_by_key(|sides| self.between(sides)).expect("there are two");
         let half = |side: bool| -> Vec<u32> {
             let nodes: Vec<u32> =
                 (0..self.len() as u32).filter(|&node| sides[node as usize] == side).collect();
