@@ -1,9 +1,11 @@
 //! Which worker computes which shard.
 //!
-//! A shard stays with a holder of its files, unless that worker would have more than its share by more than
-//! one shard. The remaining shards go to workers below their share, in contiguous pieces of the run's
-//! [order](fathom_run::ShardOrder), in which neighbours share sources. A worker without tasks takes over tasks that others have not begun, but only in a
-//! layer that takes long enough to be worth the copying.
+//! Each worker has a contiguous piece of the run's [order](fathom_run::ShardOrder), in which neighbours share
+//! sources; pieces stay with the workers that hold the most of them. A shard goes to the worker with its
+//! piece, unless that worker would have more than its share of the bytes by more than one shard. Then the
+//! shard stays with a holder of its files that is below its share, and else goes to another worker below its
+//! share. A worker without tasks takes over tasks that others have not begun, but only in a layer that takes
+//! long enough to be worth the copying.
 
 use crate::cluster::event::Millis;
 use crate::cluster::state::{HeldFile, State, Worker};
@@ -82,28 +84,37 @@ impl State {
         let can_keep = |candidate: &Candidate, shard: usize| {
             self.workers[candidate.id].can_keep(ShardId(shard as u32), now)
         };
-        // The home of a shard is a holder of its file in the current layer, or else in the newest one.
-        let mut owners = vec![None; weights.len()];
-        let mut homeless = Vec::new();
-        for shard in self.order.shards().iter().map(|shard| shard.0 as usize) {
-            let weight = weights[shard];
-            let is_held = |file: &&HeldFile| file.holders.iter().any(|&holder| self.is_alive(holder));
+        // The homes of a shard are the holders of its file in the current layer, or else in the newest one.
+        let is_held = |file: &&HeldFile| file.holders.iter().any(|&holder| self.is_alive(holder));
+        let homes_of = |shard: usize| -> Vec<usize> {
             let known = own[shard].filter(is_held).or_else(|| newest_of(shard));
-            let homes = known.into_iter().flat_map(|file| &file.holders).filter_map(|id| index.get(id));
-            let homes = homes.copied().filter(|&home| can_keep(&candidates[home], shard));
-            let home = homes.min_by_key(|&home| candidates[home].load);
-            match home.filter(|&home| candidates[home].load + weight <= candidates[home].share + largest) {
-                Some(home) => {
-                    owners[shard] = Some(candidates[home].id);
-                    candidates[home].load += weight;
+            known.into_iter().flat_map(|file| &file.holders).filter_map(|id| index.get(id)).copied().collect()
+        };
+        let homes: Vec<Vec<usize>> = (0..weights.len()).map(homes_of).collect();
+        let pieces = self.pieces(&candidates, &homes);
+        let mut owners = vec![None; weights.len()];
+        let mut rest: Vec<usize> = self.order.shards().iter().map(|shard| shard.0 as usize).collect();
+        for by_piece in [true, false] {
+            rest.retain(|&shard| {
+                // A shard that is made counts for its maker.
+                let is_made = own[shard].filter(is_held).is_some();
+                let wish = if by_piece && !is_made { &pieces[shard..=shard] } else { &homes[shard] };
+                let able = wish.iter().copied().filter(|&at| can_keep(&candidates[at], shard));
+                let least = able.min_by_key(|&at| candidates[at].load);
+                let has_room =
+                    |at: &usize| candidates[*at].load + weights[shard] <= candidates[*at].share + largest;
+                let owner = least.filter(has_room);
+                if let Some(at) = owner {
+                    owners[shard] = Some(candidates[at].id);
+                    candidates[at].load += weights[shard];
                 }
-                None => homeless.push(shard),
-            }
+                owner.is_none()
+            });
         }
         // Fill the workers up to their shares; the last worker takes what rounding leaves.
         candidates.sort_by_key(|candidate| Reverse(candidate.share.saturating_sub(candidate.load)));
         let mut at = 0;
-        for shard in homeless {
+        for shard in rest {
             let weight = weights[shard];
             while at + 1 < candidates.len() && candidates[at].load + weight / 2 >= candidates[at].share {
                 at += 1;
@@ -121,6 +132,42 @@ impl State {
             }
         }
         owners
+    }
+
+    /// Returns for each shard the candidate in whose piece of the order the shard lies. Pieces are in
+    /// proportion to threads. `homes` are the candidates that have the files of each shard.
+    fn pieces(&self, candidates: &[Candidate], homes: &[Vec<usize>]) -> Vec<usize> {
+        let threads: u128 = candidates.iter().map(|candidate| u128::from(candidate.threads)).sum();
+        let order = self.order.shards();
+        let mut pieces = vec![0; order.len()];
+        let mut has_files = vec![false; candidates.len()];
+        homes.iter().flatten().for_each(|&home| has_files[home] = true);
+        let mut left: Vec<usize> = (0..candidates.len()).collect();
+        let (mut start, mut threads_before) = (0, 0);
+        while !left.is_empty() {
+            let end = |at: usize| {
+                let before = threads_before + u128::from(candidates[at].threads);
+                (before * order.len() as u128).div_ceil(threads) as usize
+            };
+            // By candidate: the shards at home there of the piece that the candidate would have.
+            let mut held = vec![0; candidates.len()];
+            let last = left.iter().map(|&at| end(at)).max().unwrap_or(start);
+            for (place, shard) in order.iter().enumerate().take(last).skip(start) {
+                let here = homes[shard.0 as usize].iter().filter(|&&home| place < end(home));
+                here.for_each(|&home| held[home] += 1);
+            }
+            let most = left.iter().copied().max_by_key(|&at| (held[at], Reverse(at)));
+            // What nobody has the most of is for those who have nothing, such as the successor of a lost
+            // worker.
+            let newcomer = || left.iter().copied().find(|&at| !has_files[at]);
+            let is_theirs = |at: &usize| 2 * held[*at] > end(*at) - start;
+            let next = most.filter(is_theirs).or_else(newcomer).or(most);
+            let next = next.expect("somebody is left");
+            order[start..end(next)].iter().for_each(|shard| pieces[shard.0 as usize] = next);
+            (start, threads_before) = (end(next), threads_before + u128::from(candidates[next].threads));
+            left.retain(|&at| at != next);
+        }
+        pieces
     }
 
     /// Returns at most `most` tasks for a worker. Clears `may_take_over` if no task could be taken over.

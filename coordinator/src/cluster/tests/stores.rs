@@ -19,8 +19,7 @@ fn only_the_shards_of_the_store_go_to_others() {
     // The worker goes on with what lies in its other store, and others do the rest.
     assert_eq!(t.take("a", 4), [""; 0]);
     assert_eq!(t.take("b", 4), ["b <- make 0/1 #1.2, make 0/3 #1.1"]);
-    assert_eq!(t.failed("b", 0, 2, 1, Failure::Stopped), ["b <- known"]);
-    assert!(t.tick(1000).contains(&"a <- make 0/2 #1.2".into()));
+    assert_eq!(t.leave("b"), ["b <- known", "a <- make 0/2 #1.2, holders"]);
 }
 
 #[test]
