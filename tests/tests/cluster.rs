@@ -5,7 +5,9 @@ use fathom_tests::cluster::{
 };
 use fathom_tests::forge::exchange_cosets;
 use fathom_tests::{assert_same, fathom, fathom_worker, json, texts};
+use rusqlite::Connection;
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
@@ -153,6 +155,32 @@ fn a_run_that_is_stopped_is_served_again() {
     // A complete run prints its result without waiting for workers.
     cluster.serve();
     assert_same(&cluster.finishes(), &undisturbed(&LONG));
+}
+
+/// Shards of pancakes have an order by bisection, which is found once, and is the same for each run.
+#[test]
+fn an_order_of_shards_outlasts_the_coordinator() {
+    let space = ["pancake:9", "--shards", "64"];
+    let order_of = |cluster: &Cluster| {
+        let journal = Connection::open(cluster.run().join("run.db")).unwrap();
+        let mut query = journal.prepare("SELECT shard FROM shard_order ORDER BY place").unwrap();
+        query.query_map([], |row| row.get(0)).unwrap().collect::<Result<Vec<u32>, _>>().unwrap()
+    };
+    let mut cluster = Cluster::new(&space, &[]);
+    cluster.serve_until("committed:4");
+    cluster.join(&["w1", "w2"]);
+    cluster.coordinator_dies();
+    let order = order_of(&cluster);
+    assert_eq!(order.iter().copied().collect::<BTreeSet<u32>>(), (0..64).collect());
+    assert!(!order.is_sorted());
+    cluster.serve();
+    assert_same(&cluster.finishes(), &undisturbed(&space));
+    assert_eq!(order_of(&cluster), order);
+    let mut other = Cluster::new(&space, &[]);
+    other.serve();
+    other.join(&["w1"]);
+    assert_same(&other.finishes(), &undisturbed(&space));
+    assert_eq!(order_of(&other), order);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use fathom_engine::journal::{Journal, LayersAt};
 use fathom_layer::{Digest, Totals};
-use fathom_run::{Depth, ShardId, ShardReport, Task, WorkerId};
+use fathom_run::{Depth, ShardId, ShardOrder, ShardReport, Task, WorkerId};
 use rusqlite::Connection;
 use std::path::Path;
 use std::sync::Arc;
@@ -65,6 +65,26 @@ fn what_a_coordinator_writes_is_held_back_as_a_whole() {
 }
 
 /// A trigger that is added after the journal was opened does not run either.
+/// No result depends on the order of shards, so a journal in which it is damaged is not refused.
+#[test]
+fn an_order_that_lacks_a_shard_is_not_used() {
+    let directory = fathom_tests::tempdir().unwrap();
+    let path = directory.path().join("run.db");
+    let order = ShardOrder::of([2, 0, 1].map(ShardId).into()).unwrap();
+    let mut new = journal(&path);
+    assert_eq!(new.shard_order(3).unwrap(), None);
+    new.save_shard_order(&ShardOrder::by_number(3)).unwrap();
+    new.save_shard_order(&order).unwrap();
+    drop(new);
+    let read = |shards| Journal::open(&path, RUN).unwrap().shard_order(shards).unwrap();
+    assert_eq!(read(3), Some(order));
+    assert_eq!(read(4), None);
+    for damage in ["UPDATE shard_order SET shard = 1", "DELETE FROM shard_order WHERE place = 0"] {
+        Connection::open(&path).unwrap().execute_batch(damage).unwrap();
+        assert_eq!(read(3), None, "{damage}");
+    }
+}
+
 #[test]
 fn a_late_trigger_does_not_run() {
     let directory = fathom_tests::tempdir().unwrap();

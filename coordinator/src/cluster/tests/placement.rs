@@ -2,6 +2,7 @@
 
 use super::table::{id, task};
 use super::*;
+use crate::cluster::event::Millis;
 use crate::cluster::state::Past;
 use fathom_run::{ShardId, ShardOrder};
 use std::collections::BTreeMap;
@@ -43,6 +44,38 @@ fn pieces_are_of_the_order_of_the_run() {
     assert_eq!(owners(&mut t), "babaab");
     let orders = t.take("b", 3);
     assert!(orders[0].starts_with("b <- make 1/0 #1.1, make 1/5 #1.1, make 1/2 #1.1"), "{orders:?}");
+}
+
+#[test]
+fn shards_come_back_to_their_piece() {
+    let mut t = Table::with(rules(8), "a b").at_depth(1);
+    // The first half is so large that a part of it goes to the other worker.
+    for shard in 0..8 {
+        t.state.files.set_bytes(task(0, shard), if shard < 4 { 100 << 20 } else { 1 << 20 });
+    }
+    t.state.plan_owners(Millis(t.now));
+    assert_eq!(owners(&mut t), "aaabbbbb");
+    let mut t = t.at_depth(2);
+    assert_eq!(owners(&mut t), "aaaabbbb");
+}
+
+#[test]
+fn a_newcomer_gets_the_piece_of_who_was_lost() {
+    let mut t = Table::with(rules(9), "a b c").at_depth(1);
+    assert_eq!(owners(&mut t), "aaabbbccc");
+    t.leave("b");
+    assert_eq!(owners(&mut t), "aaaaacccc");
+    t.join("d");
+    assert_eq!(owners(&mut t), "aaadddccc");
+}
+
+#[test]
+fn pieces_differ_by_one_shard_at_most() {
+    let workers: Vec<String> = ('a'..='j').map(String::from).collect();
+    let mut t = Table::with(rules(24), &workers.join(" "));
+    let owners = owners(&mut t);
+    let count = |worker: &String| owners.matches(worker.as_str()).count();
+    assert!(workers.iter().all(|worker| (2..=3).contains(&count(worker))), "{owners}");
 }
 
 #[test]

@@ -12,6 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
+use tracing::warn;
 
 /// The place where a run keeps its layers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -97,10 +98,7 @@ impl Journal {
     }
 
     /// Returns the order in which workers get the shards of this run, of which there are `shards`; `None` if
-    /// no order was recorded.
-    ///
-    /// # Errors
-    /// If the journal cannot be read, or lacks a shard in the order.
+    /// no order was recorded, or one that does not list each shard once.
     pub fn shard_order(&self, shards: u32) -> Result<Option<ShardOrder>> {
         if !self.database.table_exists(None, "shard_order")? {
             return Ok(None);
@@ -108,7 +106,10 @@ impl Journal {
         let mut query = self.database.prepare("SELECT shard FROM shard_order ORDER BY place")?;
         let listed = query.query_map([], |row| row.get(0).map(ShardId))?.collect::<Result<Vec<_>, _>>()?;
         let order = ShardOrder::of(listed).filter(|order| order.shards().len() == shards as usize);
-        order.map(Some).context("the table shard_order does not list each shard once")
+        if order.is_none() {
+            warn!("the order of shards in run.db does not list each shard once, and is not used");
+        }
+        Ok(order)
     }
 
     /// Records a worker, or replaces its name and address.

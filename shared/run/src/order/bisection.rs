@@ -212,7 +212,7 @@ struct Round<'r> {
     /// By node: by how much the edges between the sides become lighter if the node changes sides.
     gains: Vec<i64>,
     has_moved: Vec<bool>,
-    /// By side: the nodes by their gains. Entries whose gain is not that of the node any more are passed over.
+    /// By side: the nodes by their gains. Entries with a gain that the node no longer has are passed over.
     by_gain: [BinaryHeap<(i64, Reverse<usize>)>; 2],
 }
 
