@@ -83,6 +83,7 @@ async fn join(mut client: Client, number: usize) -> Result<(Client, u64)> {
         kernel: "avx512".into(),
         version: env!("CARGO_PKG_VERSION").into(),
         inventory: Vec::new(),
+        ..Default::default()
     };
     let session = client.register(request).await?.into_inner().session;
     let request = v1::TakeOrdersRequest { session, tasks: 16, holders_version: 0 };

@@ -46,6 +46,8 @@ pub struct Registration {
     pub version: String,
     /// The complete files in its store.
     pub inventory: Vec<StoredFile>,
+    /// The number of its process, and that of the registration; `None` if it does not number registrations.
+    pub number: Option<(u64, u64)>,
 }
 
 /// The progress of a worker.

@@ -7,6 +7,7 @@ use crate::cluster::state::{CopyState, Presence, State, TaskProgress, Worker};
 use fathom_proto::Session;
 use fathom_run::{Depth, Keep, Task, WorkerId};
 use indicatif::HumanBytes;
+use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -19,8 +20,34 @@ impl State {
         registration: Registration,
         effects: &mut Vec<Effect>,
     ) {
-        let Registration { worker: id, name, address, threads, memory_bytes, kernel, version, inventory } =
-            registration;
+        let Registration {
+            worker: id,
+            name,
+            address,
+            threads,
+            memory_bytes,
+            kernel,
+            version,
+            inventory,
+            number,
+        } = registration;
+        if let Some(known) = self.workers.get(id)
+            && let (Some((process, last)), Some((same, number))) = (known.registration, number)
+            && process == same
+        {
+            match (known.presence(), number.cmp(&last)) {
+                (_, Ordering::Less) => {
+                    let message = "a later registration of this worker has come first".into();
+                    return effects.push(Effect::Reply(request, Reply::Refused(message)));
+                }
+                // The message came twice, or the answer was lost. Since then the inventory may have changed.
+                (Presence::Alive(session), Ordering::Equal) => {
+                    self.worker(id).heard = now;
+                    return effects.push(Effect::Reply(request, self.registered(now, session)));
+                }
+                _ => {}
+            }
+        }
         if let Some(alive) = self.workers.get(id).filter(|worker| worker.is_alive()) {
             let other = alive.address.clone();
             if alive.superseded.as_deref() == Some(&*address) && other != address {
@@ -54,6 +81,7 @@ impl State {
         (worker.draining, worker.is_set_aside) = (draining, is_set_aside);
         worker.progress.holds_back = self.is_held;
         worker.superseded = superseded;
+        worker.registration = number;
         self.workers.insert(id, worker);
         // Sort the inventory: right files, wrong files, and files that are given back.
         let (mut right, mut other, mut given) = (BTreeSet::new(), Vec::new(), Vec::new());
@@ -88,12 +116,7 @@ impl State {
             );
             effects.push(note_of_worker(NoteKind::IsAhead, id, Some(detail)));
         }
-        let sync_after = match self.is_held {
-            true => self.rules.sync_after.saturating_sub(now.since(Millis(0))).max(Duration::from_millis(1)),
-            false => Duration::ZERO,
-        };
-        effects
-            .push(Effect::Reply(request, Reply::Registered { session, needed: self.needed(), sync_after }));
+        effects.push(Effect::Reply(request, self.registered(now, session)));
         for task in other {
             self.order(id, Order::Discard(self.stored(task)));
             effects.push(note_of(NoteKind::OtherFile, Some(id), task, None));
@@ -101,6 +124,15 @@ impl State {
         for task in given {
             self.order(id, Order::GiveBack(task));
         }
+    }
+
+    /// Returns the answer to a registration.
+    fn registered(&self, now: Millis, session: Session) -> Reply {
+        let sync_after = match self.is_held {
+            true => self.rules.sync_after.saturating_sub(now.since(Millis(0))).max(Duration::from_millis(1)),
+            false => Duration::ZERO,
+        };
+        Reply::Registered { session, needed: self.needed(), sync_after }
     }
 
     /// Returns the layers that workers should keep.

@@ -90,6 +90,7 @@ impl Service {
             (None, _) => request.exchange_address,
         };
         Ok(Registration {
+            number: (request.process != 0).then_some((request.process, request.registration)),
             worker: convert::worker_id(&request.worker_id)?,
             name: request.name,
             address,

@@ -30,7 +30,7 @@ use fathom_task::{BeyondMemory, Counters, Job, Store, TaskError};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 use tokio::runtime::Handle;
@@ -38,6 +38,7 @@ use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::{JoinSet, block_in_place};
 use tokio::time::{Instant, sleep_until};
 use tracing::warn;
+use uuid::Uuid;
 
 type Client = CoordinatorClient<Connection>;
 
@@ -106,6 +107,9 @@ pub(super) struct Shared {
     pub(super) pool: Orders<'static>,
     pub(super) fetcher: Arc<Fetcher>,
     pub(super) inputs: AllInputs,
+    /// The number of this process in registrations, and the number of its last one.
+    process: u64,
+    registrations: AtomicU64,
     /// Whether this process has ever registered.
     has_registered: AtomicBool,
     /// The depths whose directories were made, with the number of the store.
@@ -161,6 +165,8 @@ impl Worker {
             ),
             worker: self,
             pool,
+            process: Uuid::new_v4().as_u64_pair().0 | 1,
+            registrations: AtomicU64::new(0),
             has_registered: AtomicBool::new(false),
             prepared: Mutex::default(),
             computing: AtomicUsize::new(0),
@@ -335,6 +341,8 @@ impl Shared {
             kernel: job.kernel().into(),
             version: env!("CARGO_PKG_VERSION").into(),
             inventory,
+            process: self.process,
+            registration: self.registrations.fetch_add(1, Ordering::Relaxed) + 1,
         };
         let call = |mut client: Client| {
             let request = request.clone();

@@ -35,6 +35,8 @@ pub struct Worker {
     /// The kernel that the worker uses; empty for a worker that is known from an earlier epoch.
     pub kernel: String,
     presence: Presence,
+    /// The numbers of the worker's process and of its last registration, if it has numbers.
+    pub registration: Option<(u64, u64)>,
     /// When the last message of the worker arrived.
     pub heard: Millis,
     /// The progress that the worker reported last.
@@ -202,6 +204,7 @@ impl Worker {
             threads: 1,
             kernel: String::new(),
             presence: Presence::Awaited,
+            registration: None,
             heard: Millis(0),
             progress: Progress::default(),
             moved: Millis(0),

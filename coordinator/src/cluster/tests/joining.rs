@@ -37,6 +37,30 @@ fn a_worker_that_begins_again_before_it_was_missed_is_answered_anew() {
     assert_eq!(t.made("a", 0, 0, 2), ["a <- known", "commit 0/0 in 0 ms, held 0/0 a"]);
 }
 
+/// Networks deliver a message twice, and late: then files that it lists may be gone.
+#[test]
+fn a_registration_that_comes_late_changes_nothing() {
+    let mut t = Table::new(rules(1));
+    assert_eq!(t.join_again("a", (7, 1)), ["save worker a", "a <- registered, keeps 0"]);
+    let first = t.sessions["a"];
+    assert_eq!(t.join_again("a", (7, 1)), ["a <- registered, keeps 0"]);
+    assert_eq!(t.sessions["a"], first, "the answer was lost");
+    assert_eq!(t.join_again("a", (7, 2)), ["a <- registered, keeps 0"]);
+    let second = t.sessions["a"];
+    assert_ne!(second, first);
+    let late = t.join_again("a", (7, 1));
+    assert_eq!(late, ["a <- refused a later registration of this worker has come first"]);
+    assert_eq!(t.state.workers.of_session(second), Some(table::id("a")));
+    // Another process begins to count again.
+    assert_eq!(t.join_again("a", (8, 1)), ["a <- registered, keeps 0"]);
+    assert_eq!(t.state.workers.of_session(second), None);
+    // Who was lost may try again what was not answered.
+    let third = t.sessions["a"];
+    (0..20).for_each(|_| drop(t.tick(2000)));
+    assert_eq!(t.state.workers.of_session(third), None);
+    assert_eq!(t.join_again("a", (8, 1)), ["a <- registered, keeps 0"]);
+}
+
 #[test]
 fn a_worker_at_another_address_is_saved_again() {
     let mut t = Table::with(rules(1), "a");

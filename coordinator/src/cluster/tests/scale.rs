@@ -61,6 +61,7 @@ impl Large {
             kernel: String::new(),
             version: String::new(),
             inventory: Vec::new(),
+            number: None,
         };
         self.apply(at, |request, _, _| Event::Register(request, registration));
     }

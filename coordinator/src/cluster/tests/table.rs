@@ -207,6 +207,22 @@ impl Table {
         threads: u32,
         files: &[(u32, u32)],
     ) -> Vec<String> {
+        self.register(worker, address, threads, files, None)
+    }
+
+    /// Joins by the registration of this number of the process of this number.
+    pub(super) fn join_again(&mut self, worker: &str, number: (u64, u64)) -> Vec<String> {
+        self.register(worker, &format!("{worker}:1"), 1, &[], Some(number))
+    }
+
+    fn register(
+        &mut self,
+        worker: &str,
+        address: &str,
+        threads: u32,
+        files: &[(u32, u32)],
+        number: Option<(u64, u64)>,
+    ) -> Vec<String> {
         let registration = Registration {
             worker: id(worker),
             name: format!("host-{worker}"),
@@ -216,6 +232,7 @@ impl Table {
             kernel: "portable".into(),
             version: "0".into(),
             inventory: files.iter().map(|&(depth, shard)| stored(depth, shard)).collect(),
+            number,
         };
         self.versions.remove(worker);
         self.ask(worker, |request| Event::Register(request, registration))

@@ -35,6 +35,7 @@ impl Simulation {
                     kernel: String::new(),
                     version: String::new(),
                     inventory,
+                    number: Some((sender.life.into(), sender.call)),
                 };
                 Event::Register(number, registration)
             }
