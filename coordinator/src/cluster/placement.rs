@@ -137,22 +137,25 @@ impl State {
     /// Returns for each shard the candidate in whose piece of the order the shard lies. Pieces are in
     /// proportion to threads. `homes` are the candidates that have the files of each shard.
     fn pieces(&self, candidates: &[Candidate], homes: &[Vec<usize>]) -> Vec<usize> {
-        let threads: u128 = candidates.iter().map(|candidate| u128::from(candidate.threads)).sum();
+        let threads_of = |at: usize| u64::from(candidates[at].threads);
+        let threads: u64 = (0..candidates.len()).map(threads_of).sum();
+        let widest = (0..candidates.len()).map(threads_of).max().unwrap_or(0);
         let order = self.order.shards();
         let mut pieces = vec![0; order.len()];
         let mut has_files = vec![false; candidates.len()];
         homes.iter().flatten().for_each(|&home| has_files[home] = true);
         let mut left: Vec<usize> = (0..candidates.len()).collect();
+        let mut held = vec![0; candidates.len()];
         let (mut start, mut threads_before) = (0, 0);
         while !left.is_empty() {
-            let end = |at: usize| {
-                let before = threads_before + u128::from(candidates[at].threads);
-                (before * order.len() as u128).div_ceil(threads) as usize
+            let end_with = |threads_here: u64| {
+                let end = ((threads_before + threads_here) * order.len() as u64).div_ceil(threads);
+                (end as usize).min(order.len())
             };
+            let end = |at: usize| end_with(threads_of(at));
             // By candidate: the shards at home there of the piece that the candidate would have.
-            let mut held = vec![0; candidates.len()];
-            let last = left.iter().map(|&at| end(at)).max().unwrap_or(start);
-            for (place, shard) in order.iter().enumerate().take(last).skip(start) {
+            held.fill(0);
+            for (place, shard) in order.iter().enumerate().take(end_with(widest)).skip(start) {
                 let here = homes[shard.0 as usize].iter().filter(|&&home| place < end(home));
                 here.for_each(|&home| held[home] += 1);
             }
@@ -164,7 +167,7 @@ impl State {
             let next = most.filter(is_theirs).or_else(newcomer).or(most);
             let next = next.expect("somebody is left");
             order[start..end(next)].iter().for_each(|shard| pieces[shard.0 as usize] = next);
-            (start, threads_before) = (end(next), threads_before + u128::from(candidates[next].threads));
+            (start, threads_before) = (end(next), threads_before + threads_of(next));
             left.retain(|&at| at != next);
         }
         pieces
