@@ -19,7 +19,7 @@ use fathom_engine::journal::{Files, Journal, LayerRow, LayersAt};
 use fathom_layer::{Digest, Disk, LayerError, sync_tree};
 use fathom_proto::{Done, Failure, Latencies};
 use fathom_run::WorkerId;
-use fathom_run::{Depth, Geometry, Keep, ShardId, ShardReport, Task};
+use fathom_run::{Depth, Geometry, Keep, ShardId, ShardOrder, ShardReport, Task};
 use fathom_task::Store;
 use indicatif::HumanCount;
 use serde_json::json;
@@ -94,7 +94,7 @@ fn past(journal: &Journal, layers: &[LayerRow], rules: &Rules) -> Result<Past> {
     }
     Ok(Past {
         counts: layers.iter().map(|layer| layer.states).collect(),
-        order: if shared_store { None } else { journal.shard_order(shards)? },
+        order: journal.shard_order(shards)?,
         workers: journal.workers()?,
         set_aside: journal.workers_set_aside()?,
         disowned: journal.disowned()?,
@@ -262,6 +262,11 @@ impl<'d> Coordinator<'d> {
     /// Returns the partition of cosets into files, and their size.
     pub fn geometry(&self) -> Geometry {
         self.geometry
+    }
+
+    /// Returns the order in which workers get shards.
+    pub fn order(&self) -> &ShardOrder {
+        &self.state.order
     }
 
     /// Returns the run.

@@ -51,6 +51,9 @@ pub struct DescribeRunResponse {
     /// processors to list them; empty if each worker lists them itself.
     #[prost(bytes = "bytes", tag = "4")]
     pub listed: ::prost::bytes::Bytes,
+    /// The shards in the order in which workers get them; empty if that is the order of their numbers.
+    #[prost(uint32, repeated, tag = "5")]
+    pub shard_order: ::prost::alloc::vec::Vec<u32>,
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct RegisterRequest {

@@ -10,7 +10,7 @@ use crate::older::Older;
 use anyhow::{Context, Result, anyhow};
 use fathom_command::{bad_input, failpoint, machine};
 use fathom_layer::{Deferred, Disk, LayerError};
-use fathom_run::{Depth, Keep, ShardId, ShardReport, Task};
+use fathom_run::{Depth, Keep, ShardId, ShardOrder, ShardReport, Task};
 use fathom_task::{
     Counters, Job, Kernel, Layer, Leftovers, Pool, Resources, Room, Store, TaskError, Watched,
 };
@@ -106,6 +106,9 @@ pub fn search(
     let words: Vec<Vec<u8>> =
         words.iter().map(|state| state.word(job.graph.space())).collect::<Result<_>>()?;
     job.watched = Watched::new(&job.graph, &words);
+    if job.exceeds_memory() {
+        job.order = Arc::new(ShardOrder::by_bisection(&job.graph, job.geometry.cut));
+    }
     let (engine, cut) = (job.kernel(), job.geometry.cut);
     info!(
         kernel = engine,
@@ -375,10 +378,12 @@ impl Search<'_> {
         let cut = self.job.geometry.cut;
         let mut reports: Vec<Option<ShardReport>> = vec![None; cut.shards() as usize];
         let (mut older, sources) = older.map(|older| self.open_older(depth, older)).transpose()?.unzip();
-        let mut sources = sources.into_iter().flatten();
-        let mut tasks = cut.ids().map(|shard| {
-            let before = before.iter().cloned().chain(sources.next()).collect();
-            (Task { depth, shard }, before)
+        // A source stays open no longer than the task that reads it.
+        let mut sources: Vec<Option<Arc<Layer>>> = sources.into_iter().flatten().map(Some).collect();
+        let order = Arc::clone(&self.job.order);
+        let mut tasks = order.shards().iter().map(|&shard| {
+            let source = sources.get_mut(shard.0 as usize).and_then(Option::take);
+            (Task { depth, shard }, before.iter().cloned().chain(source).collect())
         });
         self.counters.begin();
         // If the run keeps two layers, the shards that were made and whose sources are not given back yet

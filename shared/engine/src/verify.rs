@@ -5,7 +5,7 @@ use crate::journal::{Files, LayerRow, ShardRow, Watched as WatchedState};
 use anyhow::{Context, Result, anyhow};
 use fathom_kernel::Engine;
 use fathom_layer::{Digest, Disk, LayerDigest, LayerFile, Totals};
-use fathom_run::{Depth, Geometry, Lookback, RunManifest, ShardId, ShardReport, Task};
+use fathom_run::{Depth, Geometry, Lookback, RunManifest, ShardId, ShardOrder, ShardReport, Task};
 use fathom_space::counting::Pairs;
 use fathom_space::{CosetGraph, CosetId, Transforms};
 use fathom_task::{Cache, Job, Method, Store, Watched};
@@ -96,6 +96,7 @@ fn job(manifest: &RunManifest) -> Result<Job> {
         pairs: Pairs::new(&graph, manifest.inverse_classes),
         graph: Arc::new(graph),
         geometry,
+        order: Arc::new(ShardOrder::by_number(geometry.cut.shards())),
         lookback: Lookback::of(&space),
         union: None,
         method: Method::Cosets(Engine::Portable),

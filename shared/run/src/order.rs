@@ -63,6 +63,11 @@ impl ShardOrder {
         if by_bisection.cost(&shards) < by_number.cost(&shards) { by_bisection } else { by_number }
     }
 
+    /// Returns whether this is the order of numbers.
+    pub fn is_by_number(&self) -> bool {
+        self.shards.is_sorted()
+    }
+
     /// Returns the shards in this order.
     pub fn shards(&self) -> &[ShardId] {
         &self.shards

@@ -8,7 +8,7 @@ use fathom_kernel::reference::Distances;
 use fathom_layer::writer::BUFFER_BYTES;
 use fathom_layer::{Disk, Totals, ahead, behind};
 use fathom_run::budget::cache_bytes;
-use fathom_run::{Geometry, Lookback, RunManifest, tables};
+use fathom_run::{Geometry, Lookback, RunManifest, ShardOrder, tables};
 use fathom_space::counting::Pairs;
 use fathom_space::{Colouring, CosetGraph, CosetId, Shape, Space, Transforms};
 use rayon::ThreadPoolBuilder;
@@ -25,6 +25,8 @@ pub struct Job {
     pub pairs: Pairs,
     /// The sizes and identities of the layer files.
     pub geometry: Geometry,
+    /// The order in which shards are made: that of their numbers, unless it is set to another one.
+    pub order: Arc<ShardOrder>,
     /// The layers from which a layer is made.
     pub lookback: Lookback,
     /// The union of all layers before the one in the making, if tasks read all layers and memory can hold
@@ -249,7 +251,25 @@ impl Job {
         let other_bytes = if has_union { union_bytes } else { shared_bytes.unwrap_or(0) };
         let cache = Cache::new(memory_bytes, cache_bytes - other_bytes);
         let watched = Watched::default();
-        Ok(Self { graph, pairs, geometry, lookback, union, method, cache, threads, shares_tasks, watched })
+        let order = Arc::new(ShardOrder::by_number(geometry.cut.shards()));
+        Ok(Self {
+            graph,
+            pairs,
+            geometry,
+            order,
+            lookback,
+            union,
+            method,
+            cache,
+            threads,
+            shares_tasks,
+            watched,
+        })
+    }
+
+    /// Returns whether a dense layer exceeds the memory for layers.
+    pub fn exceeds_memory(&self) -> bool {
+        self.geometry.dense_bytes > self.cache.bytes()
     }
 
     /// Prepares a layer for reading. `newest` tells whether tasks pull from the layer. If such a layer is
@@ -261,7 +281,7 @@ impl Job {
             return layer;
         }
         // The rest of the cache is for what passes through memory once.
-        layer.with_window(cache_bytes - passing_bytes(cache_bytes))
+        layer.with_window(cache_bytes - passing_bytes(cache_bytes), &self.order)
     }
 
     /// Returns whether a task reads the layer before `newest`, and writes the new layer, past the page cache.

@@ -5,7 +5,7 @@ use fathom_command::machine;
 use fathom_kernel::Bits;
 use fathom_layer::evict::evict;
 use fathom_layer::{Digest, Disk, Imports, LayerError, LayerFile, ReadAhead, Stored};
-use fathom_run::{ShardCut, ShardId};
+use fathom_run::{ShardCut, ShardId, ShardOrder};
 use fathom_space::CosetId;
 use std::sync::{Arc, OnceLock};
 
@@ -111,8 +111,9 @@ impl Layer {
     }
 
     /// Gives the layer a window: at most `most_bytes` of it stay in memory, cosets from other workers
-    /// included, and cosets that will be read soon are [prefetched](Self::prefetch).
-    pub fn with_window(self, most_bytes: u64) -> Self {
+    /// included, and cosets that will be read soon are [prefetched](Self::prefetch). `order` is the order in
+    /// which shards are made from the layer.
+    pub fn with_window(self, most_bytes: u64, order: &ShardOrder) -> Self {
         if self.files().count() <= machine::many_descriptors() {
             self.files().for_each(LayerFile::keep_open);
         }
@@ -123,7 +124,7 @@ impl Layer {
             self.files().for_each(LayerFile::read_no_more_than_asked);
             self.files().for_each(LayerFile::release_all);
         }
-        Self { window: Some(Arc::new(Window::new(self.cut, most_bytes))), ..self }
+        Self { window: Some(Arc::new(Window::new(self.cut, order, most_bytes))), ..self }
     }
 
     /// Returns the size in bytes of the files that are here.
@@ -174,7 +175,7 @@ impl Layer {
                     .chain([source])
                     .map(|reader| reader.0)
                     .filter(|&reader| window.is_to_come(reader) && is_made_here(reader))
-                    .min()
+                    .min_by_key(|&reader| window.position(reader))
                     .map_or(Next::Never, Next::For),
             };
             window.was_read(source.0, next);

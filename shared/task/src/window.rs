@@ -1,14 +1,14 @@
 //! The part of a large layer that is in memory: the cosets that tasks will read soon are fetched ahead of
 //! them, and no more cosets stay than the memory budget allows.
 //!
-//! A coset is a source of about as many cosets as there are moves. Which these are is known, and cosets are
-//! made nearly in the order of their numbers. So the window knows when each coset will be read next, and when
+//! A coset is a source of about as many cosets as there are moves. Which these are is known, and shards are
+//! made nearly in a [known order](ShardOrder). So the window knows when each coset will be read next, and when
 //! the window is over its budget, those leave whose next use is furthest away. If the order were exact, no
 //! other choice would need fewer reads from disk (Belady, "A study of replacement algorithms for a
 //! virtual-storage computer", IBM Systems Journal 5, 1966). The window only advises the operating system: a
 //! page that the system evicts on its own is read again when it is needed.
 
-use fathom_run::ShardCut;
+use fathom_run::{ShardCut, ShardOrder};
 use std::mem;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard};
@@ -35,6 +35,9 @@ pub enum Next {
 #[derive(Debug)]
 pub struct Window {
     cut: ShardCut,
+    /// By shard: what is added to the number of a coset, modulo 2^32, to get the coset's position in the order
+    /// in which all are made.
+    offsets: Box<[u32]>,
     most_bytes: u64,
     /// By coset: whether it is in the window, its bytes, and in which of `queues`.
     places: Box<[AtomicU64]>,
@@ -49,7 +52,7 @@ pub struct Window {
     furthest: AtomicU32,
     /// By shard: one more than the largest number of a coset that was made; 0 if none was made here.
     reached: Box<[AtomicU32]>,
-    /// The largest of `reached`.
+    /// One more than the last position of a coset that was made.
     frontier: AtomicU32,
     leaving: Mutex<Leaving>,
 }
@@ -95,12 +98,20 @@ impl Place {
 const SOON: u32 = 0;
 
 impl Window {
-    /// Makes an empty window for a layer that is cut in this way, which keeps at most `most_bytes` bytes of
-    /// it in memory.
-    pub fn new(cut: ShardCut, most_bytes: u64) -> Self {
+    /// Makes an empty window for a layer that is cut in this way and from which shards are made in this
+    /// order, which keeps at most `most_bytes` bytes of the layer in memory.
+    pub fn new(cut: ShardCut, order: &ShardOrder, most_bytes: u64) -> Self {
         let zeros = |count: u32| (0..count).map(|_| AtomicU32::new(0)).collect();
+        let mut offsets: Box<[u32]> = vec![0; cut.shards() as usize].into();
+        let mut position = 0_u32;
+        for &shard in order.shards() {
+            let cosets = cut.range(shard);
+            offsets[shard.0 as usize] = position.wrapping_sub(cosets.start);
+            position += cosets.len() as u32;
+        }
         Self {
             cut,
+            offsets,
             most_bytes,
             places: (0..cut.cosets()).map(|_| AtomicU64::new(Place::Out.pack())).collect(),
             bytes: AtomicU64::new(0),
@@ -153,7 +164,12 @@ impl Window {
     pub fn made(&self, coset: u32) {
         let shard = self.cut.shard_of(coset);
         self.reached[shard.0 as usize].fetch_max(coset + 1, Ordering::Relaxed);
-        self.frontier.fetch_max(coset + 1, Ordering::Relaxed);
+        self.frontier.fetch_max(self.position(coset) + 1, Ordering::Relaxed);
+    }
+
+    /// Returns the position of a coset in the order in which all cosets are made.
+    pub fn position(&self, coset: u32) -> u32 {
+        coset.wrapping_add(self.offsets[self.cut.shard_of(coset).0 as usize])
     }
 
     /// Returns whether a coset has not been made yet. A shard of which no coset was made is thought to come
@@ -161,7 +177,7 @@ impl Window {
     pub fn is_to_come(&self, coset: u32) -> bool {
         let shard = self.cut.shard_of(coset);
         match self.reached[shard.0 as usize].load(Ordering::Relaxed) {
-            0 => self.frontier.load(Ordering::Relaxed) <= coset,
+            0 => self.frontier.load(Ordering::Relaxed) <= self.position(coset),
             reached => reached <= coset,
         }
     }
@@ -169,7 +185,8 @@ impl Window {
     /// Records that a coset was read, and when it is read next. Does nothing if it is not in the window.
     pub fn was_read(&self, coset: u32, next: Next) {
         let stretch = |coset: u32| {
-            let stretch = u64::from(coset) * u64::from(STRETCHES) / u64::from(self.cut.cosets());
+            let stretch =
+                u64::from(self.position(coset)) * u64::from(STRETCHES) / u64::from(self.cut.cosets());
             stretch as u32
         };
         let queue = match next {
@@ -270,6 +287,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fathom_run::ShardId;
     use proptest::collection::vec;
     use proptest::prelude::*;
     use std::convert::Infallible;
@@ -277,7 +295,7 @@ mod tests {
     const BYTES: u64 = 10;
 
     fn window(cosets: u32, shards: u32, most: u64) -> Window {
-        Window::new(ShardCut::new(cosets, shards).unwrap(), most * BYTES)
+        Window::new(ShardCut::new(cosets, shards).unwrap(), &ShardOrder::by_number(shards), most * BYTES)
     }
 
     /// Prefetches cosets of 10 bytes in this order. Returns the cosets that were fetched, and those that were
@@ -435,6 +453,25 @@ mod tests {
         [10, 11, 20].into_iter().for_each(|coset| window.made(coset));
         let to_come: Vec<u32> = (0..40).filter(|&coset| window.is_to_come(coset)).collect();
         assert_eq!(to_come, Vec::from_iter((12..20).chain(21..40)));
+    }
+
+    #[test]
+    fn what_is_made_last_is_so_by_the_order_of_shards() {
+        let order = ShardOrder::of([3, 1, 0, 2].map(ShardId).into()).unwrap();
+        let window = Window::new(ShardCut::new(10, 4).unwrap(), &order, 3 * BYTES);
+        // The shards have 2, 3, 2 and 3 cosets.
+        assert_eq!(
+            [7, 8, 9, 2, 3, 4, 0, 1, 5, 6].map(|coset| window.position(coset)),
+            [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
+        );
+        prefetch(&window, 0, &[1, 2, 3]);
+        for (coset, reader) in [(1, 6), (2, 1), (3, 3)] {
+            window.was_read(coset, Next::For(reader));
+        }
+        assert_eq!(prefetch(&window, 0, &[4, 5]), (vec![4, 5], vec![1, 2]));
+        window.made(3);
+        let to_come: Vec<u32> = (0..10).filter(|&coset| window.is_to_come(coset)).collect();
+        assert_eq!(to_come, [0, 1, 4, 5, 6], "shard 3 was passed over");
     }
 
     #[test]

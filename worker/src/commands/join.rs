@@ -7,7 +7,7 @@ use fathom_command::{bad_input, log, machine};
 use fathom_layer::{Deferred, Disk, LimitedDisk, LocalDisk};
 use fathom_proto::access::{Access, server};
 use fathom_proto::v1::{DescribeRunResponse, LeaveReason};
-use fathom_run::RunManifest;
+use fathom_run::{RunManifest, ShardId, ShardOrder};
 use fathom_task::pool::Orders;
 use fathom_task::{Counters, Job, Resources, Store, Watched};
 use fathom_worker::cluster::Meter;
@@ -67,7 +67,8 @@ pub(crate) fn join(args: &JoinArguments, verbosity: log::Verbosity) -> Result<()
             _ = stop.wait_for(|&told| told) => Ok(None),
         }
     })?;
-    let Some(DescribeRunResponse { definition, shared_store, watched, listed }) = described else {
+    let Some(DescribeRunResponse { definition, shared_store, watched, listed, shard_order }) = described
+    else {
         return Ok(());
     };
     let manifest =
@@ -95,6 +96,12 @@ pub(crate) fn join(args: &JoinArguments, verbosity: log::Verbosity) -> Result<()
     let mut job = Job::load_with(&manifest, tables, resources, disk, &listed)?;
     if let Some(all) = shared {
         job.cache = job.cache.shared(all, sharers);
+    }
+    if !shard_order.is_empty() {
+        let order = ShardOrder::of(shard_order.into_iter().map(ShardId).collect());
+        let order = order.filter(|order| order.shards().len() == manifest.shards as usize);
+        job.order =
+            Arc::new(order.context("the coordinator's order of shards does not have each shard once")?);
     }
     let space = job.graph.space();
     let words = watched.iter().map(|tiles| fathom_engine::watch::word(tiles, space));

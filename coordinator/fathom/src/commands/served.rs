@@ -99,9 +99,7 @@ impl Served {
         listed: Listed,
     ) -> Result<Self> {
         let layers_at = fitting(&run, layers_at)?;
-        if layers_at == LayersAt::Workers {
-            order_shards(&mut run)?;
-        }
+        order_shards(&mut run, &layers_at)?;
         let definition = run.manifest.clone();
         let watched = run.journal.watched().context("cannot read run.db")?;
         let shared_store = match &layers_at {
@@ -160,6 +158,10 @@ impl Served {
             shared_store: shared_store.unwrap_or_default(),
             watched: watched.into_iter().map(|state| state.tiles.into_vec().into()).collect(),
             listed: Default::default(),
+            shard_order: match coordinator.order() {
+                order if order.is_by_number() => Vec::new(),
+                order => order.shards().iter().map(|shard| shard.0).collect(),
+            },
         };
         let service =
             Service::new(handle.clone(), coordinator.geometry(), description, listed, rules.heartbeat);
@@ -208,15 +210,19 @@ impl Served {
     }
 }
 
-/// Chooses the order in which workers get the shards of a new run whose layers they keep, so that they fetch
-/// little from each other.
-fn order_shards(run: &mut RunDirectory) -> Result<()> {
+/// Chooses the order in which workers get the shards of a new run, so that they fetch little from each other,
+/// or read little from the store that they share.
+fn order_shards(run: &mut RunDirectory, layers_at: &LayersAt) -> Result<()> {
+    /// Smaller layers of a shared store stay in memory.
+    const LARGE_LAYER: u64 = 1 << 30;
     let shards = run.manifest.shards;
     let is_ordered = run.journal.shard_order(shards).context("cannot read run.db")?.is_some();
     let (space, colouring) = run.manifest.check()?;
     let is_sought =
         shards > 1 && ShardOrder::is_sought(&space, &colouring, run.manifest.representative_cosets);
-    if is_ordered || !is_sought || !run.visited()?.layers.is_empty() {
+    let geometry = Geometry::of(&run.manifest, &space, &colouring)?;
+    let is_worth = *layers_at == LayersAt::Workers || geometry.dense_bytes >= LARGE_LAYER;
+    if is_ordered || !is_sought || !is_worth || !run.visited()?.layers.is_empty() {
         return Ok(());
     }
     let _ordering = doing("ordering the shards");
@@ -224,7 +230,7 @@ fn order_shards(run: &mut RunDirectory) -> Result<()> {
         Some(graph) => graph,
         None => Arc::new(CosetGraph::build(&space, &colouring)?),
     };
-    let order = ShardOrder::by_bisection(&graph, Geometry::of(&run.manifest, &space, &colouring)?.cut);
+    let order = ShardOrder::by_bisection(&graph, geometry.cut);
     run.journal.save_shard_order(&order).context("cannot write run.db")
 }
 
