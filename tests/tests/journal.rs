@@ -64,7 +64,6 @@ fn what_a_coordinator_writes_is_held_back_as_a_whole() {
     assert_eq!(other.holders().unwrap(), [(task, WORKER)]);
 }
 
-/// A trigger that is added after the journal was opened does not run either.
 /// No result depends on the order of shards, so a journal in which it is damaged is not refused.
 #[test]
 fn an_order_that_lacks_a_shard_is_not_used() {
@@ -79,12 +78,18 @@ fn an_order_that_lacks_a_shard_is_not_used() {
     let read = |shards| Journal::open(&path, RUN).unwrap().shard_order(shards).unwrap();
     assert_eq!(read(3), Some(order));
     assert_eq!(read(4), None);
-    for damage in ["UPDATE shard_order SET shard = 1", "DELETE FROM shard_order WHERE place = 0"] {
+    for damage in [
+        "UPDATE shard_order SET shard = 1",
+        "UPDATE shard_order SET shard = -1 WHERE place = 0",
+        "UPDATE shard_order SET shard = 'none' WHERE place = 0",
+        "DELETE FROM shard_order WHERE place = 0",
+    ] {
         Connection::open(&path).unwrap().execute_batch(damage).unwrap();
         assert_eq!(read(3), None, "{damage}");
     }
 }
 
+/// A trigger that is added after the journal was opened does not run either.
 #[test]
 fn a_late_trigger_does_not_run() {
     let directory = fathom_tests::tempdir().unwrap();

@@ -7,7 +7,6 @@ use crate::cluster::state::{CopyState, Presence, State, TaskProgress, Worker};
 use fathom_proto::Session;
 use fathom_run::{Depth, Keep, Task, WorkerId};
 use indicatif::HumanBytes;
-use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -31,30 +30,25 @@ impl State {
             inventory,
             number,
         } = registration;
-        if let Some(known) = self.workers.get(id)
-            && let (Some((process, last)), Some((same, number))) = (known.registration, number)
-            && process == same
+        let known = self.workers.get(id);
+        let mut refused = |message| effects.push(Effect::Reply(request, Reply::Refused(message)));
+        if let Some(alive) = known.filter(|worker| worker.is_alive())
+            && alive.superseded.as_deref() == Some(&*address)
+            && alive.address != address
         {
-            match (known.presence(), number.cmp(&last)) {
-                (_, Ordering::Less) => {
-                    let message = "a later registration of this worker has come first".into();
-                    return effects.push(Effect::Reply(request, Reply::Refused(message)));
-                }
-                // The message came twice, or the answer was lost. Since then the inventory may have changed.
-                (Presence::Alive(session), Ordering::Equal) => {
-                    self.worker(id).heard = now;
-                    return effects.push(Effect::Reply(request, self.registered(now, session)));
-                }
-                _ => {}
-            }
+            return refused(format!(
+                "the worker at {} has the same id, {id}: a store was copied, or serves two workers; give each worker a store of its own, without the file worker-id of another",
+                alive.address
+            ));
         }
-        if let Some(alive) = self.workers.get(id).filter(|worker| worker.is_alive()) {
-            let other = alive.address.clone();
-            if alive.superseded.as_deref() == Some(&*address) && other != address {
-                let message = format!(
-                    "the worker at {other} has the same id, {id}: a store was copied, or serves two workers; give each worker a store of its own, without the file worker-id of another"
-                );
-                return effects.push(Effect::Reply(request, Reply::Refused(message)));
+        if known.zip(number).is_some_and(|(known, number)| known.has_passed(number)) {
+            return refused("a later registration of this worker has come first".into());
+        }
+        if let Some(Presence::Alive(session)) = known.map(Worker::presence) {
+            if known.is_some_and(|known| number.is_some() && known.registration == number) {
+                // The message came twice, or the answer was lost. Since then the inventory may have changed.
+                self.worker(id).heard = now;
+                return effects.push(Effect::Reply(request, self.registered(now, session)));
             }
             // The process died and was restarted within its lease.
             self.remove_worker(now, id, Presence::Lost, NoteKind::BeginsAgain, effects);
@@ -147,7 +141,8 @@ impl State {
     /// Returns the worker of a session that lasts, and notes that it was heard.
     pub(super) fn touch_session(&mut self, now: Millis, session: Session) -> Option<WorkerId> {
         let id = self.workers.of_session(session)?;
-        self.worker(id).heard = now;
+        let worker = self.worker(id);
+        (worker.heard, worker.knows_session) = (now, true);
         Some(id)
     }
 

@@ -21,10 +21,12 @@ const WORTH_TAKING_OVER: Duration = Duration::from_secs(1);
 /// The constant part of a shard's weight, in bytes: some work is the same for all shards.
 const SHARD_BYTES: u64 = 4096;
 
-/// A worker that can compute shards.
+/// A worker that stays.
 struct Candidate {
     id: WorkerId,
     threads: u32,
+    /// Whether it can compute shards now.
+    is_able: bool,
     /// The weight of its shards so far, in bytes.
     load: u64,
     /// The weight that it should have, in bytes.
@@ -39,8 +41,11 @@ impl State {
         let candidates: Vec<Candidate> = self
             .workers
             .alive()
-            .filter(|(_, worker)| worker.is_able(now))
-            .map(|(id, worker)| Candidate { id, threads: worker.threads, load: 0, share: 0 })
+            .filter(|(_, worker)| worker.is_staying())
+            .map(|(id, worker)| {
+                let is_able = worker.is_able(now);
+                Candidate { id, threads: worker.threads, is_able, load: 0, share: 0 }
+            })
             .collect();
         let owners = self.deal(candidates, now);
         self.tasks.deal(owners);
@@ -60,10 +65,10 @@ impl State {
         self.unsettled.files.extend(self.bridged.difference(&before));
     }
 
-    /// Returns the owner of each shard; `None` for all if there are no candidates. Takes time linear in the
-    /// shards.
+    /// Returns the owner of each shard; `None` for all if no candidate is able.
     fn deal(&self, mut candidates: Vec<Candidate>, now: Millis) -> Vec<Option<WorkerId>> {
-        let threads: u128 = candidates.iter().map(|candidate| u128::from(candidate.threads)).sum();
+        let able = candidates.iter().filter(|candidate| candidate.is_able);
+        let threads: u128 = able.map(|candidate| u128::from(candidate.threads)).sum();
         if threads == 0 {
             return vec![None; self.rules.shards as usize];
         }
@@ -76,13 +81,13 @@ impl State {
         let total: u128 = weights.iter().copied().map(u128::from).sum();
         let largest = weights.iter().copied().max().unwrap_or(0);
         // The shares add up to the total, except for rounding.
-        for candidate in &mut candidates {
+        for candidate in candidates.iter_mut().filter(|candidate| candidate.is_able) {
             candidate.share = (total * u128::from(candidate.threads) / threads) as u64;
         }
         let index: HashMap<WorkerId, usize> =
             candidates.iter().map(|candidate| candidate.id).zip(0..).collect();
         let can_keep = |candidate: &Candidate, shard: usize| {
-            self.workers[candidate.id].can_keep(ShardId(shard as u32), now)
+            candidate.is_able && self.workers[candidate.id].can_keep(ShardId(shard as u32), now)
         };
         // The homes of a shard are the holders of its file in the current layer, or else in the newest one.
         let is_held = |file: &&HeldFile| file.holders.iter().any(|&holder| self.is_alive(holder));
@@ -112,6 +117,7 @@ impl State {
             });
         }
         // Fill the workers up to their shares; the last worker takes what rounding leaves.
+        candidates.retain(|candidate| candidate.is_able);
         candidates.sort_by_key(|candidate| Reverse(candidate.share.saturating_sub(candidate.load)));
         let mut at = 0;
         for shard in rest {
@@ -135,11 +141,11 @@ impl State {
     }
 
     /// Returns for each shard the candidate in whose piece of the order the shard lies. Pieces are in
-    /// proportion to threads. `homes` are the candidates that have the files of each shard.
+    /// proportion to threads, and who cannot compute for a while keeps a piece, so that the others keep
+    /// theirs. `homes` are the candidates that have the files of each shard.
     fn pieces(&self, candidates: &[Candidate], homes: &[Vec<usize>]) -> Vec<usize> {
         let threads_of = |at: usize| u64::from(candidates[at].threads);
         let threads: u64 = (0..candidates.len()).map(threads_of).sum();
-        let widest = (0..candidates.len()).map(threads_of).max().unwrap_or(0);
         let order = self.order.shards();
         let mut pieces = vec![0; order.len()];
         let mut has_files = vec![false; candidates.len()];
@@ -154,6 +160,7 @@ impl State {
             };
             let end = |at: usize| end_with(threads_of(at));
             // By candidate: the shards at home there of the piece that the candidate would have.
+            let widest = left.iter().copied().map(threads_of).max().unwrap_or(0);
             held.fill(0);
             for (place, shard) in order.iter().enumerate().take(end_with(widest)).skip(start) {
                 let here = homes[shard.0 as usize].iter().filter(|&&home| place < end(home));

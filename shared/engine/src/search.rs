@@ -10,7 +10,7 @@ use crate::older::Older;
 use anyhow::{Context, Result, anyhow};
 use fathom_command::{bad_input, failpoint, machine};
 use fathom_layer::{Deferred, Disk, LayerError};
-use fathom_run::{Depth, Keep, ShardId, ShardOrder, ShardReport, Task};
+use fathom_run::{Depth, Keep, ShardId, ShardReport, Task};
 use fathom_task::{
     Counters, Job, Kernel, Layer, Leftovers, Pool, Resources, Room, Store, TaskError, Watched,
 };
@@ -106,9 +106,7 @@ pub fn search(
     let words: Vec<Vec<u8>> =
         words.iter().map(|state| state.word(job.graph.space())).collect::<Result<_>>()?;
     job.watched = Watched::new(&job.graph, &words);
-    if job.exceeds_memory() {
-        job.order = Arc::new(ShardOrder::by_bisection(&job.graph, job.geometry.cut));
-    }
+    job.order_shards()?;
     let (engine, cut) = (job.kernel(), job.geometry.cut);
     info!(
         kernel = engine,

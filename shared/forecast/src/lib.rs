@@ -7,7 +7,7 @@
 //! `depth` (all workers, then the barrier), and here the resulting [`Forecast`]. [`expected`] predicts how
 //! the growth of a run continues, and [`outlook`] how long a running search still takes.
 //!
-//! Workers are alike, and each owns a contiguous range of shards. A worker fetches the cosets of the newest
+//! Workers are alike, and each owns a contiguous piece of the order of shards. A worker fetches the cosets of the newest
 //! layer that it lacks, and keeps them in memory as far as they fit. Both [ways](BeyondMemory) with those
 //! that do not fit are predicted. All links are busy at once, so that a worker fetches as fast as its own
 //! link allows, or as the busiest peer sends.
@@ -120,6 +120,8 @@ pub struct Forecast {
     /// Whether all threads of a worker make one shard together, because memory cannot hold what as many
     /// shards as threads read.
     pub shared_shards: bool,
+    /// Whether workers get shards in an order by bisection, and not by number.
+    pub by_bisection: bool,
     /// How often all workers together fetch a dense layer: the number of cosets that they fetch from each
     /// other, each worker a coset once, as a share of all cosets.
     pub layers_sent: f64,
@@ -190,12 +192,17 @@ impl Forecast {
         let cache = cache - shared.unwrap_or(0);
         let cut = geometry.cut;
         let by_number = Owners::new(ShardOrder::by_number(manifest.shards), workers);
-        let owners = match workers > 1 && ShardOrder::is_sought(space, &colouring, cosets) {
-            true => Owners::new(ShardOrder::by_bisection(&graph, cut), workers),
-            false => by_number.clone(),
+        let order = match workers > 1 && ShardOrder::is_sought(space, &colouring, cosets) {
+            true => ShardOrder::by_bisection(&graph, cut, ShardOrder::MOST_BYTES),
+            false => ShardOrder::by_number(manifest.shards),
         };
-        let sent_by = |owners| cluster::layers_sent(&graph, cut, owners);
-        let (layers_sent, layers_sent_by_number) = (sent_by(&owners), sent_by(&by_number));
+        let by_bisection = !order.is_by_number();
+        let owners = Owners::new(order, workers);
+        let layers_sent_by_number = cluster::layers_sent(&graph, cut, &by_number);
+        let layers_sent = match by_bisection {
+            true => cluster::layers_sent(&graph, cut, &owners),
+            false => layers_sent_by_number,
+        };
         let (cache_bytes, shares_tasks) = (cache as f64, shared.is_some());
         let simulation = Simulation { graph: &graph, owners: &owners, cluster, cache_bytes, shares_tasks };
         let mut growth = Growth::of(manifest, &graph)?;
@@ -228,6 +235,7 @@ impl Forecast {
             cluster,
             shards: manifest.shards,
             shared_shards: shares_tasks,
+            by_bisection,
             layers_sent,
             layers_sent_by_number,
             growth: growth.source(),

@@ -46,7 +46,7 @@ impl Fixture {
     }
 
     fn owners(&self, workers: u32) -> Owners {
-        Owners::new(ShardOrder::by_bisection(&self.graph, self.cut), workers)
+        Owners::new(ShardOrder::by_bisection(&self.graph, self.cut, ShardOrder::MOST_BYTES), workers)
     }
 
     /// Returns the layers of a search, and the costs of each for `workers` workers.

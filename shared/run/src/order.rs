@@ -6,6 +6,7 @@ use crate::{ShardCut, ShardId};
 use bisection::Graph;
 use fathom_space::{Colouring, CosetGraph, CosetId, Space};
 use rayon::prelude::*;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// An order of the shards of a layer. Workers that fetch cosets from each other get contiguous pieces of the
 /// order, so shards that read the same cosets should lie close together. Files do not depend on the order.
@@ -17,8 +18,11 @@ pub struct ShardOrder {
 }
 
 impl ShardOrder {
-    /// The largest number of edges of a graph of shards. An edge takes 16 bytes, several times.
-    const MOST_EDGES: usize = 1 << 24;
+    /// The memory of a search for an order, in bytes, for which 16,384 shards of a board need less than half.
+    pub const MOST_BYTES: u64 = 1 << 30;
+
+    /// The bytes that an edge of the graph of shards takes in all places where it is at the same time.
+    const EDGE_BYTES: u64 = 128;
 
     /// The largest size of the tables of all cosets for which an order is sought. Workers need these tables
     /// anyway, but the host of a coordinator may be a small one.
@@ -50,12 +54,14 @@ impl ShardOrder {
 
     /// Returns an order by recursive bisection of the graph of shards, in which the weight of an edge is the
     /// number of cosets of one shard that the other one reads. Returns the order of numbers if that is the
-    /// better one, or if the graph is too large.
+    /// better one, or if the graph needs more than about `most_bytes` bytes.
     ///
-    /// Takes the time to list the sources of all cosets, and for 16,384 shards a few seconds.
-    pub fn by_bisection(graph: &CosetGraph, cut: ShardCut) -> Self {
+    /// Takes the time to list the sources of all cosets, and for 16,384 shards of a board a few seconds.
+    pub fn by_bisection(graph: &CosetGraph, cut: ShardCut, most_bytes: u64) -> Self {
         let by_number = Self::by_number(cut.shards());
-        let Some(shards) = graph_of(graph, cut, Self::MOST_EDGES) else {
+        let most_edges = usize::try_from(most_bytes / Self::EDGE_BYTES).unwrap_or(usize::MAX);
+        let shards = (cut.shards() > 2).then(|| graph_of(graph, cut, most_edges)).flatten();
+        let Some(shards) = shards else {
             return by_number;
         };
         let order = shards.order().into_iter().map(ShardId).collect();
@@ -97,7 +103,11 @@ impl ShardOrder {
 
 /// Returns the graph of shards, `None` if it has more than `most` edges.
 fn graph_of(graph: &CosetGraph, cut: ShardCut, most: usize) -> Option<Graph> {
+    let edges = AtomicUsize::new(0);
     let read_by = |shard: ShardId| {
+        if edges.load(Ordering::Relaxed) > most {
+            return Vec::new();
+        }
         let cosets = cut.range(shard);
         let mut sources: Vec<u32> = cosets
             .flat_map(|coset| graph.sources(CosetId(coset)))
@@ -114,13 +124,13 @@ fn graph_of(graph: &CosetGraph, cut: ShardCut, most: usize) -> Option<Graph> {
             }
         }
         read.retain(|&(of, _)| of != shard.0);
+        edges.fetch_add(read.len(), Ordering::Relaxed);
         read
     };
     let shards: Vec<ShardId> = cut.ids().collect();
     let read: Vec<Vec<(u32, u64)>> = shards.into_par_iter().map(read_by).collect();
-    let edges = read.iter().map(Vec::len).sum::<usize>();
-    let edges = (edges <= most).then_some(read.into_iter().enumerate())?;
-    let edges = edges.flat_map(|(shard, read)| {
+    let read = (edges.into_inner() <= most).then_some(read)?;
+    let edges = read.into_iter().enumerate().flat_map(|(shard, read)| {
         read.into_iter().map(move |(source, cosets)| (shard as u32, source, cosets))
     });
     Some(Graph::new(vec![1; cut.shards() as usize], edges))
@@ -169,7 +179,8 @@ mod tests {
     fn workers_of_pancakes_fetch_less() {
         let graph = graph_of_word("pancake:12", Metric::Given);
         let cut = ShardCut::new(graph.len(), 512).unwrap();
-        let (by_number, by_bisection) = (ShardOrder::by_number(512), ShardOrder::by_bisection(&graph, cut));
+        let (by_number, by_bisection) =
+            (ShardOrder::by_number(512), ShardOrder::by_bisection(&graph, cut, ShardOrder::MOST_BYTES));
         assert_eq!(ShardOrder::of(by_bisection.shards().into()).as_ref(), Some(&by_bisection));
         for workers in [4, 16] {
             let [plain, better] =
@@ -182,10 +193,13 @@ mod tests {
     fn the_order_of_numbers_stays_where_it_is_the_best() {
         // Two shards can be ordered in two ways, which are equally good.
         let graph = graph_of_word("3x3", Metric::Multi);
-        let order = |shards| ShardOrder::by_bisection(&graph, ShardCut::new(graph.len(), shards).unwrap());
-        assert_eq!(order(1), ShardOrder::by_number(1));
-        assert_eq!(order(2), ShardOrder::by_number(2));
+        let order = |shards, most_bytes| {
+            ShardOrder::by_bisection(&graph, ShardCut::new(graph.len(), shards).unwrap(), most_bytes)
+        };
+        assert_eq!(order(1, ShardOrder::MOST_BYTES), ShardOrder::by_number(1));
+        assert_eq!(order(2, ShardOrder::MOST_BYTES), ShardOrder::by_number(2));
         // Where the graph is too large, nothing is known of it.
         assert!(graph_of(&graph, ShardCut::new(graph.len(), 8).unwrap(), 1).is_none());
+        assert_eq!(order(8, 0), ShardOrder::by_number(8));
     }
 }

@@ -267,9 +267,19 @@ impl Job {
         })
     }
 
-    /// Returns whether a dense layer exceeds the memory for layers.
-    pub fn exceeds_memory(&self) -> bool {
-        self.geometry.dense_bytes > self.cache.bytes()
+    /// Chooses the order in which this process makes all shards. If memory cannot hold a dense layer, tasks
+    /// that follow each other should read the same cosets.
+    ///
+    /// # Errors
+    /// If no threads can be started.
+    pub fn order_shards(&mut self) -> Result<()> {
+        if self.geometry.dense_bytes > self.cache.bytes() {
+            let builders = ThreadPoolBuilder::new().num_threads(self.threads).build()?;
+            let (graph, cut, most_bytes) = (&self.graph, self.geometry.cut, self.cache.bytes() / 4);
+            let find = || ShardOrder::by_bisection(graph, cut, most_bytes);
+            self.order = Arc::new(builders.install(find));
+        }
+        Ok(())
     }
 
     /// Prepares a layer for reading. `newest` tells whether tasks pull from the layer. If such a layer is

@@ -166,7 +166,7 @@ impl Layer {
     ) {
         let Some(window) = &self.window else { return };
         window.made(coset.0);
-        // A worker makes the shards of which it has files.
+        // A worker makes mostly shards of which it has files.
         let is_made_here = |reader: u32| self.imports.is_empty() || self.has(self.cut.shard_of(reader));
         for source in sources.chain([coset]) {
             let next = match readers(source) {

@@ -33,7 +33,7 @@ async fn sent(manifest: &RunManifest, path: &Path, workers: u32) -> u64 {
     let resources = Resources { kernel: Kernel::Fastest, threads: 1, memory_bytes: MEMORY, max_depth: None };
     let Job { graph, geometry, .. } = Job::load(manifest, path, resources, &LocalDisk).unwrap();
     let cut = geometry.cut;
-    let owners = Owners::new(ShardOrder::by_bisection(&graph, cut), workers);
+    let owners = Owners::new(ShardOrder::by_bisection(&graph, cut, ShardOrder::MOST_BYTES), workers);
     let store: &'static Store<'static> = Box::leak(Box::new(Store::at(path, &LocalDisk).unwrap()));
     let meter = Arc::new(Meter::default());
     let peer = serve(Exchange::new(OpenFiles::new(store, geometry), geometry, Arc::clone(&meter))).await;

@@ -194,8 +194,8 @@ sent a worker: {}, {} in all
 
 /// Describes what the order of shards brings, if there are several workers.
 fn order_text(forecast: &Forecast) -> String {
-    let Forecast { layers_sent, layers_sent_by_number, .. } = forecast;
-    match (forecast.cluster.workers, layers_sent < layers_sent_by_number) {
+    let Forecast { by_bisection, layers_sent, layers_sent_by_number, .. } = forecast;
+    match (forecast.cluster.workers, by_bisection) {
         (1, _) => String::new(),
         (_, true) => format!(
             "order of shards: by bisection; a dense layer is sent {layers_sent:.1} times in all, by number {layers_sent_by_number:.1} times\n"

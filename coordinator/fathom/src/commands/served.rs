@@ -99,7 +99,6 @@ impl Served {
         listed: Listed,
     ) -> Result<Self> {
         let layers_at = fitting(&run, layers_at)?;
-        order_shards(&mut run, &layers_at)?;
         let definition = run.manifest.clone();
         let watched = run.journal.watched().context("cannot read run.db")?;
         let shared_store = match &layers_at {
@@ -152,6 +151,7 @@ impl Served {
         let at_work = AtWork::begin(&run.path, "served", Some(address.to_string()), None);
         // If another process locks run.db, or its disk is full, the run pauses instead of failing.
         run.journal.wait_while_busy().context("cannot use run.db")?;
+        order_shards(&mut run, &layers_at)?;
         let (coordinator, handle) = Coordinator::new(run, &LocalDisk, rules, layers_at)?;
         let description = DescribeRunResponse {
             definition: definition.to_toml(),
@@ -217,20 +217,28 @@ fn order_shards(run: &mut RunDirectory, layers_at: &LayersAt) -> Result<()> {
     const LARGE_LAYER: u64 = 1 << 30;
     let shards = run.manifest.shards;
     let is_ordered = run.journal.shard_order(shards).context("cannot read run.db")?.is_some();
-    let (space, colouring) = run.manifest.check()?;
-    let is_sought =
-        shards > 1 && ShardOrder::is_sought(&space, &colouring, run.manifest.representative_cosets);
-    let geometry = Geometry::of(&run.manifest, &space, &colouring)?;
-    let is_worth = *layers_at == LayersAt::Workers || geometry.dense_bytes >= LARGE_LAYER;
-    if is_ordered || !is_sought || !is_worth || !run.visited()?.layers.is_empty() {
+    if is_ordered || !run.visited()?.layers.is_empty() {
+        return Ok(());
+    }
+    let colouring = run.manifest.cut(&run.space)?;
+    let geometry = Geometry::of(&run.manifest, &run.space, &colouring)?;
+    let is_worth = match layers_at {
+        LayersAt::Workers => true,
+        LayersAt::SharedStore(_) => geometry.dense_bytes >= LARGE_LAYER,
+        // 'fathom run' makes the tables for its workers while these start, and they need not be made twice.
+        LayersAt::RunDirectory => geometry.dense_bytes >= LARGE_LAYER && run.graph.is_some(),
+    };
+    let cosets = run.manifest.representative_cosets;
+    if !is_worth || shards == 1 || !ShardOrder::is_sought(&run.space, &colouring, cosets) {
         return Ok(());
     }
     let _ordering = doing("ordering the shards");
     let graph = match run.graph.take() {
         Some(graph) => graph,
-        None => Arc::new(CosetGraph::build(&space, &colouring)?),
+        None => Arc::new(CosetGraph::build(&run.space, &colouring)?),
     };
-    let order = ShardOrder::by_bisection(&graph, geometry.cut);
+    geometry.check_graph(&graph)?;
+    let order = ShardOrder::by_bisection(&graph, geometry.cut, ShardOrder::MOST_BYTES);
     run.journal.save_shard_order(&order).context("cannot write run.db")
 }
 

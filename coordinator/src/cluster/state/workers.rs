@@ -37,6 +37,8 @@ pub struct Worker {
     presence: Presence,
     /// The numbers of the worker's process and of its last registration, if it has numbers.
     pub registration: Option<(u64, u64)>,
+    /// Whether the worker has used its session, and so knows that it is registered.
+    pub knows_session: bool,
     /// When the last message of the worker arrived.
     pub heard: Millis,
     /// The progress that the worker reported last.
@@ -205,6 +207,7 @@ impl Worker {
             kernel: String::new(),
             presence: Presence::Awaited,
             registration: None,
+            knows_session: false,
             heard: Millis(0),
             progress: Progress::default(),
             moved: Millis(0),
@@ -235,6 +238,21 @@ impl Worker {
     ) -> Self {
         let presence = Presence::Alive(session);
         Self { threads, kernel, presence, heard: now, moved: now, ..Self::known(name, address) }
+    }
+
+    /// Returns whether a registration with these numbers of a process and of the registration comes too late:
+    /// a later one of the same process has come, or the worker has left, or has used the session of this very
+    /// registration before the session was lost. A message of an earlier process is not told apart from one
+    /// of a new process; the present process then registers again.
+    pub fn has_passed(&self, (process, number): (u64, u64)) -> bool {
+        self.registration.is_some_and(|(last_process, last)| {
+            let is_over = match self.presence {
+                Presence::Alive(_) | Presence::Awaited => false,
+                Presence::Lost => self.knows_session,
+                Presence::Left => true,
+            };
+            process == last_process && (number < last || number == last && is_over)
+        })
     }
 
     /// Returns whether the worker has a session, and if not, why.

@@ -155,6 +155,24 @@ fn a_worker_whose_disk_is_full_owns_nothing() {
     assert_eq!(owners(&mut t), "ab");
 }
 
+/// Others make the shards of who rests, and keep their own pieces.
+#[test]
+fn who_rests_keeps_a_piece() {
+    let mut t = Table::with(rules(9), "a b c").at_depth(1);
+    t.take("b", 1);
+    t.failed("b", 1, 3, 1, fathom_proto::Failure::DiskFull("no room".into()));
+    let meanwhile = owners(&mut t);
+    assert!(
+        meanwhile.starts_with("aaa") && meanwhile.ends_with("ccc") && !meanwhile.contains('b'),
+        "{meanwhile}"
+    );
+    t.now += 30_000;
+    for worker in ["a", "b", "c"] {
+        t.beat(worker, &[]);
+    }
+    assert_eq!(owners(&mut t), "aaabbbccc");
+}
+
 #[test]
 fn a_drained_worker_owns_nothing() {
     let mut t = Table::with(rules(4), "a b").at_depth(1);

@@ -103,9 +103,12 @@ impl Journal {
         if !self.database.table_exists(None, "shard_order")? {
             return Ok(None);
         }
-        let mut query = self.database.prepare("SELECT shard FROM shard_order ORDER BY place")?;
-        let listed = query.query_map([], |row| row.get(0).map(ShardId))?.collect::<Result<Vec<_>, _>>()?;
-        let order = ShardOrder::of(listed).filter(|order| order.shards().len() == shards as usize);
+        let mut query = self.database.prepare("SELECT shard FROM shard_order ORDER BY place LIMIT ?1")?;
+        let rows = query.query_map([u64::from(shards) + 1], |row| Ok(row.get(0).map(ShardId)))?;
+        let rows = rows.collect::<Result<Vec<_>, _>>()?;
+        // A number that is none of a shard, or no number, is like a shard that lacks.
+        let listed: Option<Vec<ShardId>> = rows.into_iter().map(Result::ok).collect();
+        let order = listed.and_then(ShardOrder::of).filter(|order| order.shards().len() == shards as usize);
         if order.is_none() {
             warn!("the order of shards in run.db does not list each shard once, and is not used");
         }
