@@ -2,9 +2,9 @@
 //! them, and no more cosets stay than the memory budget allows.
 //!
 //! A coset is a source of about as many cosets as there are moves. Which these are is known, and shards are
-//! made nearly in a [known order](ShardOrder). So the window knows when each coset will be read next, and when
-//! the window is over its budget, those leave whose next use is furthest away. If the order were exact, no
-//! other choice would need fewer reads from disk (Belady, "A study of replacement algorithms for a
+//! made nearly in a [known order](ShardOrder). So the window knows when each coset will be read next, and
+//! when the window is over its budget, those leave whose next use is furthest away. If the order were exact,
+//! no other choice would need fewer reads from disk (Belady, "A study of replacement algorithms for a
 //! virtual-storage computer", IBM Systems Journal 5, 1966). The window only advises the operating system: a
 //! page that the system evicts on its own is read again when it is needed.
 
@@ -35,8 +35,8 @@ pub enum Next {
 #[derive(Debug)]
 pub struct Window {
     cut: ShardCut,
-    /// By shard: what is added to the number of a coset, modulo 2^32, to get the coset's position in the order
-    /// in which all are made.
+    /// By shard: what is added to the number of a coset, modulo 2^32, to get the coset's position in the
+    /// order in which all are made.
     offsets: Box<[u32]>,
     most_bytes: u64,
     /// By coset: whether it is in the window, its bytes, and in which of `queues`.
