@@ -1,11 +1,12 @@
 //! A run gives the same counts and digests whatever its engine, memory and threads.
 
 use fathom_kernel::Engine;
+use fathom_layer::LocalDisk;
 use fathom_puzzle::{Board, Metric, PuzzleSpec};
 use fathom_run::budget::memory_bytes;
-use fathom_run::manifest::{Keep, SpaceSpec};
+use fathom_run::manifest::{Keep, RunManifest, SpaceSpec};
 use fathom_space::{Labels, Plan};
-use fathom_task::Kernel;
+use fathom_task::{Job, Kernel, Resources};
 use fathom_tests::Setup;
 use fathom_tests::boards::labelled_boards;
 use proptest::prelude::*;
@@ -50,6 +51,33 @@ fn digests_do_not_depend_on_memory() {
     let found = Setup { memory_bytes: little, ..Setup::default() }.search(question);
     assert_eq!(found.digest, expected.digest);
     assert_eq!(found.counts, expected.counts);
+}
+
+/// Layers of 11 pancakes take 5 MB. Where memory cannot hold one, shards are made in an order by bisection,
+/// with two layers on disk as well.
+#[test]
+fn digests_do_not_depend_on_the_order_of_shards() {
+    let source = PuzzleSpec::by_name("pancake:11").unwrap();
+    let labels = Labels::from_values(source.solved());
+    let question = SpaceSpec { source, metric: Metric::Given, labels };
+    let space = question.space().unwrap();
+    let plan = Plan::new(&space).unwrap();
+    let tables = memory_bytes(&space, plan.patterns, plan.representative_cosets, &plan.shape, 2);
+    let little = tables + (2 << 20);
+    let expected = Setup::default().search(question.clone());
+    for keep in [Keep::Last, Keep::Two] {
+        let setup = Setup { shards: Some(64), keep, memory_bytes: little, ..Setup::default() };
+        let found = setup.search(question.clone());
+        assert_eq!((&found.digest, &found.counts), (&expected.digest, &expected.counts), "{keep}");
+    }
+    let manifest = RunManifest::plan(question, &space, &plan, Some(64), Keep::Last, false).unwrap();
+    for (memory_bytes, is_by_number) in [(little, false), (1 << 30, true)] {
+        let resources = Resources { kernel: Kernel::Fastest, threads: 2, memory_bytes, max_depth: None };
+        let tables = fathom_tests::tempdir().unwrap();
+        let mut job = Job::load(&manifest, tables.path(), resources, &LocalDisk).unwrap();
+        job.order_shards().unwrap();
+        assert_eq!(job.order.is_by_number(), is_by_number, "with {memory_bytes} bytes");
+    }
 }
 
 #[test]

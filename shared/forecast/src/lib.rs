@@ -9,8 +9,8 @@
 //!
 //! Workers are alike, and each owns a contiguous piece of the order of shards. A worker fetches the cosets of
 //! the newest layer that it lacks, and keeps them in memory as far as they fit. Both [ways](BeyondMemory)
-//! with those that do not fit are predicted. All links are busy at once, so that a worker fetches as fast as its own
-//! link allows, or as the busiest peer sends.
+//! with those that do not fit are predicted. All links are busy at once, so that a worker fetches as fast as
+//! its own link allows, or as the busiest peer sends.
 //! `docs/scaling.md` has predictions, and compares them with real runs.
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
