@@ -275,7 +275,8 @@ impl Job {
     pub fn order_shards(&mut self) -> Result<()> {
         if self.geometry.dense_bytes > self.cache.bytes() {
             let builders = ThreadPoolBuilder::new().num_threads(self.threads).build()?;
-            let (graph, cut, most_bytes) = (&self.graph, self.geometry.cut, self.cache.bytes() / 4);
+            // No layer is in memory yet.
+            let (graph, cut, most_bytes) = (&self.graph, self.geometry.cut, self.cache.bytes());
             let find = || ShardOrder::by_bisection(graph, cut, most_bytes);
             self.order = Arc::new(builders.install(find));
         }
