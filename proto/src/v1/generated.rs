@@ -83,8 +83,9 @@ pub struct RegisterRequest {
     /// Whole files in the store.
     #[prost(message, repeated, tag = "10")]
     pub inventory: ::prost::alloc::vec::Vec<StoredFile>,
-    /// A random number of the process, and the number of its registration, from 1: a message can arrive twice,
-    /// or so late that the inventory is no longer true. 0 if the worker does not number registrations.
+    /// A random number of the process, and the number of its registration, from 1: a message can arrive
+    /// twice, or so late that the inventory is no longer true. 0 if the worker does not number
+    /// registrations.
     #[prost(uint64, tag = "11")]
     pub process: u64,
     #[prost(uint64, tag = "12")]

@@ -100,13 +100,13 @@ pub fn search(
     run.manifest.check_cut(&run.space, &colouring)?;
     observer.tables_begin();
     let job = Job::of(&run.manifest, (&run.space, &colouring), graph, &run.path, resources, disk, &[]);
+    let job = job.and_then(|mut job| job.order_shards().map(|()| job));
     observer.tables_end();
     let mut job = job?;
     let words = run.journal.watched().context("cannot read run.db")?;
     let words: Vec<Vec<u8>> =
         words.iter().map(|state| state.word(job.graph.space())).collect::<Result<_>>()?;
     job.watched = Watched::new(&job.graph, &words);
-    job.order_shards()?;
     let (engine, cut) = (job.kernel(), job.geometry.cut);
     info!(
         kernel = engine,

@@ -63,6 +63,9 @@ impl Owners {
 /// Returns the number of cosets that workers fetch from each other for a layer in which all cosets have
 /// states and none is complete, if each fetches a coset once; as a share of all cosets.
 pub fn layers_sent(graph: &CosetGraph, cut: ShardCut, owners: &Owners) -> f64 {
+    if owners.workers == 1 {
+        return 0.0;
+    }
     let fetched_for = |seen: &mut Vec<u32>, worker: u32| -> u64 {
         let cosets = owners.shards(worker).iter().flat_map(|&shard| cut.range(shard)).map(CosetId);
         let sources = cosets.flat_map(|coset| graph.sources(coset)).map(|(_, source)| source.0);

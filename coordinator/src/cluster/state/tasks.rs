@@ -149,10 +149,7 @@ impl Tasks {
     }
 
     /// Returns the waiting tasks that a worker owns, in the order in which they are given out.
-    pub fn queue(
-        &self,
-        worker: WorkerId,
-    ) -> impl DoubleEndedIterator<Item = Task> + ExactSizeIterator + Clone {
+    pub fn queue(&self, worker: WorkerId) -> impl DoubleEndedIterator<Item = Task> + ExactSizeIterator {
         let places = self.queues.get(&worker).unwrap_or(&NO_PLACES).iter();
         places.map(|&place| Task { depth: self.depth, shard: self.order.shards()[place as usize] })
     }

@@ -150,10 +150,9 @@ impl Graph {
             let fits =
                 |&(to, _): &(usize, u64)| into[to].is_none() && self.sizes[node] + self.sizes[to] <= most;
             // Weights are compared in proportion to sizes.
-            let by_weight = |a: &(usize, u64), b: &(usize, u64)| {
-                let scaled =
-                    |a: &(usize, u64), b: &(usize, u64)| u128::from(a.1) * u128::from(self.sizes[b.0]);
-                scaled(a, b).cmp(&scaled(b, a)).then(b.0.cmp(&a.0))
+            let scaled = |weight: u64, other: usize| u128::from(weight) * u128::from(self.sizes[other]);
+            let by_weight = |&(a, of_a): &(usize, u64), &(b, of_b): &(usize, u64)| {
+                scaled(of_a, b).cmp(&scaled(of_b, a)).then(b.cmp(&a))
             };
             let mate = self.neighbours(node).filter(fits).max_by(by_weight).map(|(mate, _)| mate);
             let number = Some(sizes.len() as u32);
