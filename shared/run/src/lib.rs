@@ -27,7 +27,7 @@ pub use cut::ShardCut;
 pub use error::RunError;
 pub use geometry::Geometry;
 pub use lookback::Lookback;
-pub use manifest::{Keep, RunManifest, SpaceSpec};
+pub use manifest::{Keep, Makers, RunManifest, SpaceSpec};
 pub use order::ShardOrder;
 pub use stores::Stores;
 pub use task::{Depth, ShardId, ShardReport, Task};

@@ -25,8 +25,14 @@ pub const FORMAT: u32 = 3;
 /// The author that is written to `run.toml`: the program and its version.
 const AUTHOR: &str = concat!("fathom ", env!("CARGO_PKG_VERSION"));
 
-/// The usual number of shards is the size of a dense layer divided by this number of bytes.
-const SHARD_BYTES: u64 = 256 << 10;
+/// The number of shards for each thread: enough that threads end a depth at about the same time. Each file
+/// takes some tenths of a millisecond of a file system, whose directories threads change one after another.
+const SHARDS_A_THREAD: u64 = 4;
+/// The least bytes of a shard of a dense layer, unless cosets or the user ask for more shards.
+const LEAST_SHARD_BYTES: u64 = 256 << 10;
+/// The most bytes of a shard of a dense layer, up to [`MOST_SHARDS`]: an interruption loses the shards in the
+/// making, and a run that keeps two layers has room for them besides.
+const MOST_SHARD_BYTES: u64 = 16 << 20;
 /// The bytes of a dense layer from which on there are at least two shards, so that two processors have work.
 const PAIR_BYTES: u64 = 32 << 10;
 /// The number of shards is at least the number of cosets divided by this number, however small the cosets
@@ -37,6 +43,27 @@ const MOST_SHARDS: u64 = 512;
 /// The most shards if all layers are read: each shard of each layer is a memory map then, and Linux allows a
 /// process 65,530 maps.
 const MOST_SHARDS_OF_ALL: u64 = 64;
+
+/// The processes that are going to make the shards of a run, as far as they are known when it is cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Makers {
+    /// The number of processes.
+    pub processes: u32,
+    /// The number of threads of all of them; `None` if any number may come.
+    pub threads: Option<usize>,
+}
+
+impl Makers {
+    /// Returns what is known of a cluster whose workers come when the run has begun.
+    pub fn unknown() -> Self {
+        Self { processes: 1, threads: None }
+    }
+
+    /// Returns what is known of a search by one process with `threads` threads.
+    pub fn one_process(threads: usize) -> Self {
+        Self { processes: 1, threads: Some(threads) }
+    }
+}
 
 /// What the user asks to enumerate.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -170,7 +197,7 @@ struct Version {
 }
 
 impl RunManifest {
-    /// Plans a run. With `None` the number of shards depends on the size of a layer. Classes up to inversion
+    /// Plans a run. With `None` the number of shards is that for [unknown makers](Makers::unknown). Classes up to inversion
     /// are counted if `inverse_classes` is set, and always if there are inverses and [few
     /// states](Pairs::MOST_STATES_INVERTED).
     ///
@@ -201,7 +228,7 @@ impl RunManifest {
                 return Err(RunError::TooManyShards { space: space.slug(), cosets, asked });
             }
             Some(asked) => asked,
-            None => Self::shards_by_size(plan, lookback, 1),
+            None => Self::shards_by_size(plan, lookback, Makers::unknown()),
         };
         Ok(Self {
             spec,
@@ -217,8 +244,9 @@ impl RunManifest {
     }
 
     /// Returns the number of shards that a run is cut into unless the user asks otherwise. The number depends
-    /// on the size of a layer. It is a multiple of `workers`, unless it is less than `workers`.
-    pub fn shards_by_size(plan: &Plan, lookback: Lookback, workers: u32) -> u32 {
+    /// on the size of a layer and on the number of threads. It is a multiple of the number of processes, unless
+    /// it is less.
+    pub fn shards_by_size(plan: &Plan, lookback: Lookback, makers: Makers) -> u32 {
         let most = match lookback {
             Lookback::Two => MOST_SHARDS,
             Lookback::All => MOST_SHARDS_OF_ALL,
@@ -226,9 +254,12 @@ impl RunManifest {
         let cosets = plan.representative_cosets;
         let bytes = plan.layer_bytes();
         let fewest = if bytes < PAIR_BYTES { 1 } else { 2 };
-        let by_size = (bytes / SHARD_BYTES).max(cosets / SHARD_COSETS);
+        let for_threads = makers.threads.map_or(most, |threads| SHARDS_A_THREAD * threads as u64);
+        let by_threads = for_threads.min(bytes / LEAST_SHARD_BYTES);
+        let by_size = by_threads.max(bytes / MOST_SHARD_BYTES).max(cosets / SHARD_COSETS);
         let by_size = by_size.clamp(fewest, most).min(cosets) as u32;
-        if by_size < workers { by_size } else { by_size - by_size % workers }
+        let processes = makers.processes;
+        if by_size < processes { by_size } else { by_size - by_size % processes }
     }
 
     /// Returns the text of `run.toml`.
@@ -419,19 +450,32 @@ mod tests {
     }
 
     /// A dense layer of 3x3 takes 5,520 bytes, of 2x2x2 45,360, and of 2x6 2,688,768, which is a little more
-    /// than 10 times 256 KiB.
+    /// than 10 times 256 KiB. One of 2x7 takes 539,884,800, a little more than 32 times 16 MiB, in 170 cosets.
     #[test]
-    fn shards_are_cut_by_size() {
-        for (word, workers, shards) in
-            [("3x3", 1, 1), ("2x2x2", 1, 2), ("2x2x2", 3, 2), ("2x6", 1, 10), ("2x6", 3, 9)]
-        {
+    fn shards_are_cut_by_size_and_threads() {
+        for (word, processes, threads, shards) in [
+            ("3x3", 1, None, 1),
+            ("3x3", 1, Some(16), 1),
+            ("2x2x2", 1, None, 2),
+            ("2x2x2", 3, None, 2),
+            ("2x6", 1, None, 10),
+            ("2x6", 3, None, 9),
+            ("2x6", 1, Some(1), 4),
+            ("2x6", 1, Some(2), 8),
+            ("2x6", 1, Some(16), 10),
+            ("2x6", 3, Some(2), 6),
+            ("2x7", 1, None, 170),
+            ("2x7", 1, Some(2), 32),
+            ("2x7", 1, Some(16), 64),
+            ("2x7", 1, Some(1000), 170),
+        ] {
             let source = PuzzleSpec::whole(word).unwrap();
             let (metric, labels) = (source.metric(), Labels::from_values(source.solved()));
             let plan = Plan::new(&SpaceSpec { source, metric, labels }.space().unwrap()).unwrap();
             assert_eq!(
-                RunManifest::shards_by_size(&plan, Lookback::Two, workers),
+                RunManifest::shards_by_size(&plan, Lookback::Two, Makers { processes, threads }),
                 shards,
-                "{word}, {} bytes",
+                "{word}, {} bytes, {processes} processes with {threads:?} threads",
                 plan.layer_bytes()
             );
         }

@@ -13,6 +13,7 @@ use fathom_engine::search::{Options, Stop, search};
 use fathom_layer::LocalDisk;
 use fathom_report::text::{left, many};
 use fathom_run::manifest::{Keep, RunManifest, SpaceSpec};
+use fathom_run::{Lookback, Makers};
 use fathom_solve::{
     Bidirectional, Class, KeptLayers, SolveModel, SpaceWords, classes, up_to_inversion, way_to,
 };
@@ -70,11 +71,13 @@ fn run(args: &AntipodesArguments, path: &Path) -> Result<RunDirectory> {
             spec.source.name()
         ));
     }
-    let manifest = RunManifest::plan(spec, &space, &plan, None, Keep::All, false)?;
+    let threads = machine::processors();
+    let shards = RunManifest::shards_by_size(&plan, Lookback::of(&space), Makers::one_process(threads));
+    let manifest = RunManifest::plan(spec, &space, &plan, Some(shards), Keep::All, false)?;
     let graph = plan.graph().cloned();
     let mut run = RunDirectory::create_planned(path, manifest, (space, graph), &[], &[], &LocalDisk)?;
     let options = Options {
-        threads: machine::processors(),
+        threads,
         kernel: Kernel::Fastest,
         max_depth: args.depth,
         memory_bytes: args.memory_bytes(),

@@ -15,19 +15,19 @@ use fathom_layer::{LocalDisk, free_bytes, tree_bytes};
 use fathom_puzzle::Metric;
 use fathom_run::budget::cache_bytes;
 use fathom_run::manifest::{Keep, RunManifest, SpaceSpec};
-use fathom_run::{Lookback, Stores, stores};
+use fathom_run::{Lookback, Makers, Stores, stores};
 use fathom_space::{Labels, Plan, Space};
 use fathom_task::Kernel;
 use indicatif::{HumanBytes, HumanCount};
 use std::path::{Path, PathBuf};
 
-/// Opens the directory of a run, or makes one for a new run with `workers` workers. All checks of a new run,
+/// Opens the directory of a run, or makes one for a new run by `makers`. All checks of a new run,
 /// `require` among them, come before anything is written. `require` also returns which layers the new run
 /// keeps; `None` stands for the default.
 pub(crate) fn open_or_begin(
     space: &SpaceArguments,
     args: &BeginArguments,
-    workers: u32,
+    makers: Makers,
     require: impl FnOnce(&Space, &Plan, &Path) -> Result<Option<Keep>>,
 ) -> Result<RunDirectory> {
     stores::require_distinct(&args.store)?;
@@ -78,7 +78,7 @@ pub(crate) fn open_or_begin(
             };
             let lookback = Lookback::of(&space);
             let keep = lookback.keep(asked)?;
-            let by_size = || RunManifest::shards_by_size(&plan, lookback, workers);
+            let by_size = || RunManifest::shards_by_size(&plan, lookback, makers);
             let shards = args.shards.unwrap_or_else(by_size);
             let manifest = RunManifest::plan(spec, &space, &plan, Some(shards), keep, args.inverse_classes)?;
             let graph = plan.graph().cloned();

@@ -14,6 +14,7 @@ use fathom_layer::LocalDisk;
 use fathom_puzzle::{Board, Metric, PuzzleSpec};
 use fathom_report::text;
 use fathom_run::manifest::{Keep, RunManifest, SpaceSpec};
+use fathom_run::{Lookback, Makers};
 use fathom_space::{Labels, Plan, Shape};
 use fathom_task::Kernel;
 use serde::Serialize;
@@ -119,7 +120,9 @@ fn time_search(board: &str, metric: Metric, threads: usize, repeat: u32, root: &
             SpaceSpec { source: PuzzleSpec::Board(board), metric, labels: Labels::distinct(board.cells()) };
         let space = spec.space()?;
         let plan = Plan::new(&space)?;
-        let manifest = RunManifest::plan(spec, &space, &plan, None, Keep::Last, false)?;
+        let makers = Makers::one_process(threads);
+        let shards = RunManifest::shards_by_size(&plan, Lookback::of(&space), makers);
+        let manifest = RunManifest::plan(spec, &space, &plan, Some(shards), Keep::Last, false)?;
         let mut run = RunDirectory::create(&directory.path().join("run"), manifest, &[], &LocalDisk)?;
         let options = Options {
             threads,

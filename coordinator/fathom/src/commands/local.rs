@@ -17,7 +17,7 @@ use fathom_engine::directory::{LOG, RunDirectory};
 use fathom_engine::journal::LayersAt;
 use fathom_layer::LocalDisk;
 use fathom_proto::access::{Access, AccessArguments};
-use fathom_run::{RunError, lock, tables};
+use fathom_run::{Makers, RunError, lock, tables};
 use fathom_space::counting::Pairs;
 use fathom_space::{Colouring, CosetGraph, Space};
 use fathom_task::Store;
@@ -47,7 +47,8 @@ const PAUSE: Duration = Duration::from_secs(1);
 pub(crate) fn run(args: &RunArguments, workers: u32, verbosity: log::Verbosity) -> Result<()> {
     let program = program()?;
     let listening = page::listen(&args.http)?;
-    let run = open_or_begin(&args.space, &args.begin, workers, |space, plan, path| {
+    let makers = Makers { processes: workers, threads: Some(args.search.options().threads) };
+    let run = open_or_begin(&args.space, &args.begin, makers, |space, plan, path| {
         require_room(args, space, plan, path)
     })?;
     log::start(&run.path.join(LOG), verbosity.lines())?;

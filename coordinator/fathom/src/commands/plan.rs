@@ -9,8 +9,8 @@ use fathom_engine::estimate::Estimate;
 use fathom_forecast::sizes::GrowthSource;
 use fathom_forecast::{Cluster, Forecast, OtherWay};
 use fathom_report::text::many;
-use fathom_run::Lookback;
 use fathom_run::manifest::{RunManifest, SpaceSpec};
+use fathom_run::{Lookback, Makers};
 use fathom_space::Plan;
 use indicatif::{HumanBytes, HumanCount};
 use serde::Serialize;
@@ -37,8 +37,8 @@ pub(crate) fn plan(args: &PlanArguments) -> Result<()> {
             ));
         }
         Some(cluster) => {
-            let workers = args.workers.unwrap_or(1);
-            let shards = args.shards.unwrap_or_else(|| RunManifest::shards_by_size(&plan, lookback, workers));
+            let makers = Makers { processes: args.workers.unwrap_or(1), ..Makers::unknown() };
+            let shards = args.shards.unwrap_or_else(|| RunManifest::shards_by_size(&plan, lookback, makers));
             let manifest = RunManifest::plan(spec.clone(), &space, &plan, Some(shards), keep, false)?;
             Some(Forecast::of(&manifest, &space, &plan, cluster, args.beyond_memory.0)?)
         }

@@ -17,6 +17,7 @@ use fathom_engine::observer::Both;
 use fathom_engine::search::{End, Options, Stop, is_settled, search};
 use fathom_engine::watch;
 use fathom_layer::{Disk, LimitedDisk, LocalDisk};
+use fathom_run::Makers;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
@@ -26,7 +27,8 @@ pub(crate) fn run(args: &RunArguments, verbosity: Verbosity) -> Result<()> {
     }
     let options = args.search.options();
     let page = (page::listen(&args.http)?, &args.http);
-    let directory = open_or_begin(&args.space, &args.begin, 1, |space, plan, path| {
+    let makers = Makers::one_process(options.threads);
+    let directory = open_or_begin(&args.space, &args.begin, makers, |space, plan, path| {
         require_resources(args, options, space, plan, path)
     })?;
     go_on(directory, &args.search, verbosity, page)

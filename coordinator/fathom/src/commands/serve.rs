@@ -12,6 +12,7 @@ use fathom_coordinator::cluster::handle::CoordinatorHandle;
 use fathom_engine::directory::LOG;
 use fathom_engine::journal::LayersAt;
 use fathom_proto::access::Access;
+use fathom_run::Makers;
 use tokio::sync::watch;
 
 pub(crate) fn serve(args: &ServeArguments, verbosity: log::Verbosity) -> Result<()> {
@@ -36,7 +37,7 @@ pub(crate) fn serve(args: &ServeArguments, verbosity: log::Verbosity) -> Result<
         ));
     }
     let listening = page::listen(&args.http)?;
-    let run = open_or_begin(&args.space, &args.begin, 1, |_, _, _| Ok(args.begin.keep))?;
+    let run = open_or_begin(&args.space, &args.begin, Makers::unknown(), |_, _, _| Ok(args.begin.keep))?;
     log::start(&run.path.join(LOG), verbosity.lines())?;
     if let Some(ending) = ended(&run, args.cluster.max_depth)? {
         let shown = Shown::ended(listening, &args.http, &run)?;
