@@ -185,11 +185,11 @@ impl Peak {
         };
         let in_the_making = match self.keep {
             Keep::Two => {
-                let makers = Makers { processes: self.workers.unwrap_or(1), threads: Some(self.threads) };
+                let makers = Makers { processes: self.workers.unwrap_or(1), threads: None };
                 let by_size = || RunManifest::shards_by_size(plan, lookback, makers);
                 let shards = self.shards.unwrap_or_else(by_size);
                 let at_once = match self.workers {
-                    None => self.threads as u64 + 1,
+                    None => Older::most_at_once(self.threads),
                     // A worker has at least one thread.
                     Some(workers) => most_in_the_making(shards, u64::from(workers).max(self.threads as u64)),
                 };

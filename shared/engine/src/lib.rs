@@ -3,7 +3,7 @@
 //! Reading order: [`directory`] (a run's directory: creation, lock, opening), [`journal`] (`run.db`: the
 //! committed layers), [`counts`] (what must be true of a layer's counts), [`commit`] (the barrier: a layer's
 //! reports are added up and committed), [`search`] (depth by depth, in one process), `older` (the shards that
-//! a run with two layers gives back), [`observer`] (the events of a search), [`watch`] (states whose depths
+//! a run with two layers gives back), `removers` (threads that delete them), [`observer`] (the events of a search), [`watch`] (states whose depths
 //! are recorded), [`summary`] (results), [`verify`] (files compared with the journal), [`tables`] (cosets for
 //! commands that read a run), [`mod@audit`] (what must be true of distances, checked by other means than the
 //! search), [`estimate`] (what a run will need), [`rates`] (how fast this machine is), [`membership`] (why an
@@ -27,6 +27,7 @@ pub mod membership;
 pub mod observer;
 mod older;
 pub mod rates;
+mod removers;
 pub mod search;
 pub mod summary;
 pub mod tables;

@@ -10,8 +10,8 @@
 //! otherwise the run ends.
 
 use crate::journal::Journal;
+use crate::removers::Removers;
 use anyhow::{Context, Result};
-use fathom_command::failpoint;
 use fathom_layer::{Digest, LayerError};
 use fathom_run::{Depth, Geometry, ShardId, ShardReport, Task};
 use fathom_task::{Layer, Store, TaskError};
@@ -88,19 +88,29 @@ impl Older {
     ///
     /// # Errors
     /// If the journal cannot be written, or a file cannot be deleted.
-    pub(crate) fn give_back(&mut self, journal: &mut Journal, store: &Store<'_>) -> Result<()> {
+    pub(crate) fn give_back(&mut self, journal: &mut Journal, removers: &mut Removers) -> Result<()> {
         if self.made.is_empty() || self.may_wait() || journal.is_held() {
             return Ok(());
         }
         journal.give_back(&self.made, self.depth).context("cannot write run.db")?;
         for report in std::mem::take(&mut self.made) {
             let shard = report.task.shard;
-            failpoint::point("giving back");
-            store.discard(Task { depth: self.depth, shard })?;
-            failpoint::point("given back");
+            removers.remove(Task { depth: self.depth, shard })?;
             debug!(depth = self.depth.0, shard = shard.0, "shard given back");
         }
         Ok(())
+    }
+
+    /// Returns how many tasks with large sources are under way at once with `threads` threads: one for each
+    /// thread, and some that wait while the journal is written.
+    pub(crate) fn tasks_at_once(threads: usize) -> usize {
+        threads + threads.div_ceil(4)
+    }
+
+    /// Returns how many new shards may be on the disk, whole or in part, together with their sources, with
+    /// `threads` threads, besides those whose small sources [wait](Self::waiting_bytes).
+    pub(crate) fn most_at_once(threads: usize) -> u64 {
+        (Self::tasks_at_once(threads) + Removers::beside(threads)) as u64
     }
 
     fn may_wait(&self) -> bool {

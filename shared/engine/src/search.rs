@@ -7,6 +7,7 @@ use crate::estimate::Need;
 use crate::journal::{Files, LayerRow, ProcessRow, ShardRow};
 use crate::observer::{Observer, Progress};
 use crate::older::Older;
+use crate::removers::Removers;
 use anyhow::{Context, Result, anyhow};
 use fathom_command::{bad_input, failpoint, machine};
 use fathom_layer::{Deferred, Disk, LayerError};
@@ -149,12 +150,15 @@ pub fn search(
     std::thread::scope(|scope| {
         let pool = Pool::start(scope, options.threads, &job, &store, &counters, &halt)
             .context("cannot start kernel threads")?;
+        let removers =
+            Removers::start(scope, options.threads, &store).context("cannot start threads that delete")?;
         Search {
             run,
             disk,
             job: &job,
             store: &store,
             pool,
+            removers,
             counters: &counters,
             halt: &halt,
             stop,
@@ -176,6 +180,7 @@ struct Search<'a> {
     job: &'a Job,
     store: &'a Store<'a>,
     pool: Pool<'a>,
+    removers: Removers,
     counters: &'a Counters,
     halt: &'a AtomicBool,
     stop: &'a Stop,
@@ -288,8 +293,18 @@ impl Search<'_> {
     }
 
     /// Removes the files of a layer that is not needed any more.
-    fn remove_retired(&mut self) -> Result<(), LayerError> {
-        self.retired.take().map_or(Ok(()), |retired| self.store.remove(retired))
+    fn remove_retired(&mut self) -> Result<()> {
+        let Some(depth) = self.retired.take() else {
+            return Ok(());
+        };
+        // The files of a young search are small.
+        if !self.run.journal.is_held() {
+            for shard in self.store.shards(depth)? {
+                self.removers.remove(Task { depth, shard })?;
+            }
+            self.removers.finish()?;
+        }
+        Ok(self.store.remove(depth)?)
     }
 
     /// Checks that the disks can hold the layer at `depth`. Only warns when the size is an estimate: if a
@@ -338,7 +353,7 @@ impl Search<'_> {
                 // Shards of the older layer that are given back make room, except for the shards in the
                 // making and for what may wait.
                 (Keep::Two, [.., older, _]) => {
-                    let at_once = missing.min(self.options.threads as u64 + 1);
+                    let at_once = missing.min(Older::most_at_once(self.options.threads));
                     (share(bytes, missing) + Older::waiting_bytes(older.bytes, cut.shards()))
                         .saturating_sub(share(older.bytes, missing))
                         .max(share(bytes, at_once))
@@ -384,9 +399,12 @@ impl Search<'_> {
             (Task { depth, shard }, before.iter().cloned().chain(source).collect())
         });
         self.counters.begin();
-        // If the run keeps two layers, the shards that were made and whose sources are not given back yet
-        // must fit on the disk, so only a few tasks are submitted ahead.
-        let ahead = if older.is_some() { self.options.threads + 1 } else { cut.shards() as usize };
+        // If the run keeps two layers, new shards whose sources are not given back yet must fit on the disk, so
+        // only a few tasks are submitted ahead.
+        let ahead = match &older {
+            Some(_) => Older::tasks_at_once(self.options.threads),
+            None => cut.shards() as usize,
+        };
         let mut running = 0;
         for (task, before) in tasks.by_ref().take(ahead) {
             self.pool.submit(task, before);
@@ -400,9 +418,8 @@ impl Search<'_> {
             if self.stop.requested.load(Ordering::Relaxed) {
                 self.halt.store(true, Ordering::Relaxed);
             }
-            let ended = self.pool.next(TICK)?;
-            let has_ended = ended.is_some();
-            if let Some(ended) = ended {
+            // Tasks that end while the journal is written are journalled together.
+            for ended in self.pool.ended(TICK)? {
                 running -= 1;
                 let shard = ended.task.shard;
                 match ended.result {
@@ -441,10 +458,10 @@ impl Search<'_> {
                 let stop = |_: &_| self.halt.store(true, Ordering::Relaxed);
                 self.release_when_grown().inspect_err(stop)?;
                 if let Some(older) = &mut older {
-                    older.give_back(&mut self.run.journal, self.store).inspect_err(stop)?;
+                    older.give_back(&mut self.run.journal, &mut self.removers).inspect_err(stop)?;
                 }
             }
-            if has_ended
+            while running < ahead
                 && !self.halt.load(Ordering::Relaxed)
                 && let Some((task, before)) = tasks.next()
             {
@@ -452,6 +469,7 @@ impl Search<'_> {
                 running += 1;
             }
         }
+        self.removers.finish()?;
         self.observer.layer_ends(self.progress());
         match failure {
             Some(error) => Err(self.explain_task(depth, error)),

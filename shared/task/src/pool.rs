@@ -279,14 +279,14 @@ impl<'env> Pool<'env> {
         self.orders.submit(task, Purpose::Make(Leftover::Counts), before);
     }
 
-    /// Waits for the next task that ends. Returns `None` if none does within `timeout`.
+    /// Waits until a task has ended, and returns all that have. Returns none if none does within `timeout`.
     ///
     /// # Errors
     /// [`NoThreads`] if all threads have ended.
-    pub fn next(&self, timeout: Duration) -> Result<Option<Ended>, NoThreads> {
+    pub fn ended(&self, timeout: Duration) -> Result<Vec<Ended>, NoThreads> {
         match self.ended.recv_timeout(timeout) {
-            Ok(ended) => Ok(Some(ended)),
-            Err(RecvTimeoutError::Timeout) => Ok(None),
+            Ok(first) => Ok(std::iter::once(first).chain(self.ended.try_iter()).collect()),
+            Err(RecvTimeoutError::Timeout) => Ok(Vec::new()),
             Err(RecvTimeoutError::Disconnected) => Err(NoThreads),
         }
     }

@@ -10,7 +10,7 @@ use fathom_proto::access::{Access, AccessArguments};
 use fathom_proto::v1;
 use fathom_puzzle::{Board, Metric, PuzzleSpec};
 use fathom_run::manifest::{Keep, RunManifest, SpaceSpec};
-use fathom_run::{Lookback, ShardOrder};
+use fathom_run::{Lookback, Makers, ShardOrder};
 use fathom_space::{CosetId, Labels, Plan};
 use fathom_task::{Job, Kernel, Layer, Resources, Store};
 use fathom_worker::cluster::Meter;
@@ -81,7 +81,8 @@ async fn workers_send_as_much_as_is_predicted() {
         let spec = SpaceSpec { source: PuzzleSpec::Board(board), metric: Metric::Multi, labels };
         let space = spec.space().unwrap();
         let plan = Plan::new(&space).unwrap();
-        let shards = RunManifest::shards_by_size(&plan, Lookback::of(&space), workers);
+        let makers = Makers { processes: workers, ..Makers::unknown() };
+        let shards = RunManifest::shards_by_size(&plan, Lookback::of(&space), makers);
         let manifest = RunManifest::plan(spec, &space, &plan, Some(shards), Keep::All, false).unwrap();
         let cluster = Cluster {
             workers,

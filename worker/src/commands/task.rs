@@ -59,24 +59,23 @@ pub(crate) fn task(args: &TaskArguments, verbosity: log::Verbosity) -> Result<()
         let mut running = tasks.len();
         let mut failure = Ok(());
         while running > 0 {
-            let Some(Ended { task, result, took, .. }) = pool.next(TICK)? else {
-                continue;
-            };
-            running -= 1;
-            match result {
-                Ok(report) => info!(
-                    depth = task.depth.0,
-                    shard = task.shard.0,
-                    states = report.totals.states,
-                    bytes = report.bytes,
-                    seconds = took.as_secs_f64(),
-                    "task done"
-                ),
-                Err(error) => {
-                    // The other tasks stop too, because they are likely to fail in the same way.
-                    stop.store(true, Ordering::Relaxed);
-                    if failure.is_ok() || matches!(failure, Err(TaskError::Stopped)) {
-                        failure = Err(error);
+            for Ended { task, result, took, .. } in pool.ended(TICK)? {
+                running -= 1;
+                match result {
+                    Ok(report) => info!(
+                        depth = task.depth.0,
+                        shard = task.shard.0,
+                        states = report.totals.states,
+                        bytes = report.bytes,
+                        seconds = took.as_secs_f64(),
+                        "task done"
+                    ),
+                    Err(error) => {
+                        // The other tasks stop too, because they are likely to fail in the same way.
+                        stop.store(true, Ordering::Relaxed);
+                        if failure.is_ok() || matches!(failure, Err(TaskError::Stopped)) {
+                            failure = Err(error);
+                        }
                     }
                 }
             }
