@@ -140,7 +140,7 @@ fn stores_change_nothing_but_where_files_lie() {
 fn killed_anywhere_and_resumed() {
     let last =
         ["writing:1", "writing:53", "writing:88", "committing:7", "committed:9"].map(|at| ("last", at));
-    let two = ["writing:88", "giving back:67", "given back:63"].map(|at| ("two", at));
+    let two = ["writing:88", "deleting:67", "deleted:63"].map(|at| ("two", at));
     for (keep, failpoint) in last.into_iter().chain(two) {
         let spread = Spread::new();
         let mut command = spread.run(&NAMES);

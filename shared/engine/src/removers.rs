@@ -1,9 +1,8 @@
 //! Threads that delete files while a search goes on.
 //!
-//! Deleting a large file takes milliseconds, because its pages in memory are freed one by one. With many kernel
-//! threads a shard is made in less, so that who submits tasks must not delete files as well.
+//! Deleting a large file takes milliseconds, because its pages in memory are freed one by one. With many
+//! kernel threads a shard is made in less, so the thread that submits tasks does not delete files.
 
-use anyhow::{Result, anyhow};
 use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 use fathom_command::failpoint;
 use fathom_layer::LayerError;
@@ -25,8 +24,9 @@ pub(crate) struct Removers {
 }
 
 impl Removers {
-    /// Starts threads beside `threads` kernel threads. They delete files of `store`, and end when the removers
-    /// are dropped and the files given before are deleted; the scope waits for them.
+    /// Starts threads beside `threads` kernel threads. They delete files of `store`, and end when the
+    /// removers are dropped and the files given before are deleted; the scope waits for them, and passes
+    /// their panics on.
     ///
     /// # Errors
     /// If a thread cannot be spawned.
@@ -62,9 +62,11 @@ impl Removers {
     ///
     /// # Errors
     /// If a file given earlier could not be deleted.
-    pub(crate) fn remove(&mut self, file: Task) -> Result<()> {
-        self.files.send(file).map_err(|_| anyhow!("every thread that deletes files has panicked"))?;
-        self.open += 1;
+    pub(crate) fn remove(&mut self, file: Task) -> Result<(), LayerError> {
+        // Without threads, all of them have panicked.
+        if self.files.send(file).is_ok() {
+            self.open += 1;
+        }
         while let Ok(removed) = self.ended.try_recv() {
             self.open -= 1;
             removed?;
@@ -76,11 +78,12 @@ impl Removers {
     ///
     /// # Errors
     /// If a file could not be deleted.
-    pub(crate) fn finish(&mut self) -> Result<()> {
-        while self.open > 0 {
-            let removed = self.ended.recv();
+    pub(crate) fn finish(&mut self) -> Result<(), LayerError> {
+        while self.open > 0
+            && let Ok(removed) = self.ended.recv()
+        {
             self.open -= 1;
-            removed.map_err(|_| anyhow!("every thread that deletes files has panicked"))??;
+            removed?;
         }
         Ok(())
     }

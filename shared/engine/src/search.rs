@@ -297,6 +297,10 @@ impl Search<'_> {
         let Some(depth) = self.retired.take() else {
             return Ok(());
         };
+        self.remove_files(depth).map_err(|error| self.explain(depth, error))
+    }
+
+    fn remove_files(&mut self, depth: Depth) -> Result<(), LayerError> {
         // The files of a young search are small.
         if !self.run.journal.is_held() {
             for shard in self.store.shards(depth)? {
@@ -304,7 +308,7 @@ impl Search<'_> {
             }
             self.removers.finish()?;
         }
-        Ok(self.store.remove(depth)?)
+        self.store.remove(depth)
     }
 
     /// Checks that the disks can hold the layer at `depth`. Only warns when the size is an estimate: if a
@@ -399,8 +403,8 @@ impl Search<'_> {
             (Task { depth, shard }, before.iter().cloned().chain(source).collect())
         });
         self.counters.begin();
-        // If the run keeps two layers, new shards whose sources are not given back yet must fit on the disk, so
-        // only a few tasks are submitted ahead.
+        // If the run keeps two layers, new shards whose sources are not given back yet must fit on the disk,
+        // so only a few tasks are submitted ahead.
         let ahead = match &older {
             Some(_) => Older::tasks_at_once(self.options.threads),
             None => cut.shards() as usize,
@@ -469,7 +473,7 @@ impl Search<'_> {
                 running += 1;
             }
         }
-        self.removers.finish()?;
+        self.removers.finish().map_err(|error| self.explain(depth, error))?;
         self.observer.layer_ends(self.progress());
         match failure {
             Some(error) => Err(self.explain_task(depth, error)),

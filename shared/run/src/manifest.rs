@@ -197,8 +197,8 @@ struct Version {
 }
 
 impl RunManifest {
-    /// Plans a run. With `None` the number of shards is that for [unknown makers](Makers::unknown). Classes up to inversion
-    /// are counted if `inverse_classes` is set, and always if there are inverses and [few
+    /// Plans a run. With `None` the number of shards is that for [unknown makers](Makers::unknown). Classes
+    /// up to inversion are counted if `inverse_classes` is set, and always if there are inverses and [few
     /// states](Pairs::MOST_STATES_INVERTED).
     ///
     /// # Errors
@@ -244,8 +244,8 @@ impl RunManifest {
     }
 
     /// Returns the number of shards that a run is cut into unless the user asks otherwise. The number depends
-    /// on the size of a layer and on the number of threads. It is a multiple of the number of processes, unless
-    /// it is less.
+    /// on the size of a layer and on the number of threads. It is a multiple of the number of processes,
+    /// unless it is less.
     pub fn shards_by_size(plan: &Plan, lookback: Lookback, makers: Makers) -> u32 {
         let most = match lookback {
             Lookback::Two => MOST_SHARDS,
@@ -450,7 +450,8 @@ mod tests {
     }
 
     /// A dense layer of 3x3 takes 5,520 bytes, of 2x2x2 45,360, and of 2x6 2,688,768, which is a little more
-    /// than 10 times 256 KiB. One of 2x7 takes 539,884,800, a little more than 32 times 16 MiB, in 170 cosets.
+    /// than 10 times 256 KiB. One of 2x7 takes 539,884,800, a little more than 32 times 16 MiB, in 170
+    /// cosets.
     #[test]
     fn shards_are_cut_by_size_and_threads() {
         for (word, processes, threads, shards) in [
