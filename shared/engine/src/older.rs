@@ -1,9 +1,12 @@
-//! The older of the two layers that a layer is made from, in a run that keeps two.
+//! The older of the two layers that a layer is made from.
 //!
-//! Only shard s of the new layer reads shard s of the older one. So shard s of the older layer is given back,
-//! that is deleted, as soon as the new shard is durable and its report is in the journal, in this order: a
-//! crash in between leaves one shard too many, never one too few. As soon as its first shard may be deleted,
-//! the older layer counts as removed in the journal, so that nothing else looks for its files.
+//! Only shard s of the new layer reads shard s of the older one. So each task gets its own shard alone, and
+//! the thread that has made the new shard closes that file: to unmap a whole layer takes one thread seconds.
+//!
+//! In a run that keeps two layers, shard s of the older layer is given back, that is deleted, as soon as the
+//! new shard is durable and its report is in the journal, in this order: a crash in between leaves one shard
+//! too many, never one too few. As soon as its first shard may be deleted, the older layer counts as removed
+//! in the journal, so that nothing else looks for its files.
 //!
 //! A shard that was given back cannot be made again, because the layers before it are gone too. If the file
 //! of a new shard is not what its report says, the shard is made again as long as its source is there;
@@ -12,7 +15,7 @@
 use crate::journal::Journal;
 use crate::removers::Removers;
 use anyhow::{Context, Result};
-use fathom_layer::{Digest, LayerError};
+use fathom_layer::{Digest, LayerError, LayerFile};
 use fathom_run::{Depth, Geometry, ShardId, ShardReport, Task};
 use fathom_task::{Layer, Store, TaskError};
 use std::collections::BTreeMap;
@@ -39,8 +42,9 @@ const LARGE: u64 = 4 << 20;
 
 impl Older {
     /// Opens the layer at `depth`, one [`Layer`] for each shard: the sources of the tasks of the layer two
-    /// above. `digests` has the committed digest of each shard. `made` has the digests of those shards of the
-    /// layer two above whose reports are in the journal.
+    /// above. Files that are open as part of `opened` are not opened again. `digests` has the committed
+    /// digest of each shard. `made` has the digests of those shards of the layer two above whose reports are
+    /// in the journal.
     ///
     /// # Errors
     /// [`TaskError::GivenBack`] if a shard that was given back is needed again; otherwise if files are
@@ -49,13 +53,18 @@ impl Older {
         store: &Store<'_>,
         geometry: &Geometry,
         depth: Depth,
+        opened: Option<&Layer>,
         digests: &[Digest],
         made: &BTreeMap<ShardId, Digest>,
     ) -> Result<(Self, Vec<Arc<Layer>>), TaskError> {
         let open = |shard: ShardId| -> Result<Arc<Layer>, TaskError> {
-            let file = store
-                .open_shard(geometry, depth, shard)
-                .and_then(|file| file.check_digest(digests[shard.0 as usize]).map(|()| file));
+            let opened = opened.and_then(|layer| layer.file(shard)).filter(|file| file.is_at_its_path());
+            let open = || -> Result<Arc<LayerFile>, LayerError> {
+                let file = store.open_shard(geometry, depth, shard)?;
+                file.check_digest(digests[shard.0 as usize])?;
+                Ok(Arc::new(file))
+            };
+            let file = opened.map_or_else(open, |file| Ok(Arc::clone(file)));
             let file = match (file, made.get(&shard)) {
                 (Ok(file), _) => Some(file),
                 (Err(error), Some(_)) if is_gone(&error) => None,

@@ -11,7 +11,7 @@ use crate::removers::Removers;
 use anyhow::{Context, Result, anyhow};
 use fathom_command::{bad_input, failpoint, machine};
 use fathom_layer::{Deferred, Disk, LayerError};
-use fathom_run::{Depth, Keep, ShardId, ShardReport, Task};
+use fathom_run::{Depth, Keep, Lookback, ShardId, ShardReport, Task};
 use fathom_task::{
     Counters, Job, Kernel, Layer, Leftovers, Pool, Resources, Room, Store, TaskError, Watched,
 };
@@ -165,6 +165,7 @@ pub fn search(
             observer,
             options,
             archived: BTreeMap::new(),
+            opened: None,
             retired: None,
             is_apart: false,
             begun,
@@ -189,6 +190,9 @@ struct Search<'a> {
     /// The layers before the two newest that the search still reads, to subtract what was visited. Their
     /// files do not change any more, so the layers stay open: opening one again would check its data again.
     archived: BTreeMap<Depth, Arc<Layer>>,
+    /// The layer that was the newest when the last one was made, if its files stay open: the next one is made
+    /// from it as well.
+    opened: Option<(Depth, Arc<Layer>)>,
     /// A layer that counts as removed, and whose files are still to be removed.
     retired: Option<Depth>,
     /// Whether the file systems were asked to lay down the layers apart.
@@ -376,7 +380,7 @@ impl Search<'_> {
         prepared.map_err(|error| self.explain(depth, error))?;
         let mut before = Vec::new();
         let older = depth.previous().and_then(Depth::previous);
-        let older = older.filter(|_| self.run.manifest.keep == Keep::Two);
+        let older = older.filter(|_| self.job.lookback == Lookback::Two);
         for below in self.job.lookback.below(depth).filter(|&below| Some(below) != older) {
             if let Some(layer) = self.archived.get(&below) {
                 before.push(Arc::clone(layer));
@@ -394,7 +398,8 @@ impl Search<'_> {
         }
         let cut = self.job.geometry.cut;
         let mut reports: Vec<Option<ShardReport>> = vec![None; cut.shards() as usize];
-        let (mut older, sources) = older.map(|older| self.open_older(depth, older)).transpose()?.unzip();
+        let (older, sources) = older.map(|older| self.open_older(depth, older)).transpose()?.unzip();
+        let mut older = older.filter(|_| self.run.manifest.keep == Keep::Two);
         // A source stays open no longer than the task that reads it.
         let mut sources: Vec<Option<Arc<Layer>>> = sources.into_iter().flatten().map(Some).collect();
         let order = Arc::clone(&self.job.order);
@@ -475,6 +480,12 @@ impl Search<'_> {
         }
         self.removers.finish().map_err(|error| self.explain(depth, error))?;
         self.observer.layer_ends(self.progress());
+        drop(tasks);
+        // What has a window does not stay in memory.
+        self.opened = match (self.job.lookback, depth.previous(), before.pop()) {
+            (Lookback::Two, Some(newest), Some(layer)) if !layer.is_windowed() => Some((newest, layer)),
+            _ => None,
+        };
         match failure {
             Some(error) => Err(self.explain_task(depth, error)),
             // If no task failed, a task without a report was stopped.
@@ -482,13 +493,15 @@ impl Search<'_> {
         }
     }
 
-    /// Opens the older of the two layers, shard by shard, for the tasks of the layer at `depth`.
-    fn open_older(&self, depth: Depth, older: Depth) -> Result<(Older, Vec<Arc<Layer>>)> {
+    /// Opens the older of the two layers, shard by shard, for the tasks of the layer at `depth`. No other
+    /// file of that layer stays open.
+    fn open_older(&mut self, depth: Depth, older: Depth) -> Result<(Older, Vec<Arc<Layer>>)> {
+        let opened = self.opened.take().filter(|(opened, _)| *opened == older).map(|(_, layer)| layer);
         let reports = self.run.journal.reports().context("cannot read run.db")?;
         let reports = reports.iter().filter(|report| report.task.depth == depth);
         let made = reports.map(|report| (report.task.shard, ShardRow::of(report).digest)).collect();
         let digests = self.run.digests(older)?;
-        Older::open(self.store, &self.job.geometry, older, &digests, &made)
+        Older::open(self.store, &self.job.geometry, older, opened.as_deref(), &digests, &made)
             .map_err(|error| self.explain_task(depth, error))
     }
 

@@ -273,7 +273,7 @@ impl LayerFile {
     }
 
     /// Returns whether the file at its path is still the one that is mapped.
-    pub(crate) fn is_at_its_path(&self) -> bool {
+    pub fn is_at_its_path(&self) -> bool {
         self.map.is_at(&self.path)
     }
 

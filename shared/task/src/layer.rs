@@ -38,10 +38,10 @@ impl Layer {
         Self { cut, first: 0, files, imports: Vec::new(), window: None }
     }
 
-    /// Makes a layer of which only one shard may be read; `None` if the shard was given back. When the layer
-    /// is dropped, the file is closed, which frees its space if the file was removed.
-    pub fn of_shard(cut: ShardCut, shard: ShardId, file: Option<LayerFile>) -> Self {
-        let file = file.map_or_else(OnceLock::new, |file| OnceLock::from(Arc::new(file)));
+    /// Makes a layer of which only one shard may be read; `None` if the shard was given back. When all layers
+    /// with the file are dropped, the file is closed, which frees its space if the file was removed.
+    pub fn of_shard(cut: ShardCut, shard: ShardId, file: Option<Arc<LayerFile>>) -> Self {
+        let file = file.map_or_else(OnceLock::new, OnceLock::from);
         Self { cut, first: shard.0, files: Arc::new([file]), imports: Vec::new(), window: None }
     }
 
@@ -246,7 +246,8 @@ impl Layer {
         file.states(local)
     }
 
-    fn file(&self, shard: ShardId) -> Option<&Arc<LayerFile>> {
+    /// Returns the file of a shard, if it is here.
+    pub fn file(&self, shard: ShardId) -> Option<&Arc<LayerFile>> {
         let slot = shard.0.checked_sub(self.first)?;
         self.files.get(slot as usize)?.get()
     }

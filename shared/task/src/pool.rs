@@ -137,11 +137,14 @@ fn do_order<'j>(expander: &mut Expander<'j>, order: Order<'j>, watch: &mut Stopw
     let now = Instant::now();
     match order {
         Order::Alone { task, purpose, before } => {
-            let before: Vec<&Layer> = before.iter().map(|layer| &**layer).collect();
+            let layers: Vec<&Layer> = before.iter().map(|layer| &**layer).collect();
             let made = caught(task, || match purpose {
-                Purpose::Audit(engine) => expander.audit(task, engine, &before).map(Made::Reported),
-                Purpose::Make(leftover) => expander.make(task, leftover, &before, watch),
+                Purpose::Audit(engine) => expander.audit(task, engine, &layers).map(Made::Reported),
+                Purpose::Make(leftover) => expander.make(task, leftover, &layers, watch),
             });
+            // This unmaps the files that only this task read.
+            drop(before);
+            watch.lap(Cause::Subtract);
             let has_panicked = made.as_ref().is_err_and(is_panic);
             Done { ended: Some((task, purpose, now, made)), has_panicked }
         }

@@ -49,7 +49,7 @@ impl Inputs {
             let file = store.open_shard(geometry, depth, shard)?;
             let stored = holders.stored(Task { depth, shard });
             stored.digest.map_or(Ok(()), |digest| file.check_digest(digest))?;
-            layers.push(Arc::new(Layer::of_shard(geometry.cut, shard, Some(file))));
+            layers.push(Arc::new(Layer::of_shard(geometry.cut, shard, Some(Arc::new(file)))));
         }
         Ok(layers)
     }
