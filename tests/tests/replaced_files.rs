@@ -2,10 +2,21 @@
 //! in order: one state stands elsewhere. Whoever opens the file compares what it holds with what run.db says
 //! was committed.
 
+use fathom_engine::journal::LayerRow;
+use fathom_engine::observer::Observer;
+use fathom_engine::search::{Options, Stop, search};
+use fathom_layer::LocalDisk;
+use fathom_puzzle::{Metric, PuzzleSpec};
+use fathom_run::{Depth, SpaceSpec};
+use fathom_space::Labels;
+use fathom_task::Kernel;
 use fathom_tests::forge::move_state;
-use fathom_tests::{fathom, fathom_worker, json, texts};
+use fathom_tests::{Setup, fathom, fathom_worker, json, texts};
+use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 use std::process::Command;
+use std::time::Duration;
 
 const SAYS: &str = "is not the file that was committed";
 
@@ -58,6 +69,54 @@ fn a_search_is_not_made_from_another_file() {
     }
 }
 
+/// Moves a state in the file of a layer when the one after it is committed.
+struct Replacing(PathBuf, Depth);
+
+impl Observer for Replacing {
+    fn layer_committed(&self, layer: &LayerRow) {
+        if layer.depth == self.1.next() {
+            move_state(&self.0.join(format!("layers/d{:03}/s00000.layer", self.1.0)), 3);
+        }
+    }
+}
+
+/// A search keeps the files of a layer open from one depth to the next.
+#[test]
+fn a_file_that_is_replaced_between_two_depths_is_not_read() {
+    let directory = fathom_tests::tempdir().unwrap();
+    let path = directory.path().join("run");
+    let spec = SpaceSpec {
+        source: PuzzleSpec::Board("3x3".parse().unwrap()),
+        metric: Metric::Multi,
+        labels: Labels::distinct(9),
+    };
+    let mut run = Setup { shards: Some(1), ..Setup::default() }.begin(spec, &path, &LocalDisk).unwrap();
+    let options = Options {
+        threads: 1,
+        kernel: Kernel::Fastest,
+        max_depth: None,
+        memory_bytes: 1 << 30,
+        sync_after: Duration::ZERO,
+    };
+    let replacing = Replacing(path, Depth(4));
+    let error = search(&mut run, &LocalDisk, options, &Stop::default(), &replacing).unwrap_err();
+    let error = format!("{error:#}");
+    assert!(error.contains(&format!("layers/d004/s00000.layer {SAYS}")), "{error}");
+    assert_eq!(run.journal.layers().unwrap().len(), 6);
+}
+
+#[test]
+fn a_layer_behind_a_link_stays_and_the_run_goes_on() {
+    let run = Run::new(&["--max-depth", "5"]);
+    let (layer, elsewhere) = (run.0.path().join("run/layers/d004"), run.0.path().join("elsewhere"));
+    fs::rename(&layer, &elsewhere).unwrap();
+    symlink(&elsewhere, &layer).unwrap();
+    let found = run.command(&["resume", "run", "-q", "--json"], &[]);
+    let whole = Run::new(&[]).command(&["status", "run", "--json"], &[]);
+    assert_eq!(found["digest"], whole["digest"]);
+    assert!(elsewhere.join("s00000.layer").exists());
+}
+
 #[test]
 fn a_layer_that_is_archived_was_committed() {
     let run = Run::new(&["--max-depth", "5", "--keep", "all"]);
@@ -68,7 +127,7 @@ fn a_layer_that_is_archived_was_committed() {
     let last = ended.command(&["status", "run", "--json"], &[])["god_number"].as_u64().unwrap() as u32;
     // As it was before the search compressed it, which is no difference.
     let earlier = Run::new(&["--max-depth", &(last - 1).to_string()]);
-    std::fs::copy(earlier.file(last - 2), ended.file(last - 2)).unwrap();
+    fs::copy(earlier.file(last - 2), ended.file(last - 2)).unwrap();
     assert!(ended.of(fathom(), &["verify", "run"]).output().unwrap().status.success());
     ended.replace(last - 2);
     ended.refuses(fathom(), &["verify", "run"], last - 2);
@@ -77,17 +136,17 @@ fn a_layer_that_is_archived_was_committed() {
 #[test]
 fn tasks_and_merges_compare_as_well() {
     let run = Run::new(&["--max-depth", "5"]);
-    let whole = std::fs::read(run.file(5)).unwrap();
+    let whole = fs::read(run.file(5)).unwrap();
     run.replace(5);
     let task = ["task", "-q", "--run", "run", "--depth", "6", "--shards", "0"];
     run.refuses(fathom_worker(), &task, 5);
     assert!(!run.file(6).exists());
-    std::fs::write(run.file(5), &whole).unwrap();
+    fs::write(run.file(5), &whole).unwrap();
     assert!(run.of(fathom_worker(), &task).output().unwrap().status.success());
     // What the layer was made from changed before the merge: nobody knows what the task has read.
     run.replace(5);
     run.refuses(fathom(), &["merge", "run", "-q", "--depth", "6"], 5);
-    std::fs::write(run.file(5), &whole).unwrap();
+    fs::write(run.file(5), &whole).unwrap();
     let merged = run.command(&["merge", "run", "-q", "--json", "--depth", "6"], &[]);
     assert_eq!(merged["counts"].as_array().unwrap().len(), 7);
 }

@@ -8,8 +8,11 @@ use fathom_engine::{journal::LayerRow, summary::Summary};
 use fathom_layer::LocalDisk;
 use fathom_puzzle::{Metric, PuzzleSpec};
 use fathom_run::manifest::{Keep, RunManifest, SpaceSpec};
+use fathom_run::{Lookback, Makers};
 use fathom_space::{Labels, Plan};
 use fathom_task::Kernel;
+
+const THREADS: usize = 2;
 
 struct Lines;
 
@@ -28,10 +31,12 @@ fn main() -> anyhow::Result<()> {
     let labels = Labels::distinct(source.cells());
     let spec = SpaceSpec { source, metric: Metric::Multi, labels };
     let space = spec.space()?;
-    let manifest = RunManifest::plan(spec, &space, &Plan::new(&space)?, None, Keep::Last, false)?;
+    let plan = Plan::new(&space)?;
+    let shards = RunManifest::shards_by_size(&plan, Lookback::of(&space), Makers::one_process(THREADS));
+    let manifest = RunManifest::plan(spec, &space, &plan, Some(shards), Keep::Last, false)?;
     let mut run = RunDirectory::create(path.as_ref(), manifest, &[], &LocalDisk)?;
     let options = Options {
-        threads: 2,
+        threads: THREADS,
         kernel: Kernel::Fastest,
         max_depth: None,
         memory_bytes: 1 << 30,

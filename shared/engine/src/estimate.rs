@@ -149,7 +149,7 @@ pub struct Peak {
     pub keep: Keep,
     /// The last depth, if one was given.
     pub max_depth: Option<u32>,
-    /// The number of threads, each of which has a shard in the making.
+    /// The number of kernel threads.
     pub threads: usize,
     /// The number of shards; `None` for a number by the size of a layer.
     pub shards: Option<u32>,

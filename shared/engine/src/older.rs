@@ -4,9 +4,9 @@
 //! the thread that has made the new shard closes that file: to unmap a whole layer takes one thread seconds.
 //!
 //! In a run that keeps two layers, shard s of the older layer is given back, that is deleted, as soon as the
-//! new shard is durable and its report is in the journal, in this order: a crash in between leaves one shard
-//! too many, never one too few. As soon as its first shard may be deleted, the older layer counts as removed
-//! in the journal, so that nothing else looks for its files.
+//! new shard is durable and its report is in the journal, in this order: a crash in between leaves some
+//! shards too many, never one too few. As soon as its first shard may be deleted, the older layer counts as
+//! removed in the journal, so that nothing else looks for its files.
 //!
 //! A shard that was given back cannot be made again, because the layers before it are gone too. If the file
 //! of a new shard is not what its report says, the shard is made again as long as its source is there;
@@ -64,7 +64,11 @@ impl Older {
                 file.check_digest(digests[shard.0 as usize])?;
                 Ok(Arc::new(file))
             };
-            let file = opened.map_or_else(open, |file| Ok(Arc::clone(file)));
+            let file = opened.map_or_else(open, |file| {
+                // Pages may have left memory and come back from a bad disk.
+                file.forget_checks();
+                Ok(Arc::clone(file))
+            });
             let file = match (file, made.get(&shard)) {
                 (Ok(file), _) => Some(file),
                 (Err(error), Some(_)) if is_gone(&error) => None,
@@ -97,7 +101,7 @@ impl Older {
     ///
     /// # Errors
     /// If the journal cannot be written, or a file cannot be deleted.
-    pub(crate) fn give_back(&mut self, journal: &mut Journal, removers: &mut Removers) -> Result<()> {
+    pub(crate) fn give_back(&mut self, journal: &mut Journal, removers: &mut Removers<'_>) -> Result<()> {
         if self.made.is_empty() || self.may_wait() || journal.is_held() {
             return Ok(());
         }

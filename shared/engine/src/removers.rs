@@ -1,14 +1,15 @@
 //! Threads that delete files while a search goes on.
 //!
 //! Deleting a large file takes milliseconds, because its pages in memory are freed one by one. With many
-//! kernel threads a shard is made in less, so the thread that submits tasks does not delete files.
+//! kernel threads a shard is made in less, so the thread that submits tasks does not delete files itself.
 
-use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
+use crossbeam_channel::{Receiver, SendError, Sender, bounded, unbounded};
 use fathom_command::failpoint;
 use fathom_layer::LayerError;
 use fathom_run::Task;
 use fathom_task::Store;
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread::{Builder, Scope};
 
 /// One thread deletes files for so many kernel threads.
@@ -16,41 +17,49 @@ const KERNEL_THREADS: usize = 8;
 
 /// Threads that delete files until the removers are dropped.
 #[derive(Debug)]
-pub(crate) struct Removers {
+pub(crate) struct Removers<'env> {
+    store: &'env Store<'env>,
     files: Sender<Task>,
     ended: Receiver<Result<(), LayerError>>,
     /// The number of files that were given to the threads, less those whose end is known.
-    open: usize,
+    pending: usize,
 }
 
-impl Removers {
-    /// Starts threads beside `threads` kernel threads. They delete files of `store`, and end when the
-    /// removers are dropped and the files given before are deleted; the scope waits for them, and passes
-    /// their panics on.
-    ///
-    /// # Errors
-    /// If a thread cannot be spawned.
-    pub(crate) fn start<'scope, 'env>(
+/// Deletes a file. A panic must not leave the search waiting for the end.
+fn delete(store: &Store<'_>, file: Task) -> Result<(), LayerError> {
+    failpoint::point("deleting");
+    let deleted = catch_unwind(AssertUnwindSafe(|| store.discard(file)));
+    failpoint::point("deleted");
+    deleted.unwrap_or_else(|_| {
+        let source = io::Error::other("the thread panicked");
+        Err(LayerError::Io { action: "delete", path: store.path(file.depth, file.shard), source })
+    })
+}
+
+impl<'env> Removers<'env> {
+    /// Starts threads beside `threads` kernel threads, as many as the system gives. They delete files of
+    /// `store`, and end when the removers are dropped and the files given before are deleted; the scope waits
+    /// for them.
+    pub(crate) fn start<'scope>(
         scope: &'scope Scope<'scope, 'env>,
         threads: usize,
         store: &'env Store<'env>,
-    ) -> io::Result<Self> {
-        // No file waits: what is on the disk until it is deleted is limited.
+    ) -> Self {
+        // A file is taken only by a thread that deletes it at once, because the files that wait take room on
+        // the disk.
         let (files, inbox) = bounded::<Task>(0);
         let (outbox, ended) = unbounded();
         for number in 0..Self::beside(threads) {
             let (inbox, outbox) = (inbox.clone(), outbox.clone());
-            Builder::new().name(format!("remover-{number}")).spawn_scoped(scope, move || {
-                for file in inbox {
-                    failpoint::point("deleting");
-                    let removed = store.discard(file);
-                    failpoint::point("deleted");
-                    // Nobody waits for the end any more if the search has failed.
-                    let _ = outbox.send(removed);
-                }
-            })?;
+            let started = Builder::new().name(format!("remover-{number}")).spawn_scoped(scope, move || {
+                // Nobody receives the ends any more if the search has failed.
+                inbox.into_iter().for_each(|file| drop(outbox.send(delete(store, file))));
+            });
+            if started.is_err() {
+                break;
+            }
         }
-        Ok(Self { files, ended, open: 0 })
+        Self { store, files, ended, pending: 0 }
     }
 
     /// Returns the number of threads beside `threads` kernel threads. Each deletes one file at a time.
@@ -63,13 +72,14 @@ impl Removers {
     /// # Errors
     /// If a file given earlier could not be deleted.
     pub(crate) fn remove(&mut self, file: Task) -> Result<(), LayerError> {
-        // Without threads, all of them have panicked.
-        if self.files.send(file).is_ok() {
-            self.open += 1;
+        match self.files.send(file) {
+            Ok(()) => self.pending += 1,
+            // The system has given no thread.
+            Err(SendError(file)) => delete(self.store, file)?,
         }
-        while let Ok(removed) = self.ended.try_recv() {
-            self.open -= 1;
-            removed?;
+        while let Ok(deleted) = self.ended.try_recv() {
+            self.pending -= 1;
+            deleted?;
         }
         Ok(())
     }
@@ -79,11 +89,11 @@ impl Removers {
     /// # Errors
     /// If a file could not be deleted.
     pub(crate) fn finish(&mut self) -> Result<(), LayerError> {
-        while self.open > 0
-            && let Ok(removed) = self.ended.recv()
+        while self.pending > 0
+            && let Ok(deleted) = self.ended.recv()
         {
-            self.open -= 1;
-            removed?;
+            self.pending -= 1;
+            deleted?;
         }
         Ok(())
     }

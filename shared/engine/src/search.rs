@@ -150,8 +150,7 @@ pub fn search(
     std::thread::scope(|scope| {
         let pool = Pool::start(scope, options.threads, &job, &store, &counters, &halt)
             .context("cannot start kernel threads")?;
-        let removers =
-            Removers::start(scope, options.threads, &store).context("cannot start threads that delete")?;
+        let removers = Removers::start(scope, options.threads, &store);
         Search {
             run,
             disk,
@@ -181,7 +180,7 @@ struct Search<'a> {
     job: &'a Job,
     store: &'a Store<'a>,
     pool: Pool<'a>,
-    removers: Removers,
+    removers: Removers<'a>,
     counters: &'a Counters,
     halt: &'a AtomicBool,
     stop: &'a Stop,
@@ -190,8 +189,8 @@ struct Search<'a> {
     /// The layers before the two newest that the search still reads, to subtract what was visited. Their
     /// files do not change any more, so the layers stay open: opening one again would check its data again.
     archived: BTreeMap<Depth, Arc<Layer>>,
-    /// The layer that was the newest when the last one was made, if its files stay open: the next one is made
-    /// from it as well.
+    /// The layer that the search pulled from when it made the last one, if its files stay open: the next one
+    /// is made from it as well.
     opened: Option<(Depth, Arc<Layer>)>,
     /// A layer that counts as removed, and whose files are still to be removed.
     retired: Option<Depth>,
@@ -301,14 +300,16 @@ impl Search<'_> {
         let Some(depth) = self.retired.take() else {
             return Ok(());
         };
-        self.remove_files(depth).map_err(|error| self.explain(depth, error))
+        self.remove_files(depth).map_err(|error| self.explain_deletion(depth, error))
     }
 
     fn remove_files(&mut self, depth: Depth) -> Result<(), LayerError> {
         // The files of a young search are small.
         if !self.run.journal.is_held() {
-            for shard in self.store.shards(depth)? {
-                self.removers.remove(Task { depth, shard })?;
+            let files = self.store.shards(depth)?.into_iter().map(|shard| Task { depth, shard });
+            // What lies behind a link stays, and `Store::remove` says so.
+            for file in files.filter(|file| !self.store.directory_of(*file).is_symlink()) {
+                self.removers.remove(file)?;
             }
             self.removers.finish()?;
         }
@@ -358,12 +359,12 @@ impl Search<'_> {
             let lies_there = |shard: &ShardId| stores.contains(&self.store.stores().number_of(*shard));
             let missing = cut.ids().filter(|shard| !made.contains(shard) && lies_there(shard)).count() as u64;
             let needed = match (self.run.manifest.keep, &layers[..]) {
-                // Shards of the older layer that are given back make room, except for the shards in the
-                // making and for what may wait.
+                // Shards of the older layer that are given back make room, except for the last ones and for
+                // what may wait.
                 (Keep::Two, [.., older, _]) => {
                     let at_once = missing.min(Older::most_at_once(self.options.threads));
                     (share(bytes, missing) + Older::waiting_bytes(older.bytes, cut.shards()))
-                        .saturating_sub(share(older.bytes, missing))
+                        .saturating_sub(share(older.bytes, missing - at_once))
                         .max(share(bytes, at_once))
                 }
                 _ => share(bytes, missing),
@@ -398,7 +399,8 @@ impl Search<'_> {
         }
         let cut = self.job.geometry.cut;
         let mut reports: Vec<Option<ShardReport>> = vec![None; cut.shards() as usize];
-        let (older, sources) = older.map(|older| self.open_older(depth, older)).transpose()?.unzip();
+        let older = older.zip(before.first()).map(|(older, newest)| self.open_older(depth, newest, older));
+        let (older, sources) = older.transpose()?.unzip();
         let mut older = older.filter(|_| self.run.manifest.keep == Keep::Two);
         // A source stays open no longer than the task that reads it.
         let mut sources: Vec<Option<Arc<Layer>>> = sources.into_iter().flatten().map(Some).collect();
@@ -467,7 +469,11 @@ impl Search<'_> {
                 let stop = |_: &_| self.halt.store(true, Ordering::Relaxed);
                 self.release_when_grown().inspect_err(stop)?;
                 if let Some(older) = &mut older {
-                    older.give_back(&mut self.run.journal, &mut self.removers).inspect_err(stop)?;
+                    let given = older.give_back(&mut self.run.journal, &mut self.removers).inspect_err(stop);
+                    given.map_err(|error| match error.downcast() {
+                        Ok(error) => self.explain_deletion(depth, error),
+                        Err(error) => error,
+                    })?;
                 }
             }
             while running < ahead
@@ -478,7 +484,7 @@ impl Search<'_> {
                 running += 1;
             }
         }
-        self.removers.finish().map_err(|error| self.explain(depth, error))?;
+        let deleted = self.removers.finish();
         self.observer.layer_ends(self.progress());
         drop(tasks);
         // What has a window does not stay in memory.
@@ -489,16 +495,22 @@ impl Search<'_> {
         match failure {
             Some(error) => Err(self.explain_task(depth, error)),
             // If no task failed, a task without a report was stopped.
-            None => Ok(reports.into_iter().collect()),
+            None => {
+                deleted.map_err(|error| self.explain_deletion(depth, error))?;
+                Ok(reports.into_iter().collect())
+            }
         }
     }
 
     /// Opens the older of the two layers, shard by shard, for the tasks of the layer at `depth`. No other
     /// file of that layer stays open.
-    fn open_older(&mut self, depth: Depth, older: Depth) -> Result<(Older, Vec<Arc<Layer>>)> {
-        let opened = self.opened.take().filter(|(opened, _)| *opened == older).map(|(_, layer)| layer);
+    fn open_older(&mut self, depth: Depth, newest: &Layer, older: Depth) -> Result<(Older, Vec<Arc<Layer>>)> {
+        // Beside a layer with a window, nothing else stays in memory.
+        let opened = self.opened.take().filter(|(opened, _)| *opened == older && !newest.is_windowed());
+        let opened = opened.map(|(_, layer)| layer);
         let reports = self.run.journal.reports().context("cannot read run.db")?;
-        let reports = reports.iter().filter(|report| report.task.depth == depth);
+        let gives_back = self.run.manifest.keep == Keep::Two;
+        let reports = reports.iter().filter(|report| gives_back && report.task.depth == depth);
         let made = reports.map(|report| (report.task.shard, ShardRow::of(report).digest)).collect();
         let digests = self.run.digests(older)?;
         Older::open(self.store, &self.job.geometry, older, opened.as_deref(), &digests, &made)
@@ -508,6 +520,17 @@ impl Search<'_> {
     fn progress(&self) -> Progress {
         let Counters { cosets, states, .. } = self.counters;
         Progress { cosets: cosets.load(Ordering::Relaxed), states: states.load(Ordering::Relaxed) }
+    }
+
+    /// Returns the error of a file that could not be deleted, after the layer at `depth` was made or before.
+    fn explain_deletion(&self, depth: Depth, error: LayerError) -> anyhow::Error {
+        if error.is_quota() || error.is_disk_full() {
+            return self.explain(depth, error);
+        }
+        let path = self.run.path.display();
+        anyhow::Error::new(error).context(format!(
+            "a layer file that is not read any more could not be deleted; go on with 'fathom resume {path}'"
+        ))
     }
 
     /// Returns the error of a failed task, with what to do about it.

@@ -272,6 +272,11 @@ impl LayerFile {
         Ok((encoding, entry.states, self.coset(coset)?))
     }
 
+    /// Has the data of each coset checked again when they are read next.
+    pub fn forget_checks(&self) {
+        self.checked.iter().for_each(|word| word.store(0, Ordering::Relaxed));
+    }
+
     /// Returns whether the file at its path is still the one that is mapped.
     pub fn is_at_its_path(&self) -> bool {
         self.map.is_at(&self.path)

@@ -31,7 +31,7 @@ const SHARDS_A_THREAD: u64 = 4;
 /// The least bytes of a shard of a dense layer, unless cosets or the user ask for more shards.
 const LEAST_SHARD_BYTES: u64 = 256 << 10;
 /// The most bytes of a shard of a dense layer, up to [`MOST_SHARDS`]: an interruption loses the shards in the
-/// making, and a run that keeps two layers has room for them besides.
+/// making.
 const MOST_SHARD_BYTES: u64 = 16 << 20;
 /// The bytes of a dense layer from which on there are at least two shards, so that two processors have work.
 const PAIR_BYTES: u64 = 32 << 10;
@@ -245,7 +245,7 @@ impl RunManifest {
 
     /// Returns the number of shards that a run is cut into unless the user asks otherwise. The number depends
     /// on the size of a layer and on the number of threads. It is a multiple of the number of processes,
-    /// unless it is less.
+    /// unless there are fewer shards than processes.
     pub fn shards_by_size(plan: &Plan, lookback: Lookback, makers: Makers) -> u32 {
         let most = match lookback {
             Lookback::Two => MOST_SHARDS,
@@ -464,7 +464,7 @@ mod tests {
             ("2x6", 1, Some(1), 4),
             ("2x6", 1, Some(2), 8),
             ("2x6", 1, Some(16), 10),
-            ("2x6", 3, Some(2), 6),
+            ("2x6", 3, Some(3), 9),
             ("2x7", 1, None, 170),
             ("2x7", 1, Some(2), 32),
             ("2x7", 1, Some(16), 64),

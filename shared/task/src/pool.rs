@@ -157,6 +157,7 @@ fn do_order<'j>(expander: &mut Expander<'j>, order: Order<'j>, watch: &mut Stopw
             }
             let purpose = Purpose::Make(joint.leftover());
             let ended = joint.leave();
+            watch.lap(Cause::Subtract);
             let ended = ended.map(|(begun, made)| (task, purpose, begun.unwrap_or(now), made));
             Done { ended, has_panicked }
         }

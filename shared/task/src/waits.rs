@@ -6,6 +6,7 @@
 //! the middle of a pull, which counts as `kernel`. The time of threads that read ahead, write behind and make
 //! files durable does not count, unless a kernel thread waits for them. Where threads make a shard together,
 //! a thread waits for its turn to take a coset as `subtract`, and for its turn to hand one over as `write`.
+//! Closing the file of the second layer, which unmaps it, counts as `subtract`.
 
 use serde::Serialize;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -78,7 +78,7 @@ pub(crate) struct BeginArguments {
     /// again, in any order.
     #[arg(long, value_name = "DIR")]
     pub(crate) store: Vec<PathBuf>,
-    /// How many shards to cut the space into [default: by its size, and the threads]
+    /// How many shards to cut the space into [default: by its size; of run by the threads too]
     #[arg(long, value_parser = value_parser!(u32).range(1..=MOST_SHARDS))]
     pub(crate) shards: Option<u32>,
     /// Which layers to keep: last (the last two; three while one is made), two (never more, but for the

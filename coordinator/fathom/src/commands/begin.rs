@@ -78,7 +78,7 @@ pub(crate) fn open_or_begin(
             };
             let lookback = Lookback::of(&space);
             let keep = lookback.keep(asked)?;
-            // A run that keeps two layers has room for a few shards more.
+            // With two layers kept, the shards in the making take room besides: many small ones take less.
             let makers = if keep == Keep::Two { Makers { threads: None, ..makers } } else { makers };
             let by_size = || RunManifest::shards_by_size(&plan, lookback, makers);
             let shards = args.shards.unwrap_or_else(by_size);

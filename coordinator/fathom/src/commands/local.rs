@@ -47,7 +47,9 @@ const PAUSE: Duration = Duration::from_secs(1);
 pub(crate) fn run(args: &RunArguments, workers: u32, verbosity: log::Verbosity) -> Result<()> {
     let program = program()?;
     let listening = page::listen(&args.http)?;
-    let makers = Makers { processes: workers, threads: Some(args.search.options().threads) };
+    // Each worker has at least one thread.
+    let threads = args.search.options().threads.max(workers as usize);
+    let makers = Makers { processes: workers, threads: Some(threads) };
     let run = open_or_begin(&args.space, &args.begin, makers, |space, plan, path| {
         require_room(args, space, plan, path)
     })?;
