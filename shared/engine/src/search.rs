@@ -522,7 +522,7 @@ impl Search<'_> {
         Progress { cosets: cosets.load(Ordering::Relaxed), states: states.load(Ordering::Relaxed) }
     }
 
-    /// Returns the error of a file that could not be deleted, after the layer at `depth` was made or before.
+    /// Returns the error of a file that could not be deleted, with what to do about it.
     fn explain_deletion(&self, depth: Depth, error: LayerError) -> anyhow::Error {
         if error.is_quota() || error.is_disk_full() {
             return self.explain(depth, error);
