@@ -1,7 +1,8 @@
 //! Threads that delete files while a search goes on.
 //!
 //! Deleting a large file takes milliseconds, because its pages in memory are freed one by one. With many
-//! kernel threads a shard is made in less, so the thread that submits tasks does not delete files itself.
+//! kernel threads a shard is made in less, so the thread that submits tasks does not delete files itself. With
+//! few kernel threads it does: then it has the time, and a file less is on the disk meanwhile.
 
 use crossbeam_channel::{Receiver, SendError, Sender, bounded, unbounded};
 use fathom_command::failpoint;
@@ -12,7 +13,7 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread::{Builder, Scope};
 
-/// One thread deletes files for so many kernel threads.
+/// One thread deletes files for so many kernel threads. There is none for fewer.
 const KERNEL_THREADS: usize = 8;
 
 /// Threads that delete files until the removers are dropped.
@@ -64,17 +65,18 @@ impl<'env> Removers<'env> {
 
     /// Returns the number of threads beside `threads` kernel threads. Each deletes one file at a time.
     pub(crate) fn beside(threads: usize) -> usize {
-        threads.div_ceil(KERNEL_THREADS)
+        threads / KERNEL_THREADS
     }
 
-    /// Has a file deleted. Waits for a thread that has nothing to do.
+    /// Has a file deleted. Waits for a thread that has nothing to do, or deletes the file itself if there are
+    /// no threads.
     ///
     /// # Errors
-    /// If a file given earlier could not be deleted.
+    /// If this file, or one given earlier, could not be deleted.
     pub(crate) fn remove(&mut self, file: Task) -> Result<(), LayerError> {
         match self.files.send(file) {
             Ok(()) => self.pending += 1,
-            // The system has given no thread.
+            // There are no threads.
             Err(SendError(file)) => delete(self.store, file)?,
         }
         while let Ok(deleted) = self.ended.try_recv() {
