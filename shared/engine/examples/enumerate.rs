@@ -32,7 +32,7 @@ fn main() -> anyhow::Result<()> {
     let spec = SpaceSpec { source, metric: Metric::Multi, labels };
     let space = spec.space()?;
     let plan = Plan::new(&space)?;
-    let shards = RunManifest::shards_by_size(&plan, Lookback::of(&space), Makers::one_process(THREADS));
+    let shards = Makers::one_process(THREADS).shards(&plan, Lookback::of(&space));
     let manifest = RunManifest::plan(spec, &space, &plan, Some(shards), Keep::Last, false)?;
     let mut run = RunDirectory::create(path.as_ref(), manifest, &[], &LocalDisk)?;
     let options = Options {

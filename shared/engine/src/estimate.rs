@@ -10,7 +10,7 @@ use fathom_run::budget::memory_bytes;
 use fathom_run::lookback::most_in_the_making;
 use fathom_run::manifest::Keep;
 use fathom_run::tables::PATTERNS_WORTH_KEEPING;
-use fathom_run::{Geometry, Lookback, Makers, RunManifest};
+use fathom_run::{Geometry, Lookback, Makers};
 use fathom_space::{AxisMap, Plan, Shape, Space, Transform};
 use serde::Serialize;
 use std::collections::HashSet;
@@ -186,7 +186,7 @@ impl Peak {
         let in_the_making = match self.keep {
             Keep::Two => {
                 let makers = Makers { processes: self.workers.unwrap_or(1), threads: None };
-                let by_size = || RunManifest::shards_by_size(plan, lookback, makers);
+                let by_size = || makers.shards(plan, lookback);
                 let shards = self.shards.unwrap_or_else(by_size);
                 let at_once = match self.workers {
                     None => Older::most_at_once(self.threads),

@@ -1,8 +1,8 @@
 //! Threads that delete files while a search goes on.
 //!
 //! Deleting a large file takes milliseconds, because its pages in memory are freed one by one. With many
-//! kernel threads a shard is made in less, so the thread that submits tasks does not delete files itself. With
-//! few kernel threads it does: then it has the time, and a file less is on the disk meanwhile.
+//! kernel threads a shard is made in less, so the thread that submits tasks does not delete files itself.
+//! With few kernel threads it does: then it has the time, and one file less is on the disk meanwhile.
 
 use crossbeam_channel::{Receiver, SendError, Sender, bounded, unbounded};
 use fathom_command::failpoint;

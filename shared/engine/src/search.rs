@@ -3,25 +3,24 @@
 
 use crate::commit::{Commit, Committed, commit_layer};
 use crate::directory::{RunDirectory, Visited};
-use crate::estimate::Need;
 use crate::journal::{Files, LayerRow, ProcessRow, ShardRow};
 use crate::observer::{Observer, Progress};
 use crate::older::Older;
 use crate::removers::Removers;
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result};
 use fathom_command::{bad_input, failpoint, machine};
 use fathom_layer::{Deferred, Disk, LayerError};
-use fathom_run::{Depth, Keep, Lookback, ShardId, ShardReport, Task};
-use fathom_task::{
-    Counters, Job, Kernel, Layer, Leftovers, Pool, Resources, Room, Store, TaskError, Watched,
-};
-use indicatif::{HumanBytes, HumanCount};
-use std::collections::{BTreeMap, BTreeSet};
+use fathom_run::{Depth, Keep, Lookback, ShardReport, Task};
+use fathom_task::{Counters, Job, Kernel, Layer, Leftovers, Pool, Resources, Store, TaskError, Watched};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-use tracing::{debug, info, info_span, warn};
+use tracing::{debug, info, info_span};
+
+mod explain;
+mod room;
 
 /// The interval at which progress is shown and stop requests are noticed.
 const TICK: Duration = Duration::from_millis(100);
@@ -201,15 +200,6 @@ struct Search<'a> {
     process: ProcessRow,
 }
 
-/// A disk with too little room for a layer. Sizes are in bytes.
-struct Shortage {
-    root: PathBuf,
-    needed: u64,
-    free: u64,
-    /// Whether the layer cannot be smaller; otherwise `needed` is an estimate.
-    certain: bool,
-}
-
 impl Search<'_> {
     fn go_on(&mut self) -> Result<End> {
         let end = self.make_layers();
@@ -314,64 +304,6 @@ impl Search<'_> {
             self.removers.finish()?;
         }
         self.store.remove(depth)
-    }
-
-    /// Checks that the disks can hold the layer at `depth`. Only warns when the size is an estimate: if a
-    /// disk does run full, the run can be resumed. `left` is the number of states that are not visited yet.
-    fn require_room(&mut self, depth: Depth, left: u64) -> Result<()> {
-        if self.retired.is_some() && !self.shortages(depth, left)?.is_empty() {
-            self.remove_retired()?;
-        }
-        for Shortage { root, needed, free, certain } in self.shortages(depth, left)? {
-            let path = self.run.path.display();
-            let (limit, way_out) = match self.disk.limit_bytes() {
-                Some(limit) => {
-                    (format!(" within --disk-limit {}", HumanBytes(limit)), "make room or raise --disk-limit")
-                }
-                None => (String::new(), "make room"),
-            };
-            let message = format!(
-                "depth {depth} will need about {} of disk, and {} are free at {}{limit}, {} bytes too few",
-                HumanBytes(needed),
-                HumanBytes(free),
-                root.display(),
-                HumanCount(needed - free)
-            );
-            if certain {
-                return Err(anyhow!("{message}; {way_out}, then go on with 'fathom resume {path}'"));
-            }
-            warn!("{message}; this is a guess, and the run goes on");
-        }
-        Ok(())
-    }
-
-    /// Returns the disks that have too little room for the layer at `depth`.
-    fn shortages(&self, depth: Depth, left: u64) -> Result<Vec<Shortage>> {
-        let layers = self.run.journal.layers().context("cannot read run.db")?;
-        let Need { bytes, certain } = Need::after(&layers, left, &self.job.geometry);
-        let cut = self.job.geometry.cut;
-        let made: BTreeSet<ShardId> = self.store.shards(depth)?.into_iter().collect();
-        let share =
-            |bytes: u64, part: u64| (u128::from(bytes) * u128::from(part) / u128::from(cut.shards())) as u64;
-        let path = self.run.path.display();
-        let rooms = self.store.rooms().with_context(|| format!("cannot ask for free space for {path}"))?;
-        let shortage = |Room { stores, path: root, free }: Room| {
-            let lies_there = |shard: &ShardId| stores.contains(&self.store.stores().number_of(*shard));
-            let missing = cut.ids().filter(|shard| !made.contains(shard) && lies_there(shard)).count() as u64;
-            let needed = match (self.run.manifest.keep, &layers[..]) {
-                // Shards of the older layer that are given back make room, except for the last ones and for
-                // what may wait.
-                (Keep::Two, [.., older, _]) => {
-                    let at_once = missing.min(Older::most_at_once(self.options.threads));
-                    (share(bytes, missing) + Older::waiting_bytes(older.bytes, cut.shards()))
-                        .saturating_sub(share(older.bytes, missing - at_once))
-                        .max(share(bytes, at_once))
-                }
-                _ => share(bytes, missing),
-            };
-            (needed > free).then_some(Shortage { root, needed, free, certain })
-        };
-        Ok(rooms.into_iter().filter_map(shortage).collect())
     }
 
     /// Runs all tasks of a layer. Returns the reports in order of shards, or `None` if the search was
@@ -520,58 +452,6 @@ impl Search<'_> {
     fn progress(&self) -> Progress {
         let Counters { cosets, states, .. } = self.counters;
         Progress { cosets: cosets.load(Ordering::Relaxed), states: states.load(Ordering::Relaxed) }
-    }
-
-    /// Returns the error of a file that could not be deleted, with what to do about it.
-    fn explain_deletion(&self, depth: Depth, error: LayerError) -> anyhow::Error {
-        if error.is_quota() || error.is_disk_full() {
-            return self.explain(depth, error);
-        }
-        let path = self.run.path.display();
-        anyhow::Error::new(error).context(format!(
-            "a layer file that is not read any more could not be deleted; go on with 'fathom resume {path}'"
-        ))
-    }
-
-    /// Returns the error of a failed task, with what to do about it.
-    fn explain_task(&self, depth: Depth, error: TaskError) -> anyhow::Error {
-        match error {
-            TaskError::Layer(error) => self.explain(depth, error),
-            TaskError::GivenBack { .. } => {
-                let path = self.run.path.display();
-                anyhow::Error::new(error).context(format!(
-                    "depth {depth} could not be made, and the run keeps no layer from which it could be made again: put the file back from a copy, or remove {path} and begin again"
-                ))
-            }
-            error => anyhow::Error::new(error).context(format!("depth {depth} could not be made")),
-        }
-    }
-
-    /// Returns the error of a layer file at `depth`, with what to do about it.
-    fn explain(&self, depth: Depth, error: LayerError) -> anyhow::Error {
-        let path = self.run.path.display();
-        let advice = if error.is_quota() {
-            format!(
-                "the quota of this user is used up at depth {depth}: remove files that count for it, or ask for more, then go on with 'fathom resume {path}'"
-            )
-        } else if error.is_disk_full() && self.disk.limit_bytes().is_some() {
-            format!(
-                "there is no more room at depth {depth}; make room or raise --disk-limit, then go on with 'fathom resume {path}'"
-            )
-        } else if error.is_disk_full() {
-            format!("the disk is full at depth {depth}; make room, then go on with 'fathom resume {path}'")
-        } else if let LayerError::Store { .. } = error {
-            format!(
-                "depth {depth} could not be made; mount the disk of the store, then go on with 'fathom resume {path}'"
-            )
-        } else if error.is_damage() || error.is_missing() {
-            format!(
-                "depth {depth} could not be made, for the layers before it are not what was written; put the file back from a copy, or remove {path} and begin again"
-            )
-        } else {
-            format!("depth {depth} could not be made")
-        };
-        anyhow::Error::new(error).context(advice)
     }
 
     /// Compresses the layers before the two newest, if they are kept; `newest` is the last committed depth.

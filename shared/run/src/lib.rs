@@ -1,12 +1,11 @@
 //! The definition of a run, which is the same for all processes and hosts: what is enumerated, and how it is
 //! cut into shards.
 //!
-//! Reading order: [`manifest`] (`run.toml`), [`cut`] (cosets into shards), [`order`] (which
-//! shards lie close together), [`geometry`] (sizes and identities
-//! of files), [`stores`] (the directories of layers), [`lock`] (which processes work on a run), [`task`] (the
-//! unit of work, and its report), [`lookback`] (the layers that a layer is made from), [`worker_id`] (the
-//! identity of a worker), [`tables`] (the cosets, kept in a file), [`budget`] (the division of memory),
-//! [`error`].
+//! Reading order: [`manifest`] (`run.toml`), [`makers`] (how many shards), [`cut`] (cosets into shards),
+//! [`order`] (which shards lie close together), [`geometry`] (sizes and identities of files), [`stores`] (the
+//! directories of layers), [`lock`] (which processes work on a run), [`task`] (the unit of work, and its
+//! report), [`lookback`] (the layers that a layer is made from), [`worker_id`] (the identity of a worker),
+//! [`tables`] (the cosets, kept in a file), [`budget`] (the division of memory), [`error`].
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
@@ -16,6 +15,7 @@ pub mod error;
 pub mod geometry;
 pub mod lock;
 pub mod lookback;
+pub mod makers;
 pub mod manifest;
 pub mod order;
 pub mod stores;
@@ -27,7 +27,8 @@ pub use cut::ShardCut;
 pub use error::RunError;
 pub use geometry::Geometry;
 pub use lookback::Lookback;
-pub use manifest::{Keep, Makers, RunManifest, SpaceSpec};
+pub use makers::Makers;
+pub use manifest::{Keep, RunManifest, SpaceSpec};
 pub use order::ShardOrder;
 pub use stores::Stores;
 pub use task::{Depth, ShardId, ShardReport, Task};

@@ -82,7 +82,7 @@ async fn workers_send_as_much_as_is_predicted() {
         let space = spec.space().unwrap();
         let plan = Plan::new(&space).unwrap();
         let makers = Makers { processes: workers, ..Makers::unknown() };
-        let shards = RunManifest::shards_by_size(&plan, Lookback::of(&space), makers);
+        let shards = makers.shards(&plan, Lookback::of(&space));
         let manifest = RunManifest::plan(spec, &space, &plan, Some(shards), Keep::All, false).unwrap();
         let cluster = Cluster {
             workers,

@@ -72,7 +72,7 @@ fn run(args: &AntipodesArguments, path: &Path) -> Result<RunDirectory> {
         ));
     }
     let threads = machine::processors();
-    let shards = RunManifest::shards_by_size(&plan, Lookback::of(&space), Makers::one_process(threads));
+    let shards = Makers::one_process(threads).shards(&plan, Lookback::of(&space));
     let manifest = RunManifest::plan(spec, &space, &plan, Some(shards), Keep::All, false)?;
     let graph = plan.graph().cloned();
     let mut run = RunDirectory::create_planned(path, manifest, (space, graph), &[], &[], &LocalDisk)?;

@@ -80,7 +80,7 @@ pub(crate) fn open_or_begin(
             let keep = lookback.keep(asked)?;
             // With two layers kept, the shards in the making take room besides: many small ones take less.
             let makers = if keep == Keep::Two { Makers { threads: None, ..makers } } else { makers };
-            let by_size = || RunManifest::shards_by_size(&plan, lookback, makers);
+            let by_size = || makers.shards(&plan, lookback);
             let shards = args.shards.unwrap_or_else(by_size);
             let manifest = RunManifest::plan(spec, &space, &plan, Some(shards), keep, args.inverse_classes)?;
             let graph = plan.graph().cloned();

@@ -38,7 +38,7 @@ pub(crate) fn plan(args: &PlanArguments) -> Result<()> {
         }
         Some(cluster) => {
             let makers = Makers { processes: args.workers.unwrap_or(1), ..Makers::unknown() };
-            let shards = args.shards.unwrap_or_else(|| RunManifest::shards_by_size(&plan, lookback, makers));
+            let shards = args.shards.unwrap_or_else(|| makers.shards(&plan, lookback));
             let manifest = RunManifest::plan(spec.clone(), &space, &plan, Some(shards), keep, false)?;
             Some(Forecast::of(&manifest, &space, &plan, cluster, args.beyond_memory.0)?)
         }

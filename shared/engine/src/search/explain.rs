@@ -1,0 +1,60 @@
+//! The errors that end a search, with what to do about them.
+
+use super::Search;
+use fathom_layer::{Disk, LayerError};
+use fathom_run::Depth;
+use fathom_task::TaskError;
+
+impl Search<'_> {
+    /// Returns the error of a file that could not be deleted, with what to do about it.
+    pub(super) fn explain_deletion(&self, depth: Depth, error: LayerError) -> anyhow::Error {
+        if error.is_quota() || error.is_disk_full() {
+            return self.explain(depth, error);
+        }
+        let path = self.run.path.display();
+        anyhow::Error::new(error).context(format!(
+            "a layer file that is not read any more could not be deleted; go on with 'fathom resume {path}'"
+        ))
+    }
+
+    /// Returns the error of a failed task, with what to do about it.
+    pub(super) fn explain_task(&self, depth: Depth, error: TaskError) -> anyhow::Error {
+        match error {
+            TaskError::Layer(error) => self.explain(depth, error),
+            TaskError::GivenBack { .. } => {
+                let path = self.run.path.display();
+                anyhow::Error::new(error).context(format!(
+                    "depth {depth} could not be made, and the run keeps no layer from which it could be made again: put the file back from a copy, or remove {path} and begin again"
+                ))
+            }
+            error => anyhow::Error::new(error).context(format!("depth {depth} could not be made")),
+        }
+    }
+
+    /// Returns the error of a layer file at `depth`, with what to do about it.
+    pub(super) fn explain(&self, depth: Depth, error: LayerError) -> anyhow::Error {
+        let path = self.run.path.display();
+        let advice = if error.is_quota() {
+            format!(
+                "the quota of this user is used up at depth {depth}: remove files that count for it, or ask for more, then go on with 'fathom resume {path}'"
+            )
+        } else if error.is_disk_full() && self.disk.limit_bytes().is_some() {
+            format!(
+                "there is no more room at depth {depth}; make room or raise --disk-limit, then go on with 'fathom resume {path}'"
+            )
+        } else if error.is_disk_full() {
+            format!("the disk is full at depth {depth}; make room, then go on with 'fathom resume {path}'")
+        } else if let LayerError::Store { .. } = error {
+            format!(
+                "depth {depth} could not be made; mount the disk of the store, then go on with 'fathom resume {path}'"
+            )
+        } else if error.is_damage() || error.is_missing() {
+            format!(
+                "depth {depth} could not be made, for the layers before it are not what was written; put the file back from a copy, or remove {path} and begin again"
+            )
+        } else {
+            format!("depth {depth} could not be made")
+        };
+        anyhow::Error::new(error).context(advice)
+    }
+}
