@@ -239,6 +239,9 @@ fn a_file_that_cannot_be_deleted_ends_the_run_which_goes_on() {
         let error = format!("{:#}", setup.go_on(&mut run, &refusing).unwrap_err());
         assert!(error.contains("could not be deleted; go on with 'fathom resume"), "{error}");
         assert!(error.contains("layers/d000/s0000"), "{error}");
+        // What is given back in depth 2 must be gone before that depth is committed.
+        let made = if keep == Keep::Two { 2 } else { 3 };
+        assert_eq!(run.journal.layers().unwrap().len(), made, "{keep}, {threads} threads");
         let ended = setup.go_on(&mut run, &LocalDisk).unwrap();
         assert_eq!(expected["digest"], ended.digest.to_string(), "{keep}, {threads} threads");
     }
