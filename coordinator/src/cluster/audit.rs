@@ -511,9 +511,18 @@ impl State {
             Some(maker) => workers.contains(&maker),
             None => self.files.holders(task).any(|holder| workers.contains(&holder)),
         };
-        let made = self.tasks.reports().map(|(report, maker)| (report.task, maker));
-        let made: Vec<Task> =
-            made.filter(|&(task, maker)| is_theirs(task, maker)).map(|(task, _)| task).collect();
+        let reported: BTreeMap<Task, Option<WorkerId>> =
+            self.tasks.reports().map(|(report, maker)| (report.task, maker)).collect();
+        // A shard that waits to be made again because its holders were gone may have holders again.
+        let known = self.files.of_layer(self.depth).map(|(shard, _)| Task { depth: self.depth, shard });
+        let unreported = known.filter(|task| !reported.contains_key(task)).map(|task| (task, None));
+        let made: Vec<Task> = reported
+            .iter()
+            .map(|(&task, &maker)| (task, maker))
+            .chain(unreported)
+            .filter(|&(task, maker)| is_theirs(task, maker))
+            .map(|(task, _)| task)
+            .collect();
         let made: Vec<Task> = made.into_iter().filter(|&task| !self.is_settled(task)).collect();
         let lost = made.iter().copied().filter(|task| self.given.contains(task.shard)).collect();
         for &task in &made {

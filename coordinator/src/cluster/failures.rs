@@ -30,8 +30,9 @@
 
 use crate::cluster::apply::{note_of, note_of_worker};
 use crate::cluster::event::{Effect, Ending, Millis, NoteKind, Order};
+
 use crate::cluster::state::tasks::FailedAttempt;
-use crate::cluster::state::{Presence, State, StoreRest, Unreached, Worker};
+use crate::cluster::state::{CopyState, Presence, State, StoreRest, Unreached, Worker};
 use fathom_proto::Failure;
 use fathom_run::{Task, WorkerId};
 use std::time::Duration;
@@ -294,15 +295,15 @@ impl State {
             return false;
         }
         let was_held = self.remove_holder(file, holder);
-        // The worker's own file may be unknown here, for example if an earlier order to discard it was lost.
-        // Such a file is discarded too, because it is in the worker's way. A file that the worker is making
-        // or copying right now is newer than the damage, and stays.
-        let is_in_the_way = address.is_none()
-            && !self.tasks.running(holder).contains(&file)
-            && !self.files.coming_to(holder).contains(&file);
+        // What the worker is making or copying right now is newer than the damage, and stays: if it were
+        // deleted, a report on its way would say that it is there.
+        let is_copied = matches!(self.files.copy(file, holder), Some(CopyState::Ordered(_)));
+        let is_coming = is_copied || self.tasks.running(holder).contains(&file);
         match self.workers.get(holder) {
             None if was_held => effects.push(Effect::DiscardShared(file)),
-            Some(_) if was_held || is_in_the_way => {
+            // The worker's own file may be unknown here, for example if an earlier order to discard it was
+            // lost. Such a file is discarded too, because it is in the worker's way.
+            Some(_) if (was_held || address.is_none()) && !is_coming => {
                 self.order(holder, Order::Discard(self.stored(file)));
             }
             _ => return true,

@@ -1,10 +1,10 @@
-//! The simulated processes: the coordinator with its journal, and workers with their disks.
+//! The simulated processes: the coordinator with its journal, and workers.
 
+use super::files::Files;
 use super::network::{Call, Request, Work};
 use crate::cluster::event::{Held, Millis};
 use crate::cluster::state::{HeldFile, Past, Rules, State, digest_of};
 use crate::cluster::tests::table::{report, task};
-use fathom_layer::Digest;
 use fathom_run::{Keep, ShardOrder, ShardReport, Task, WorkerId};
 use fathom_worker::cluster::holders::Holders;
 use fathom_worker::cluster::session::Session;
@@ -126,48 +126,14 @@ impl Coordinator {
     }
 }
 
-/// A file on a worker's disk.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct DiskFile {
-    /// Some bits are not as written; every reader notices.
-    pub(super) is_damaged: bool,
-    /// The disk returns another whole file, such as that of a test run.
-    pub(super) is_other: bool,
-    /// A wrong file of a worker that lies, with a number that differs each time; 0 if the file is right.
-    pub(super) lie: u32,
-}
-
-impl DiskFile {
-    pub(super) fn is_right(self) -> bool {
-        self == Self::default()
-    }
-
-    /// Returns the report of a task that finds this file.
-    pub(super) fn report(self, task: Task) -> ShardReport {
-        let right = report(task.depth.0, task.shard.0);
-        match (self.is_other, self.lie) {
-            (true, _) => ShardReport { checksums: vec![Digest::of(b"another file")], ..right },
-            (false, 0) => right,
-            (false, lie) => ShardReport { checksums: vec![Digest::of(&lie.to_le_bytes())], ..right },
-        }
-    }
-
-    /// Returns the digest of its checksums.
-    pub(super) fn digest(self, task: Task) -> Digest {
-        digest_of(&self.report(task))
-    }
-}
-
-/// A worker: its disk, and its process while there is one.
+/// A worker: its stores, and its process while there is one.
 #[derive(Default)]
 pub(super) struct Worker {
-    pub(super) store: BTreeMap<Task, DiskFile>,
+    pub(super) files: Files,
     pub(super) process: Option<Process>,
     /// The number of the present or last process.
     pub(super) life: u32,
     pub(super) asleep_until: u64,
-    /// Writes fail before this time.
-    pub(super) full_until: u64,
     /// Number of kernel threads.
     pub(super) threads: usize,
     /// Whether half of its results are wrong.

@@ -152,16 +152,32 @@ impl Simulation {
 
     /// Checks that enough workers have a file, counting those whose disks lost it.
     fn check_copies(&self, file: Task, what: &str) {
-        let has = |worker: &&Worker| worker.store.contains_key(&file);
+        let has = |worker: &&Worker| worker.files.get(file).is_some();
         let lost = self.lost.iter().filter(|(_, task)| *task == file).count();
         let there = self.workers.iter().filter(has).count() + lost;
         assert!(there >= self.coordinator.rules.replicas, "{file:?} is {what}");
+    }
+
+    /// Checks that a worker is to make no shard that would lie in a store of which the coordinator knows that
+    /// it fails. A copy may have been ordered before.
+    fn check_orders(&self, worker: usize, orders: &[Order]) {
+        let Some(state) = &self.coordinator.state else { return };
+        for order in orders {
+            if let Order::Make(task, _) | Order::MakeAfresh(task, _) = order {
+                let can_keep =
+                    state.workers[id(worker)].can_keep(task.shard, self.coordinator.clock(self.now));
+                assert!(can_keep, "worker {worker} is given {order:?}, and that store has just failed");
+            }
+        }
     }
 
     pub(super) fn reply(&mut self, request: RequestId, reply: Reply) {
         let Some(sender) = self.waiting.remove(&request) else { panic!("{request:?} is answered twice") };
         if sender.worker == usize::MAX {
             return;
+        }
+        if let Reply::Orders(orders, _) = &reply {
+            self.check_orders(sender.worker, orders);
         }
         let passes = self.cuts.passes(Host::Coordinator, Host::Worker(sender.worker), self.now);
         if !passes || self.is_lost() {

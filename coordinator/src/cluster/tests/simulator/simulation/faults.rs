@@ -26,7 +26,10 @@ impl Simulation {
                 let until = self.now + self.rng.u64(1000..40_000);
                 self.cuts.cut(from, to, until);
             }
-            6 => self.workers[worker].full_until = self.now + self.rng.u64(1000..40_000),
+            6 => {
+                let until = self.now + self.rng.u64(1000..40_000);
+                self.store(worker).full_until = until;
+            }
             7 => self.spoil(worker, None),
             8 => self.spoil(worker, Some(DiskFile { is_damaged: true, ..DiskFile::default() })),
             10 => self.spoil(worker, Some(DiskFile { is_other: true, ..DiskFile::default() })),
@@ -34,6 +37,13 @@ impl Simulation {
                 let name = format!("w{worker}");
                 self.person(|request| Event::Drain(request, name));
             }
+            12 => {
+                let until = self.now + self.rng.u64(1000..40_000);
+                if self.workers[worker].files.stores.len() > 1 {
+                    self.store(worker).fails_until = until;
+                }
+            }
+            13 => self.lose_store(worker),
             _ => match self.rng.bool() {
                 true => self.person(Event::Stop),
                 false if self.coordinator.asleep_until <= self.now => self.apply(Event::Terminate),
@@ -51,12 +61,31 @@ impl Simulation {
         self.apply(event(request));
     }
 
+    /// Returns one of the stores of a worker.
+    fn store(&mut self, worker: usize) -> &mut Store {
+        let stores = &mut self.workers[worker].files.stores;
+        let number = self.rng.usize(..stores.len());
+        &mut stores[number]
+    }
+
+    /// Makes one of several stores of a worker vanish until another process finds it again.
+    fn lose_store(&mut self, worker: usize) {
+        if self.workers[worker].files.stores.len() == 1 {
+            return;
+        }
+        let before: Vec<Task> = self.workers[worker].files.iter().map(|(task, _)| task).collect();
+        self.store(worker).is_gone = true;
+        let files = &self.workers[worker].files;
+        self.lost
+            .extend(before.into_iter().filter(|&task| files.get(task).is_none()).map(|task| (worker, task)));
+    }
+
     /// Makes a disk lose or change a file, if the run can recover: all layers are kept, or another known
     /// holder has the file.
     pub(super) fn spoil(&mut self, worker: usize, spoiled: Option<DiskFile>) {
         let Some(state) = &self.coordinator.state else { return };
         let is_whole =
-            |at: usize, task: &Task| self.workers[at].store.get(task).is_some_and(|file| file.is_right());
+            |at: usize, task: &Task| self.workers[at].files.get(*task).is_some_and(|file| file.is_right());
         let elsewhere = |task: &Task| {
             let holders = state.files.holders(*task);
             let mut others = holders.map(|id| usize::from(id.0[0]) - 1).filter(|&other| other != worker);
@@ -64,18 +93,18 @@ impl Simulation {
         };
         let keeps_all = self.coordinator.rules.keep == Keep::All;
         let files: Vec<Task> = self.workers[worker]
-            .store
-            .keys()
+            .files
+            .iter()
+            .map(|(task, _)| task)
             .filter(|task| is_whole(worker, task) && (keeps_all || elsewhere(task)))
-            .copied()
             .collect();
         let Some(&file) = self.rng.choice(&files) else { return };
         match spoiled {
             None => {
-                self.workers[worker].store.remove(&file);
+                self.workers[worker].files.remove(file);
                 self.lost.insert((worker, file));
             }
-            Some(spoiled) => drop(self.workers[worker].store.insert(file, spoiled)),
+            Some(spoiled) => self.workers[worker].files.insert(file, spoiled),
         }
     }
 
@@ -85,7 +114,15 @@ impl Simulation {
         self.coordinator.asleep_until = self.coordinator.asleep_until.min(self.now);
         for worker in &mut self.workers {
             worker.asleep_until = worker.asleep_until.min(self.now);
-            worker.full_until = worker.full_until.min(self.now);
+            for store in &mut worker.files.stores {
+                store.full_until = store.full_until.min(self.now);
+                store.fails_until = store.fails_until.min(self.now);
+            }
+        }
+        for worker in 0..self.workers.len() {
+            if self.workers[worker].files.stores.iter().any(|store| store.is_gone) {
+                self.end_worker(worker, 25_000);
+            }
         }
     }
 
@@ -106,7 +143,7 @@ impl Simulation {
                 assert!(
                     is_retired
                         || is_gone
-                        || self.workers[worker].store.contains_key(&task)
+                        || self.workers[worker].files.get(task).is_some()
                         || self.lost.contains(&(worker, task)),
                     "worker {worker} is believed to hold {task:?}"
                 );

@@ -25,15 +25,23 @@ impl Simulation {
         self.carry_out(worker, actions);
     }
 
-    /// Ends the process of a worker, and schedules a new one.
+    /// Ends the process of a worker, and schedules a new one, which may find stores that were gone.
     pub(super) fn end_worker(&mut self, worker: usize, most: u64) {
-        self.workers[worker].process = None;
-        self.workers[worker].life += 1;
+        let is_healed = self.now >= self.heals_at;
+        let Self { workers, rng, lost, .. } = self;
+        let of = &mut workers[worker];
+        of.process = None;
+        of.life += 1;
+        of.files.stores.iter_mut().for_each(|store| store.is_gone &= !is_healed && rng.bool());
+        lost.retain(|&(at, task)| at != worker || of.files.get(task).is_none());
         self.later(100, most, Happening::StartWorker(worker));
     }
 
     pub(super) fn step(&mut self, worker: usize, input: Input) {
         let now = self.now;
+        if let Input::TaskEnded { task, result: Err(Failure::Store { is_full: false, .. }), .. } = input {
+            *self.unwritten.entry(task).or_default() += 1;
+        }
         let Some(process) = &mut self.workers[worker].process else { return };
         let actions = process.session.step(Duration::from_millis(now - process.began), input);
         self.carry_out(worker, actions);
@@ -56,11 +64,9 @@ impl Simulation {
             let Some(process) = &mut of.process else { return };
             match action {
                 Action::Register => {
-                    let stored = |(&task, file): (&Task, &DiskFile)| StoredFile {
-                        task,
-                        digest: Some(file.digest(task)),
-                    };
-                    let inventory = of.store.iter().map(stored).collect();
+                    let stored =
+                        |(task, file): (Task, DiskFile)| StoredFile { task, digest: Some(file.digest(task)) };
+                    let inventory = of.files.iter().map(stored).collect();
                     self.call(worker, Request::Register(inventory));
                 }
                 Action::Beat { session, underway } => self.call(worker, Request::Beat(session, underway)),
@@ -81,7 +87,7 @@ impl Simulation {
                 }
                 Action::KeepOnly(needed) => {
                     let oldest = needed.iter().min();
-                    of.store.retain(|task, _| {
+                    of.files.retain(|task| {
                         keep == Keep::All || oldest.is_none_or(|&oldest| task.depth >= oldest)
                     });
                 }
@@ -106,13 +112,13 @@ impl Simulation {
                         self.coordinator.journal.is_given_back(file),
                         "{file:?} is deleted, and still read"
                     );
-                    of.store.remove(&file);
+                    of.files.remove(file);
                     self.lost.remove(&(worker, file));
                 }
                 Action::Retire(depth) => {
                     let done = self.coordinator.journal.counts.len() as u32;
                     assert!(depth.0 + 3 <= done, "depth {depth} is retired, and still read");
-                    of.store.retain(|task, _| keep == Keep::All || task.depth != depth);
+                    of.files.retain(|task| keep == Keep::All || task.depth != depth);
                 }
                 Action::Halt => process.is_halted = true,
                 Action::Finish { session: 0, .. } => return self.end_worker(worker, 5000),
@@ -167,11 +173,11 @@ impl Simulation {
                 self.step(worker, Input::CopyEnded { task, result });
             }
             Inside::Discarded(StoredFile { task, digest }) => {
-                let store = &mut self.workers[worker].store;
+                let files = &mut self.workers[worker].files;
                 let is_meant = |file: &DiskFile| digest.is_none_or(|digest| digest == file.digest(task));
-                let whole = store.get(&task).copied().filter(|file| !file.is_damaged && is_meant(file));
+                let whole = files.get(task).filter(|file| !file.is_damaged && is_meant(file));
                 if whole.is_none() {
-                    store.remove(&task);
+                    files.remove(task);
                     self.lost.remove(&(worker, task));
                 }
                 let whole = whole.map(|file| Copied { bytes: 1000, digest: file.digest(task) });
@@ -196,7 +202,7 @@ impl Simulation {
     /// Returns the result of a task. An audit neither reads nor writes the file of its shard.
     pub(super) fn compute(&mut self, worker: usize, work: Work) -> Result<DiskFile, Failure> {
         let Work { task, audit, afresh } = work;
-        let there = self.workers[worker].store.get(&task).copied();
+        let there = self.workers[worker].files.get(task);
         let lies = self.workers[worker].lies && self.rng.bool();
         let lie = if lies { self.rng.u32(1..) } else { 0 };
         let file = match there.filter(|file| !audit && !afresh && !file.is_damaged && !file.is_other) {
@@ -221,7 +227,7 @@ impl Simulation {
         let newest = depths.next();
         for depth in newest.into_iter().chain(depths) {
             let own = Task { depth, shard: task.shard };
-            if !self.workers[worker].store.contains_key(&own) {
+            if self.workers[worker].files.get(own).is_none() {
                 self.copy(worker, holders.stored(own), &holders.of(own))?;
             }
         }
@@ -229,7 +235,7 @@ impl Simulation {
         for file in
             newest.into_iter().flat_map(|depth| shards.clone().map(move |shard| Task { depth, shard }))
         {
-            match self.workers[worker].store.get(&file) {
+            match self.workers[worker].files.get(file) {
                 Some(stored) if stored.is_right() => {}
                 Some(_) => return Err(damaged(file, None)),
                 None => drop(self.fetch(worker, holders.stored(file), &holders.of(file))?),
@@ -256,8 +262,8 @@ impl Simulation {
             if !is_there || !self.cuts.connected(Host::Worker(worker), Host::Worker(peer), self.now) {
                 continue;
             }
-            match of.store.get(&file) {
-                Some(stored) if is_meant(stored) => return Ok(*stored),
+            match of.files.get(file) {
+                Some(stored) if is_meant(&stored) => return Ok(stored),
                 Some(_) => failure = damaged(file, Some(address(peer))),
                 None => failure = damaged(file, Some(address(peer))),
             }
@@ -274,7 +280,7 @@ impl Simulation {
         let StoredFile { task, digest } = stored;
         let is_meant =
             |file: &DiskFile| !file.is_damaged && digest.is_none_or(|digest| digest == file.digest(task));
-        if let Some(&file) = self.workers[worker].store.get(&task).filter(|file| is_meant(file)) {
+        if let Some(file) = self.workers[worker].files.get(task).filter(|file| is_meant(file)) {
             return Ok(file);
         }
         let file = self.fetch(worker, stored, from)?;
@@ -286,10 +292,7 @@ impl Simulation {
         if of.process.as_ref().is_none_or(|process| process.is_halted) {
             return Err(Failure::Stopped);
         }
-        if of.full_until > self.now {
-            return Err(Failure::DiskFull("no room".into()));
-        }
-        of.store.insert(task, file);
+        of.files.write(self.now, task, file)?;
         self.lost.remove(&(worker, task));
         Ok(())
     }
