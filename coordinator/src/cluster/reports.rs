@@ -71,6 +71,8 @@ impl State {
         }
         let holder = if self.rules.shared_store { WorkerId::SHARED_STORE } else { id };
         let digest = digest_of(&report);
+        // If the shard was reported before, the worker may have found a copy of that file.
+        let was_known = self.files.get(task).is_some();
         if let Err(known) = self.files.note(task, report.bytes, digest) {
             let message = format!(
                 "shard {} of depth {} was made twice with different states, {known} and {digest}: the run is wrong, and must not be used",
@@ -81,8 +83,8 @@ impl State {
         self.add_holder(task, holder);
         if task.depth == self.depth {
             self.unsaved.push(task.shard);
-            let is_its_own =
-                self.audits.disowned.contains(&task) || !self.audits.unattributed.contains(&task);
+            let may_be_found = was_known || self.audits.unattributed.contains(&task);
+            let is_its_own = self.audits.disowned.contains(&task) || !may_be_found;
             let maker = Some(id).filter(|_| is_its_own);
             let took = self.tasks.note_maker(task, maker, now);
             self.draw(maker, &report, took);
