@@ -1,9 +1,11 @@
 //! Tests of audits: shards are computed twice, and workers that were wrong are set aside.
 
+use super::table::{report, task};
 use super::*;
 use crate::cluster::audit::{FIRST_ATTEMPT, PARTS};
 use crate::cluster::failures::PAUSE;
-use fathom_proto::Failure;
+use fathom_layer::Digest;
+use fathom_proto::{Done, Failure, Outcome};
 
 /// Returns rules under which every shard is audited.
 fn all_audited(shards: u32) -> Rules {
@@ -241,4 +243,38 @@ fn a_wrong_file_in_a_shared_store_is_deleted() {
     let lines = t.audited("b", 0, 0, 2);
     let at = |what: &str| lines.iter().position(|line| line == what).unwrap_or_else(|| panic!("{lines:?}"));
     assert!(at("discard shared 0/0") < at("forget 0/0"));
+}
+
+/// A worker that is told to make a shard again may find a copy of what another worker made.
+#[test]
+fn nobody_is_blamed_for_a_shard_that_was_reported_before() {
+    let mut t = two_made("a b c");
+    t.made("b", 0, 1, 1);
+    t.made_wrong("a", 0, 0, 1);
+    t.leave("a");
+    assert_eq!(takes(&mut t, "c"), ["c <- audit 0/1 #1.1 not portable, make 0/0 #1.2"]);
+    t.audited("c", 0, 1, 1);
+    let mut found = report(0, 0);
+    found.checksums = vec![Digest::of(b"a")];
+    let (attempt, result) = (t.attempt(2), Ok(Done::Made(found)));
+    t.outcome("c", Outcome { task: task(0, 0), attempt, result });
+    assert_eq!(takes(&mut t, "b"), ["b <- audit 0/0 #1.2"]);
+    let lines = t.audited("b", 0, 0, 2);
+    assert!(lines.contains(&"forget 0/0".into()), "{lines:?}");
+    assert_eq!(takes(&mut t, "c"), ["c <- make 0/0 afresh #1.3"]);
+}
+
+/// A shard may wait to be made again although its file is back, because the worker was gone meanwhile.
+#[test]
+fn what_a_wrong_worker_brings_back_is_not_used() {
+    let mut t = two_made("a b c");
+    t.made("b", 0, 1, 1);
+    t.made("a", 0, 0, 1);
+    assert_eq!(takes(&mut t, "a"), ["a <- audit 0/1 #1.1 not portable"]);
+    t.made_wrong("a", 0, 1, FIRST_ATTEMPT + 1);
+    t.join_with("a", 1, &[]);
+    t.join_with("a", 1, &[(0, 0)]);
+    assert_eq!(takes(&mut t, "c"), ["c <- audit 0/1 #1.2"]);
+    assert_eq!(t.audited("c", 0, 1, 2), ["forget 0/0", "set aside a", "c <- known"]);
+    assert_eq!(takes(&mut t, "c"), ["c <- make 0/0 afresh #1.2"]);
 }

@@ -2,6 +2,7 @@
 
 use super::table::{damaged, task};
 use super::*;
+use fathom_proto::Failure;
 use fathom_run::{Keep, Lookback};
 
 #[test]
@@ -145,4 +146,42 @@ fn a_damaged_file_of_the_layer_in_the_making_is_made_again() {
     assert_eq!(t.failed("a", 0, 1, 1, damaged(0, 0, None)), ["a <- known"]);
     assert_eq!(t.take("a", 2), ["a <- discard 0/0, make 0/0 #1.2, holders"]);
     assert_eq!(t.made("a", 0, 0, 2), ["a <- known"]);
+}
+
+/// A copy that failed is not on its way, and does not keep a damaged file.
+#[test]
+fn a_damaged_file_of_which_a_copy_had_failed_is_discarded() {
+    let mut t = Table::with(Rules { replicas: 2, ..rules(2) }, "a b c");
+    t.take("a", 1);
+    t.take("b", 1);
+    t.made("a", 0, 0, 1);
+    t.made("b", 0, 1, 1);
+    assert_eq!(t.take("b", 0), ["b <- copy 0/0 from a"]);
+    t.take("c", 0);
+    assert_eq!(t.copy_failed("b", 0, 0, Failure::Stopped), ["b <- known", "c <- copy 0/0 from a"]);
+    t.copied("c", 0, 0);
+    let lines = t.copied("c", 0, 1);
+    assert!(lines[1].starts_with("commit 0/0 0/1 "), "{lines:?}");
+    assert_eq!(t.take("b", 1), ["b <- make 1/1 #1.1, holders 0: ac|bc"]);
+    assert_eq!(t.failed("b", 1, 1, 1, damaged(0, 0, None)), ["b <- known"]);
+    assert_eq!(t.take("b", 0), ["b <- discard 0/0"]);
+}
+
+/// What a worker is making is newer than the damage. Its report would otherwise make it a holder of a file
+/// that is deleted.
+#[test]
+fn a_damaged_file_that_is_being_made_is_not_discarded() {
+    let mut t = Table::with(rules(2), "a b").at_depth(1);
+    t.take("b", 1);
+    assert_eq!(t.take("a", 0), [""; 0]);
+    assert_eq!(t.failed("b", 1, 1, 1, damaged(0, 0, Some("a"))), ["b <- known", "a <- discard 0/0"]);
+    assert_eq!(t.take("a", 1), ["a <- make 0/0 #1.1, holders 0: |b"]);
+    t.copied("a", 0, 0);
+    t.tick(1000);
+    assert_eq!(t.take("b", 1), ["b <- make 1/1 #1.2, holders 0: a|b"]);
+    assert_eq!(t.take("a", 0), [""; 0]);
+    assert_eq!(t.failed("b", 1, 1, 2, damaged(0, 0, Some("a"))), ["b <- known"]);
+    assert!(!t.state.is_held(task(0, 0)));
+    t.made("a", 0, 0, 1);
+    assert!(t.state.is_held(task(0, 0)));
 }
