@@ -504,26 +504,20 @@ impl State {
     }
 
     /// Forgets the shards of the current layer that these workers made. Of a shard whose maker is not known,
-    /// any holder counts as the maker. Shards that an audit confirmed and whose sources were given back stay.
-    /// Returns the other shards whose sources were given back: they cannot be computed again.
+    /// any holder counts as the maker. Shards that were reported and are to be made again, because their
+    /// holders were gone, are forgotten too: some worker may come back with such a file, whoever made it.
+    /// Shards that an audit confirmed and whose sources were given back stay. Returns the other shards whose
+    /// sources were given back: they cannot be computed again.
     fn forget_made_by(&mut self, workers: &BTreeSet<WorkerId>, effects: &mut Vec<Effect>) -> Vec<Task> {
         let is_theirs = |task: Task, maker: Option<WorkerId>| match maker {
             Some(maker) => workers.contains(&maker),
             None => self.files.holders(task).any(|holder| workers.contains(&holder)),
         };
-        let reported: BTreeMap<Task, Option<WorkerId>> =
+        let makers: BTreeMap<Task, Option<WorkerId>> =
             self.tasks.reports().map(|(report, maker)| (report.task, maker)).collect();
-        // A shard that waits to be made again because its holders were gone may have holders again.
         let known = self.files.of_layer(self.depth).map(|(shard, _)| Task { depth: self.depth, shard });
-        let unreported = known.filter(|task| !reported.contains_key(task)).map(|task| (task, None));
-        let made: Vec<Task> = reported
-            .iter()
-            .map(|(&task, &maker)| (task, maker))
-            .chain(unreported)
-            .filter(|&(task, maker)| is_theirs(task, maker))
-            .map(|(task, _)| task)
-            .collect();
-        let made: Vec<Task> = made.into_iter().filter(|&task| !self.is_settled(task)).collect();
+        let made = known.filter(|task| makers.get(task).is_none_or(|&maker| is_theirs(*task, maker)));
+        let made: Vec<Task> = made.filter(|&task| !self.is_settled(task)).collect();
         let lost = made.iter().copied().filter(|task| self.given.contains(task.shard)).collect();
         for &task in &made {
             self.forget_made(task, effects);
