@@ -198,8 +198,7 @@ impl Simulation {
         ))
     }
 
-    /// Returns whether a run may end with this message, because stores failed to take a shard as often as ends
-    /// a run.
+    /// Returns whether a run may end with this message: stores failed to take a shard as often as ends a run.
     fn is_unwritten(&self, message: &str) -> bool {
         let is_said = message.contains("failed 5 times, last with: cannot write");
         is_said && self.unwritten.values().any(|&failures| failures >= MOST_FAILURES)
