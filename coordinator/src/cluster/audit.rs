@@ -78,6 +78,8 @@ pub struct Audits {
     other_engine: (Duration, Duration),
     /// Shards of the current layer of which some store may contain a wrong file.
     pub(super) disowned: BTreeSet<Task>,
+    /// Shards of the current layer that were made twice with different states: they are audited in any case.
+    pub(super) doubted: BTreeSet<Task>,
     /// Shards of the current layer of which a worker had an unreported file: their maker is not known.
     pub(super) unattributed: BTreeSet<Task>,
     /// Number of audits given out.
@@ -194,7 +196,8 @@ impl State {
     pub(super) fn draw(&mut self, maker: Option<WorkerId>, report: &ShardReport, took: Duration) {
         self.audits.note(took);
         let share = self.rules.audit;
-        if !self.is_drawn(report.task) || (share < PARTS && took > self.audits.left(share)) {
+        let is_drawn = self.is_drawn(report.task) && (share == PARTS || took <= self.audits.left(share));
+        if !is_drawn && !self.audits.doubted.contains(&report.task) {
             return;
         }
         let audit = Audit {
@@ -233,7 +236,7 @@ impl State {
             return None;
         }
         let mut open = self.audits.open.iter().filter(|(_, a)| a.running.is_none() && a.not_before <= now);
-        let (&task, audit) = open.find(|(_, audit)| self.may_audit(id, audit, now))?;
+        let (&task, audit) = open.find(|(task, audit)| self.may_audit(id, **task, audit, now))?;
         // A deciding audit uses the usual engine, and so does an audit without the time for another engine.
         let other_engine = audit.other.is_none()
             && self.audits.by_other_engine(audit.took) <= self.audits.left(self.rules.audit);
@@ -251,11 +254,19 @@ impl State {
 
     /// Returns whether a worker may audit a shard: it has not computed the shard yet, or there is nobody
     /// else.
-    fn may_audit(&self, id: WorkerId, audit: &Audit, now: Millis) -> bool {
-        let has_found =
-            |id: WorkerId| audit.maker == Some(id) || audit.other.is_some_and(|(other, _)| other == id);
+    fn may_audit(&self, id: WorkerId, task: Task, audit: &Audit, now: Millis) -> bool {
+        let has_found = |id: WorkerId| {
+            self.may_have_made(id, task, audit.maker) || audit.other.is_some_and(|(other, _)| other == id)
+        };
         let is_other = |(other, worker): (WorkerId, &Worker)| !has_found(other) && worker.is_able(now);
         !has_found(id) || (audit.other.is_none() && !self.workers.iter().any(is_other))
+    }
+
+    /// Returns whether a worker made a shard or, if the maker is not known, may have made it: it holds the
+    /// file.
+    fn may_have_made(&self, id: WorkerId, task: Task, maker: Option<WorkerId>) -> bool {
+        let is_held = || self.files.holders(task).any(|of| of == id || of == WorkerId::SHARED_STORE);
+        maker.map_or_else(is_held, |maker| maker == id)
     }
 
     /// Returns whether an outcome is that of an audit.
@@ -356,7 +367,8 @@ impl State {
         if found == made {
             self.audits.agreed += 1;
             self.audits.forget(task);
-            let kind = if maker == Some(auditor) { NoteKind::SelfCheck } else { NoteKind::Audited };
+            let is_own = self.may_have_made(auditor, task, maker);
+            let kind = if is_own { NoteKind::SelfCheck } else { NoteKind::Audited };
             if kind == NoteKind::Audited {
                 self.given.audited(task.shard);
             }
@@ -464,8 +476,14 @@ impl State {
         let name = worker.name.clone();
         effects.push(note_of(NoteKind::SetAside, Some(id), task, Some(name)));
         effects.push(Effect::SetAside(id));
-        for task in self.tasks.running(id).clone() {
+        // In a shared store, others would find what it is making.
+        let running = self.tasks.running(id).clone();
+        for &task in &running {
+            self.audits.disowned.insert(task);
             self.set_waiting(task, now);
+        }
+        if !running.is_empty() {
+            effects.push(Effect::ForgetReports(running.into_iter().collect()));
         }
         self.unsettled.files.extend(self.files.held_by(id));
         self.unsettled.owners = true;
@@ -503,15 +521,16 @@ impl State {
         }
     }
 
-    /// Forgets the shards of the current layer that these workers made. Of a shard whose maker is not known,
-    /// any holder counts as the maker. Shards that were reported and are to be made again, because their
-    /// holders were gone, are forgotten too: some worker may come back with such a file, whoever made it.
-    /// Shards that an audit confirmed and whose sources were given back stay. Returns the other shards whose
-    /// sources were given back: they cannot be computed again.
+    /// Forgets the shards of the current layer that these workers made or, if the maker is not known, may have
+    /// made. If such a shard can be made again, any worker may have made it, whoever holds it now; otherwise
+    /// its holders may. Shards that were reported and are to be made again, because their holders were gone,
+    /// are forgotten too: some worker may come back with such a file. Shards that an audit confirmed and
+    /// whose sources were given back stay. Returns the other shards whose sources were given back: they
+    /// cannot be computed again.
     fn forget_made_by(&mut self, workers: &BTreeSet<WorkerId>, effects: &mut Vec<Effect>) -> Vec<Task> {
-        let is_theirs = |task: Task, maker: Option<WorkerId>| match maker {
-            Some(maker) => workers.contains(&maker),
-            None => self.files.holders(task).any(|holder| workers.contains(&holder)),
+        let is_theirs = |task: Task, maker: Option<WorkerId>| {
+            let is_anyones = maker.is_none() && !self.given.contains(task.shard);
+            is_anyones || workers.iter().any(|&id| self.may_have_made(id, task, maker))
         };
         let makers: BTreeMap<Task, Option<WorkerId>> =
             self.tasks.reports().map(|(report, maker)| (report.task, maker)).collect();
@@ -524,6 +543,17 @@ impl State {
         }
         effects.push(Effect::ForgetReports(made));
         lost
+    }
+
+    /// Handles a result of a shard of the current layer that differs from an earlier one, which nobody holds
+    /// any more. The shard is made again and audited, so that whoever was wrong is found.
+    pub(super) fn doubt(&mut self, id: WorkerId, task: Task, effects: &mut Vec<Effect>) {
+        let detail = "an earlier report says otherwise".to_owned();
+        effects.push(note_of(NoteKind::AuditDiffers, Some(id), task, Some(detail)));
+        self.audits.differed += 1;
+        self.audits.doubted.insert(task);
+        self.forget_made(task, effects);
+        effects.push(Effect::ForgetReports(vec![task]));
     }
 
     /// Forgets a made shard, because its file may be wrong, and has it made again.

@@ -71,9 +71,11 @@ impl State {
         }
         let holder = if self.rules.shared_store { WorkerId::SHARED_STORE } else { id };
         let digest = digest_of(&report);
-        // If the shard was reported before, the worker may have found a copy of that file.
         let was_known = self.files.get(task).is_some();
         if let Err(known) = self.files.note(task, report.bytes, digest) {
+            if task.depth == self.depth && self.rules.audit > 0 {
+                return self.doubt(id, task, effects);
+            }
             let message = format!(
                 "shard {} of depth {} was made twice with different states, {known} and {digest}: the run is wrong, and must not be used",
                 task.shard, task.depth
@@ -83,9 +85,7 @@ impl State {
         self.add_holder(task, holder);
         if task.depth == self.depth {
             self.unsaved.push(task.shard);
-            let may_be_found = was_known || self.audits.unattributed.contains(&task);
-            let is_its_own = self.audits.disowned.contains(&task) || !may_be_found;
-            let maker = Some(id).filter(|_| is_its_own);
+            let maker = self.maker_of(id, task, was_known);
             let took = self.tasks.note_maker(task, maker, now);
             self.draw(maker, &report, took);
             self.set_progress(task, TaskProgress::Made(Arc::new(report)), now);
@@ -94,6 +94,25 @@ impl State {
             self.tasks.forget(task);
             self.unsettled.moved = true;
         }
+    }
+
+    /// Returns the worker that made a shard of the current layer which `id` reports; `None` if that is not
+    /// known. `was_known` says whether the shard was reported before.
+    fn maker_of(&self, id: WorkerId, task: Task, was_known: bool) -> Option<WorkerId> {
+        let before = self.tasks.get(task);
+        if self.audits.disowned.contains(&task) {
+            // The worker has used no file.
+            return Some(id);
+        }
+        if self.rules.shared_store {
+            // A process that had the task before may have left the file.
+            return Some(id).filter(|_| before.is_some_and(|state| state.attempts < 2));
+        }
+        if was_known {
+            // The worker has found the very file that was reported.
+            return before.and_then(|state| state.maker);
+        }
+        Some(id).filter(|_| !self.audits.unattributed.contains(&task))
     }
 
     /// Handles the result of an order to take a copy.
@@ -118,6 +137,8 @@ impl State {
                     self.order(id, Order::GiveBack(task));
                 } else if task.depth < self.depth {
                     self.order(id, Order::Retire(task.depth));
+                } else {
+                    self.audits.unattributed.insert(task);
                 }
             }
             Ok(Done::Made(_)) => {

@@ -68,8 +68,9 @@ impl State {
             }
         }
         self.audits.disowned.clear();
-        self.audits.unattributed.clear();
+        self.audits.doubted.clear();
         self.depth = depth.next();
+        self.audits.unattributed.retain(|task| task.depth >= self.depth);
         self.begun = now;
         self.begin_tasks();
         self.unsettled.moved = true;
@@ -264,6 +265,9 @@ impl State {
             if worker.is_able(now) && self.ending.is_none() && poll.tasks > 0 && !self.is_behind {
                 orders.extend(self.give_audit(now, id, effects));
                 for task in self.tasks_for(id, poll.tasks as usize, now, &mut may_take_over) {
+                    if !self.may_use_own_file(id, task) {
+                        self.audits.disowned.insert(task);
+                    }
                     let attempt = Attempt { epoch: self.epoch, number: self.tasks.begin(task, id, now) };
                     self.note_reader(task, id);
                     orders.push(match self.audits.disowned.contains(&task) {
@@ -292,6 +296,14 @@ impl State {
             effects.push(Effect::Reply(poll.request, Reply::Orders(orders, holders)));
         }
         effects.extend(notes);
+    }
+
+    /// Returns whether a worker that makes a shard may use a file of it that it has. If the shard was reported
+    /// before, only a holder has that very file; others may have a copy of an earlier one.
+    fn may_use_own_file(&self, id: WorkerId, task: Task) -> bool {
+        self.rules.shared_store
+            || self.files.get(task).is_none()
+            || self.files.holders(task).any(|holder| holder == id)
     }
 
     /// Ends the run once all workers have left or had the time to. Workers known from an earlier epoch are

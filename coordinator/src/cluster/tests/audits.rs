@@ -1,11 +1,11 @@
 //! Tests of audits: shards are computed twice, and workers that were wrong are set aside.
 
-use super::table::{report, task};
+use super::table::{held, report, task};
 use super::*;
 use crate::cluster::audit::{FIRST_ATTEMPT, PARTS};
 use crate::cluster::failures::PAUSE;
-use fathom_layer::Digest;
-use fathom_proto::{Done, Failure, Outcome};
+use crate::cluster::state::Past;
+use fathom_proto::Failure;
 
 /// Returns rules under which every shard is audited.
 fn all_audited(shards: u32) -> Rules {
@@ -245,23 +245,48 @@ fn a_wrong_file_in_a_shared_store_is_deleted() {
     assert!(at("discard shared 0/0") < at("forget 0/0"));
 }
 
-/// A worker that is told to make a shard again may find a copy of what another worker made.
+/// A worker that makes a shard again may have a copy of what another worker made, and does not use it. If
+/// the results differ, the shard is made once more and audited.
 #[test]
-fn nobody_is_blamed_for_a_shard_that_was_reported_before() {
+fn a_shard_that_was_reported_before_is_made_afresh_by_others() {
     let mut t = two_made("a b c");
     t.made("b", 0, 1, 1);
     t.made_wrong("a", 0, 0, 1);
     t.leave("a");
-    assert_eq!(takes(&mut t, "c"), ["c <- audit 0/1 #1.1 not portable, make 0/0 #1.2"]);
+    assert_eq!(takes(&mut t, "c"), ["c <- audit 0/1 #1.1 not portable, make 0/0 afresh #1.2"]);
     t.audited("c", 0, 1, 1);
-    let mut found = report(0, 0);
-    found.checksums = vec![Digest::of(b"a")];
-    let (attempt, result) = (t.attempt(2), Ok(Done::Made(found)));
-    t.outcome("c", Outcome { task: task(0, 0), attempt, result });
-    assert_eq!(takes(&mut t, "b"), ["b <- audit 0/0 #1.2"]);
-    let lines = t.audited("b", 0, 0, 2);
-    assert!(lines.contains(&"forget 0/0".into()), "{lines:?}");
+    assert_eq!(t.made("c", 0, 0, 2), ["forget 0/0", "c <- known"]);
+    assert!(t.state.ending.is_none() && t.state.audits.doubted.contains(&task(0, 0)));
     assert_eq!(takes(&mut t, "c"), ["c <- make 0/0 afresh #1.3"]);
+    t.made("c", 0, 0, 3);
+    assert_eq!(takes(&mut t, "b"), ["b <- audit 0/0 #1.2 not portable"]);
+}
+
+/// A worker that comes back with a file finds it, and does not count as another one that has found the same.
+#[test]
+fn who_brings_a_file_back_does_not_audit_it() {
+    let mut t = two_made("a b");
+    t.made("b", 0, 1, 1);
+    t.made("a", 0, 0, 1);
+    t.join_with("a", 1, &[]);
+    t.join_with("a", 1, &[(0, 0)]);
+    assert_eq!(takes(&mut t, "a"), ["a <- audit 0/1 #1.1 not portable, make 0/0 #1.2"]);
+    t.audited("a", 0, 1, 1);
+    t.made("a", 0, 0, 2);
+    assert_eq!(takes(&mut t, "a"), [""; 0]);
+    assert_eq!(takes(&mut t, "b"), ["b <- audit 0/0 #1.2 not portable"]);
+}
+
+/// Nobody remembers who made a shard in an earlier epoch; its holder may have.
+#[test]
+fn holders_do_not_audit_what_an_earlier_epoch_made() {
+    let past = Past { files: vec![held(0, 0, "a")], reports: vec![report(0, 0)], ..Past::default() };
+    let mut t = Table::after(all_audited(2), 2, past);
+    t.state.draw_again();
+    t.join_with("a", 1, &[(0, 0)]);
+    t.join("b");
+    assert_eq!(takes(&mut t, "a"), [""; 0]);
+    assert_eq!(takes(&mut t, "b"), ["b <- audit 0/0 #2.1, make 0/1 #2.1"]);
 }
 
 /// A shard may wait to be made again although its file is back, because the worker was gone meanwhile.

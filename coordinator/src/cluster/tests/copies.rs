@@ -68,7 +68,7 @@ fn a_made_file_whose_holder_is_lost_waits_for_its_copy_no_longer() {
     let mut t = made("b");
     assert_eq!(t.take("b", 1), ["b <- copy 0/0 from a"]);
     assert_eq!(t.leave("a"), ["a <- known"]);
-    assert_eq!(t.take("b", 1), ["b <- make 0/0 #1.2, holders"]);
+    assert_eq!(t.take("b", 1), ["b <- make 0/0 afresh #1.2, holders"]);
     assert_eq!(t.made("b", 0, 0, 2), ["b <- known"]);
     // One holder is not enough.
     assert_eq!(t.tick(1), [""; 0]);

@@ -39,7 +39,7 @@ fn a_lost_file_is_made_again_if_it_can_be() {
         ]
     );
     t.notes = false;
-    assert_eq!(t.take("b", 1), ["b <- discard 0/1, make 0/1 #1.1, holders 0: a|"]);
+    assert_eq!(t.take("b", 1), ["b <- discard 0/1, make 0/1 afresh #1.1, holders 0: a|"]);
     // No task that reads the file begins before it is back.
     assert_eq!(t.take("a", 1), [""; 0]);
     assert_eq!(t.made("b", 0, 1, 1), ["b <- known", "a <- make 1/0 #1.1, holders 0: a|b"]);
@@ -51,7 +51,7 @@ fn a_file_that_is_made_again_must_be_as_it_was() {
     let mut t = Table::with(rules(1), "a").at_depth(1);
     t.take("a", 1);
     t.failed("a", 1, 0, 1, damaged(0, 0, None));
-    assert_eq!(t.take("a", 1), ["a <- discard 0/0, make 0/0 #1.1, holders 0: "]);
+    assert_eq!(t.take("a", 1), ["a <- discard 0/0, make 0/0 afresh #1.1, holders 0: "]);
     let mut other = table::report(0, 0);
     other.checksums = vec![fathom_layer::Digest::of(b"other")];
     let (attempt, result) = (t.attempt(1), Ok(fathom_proto::Done::Made(other)));
@@ -68,7 +68,7 @@ fn where_all_layers_are_kept_lost_ones_are_made_again_from_the_first() {
         [(0, "2:  3: "), (1, "0: a 2:  3: "), (2, "0: a 1: a 2:  3: "), (3, "1: a 2: a 3: ")]
     {
         let lines = t.take("a", 4);
-        assert_eq!(lines, [format!("a <- make {depth}/0 #1.1, holders {holders}")], "{depth}");
+        assert_eq!(lines, [format!("a <- make {depth}/0 afresh #1.1, holders {holders}")], "{depth}");
         t.made("a", depth, 0, 1);
     }
     assert_eq!(t.take("a", 4), ["a <- make 4/0 #1.1, holders 2: a 3: a"]);
@@ -81,7 +81,7 @@ fn where_all_layers_are_read_a_lost_one_is_made_again() {
     let mut t = Table::with(rules, "a").at_depth(4);
     t.take("a", 1);
     t.failed("a", 4, 0, 1, damaged(1, 0, None));
-    assert_eq!(t.take("a", 4), ["a <- discard 1/0, make 1/0 #1.1, holders 0: a 1:  2: a 3: a"]);
+    assert_eq!(t.take("a", 4), ["a <- discard 1/0, make 1/0 afresh #1.1, holders 0: a 1:  2: a 3: a"]);
     t.made("a", 1, 0, 1);
     t.tick(1000);
     assert_eq!(t.take("a", 4), ["a <- make 4/0 #1.2, holders 0: a 1: a 2: a 3: a"]);
@@ -115,7 +115,7 @@ fn a_peers_damaged_file_is_discarded_there() {
     t.take("b", 1);
     assert_eq!(t.take("a", 0), [""; 0]);
     assert_eq!(t.failed("b", 1, 1, 1, damaged(0, 0, Some("a"))), ["b <- known", "a <- discard 0/0"]);
-    assert_eq!(t.take("a", 4), ["a <- make 0/0 #1.1, holders 0: |b"]);
+    assert_eq!(t.take("a", 4), ["a <- make 0/0 afresh #1.1, holders 0: |b"]);
 }
 
 #[test]
@@ -144,7 +144,7 @@ fn a_damaged_file_of_the_layer_in_the_making_is_made_again() {
     t.take("a", 2);
     t.made("a", 0, 0, 1);
     assert_eq!(t.failed("a", 0, 1, 1, damaged(0, 0, None)), ["a <- known"]);
-    assert_eq!(t.take("a", 2), ["a <- discard 0/0, make 0/0 #1.2, holders"]);
+    assert_eq!(t.take("a", 2), ["a <- discard 0/0, make 0/0 afresh #1.2, holders"]);
     assert_eq!(t.made("a", 0, 0, 2), ["a <- known"]);
 }
 
@@ -175,7 +175,7 @@ fn a_damaged_file_that_is_being_made_is_not_discarded() {
     t.take("b", 1);
     assert_eq!(t.take("a", 0), [""; 0]);
     assert_eq!(t.failed("b", 1, 1, 1, damaged(0, 0, Some("a"))), ["b <- known", "a <- discard 0/0"]);
-    assert_eq!(t.take("a", 1), ["a <- make 0/0 #1.1, holders 0: |b"]);
+    assert_eq!(t.take("a", 1), ["a <- make 0/0 afresh #1.1, holders 0: |b"]);
     t.copied("a", 0, 0);
     t.tick(1000);
     assert_eq!(t.take("b", 1), ["b <- make 1/1 #1.2, holders 0: a|b"]);

@@ -97,7 +97,7 @@ fn what_a_worker_has_made_counts_when_it_begins_again() {
     assert_eq!(t.made("a", 0, 0, 1), ["a <- known"]);
     assert_eq!(t.made("a", 0, 1, 1), ["a <- known"]);
     assert_eq!(t.join_with("a", 1, &[(0, 0)]), ["a <- registered, keeps 0"]);
-    assert_eq!(t.take("a", 4), ["a <- make 0/1 #1.2, make 0/2 #1.1, holders"]);
+    assert_eq!(t.take("a", 4), ["a <- make 0/1 afresh #1.2, make 0/2 #1.1, holders"]);
 }
 
 #[test]

@@ -71,7 +71,7 @@ fn a_report_whose_file_did_not_come_back_counts_no_more() {
     let mut t = Table::after(rules(2), 2, past());
     t.join_with("b", 1, &[(0, 1)]);
     assert_eq!(t.join_with("a", 1, &[(0, 0)]), ["a <- registered, keeps 0 1"]);
-    assert_eq!(t.take("a", 2), ["a <- make 1/0 #2.1, holders 0: a|b"]);
+    assert_eq!(t.take("a", 2), ["a <- make 1/0 afresh #2.1, holders 0: a|b"]);
 }
 
 #[test]

@@ -204,7 +204,7 @@ fn two_reports_of_one_shard_must_agree() {
     assert_eq!(t.made("a", 0, 0, 1), ["a <- known"]);
     assert_eq!(t.leave("a"), ["a <- known"]);
     t.join("b");
-    assert_eq!(t.take("b", 1), ["b <- make 0/0 #1.2, holders"]);
+    assert_eq!(t.take("b", 1), ["b <- make 0/0 afresh #1.2, holders"]);
     let mut other = table::report(0, 0);
     other.checksums.reverse();
     other.checksums.push(other.checksums[0]);

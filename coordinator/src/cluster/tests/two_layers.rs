@@ -119,7 +119,7 @@ fn a_shard_whose_source_is_there_is_made_again() {
     t.made("a", 2, 0, 1);
     t.leave("a");
     t.join_with("a", 1, &[(0, 0), (1, 0)]);
-    assert_eq!(t.take("a", 1), ["a <- make 2/0 #1.2, holders 0: a|b 1: a|b"]);
+    assert_eq!(t.take("a", 1), ["a <- make 2/0 afresh #1.2, holders 0: a|b 1: a|b"]);
 }
 
 #[test]

@@ -138,6 +138,8 @@ pub(super) struct Worker {
     pub(super) threads: usize,
     /// Whether half of its results are wrong.
     pub(super) lies: bool,
+    /// Whether it is wrong about the same shards each time, in the same way.
+    pub(super) is_consistent: bool,
 }
 
 /// A worker's process.

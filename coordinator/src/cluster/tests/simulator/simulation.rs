@@ -70,7 +70,7 @@ pub(super) struct Simulation {
     /// though it was not full.
     unwritten: BTreeMap<Task, u32>,
     ended: Option<Ending>,
-    /// Shards that were not audited according to the log.
+    /// Shards that no other worker audited, according to the log.
     unaudited: BTreeSet<Task>,
     /// Whether a wrong shard was committed because nobody audited it.
     is_excused: bool,
@@ -140,6 +140,7 @@ impl Simulation {
         if has_liar {
             let liar = simulation.rng.usize(..workers);
             simulation.workers[liar].lies = true;
+            simulation.workers[liar].is_consistent = simulation.rng.bool();
         }
         simulation.later(0, 10, Happening::StartCoordinator);
         for worker in 0..workers {
@@ -175,15 +176,7 @@ impl Simulation {
             self.check();
             match &self.ended {
                 Some(Ending::MaxDepth) => return self.verdict(),
-                // Without a third worker nobody can tell who lies. And a shard that may be wrong cannot be
-                // computed again once its source was given back, which the next epoch reports too.
-                Some(Ending::Failed(message))
-                    if self.workers.iter().any(|worker| worker.lies)
-                        && (message.contains("was made twice with different states")
-                            || message.contains("has to be made again, and cannot be")) =>
-                {
-                    return Outcome::Right;
-                }
+                Some(Ending::Failed(message)) if self.is_unjudged(message) => return Outcome::Right,
                 Some(Ending::Failed(message)) if self.is_unwritten(message) => return Outcome::Right,
                 Some(Ending::Failed(message)) => return Outcome::Wrong(message.clone()),
                 _ => {}
@@ -196,6 +189,17 @@ impl Simulation {
             LAST_DEPTH + 1,
             BOUND / 1000
         ))
+    }
+
+    /// Returns whether a run may end with this message because a worker lies. Without a third worker nobody
+    /// can tell which one does. And a shard that may be wrong cannot be computed again once its source was
+    /// given back, which the next epoch reports too.
+    fn is_unjudged(&self, message: &str) -> bool {
+        let is_disputed = message.contains("was made twice with different states");
+        let is_given_back = self.coordinator.rules.keep == Keep::Two
+            && (message.contains("has to be made again, and cannot be")
+                || message.contains("cannot be made again"));
+        self.workers.iter().any(|worker| worker.lies) && (is_disputed || is_given_back)
     }
 
     /// Returns whether a run may end with this message: stores failed to take a shard as often as ends a run.

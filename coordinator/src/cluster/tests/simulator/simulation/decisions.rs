@@ -113,9 +113,10 @@ impl Simulation {
                     let wrong: BTreeSet<Task> = wrong.collect();
                     // Nobody could audit the liar's shard, as the log says, or the shard was not drawn for an
                     // audit. But once the liar is set aside, its shards of this depth are made again.
-                    let is_by_chance =
-                        self.coordinator.rules.audit < PARTS && self.coordinator.journal.set_aside.is_empty();
-                    if !wrong.is_empty() && (is_by_chance || wrong.is_subset(&self.unaudited)) {
+                    let is_known = !self.coordinator.journal.set_aside.is_empty();
+                    let may_be_wrong =
+                        self.coordinator.rules.audit < PARTS || wrong.is_subset(&self.unaudited);
+                    if !wrong.is_empty() && !is_known && may_be_wrong {
                         self.is_excused = true;
                         return;
                     }
@@ -131,7 +132,7 @@ impl Simulation {
                 Effect::RetireShared(_) | Effect::DiscardShared(_) => panic!("nothing is shared"),
                 Effect::Release { .. } => panic!("nothing is held back"),
                 Effect::Note(note) => {
-                    if note.kind == NoteKind::NotAudited {
+                    if matches!(note.kind, NoteKind::NotAudited | NoteKind::SelfCheck) {
                         self.unaudited.extend(note.task);
                     }
                     if self.is_told {

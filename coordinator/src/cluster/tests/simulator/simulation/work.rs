@@ -203,8 +203,13 @@ impl Simulation {
     pub(super) fn compute(&mut self, worker: usize, work: Work) -> Result<DiskFile, Failure> {
         let Work { task, audit, afresh } = work;
         let there = self.workers[worker].files.get(task);
-        let lies = self.workers[worker].lies && self.rng.bool();
-        let lie = if lies { self.rng.u32(1..) } else { 0 };
+        let lie = match &self.workers[worker] {
+            Worker { lies: false, .. } => 0,
+            // Odd shards are wrong at even depths, and even ones at odd depths.
+            Worker { is_consistent: true, .. } => (task.depth.0 + task.shard.0) % 2,
+            _ if self.rng.bool() => self.rng.u32(2..),
+            _ => 0,
+        };
         let file = match there.filter(|file| !audit && !afresh && !file.is_damaged && !file.is_other) {
             // The task finds a complete file.
             Some(file) => file,
