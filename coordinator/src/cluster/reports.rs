@@ -99,18 +99,13 @@ impl State {
     /// Returns the worker that made a shard of the current layer which `id` reports; `None` if that is not
     /// known. `was_known` says whether the shard was reported before.
     fn maker_of(&self, id: WorkerId, task: Task, was_known: bool) -> Option<WorkerId> {
-        let before = self.tasks.get(task);
         if self.audits.disowned.contains(&task) {
             // The worker has used no file.
             return Some(id);
         }
-        if self.rules.shared_store {
-            // A process that had the task before may have left the file.
-            return Some(id).filter(|_| before.is_some_and(|state| state.attempts < 2));
-        }
         if was_known {
             // The worker has found the very file that was reported.
-            return before.and_then(|state| state.maker);
+            return self.tasks.get(task).and_then(|state| state.maker);
         }
         Some(id).filter(|_| !self.audits.unattributed.contains(&task))
     }

@@ -298,12 +298,15 @@ impl State {
         effects.extend(notes);
     }
 
-    /// Returns whether a worker that makes a shard may use a file of it that it has. If the shard was reported
-    /// before, only a holder has that very file; others may have a copy of an earlier one.
+    /// Returns whether a worker that makes a shard may use a file of it that it finds. If the shard was
+    /// reported before, only a holder has that very file; others may have a copy of an earlier one. In a
+    /// shared store, whoever had the task before may have left a file.
     fn may_use_own_file(&self, id: WorkerId, task: Task) -> bool {
-        self.rules.shared_store
-            || self.files.get(task).is_none()
-            || self.files.holders(task).any(|holder| holder == id)
+        let is_known = self.files.get(task).is_some();
+        if self.rules.shared_store {
+            return !is_known && self.tasks.get(task).is_none_or(|state| state.attempts == 0);
+        }
+        !is_known || self.files.holders(task).any(|holder| holder == id)
     }
 
     /// Ends the run once all workers have left or had the time to. Workers known from an earlier epoch are

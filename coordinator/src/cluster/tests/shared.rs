@@ -54,10 +54,10 @@ fn a_damaged_file_is_discarded_once_and_made_again() {
     t.take("b", 1);
     assert_eq!(t.failed("a", 1, 0, 1, damaged(0, 1, None)), ["discard shared 0/1", "a <- known"]);
     assert_eq!(t.failed("b", 1, 1, 1, damaged(0, 1, None)), ["b <- known"]);
-    assert_eq!(t.take("b", 4), ["b <- make 0/1 #1.1"]);
+    assert_eq!(t.take("b", 4), ["b <- make 0/1 afresh #1.1"]);
     assert_eq!(t.made("b", 0, 1, 1), ["b <- known"]);
     t.take("b", 4);
-    assert_eq!(t.tick(1000), ["b <- make 1/1 #1.2"]);
+    assert_eq!(t.tick(1000), ["b <- make 1/1 afresh #1.2"]);
 }
 
 #[test]
@@ -76,9 +76,9 @@ fn where_all_layers_are_kept_it_can() {
     let mut t = Table::with(Rules { keep: Keep::All, ..shared(1) }, "a").at_depth(4);
     t.take("a", 1);
     assert_eq!(t.failed("a", 4, 0, 1, damaged(3, 0, None)), ["discard shared 3/0", "a <- known"]);
-    assert_eq!(t.take("a", 1), ["a <- make 3/0 #1.1"]);
+    assert_eq!(t.take("a", 1), ["a <- make 3/0 afresh #1.1"]);
     assert_eq!(t.failed("a", 3, 0, 1, damaged(2, 0, None)), ["discard shared 2/0", "a <- known"]);
-    assert_eq!(t.take("a", 1), ["a <- make 2/0 #1.1"]);
+    assert_eq!(t.take("a", 1), ["a <- make 2/0 afresh #1.1"]);
     assert_eq!(t.made("a", 2, 0, 1), ["a <- known"]);
     assert!(t.state.tasks.get(task(3, 0)).is_some());
 }
@@ -94,4 +94,14 @@ fn a_drained_worker_leaves_when_it_has_nothing_to_do() {
     let committed = "commit 1/0 in 100 ms, held 0/0 shared, 1/0 shared";
     assert_eq!(t.made("a", 1, 0, 1), ["a <- known", committed]);
     assert_eq!(t.tick(100), ["a <- leave Drained"]);
+}
+
+/// A process may die between the last byte of a file and its report. Who takes over would be blamed for what it
+/// finds there.
+#[test]
+fn what_another_process_may_have_left_is_not_used() {
+    let mut t = Table::with(Rules { shared_store: true, ..rules(1) }, "a b");
+    assert_eq!(t.take("a", 1), ["a <- make 0/0 #1.1"]);
+    t.leave("a");
+    assert_eq!(t.take("b", 1), ["b <- make 0/0 afresh #1.2"]);
 }
