@@ -521,12 +521,12 @@ impl State {
         }
     }
 
-    /// Forgets the shards of the current layer that these workers made or, if the maker is not known, may have
-    /// made. If such a shard can be made again, any worker may have made it, whoever holds it now; otherwise
-    /// its holders may. Shards that were reported and are to be made again, because their holders were gone,
-    /// are forgotten too: some worker may come back with such a file. Shards that an audit confirmed and
-    /// whose sources were given back stay. Returns the other shards whose sources were given back: they
-    /// cannot be computed again.
+    /// Forgets the shards of the current layer that these workers made or, if the maker is not known, may
+    /// have made. If such a shard can be made again, any worker may have made it, whoever holds it now;
+    /// otherwise its holders may. Shards that were reported and are to be made again, because their holders
+    /// were gone, are forgotten too: some worker may come back with such a file. Shards that an audit
+    /// confirmed and whose sources were given back stay. Returns the other shards whose sources were given
+    /// back: they cannot be computed again.
     fn forget_made_by(&mut self, workers: &BTreeSet<WorkerId>, effects: &mut Vec<Effect>) -> Vec<Task> {
         let is_theirs = |task: Task, maker: Option<WorkerId>| {
             let is_anyones = maker.is_none() && !self.given.contains(task.shard);

@@ -243,6 +243,9 @@ pub struct Session {
     copies: BTreeSet<Task>,
     /// Files to check once the copies of them that are under way have ended.
     discard_after_copy: BTreeMap<Task, StoredFile>,
+    /// Shards to make afresh once the copies of them that are under way have ended: such a copy is of an
+    /// earlier file, and must not replace the new one.
+    make_after_copy: BTreeSet<Task>,
     /// Files being checked, to be deleted if they are damaged, each with the actions that wait for the
     /// check.
     discarding: BTreeMap<Task, Vec<Action>>,
@@ -275,6 +278,7 @@ impl Session {
             audits: BTreeMap::new(),
             copies: BTreeSet::new(),
             discard_after_copy: BTreeMap::new(),
+            make_after_copy: BTreeSet::new(),
             discarding: BTreeMap::new(),
             pace: Pace::default(),
             pending_request: None,
@@ -347,6 +351,9 @@ impl Session {
                     Some(file) => actions.push(Action::Discard(file)),
                     None if was_ordered => self.ended(now, Outcome { task, attempt: None, result }, None),
                     None => {}
+                }
+                if self.make_after_copy.remove(&task) {
+                    self.after_discard(task, Action::MakeAfresh(task), &mut actions);
                 }
             }
             Input::Discarded { task, whole } => {
@@ -429,7 +436,10 @@ impl Session {
                 // ignored, and this order given again.
                 if let Entry::Vacant(entry) = self.tasks.entry(task) {
                     entry.insert(attempt);
-                    self.after_discard(task, Action::MakeAfresh(task), actions);
+                    match self.copies.contains(&task) {
+                        true => drop(self.make_after_copy.insert(task)),
+                        false => self.after_discard(task, Action::MakeAfresh(task), actions),
+                    }
                 }
             }
             Order::Audit(task, attempt, other_than) => {

@@ -96,8 +96,8 @@ fn a_drained_worker_leaves_when_it_has_nothing_to_do() {
     assert_eq!(t.tick(100), ["a <- leave Drained"]);
 }
 
-/// A process may die between the last byte of a file and its report. Who takes over would be blamed for what it
-/// finds there.
+/// A process may die between the last byte of a file and its report. Who takes over would be blamed for what
+/// is there.
 #[test]
 fn what_another_process_may_have_left_is_not_used() {
     let mut t = Table::with(Rules { shared_store: true, ..rules(1) }, "a b");

@@ -241,6 +241,29 @@ fn a_file_that_is_being_copied_is_discarded_afterwards() {
     assert!(matches!(actions[..], [Action::Make(_)]), "{actions:?}");
 }
 
+/// A copy that is under way when its shard is to be made afresh is of an earlier file, and would replace the
+/// new one.
+#[test]
+fn a_shard_is_made_afresh_after_a_copy_of_it_has_ended() {
+    for is_discarded in [false, true] {
+        let mut session = begun();
+        let file = StoredFile { task: task(0), digest: None };
+        let mut orders = vec![Order::Copy(file, Vec::new()), Order::MakeAfresh(task(0), attempt(1))];
+        if is_discarded {
+            orders.insert(1, Order::Discard(file));
+        }
+        let actions = session.step(millis(1), answered(1, 1, orders, None));
+        assert!(matches!(actions[..], [Action::Copy(..), Action::Ask { .. }]), "{actions:?}");
+        let mut actions =
+            session.step(millis(2), Input::CopyEnded { task: task(0), result: Ok(Done::Copied(COPIED)) });
+        if is_discarded {
+            assert!(matches!(actions[..], [Action::Discard(_)]), "{actions:?}");
+            actions = session.step(millis(3), Input::Discarded { task: task(0), whole: None });
+        }
+        assert!(matches!(actions[0], Action::MakeAfresh(_)), "{actions:?}");
+    }
+}
+
 /// An audit is reported with its own attempt, beside a task of the same shard.
 #[test]
 fn an_audit_is_reported_by_its_own_attempt() {
