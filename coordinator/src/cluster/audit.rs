@@ -476,14 +476,15 @@ impl State {
         let name = worker.name.clone();
         effects.push(note_of(NoteKind::SetAside, Some(id), task, Some(name)));
         effects.push(Effect::SetAside(id));
-        // In a shared store, others would find what it is making.
         let running = self.tasks.running(id).clone();
         for &task in &running {
-            self.audits.disowned.insert(task);
             self.set_waiting(task, now);
         }
-        if !running.is_empty() {
-            effects.push(Effect::ForgetReports(running.into_iter().collect()));
+        // In a shared store, others would find what it is making.
+        let making: Vec<Task> = running.into_iter().filter(|task| task.depth == self.depth).collect();
+        if !making.is_empty() {
+            self.audits.disowned.extend(&making);
+            effects.push(Effect::ForgetReports(making));
         }
         self.unsettled.files.extend(self.files.held_by(id));
         self.unsettled.owners = true;
@@ -552,6 +553,9 @@ impl State {
         effects.push(note_of(NoteKind::AuditDiffers, Some(id), task, Some(detail)));
         self.audits.differed += 1;
         self.audits.doubted.insert(task);
+        if self.rules.shared_store && !self.is_held(task) {
+            effects.push(Effect::DiscardShared(task));
+        }
         self.forget_made(task, effects);
         effects.push(Effect::ForgetReports(vec![task]));
     }

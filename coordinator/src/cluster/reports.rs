@@ -99,13 +99,14 @@ impl State {
     /// Returns the worker that made a shard of the current layer which `id` reports; `None` if that is not
     /// known. `was_known` says whether the shard was reported before.
     fn maker_of(&self, id: WorkerId, task: Task, was_known: bool) -> Option<WorkerId> {
-        if self.audits.disowned.contains(&task) {
+        let state = self.tasks.get(task)?;
+        if state.is_afresh {
             // The worker has used no file.
             return Some(id);
         }
         if was_known {
             // The worker has found the very file that was reported.
-            return self.tasks.get(task).and_then(|state| state.maker);
+            return state.maker;
         }
         Some(id).filter(|_| !self.audits.unattributed.contains(&task))
     }

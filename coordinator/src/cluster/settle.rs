@@ -221,8 +221,13 @@ impl State {
             .map(|(id, _)| id)
             .collect();
         for id in free {
-            self.worker(id).leaving = Some(LeaveReason::Drained);
-            self.order(id, Order::Leave(LeaveReason::Drained));
+            // What a wrong worker still makes must not replace the right file in a shared store.
+            let reason = match self.rules.shared_store && self.workers[id].is_set_aside {
+                true => LeaveReason::Stopped,
+                false => LeaveReason::Drained,
+            };
+            self.worker(id).leaving = Some(reason);
+            self.order(id, Order::Leave(reason));
         }
     }
 
@@ -265,12 +270,11 @@ impl State {
             if worker.is_able(now) && self.ending.is_none() && poll.tasks > 0 && !self.is_behind {
                 orders.extend(self.give_audit(now, id, effects));
                 for task in self.tasks_for(id, poll.tasks as usize, now, &mut may_take_over) {
-                    if !self.may_use_own_file(id, task) {
-                        self.audits.disowned.insert(task);
-                    }
-                    let attempt = Attempt { epoch: self.epoch, number: self.tasks.begin(task, id, now) };
+                    let is_afresh = !self.may_use_own_file(id, task);
+                    let number = self.tasks.begin(task, id, is_afresh, now);
+                    let attempt = Attempt { epoch: self.epoch, number };
                     self.note_reader(task, id);
-                    orders.push(match self.audits.disowned.contains(&task) {
+                    orders.push(match is_afresh {
                         true => Order::MakeAfresh(task, attempt),
                         false => Order::Make(task, attempt),
                     });
@@ -300,11 +304,14 @@ impl State {
 
     /// Returns whether a worker that makes a shard may use a file of it that it finds. If the shard was
     /// reported before, only a holder has that very file; others may have a copy of an earlier one. In a
-    /// shared store, whoever had the task before may have left a file.
+    /// shared store, another worker that had the task before may have left a file.
     fn may_use_own_file(&self, id: WorkerId, task: Task) -> bool {
+        if self.audits.disowned.contains(&task) {
+            return false;
+        }
         let is_known = self.files.get(task).is_some();
         if self.rules.shared_store {
-            return !is_known && self.tasks.get(task).is_none_or(|state| state.attempts == 0);
+            return !is_known && self.tasks.get(task).is_none_or(|state| state.was_only_with(id));
         }
         !is_known || self.files.holders(task).any(|holder| holder == id)
     }

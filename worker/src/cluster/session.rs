@@ -237,6 +237,8 @@ pub struct Session {
     holders: Arc<Holders>,
     /// Tasks that have not ended, with the last attempt ordered.
     tasks: BTreeMap<Task, Attempt>,
+    /// Those of the tasks that use no file of their shard.
+    afresh: BTreeSet<Task>,
     /// Audits that have not ended, with the last attempt ordered.
     audits: BTreeMap<Task, Attempt>,
     /// Copies that have not ended.
@@ -275,6 +277,7 @@ impl Session {
             beat_due: Duration::ZERO,
             holders: Arc::default(),
             tasks: BTreeMap::new(),
+            afresh: BTreeSet::new(),
             audits: BTreeMap::new(),
             copies: BTreeSet::new(),
             discard_after_copy: BTreeMap::new(),
@@ -340,6 +343,9 @@ impl Session {
                     self.pace.note(took);
                 }
                 let ordered = if audit { &mut self.audits } else { &mut self.tasks };
+                if !audit {
+                    self.afresh.remove(&task);
+                }
                 if let Some(attempt) = ordered.remove(&task) {
                     self.ended(now, Outcome { task, attempt: Some(attempt), result }, took);
                 }
@@ -432,10 +438,14 @@ impl Session {
             }
             Order::MakeAfresh(task, attempt) => {
                 debug!(depth = task.depth.0, shard = task.shard.0, %attempt, "task ordered afresh");
-                // A running task may use the wrong file, so it keeps its old attempt. Its report will be
-                // ignored, and this order given again.
-                if let Entry::Vacant(entry) = self.tasks.entry(task) {
+                if self.afresh.contains(&task) {
+                    // The task goes on under this attempt.
+                    self.tasks.insert(task, attempt);
+                } else if let Entry::Vacant(entry) = self.tasks.entry(task) {
+                    // Otherwise a running task may use the wrong file, so it keeps its old attempt. Its
+                    // report will be ignored, and this order given again.
                     entry.insert(attempt);
+                    self.afresh.insert(task);
                     match self.copies.contains(&task) {
                         true => drop(self.make_after_copy.insert(task)),
                         false => self.after_discard(task, Action::MakeAfresh(task), actions),

@@ -34,6 +34,10 @@ pub struct TaskState {
     pub not_before: Millis,
     /// When the task was last given out.
     pub given: Millis,
+    /// Whether the task was last given out to be made afresh, whatever file there is.
+    pub is_afresh: bool,
+    /// The worker to which the task was given in this epoch, and whether it was given to others, too.
+    pub given_to: Option<(WorkerId, bool)>,
     /// The worker that computed the shard, if known and in this epoch.
     pub maker: Option<WorkerId>,
     /// Time from order to report.
@@ -42,6 +46,13 @@ pub struct TaskState {
     pub failed: VecDeque<FailedAttempt>,
     /// The progress of the task.
     pub making: TaskProgress,
+}
+
+impl TaskState {
+    /// Returns whether no other worker was given the task in this epoch.
+    pub fn was_only_with(&self, worker: WorkerId) -> bool {
+        self.given_to.is_none_or(|given| given == (worker, false))
+    }
 }
 
 /// An attempt at a task that came to nothing.
@@ -213,14 +224,16 @@ impl Tasks {
         }
     }
 
-    /// Gives a task to a worker. Returns the number of the attempt.
+    /// Gives a task to a worker, perhaps to be made afresh. Returns the number of the attempt.
     ///
     /// # Panics
     /// If there is no such task.
-    pub fn begin(&mut self, task: Task, worker: WorkerId, now: Millis) -> u32 {
+    pub fn begin(&mut self, task: Task, worker: WorkerId, is_afresh: bool, now: Millis) -> u32 {
         self.set(task, TaskProgress::Running(worker, now), now);
         let state = self.expected(task);
         state.attempts += 1;
+        state.given_to = Some((worker, !state.was_only_with(worker)));
+        state.is_afresh = is_afresh;
         state.given = now;
         state.attempts
     }

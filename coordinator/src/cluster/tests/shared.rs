@@ -57,7 +57,7 @@ fn a_damaged_file_is_discarded_once_and_made_again() {
     assert_eq!(t.take("b", 4), ["b <- make 0/1 afresh #1.1"]);
     assert_eq!(t.made("b", 0, 1, 1), ["b <- known"]);
     t.take("b", 4);
-    assert_eq!(t.tick(1000), ["b <- make 1/1 afresh #1.2"]);
+    assert_eq!(t.tick(1000), ["b <- make 1/1 #1.2"]);
 }
 
 #[test]
@@ -96,12 +96,17 @@ fn a_drained_worker_leaves_when_it_has_nothing_to_do() {
     assert_eq!(t.tick(100), ["a <- leave Drained"]);
 }
 
-/// A process may die between the last byte of a file and its report. Who takes over would be blamed for what
-/// is there.
+/// A worker may be gone after the last byte of a file and before its report. Who takes over would be blamed
+/// for what is there. The same worker goes on with what it has begun.
 #[test]
 fn what_another_process_may_have_left_is_not_used() {
     let mut t = Table::with(Rules { shared_store: true, ..rules(1) }, "a b");
     assert_eq!(t.take("a", 1), ["a <- make 0/0 #1.1"]);
+    t.join("a");
+    assert_eq!(t.take("a", 1), ["a <- make 0/0 #1.2"]);
     t.leave("a");
-    assert_eq!(t.take("b", 1), ["b <- make 0/0 afresh #1.2"]);
+    assert_eq!(t.take("b", 1), ["b <- make 0/0 afresh #1.3"]);
+    t.leave("b");
+    t.join("a");
+    assert_eq!(t.take("a", 1), ["a <- make 0/0 afresh #1.4"]);
 }

@@ -241,6 +241,30 @@ fn a_file_that_is_being_copied_is_discarded_afterwards() {
     assert!(matches!(actions[..], [Action::Make(_)]), "{actions:?}");
 }
 
+/// A task that uses no file goes on under a newer attempt to make the shard afresh; another one does not.
+#[test]
+fn a_task_that_was_begun_afresh_goes_on() {
+    for (is_afresh, reported) in [(true, 2), (false, 1)] {
+        let mut session = begun();
+        let first = match is_afresh {
+            true => Order::MakeAfresh(task(0), attempt(1)),
+            false => Order::Make(task(0), attempt(1)),
+        };
+        session.step(millis(1), answered(1, 1, vec![first], None));
+        let again = vec![Order::MakeAfresh(task(0), attempt(2))];
+        let actions = session.step(millis(2), answered(2, 1, again, None));
+        assert!(!actions.iter().any(|action| matches!(action, Action::MakeAfresh(_))), "{actions:?}");
+        let ended = Input::TaskEnded { task: task(0), audit: false, result: made(0), took: Some(millis(1)) };
+        let mut actions = session.step(millis(3), ended);
+        actions.extend(session.step(millis(300), Input::Time));
+        let outcomes = actions.into_iter().find_map(|action| match action {
+            Action::Report { outcomes, .. } => Some(outcomes),
+            _ => None,
+        });
+        assert_eq!(outcomes.unwrap()[0].attempt, Some(attempt(reported)));
+    }
+}
+
 /// A copy that is under way when its shard is to be made afresh is of an earlier file, and would replace the
 /// new one.
 #[test]
