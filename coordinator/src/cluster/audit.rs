@@ -13,7 +13,7 @@
 //! takes.
 
 use crate::cluster::apply::{note_of, note_of_worker};
-use crate::cluster::event::{Effect, Ending, Millis, NoteKind, Order};
+use crate::cluster::event::{Effect, Ending, LeaveReason, Millis, NoteKind, Order};
 use crate::cluster::failures::PAUSE;
 use crate::cluster::state::{State, Worker, digest_of};
 use fathom_layer::{Digest, Totals};
@@ -192,7 +192,8 @@ impl State {
             && (chosen == u64::from(task.shard.0) || self.lot(b"shard", task) % u64::from(PARTS) < share)
     }
 
-    /// Opens an audit of a shard that was just made, if the shard is drawn and there is time.
+    /// Opens an audit of a shard that was just made, if the shard is drawn and there is time, or if its result
+    /// is doubted.
     pub(super) fn draw(&mut self, maker: Option<WorkerId>, report: &ShardReport, took: Duration) {
         self.audits.note(took);
         let share = self.rules.audit;
@@ -480,9 +481,12 @@ impl State {
         for &task in &running {
             self.set_waiting(task, now);
         }
-        // In a shared store, others would find what it is making.
-        let making: Vec<Task> = running.into_iter().filter(|task| task.depth == self.depth).collect();
-        if !making.is_empty() {
+        if self.rules.shared_store {
+            // What the worker is making would replace the right file, or be found by others, in the next
+            // epoch too.
+            self.worker(id).leaving = Some(LeaveReason::Stopped);
+            self.order(id, Order::Leave(LeaveReason::Stopped));
+            let making: Vec<Task> = running.into_iter().filter(|task| task.depth == self.depth).collect();
             self.audits.disowned.extend(&making);
             effects.push(Effect::ForgetReports(making));
         }
@@ -546,26 +550,23 @@ impl State {
         lost
     }
 
-    /// Handles a result of a shard of the current layer that differs from an earlier one, which nobody holds
-    /// any more. The shard is made again and audited, so that whoever was wrong is found.
+    /// Handles a result of a shard of the current layer that differs from what was reported before. The shard
+    /// is made again and audited, so that whoever was wrong is found.
     pub(super) fn doubt(&mut self, id: WorkerId, task: Task, effects: &mut Vec<Effect>) {
         let detail = "an earlier report says otherwise".to_owned();
         effects.push(note_of(NoteKind::AuditDiffers, Some(id), task, Some(detail)));
         self.audits.differed += 1;
         self.audits.doubted.insert(task);
-        if self.rules.shared_store && !self.is_held(task) {
-            effects.push(Effect::DiscardShared(task));
-        }
         self.forget_made(task, effects);
         effects.push(Effect::ForgetReports(vec![task]));
     }
 
     /// Forgets a made shard, because its file may be wrong, and has it made again.
     fn forget_made(&mut self, task: Task, effects: &mut Vec<Effect>) {
-        let Some(holders) = self.files.forget(task) else {
+        if self.files.forget(task).is_none() {
             return;
-        };
-        if holders.contains(&WorkerId::SHARED_STORE) {
+        }
+        if self.rules.shared_store {
             // A process that continues the run alone would take the file in a shared store for its own.
             effects.push(Effect::DiscardShared(task));
         }

@@ -30,7 +30,6 @@
 
 use crate::cluster::apply::{note_of, note_of_worker};
 use crate::cluster::event::{Effect, Ending, Millis, NoteKind, Order};
-
 use crate::cluster::state::tasks::FailedAttempt;
 use crate::cluster::state::{CopyState, Presence, State, StoreRest, Unreached, Worker};
 use fathom_proto::Failure;

@@ -221,13 +221,8 @@ impl State {
             .map(|(id, _)| id)
             .collect();
         for id in free {
-            // What a wrong worker still makes must not replace the right file in a shared store.
-            let reason = match self.rules.shared_store && self.workers[id].is_set_aside {
-                true => LeaveReason::Stopped,
-                false => LeaveReason::Drained,
-            };
-            self.worker(id).leaving = Some(reason);
-            self.order(id, Order::Leave(reason));
+            self.worker(id).leaving = Some(LeaveReason::Drained);
+            self.order(id, Order::Leave(LeaveReason::Drained));
         }
     }
 

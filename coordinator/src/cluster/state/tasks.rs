@@ -36,8 +36,8 @@ pub struct TaskState {
     pub given: Millis,
     /// Whether the task was last given out to be made afresh, whatever file there is.
     pub is_afresh: bool,
-    /// The worker to which the task was given in this epoch, and whether it was given to others, too.
-    pub given_to: Option<(WorkerId, bool)>,
+    /// The worker that was given the task in this epoch; `None` if nobody or several workers were.
+    pub only_with: Option<WorkerId>,
     /// The worker that computed the shard, if known and in this epoch.
     pub maker: Option<WorkerId>,
     /// Time from order to report.
@@ -51,7 +51,7 @@ pub struct TaskState {
 impl TaskState {
     /// Returns whether no other worker was given the task in this epoch.
     pub fn was_only_with(&self, worker: WorkerId) -> bool {
-        self.given_to.is_none_or(|given| given == (worker, false))
+        self.attempts == 0 || self.only_with == Some(worker)
     }
 }
 
@@ -231,8 +231,8 @@ impl Tasks {
     pub fn begin(&mut self, task: Task, worker: WorkerId, is_afresh: bool, now: Millis) -> u32 {
         self.set(task, TaskProgress::Running(worker, now), now);
         let state = self.expected(task);
+        state.only_with = Some(worker).filter(|_| state.was_only_with(worker));
         state.attempts += 1;
-        state.given_to = Some((worker, !state.was_only_with(worker)));
         state.is_afresh = is_afresh;
         state.given = now;
         state.attempts

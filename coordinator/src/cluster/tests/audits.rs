@@ -303,3 +303,33 @@ fn what_a_wrong_worker_brings_back_is_not_used() {
     assert_eq!(t.audited("c", 0, 1, 2), ["forget 0/0", "set aside a", "c <- known"]);
     assert_eq!(takes(&mut t, "c"), ["c <- make 0/0 afresh #1.2"]);
 }
+
+/// What a wrong worker is making would replace the right file in a shared store, and might be used there.
+#[test]
+fn a_wrong_worker_stops_at_once_in_a_shared_store() {
+    let mut t = Table::new(Rules { shared_store: true, ..all_audited(3) });
+    t.join_with("a", 2, &[]);
+    assert_eq!(t.take("a", 2), ["a <- make 0/0 #1.1, make 0/1 #1.1"]);
+    t.join("b");
+    t.join("c");
+    t.made_wrong("a", 0, 0, 1);
+    assert_eq!(takes(&mut t, "c"), ["c <- audit 0/0 #1.1 not portable"]);
+    t.audited("c", 0, 0, 1);
+    assert_eq!(t.take("a", 0), [""; 0]);
+    assert_eq!(takes(&mut t, "b"), ["b <- audit 0/0 #1.2, make 0/2 #1.1"]);
+    let lines = t.audited("b", 0, 0, 2);
+    assert!(lines.contains(&"a <- leave Stopped".into()), "{lines:?}");
+    assert!(lines.contains(&"forget 0/1".into()), "{lines:?}");
+}
+
+/// A worker may have a copy of a file whose report the coordinator had not saved when it was killed.
+#[test]
+fn nobody_is_blamed_for_a_copy_of_what_was_not_reported() {
+    let mut t = Table::with(all_audited(1), "a b");
+    t.copied("a", 0, 0);
+    assert_eq!(takes(&mut t, "a"), ["a <- make 0/0 #1.1"]);
+    t.made_wrong("a", 0, 0, 1);
+    assert_eq!(takes(&mut t, "b"), ["b <- audit 0/0 #1.1"]);
+    assert_eq!(t.audited("b", 0, 0, 1), ["forget 0/0", "b <- known"]);
+    assert!(t.state.ending.is_none());
+}

@@ -204,8 +204,14 @@ impl Simulation {
 
     /// Returns whether a run may end with this message: stores failed to take a shard as often as ends a run.
     fn is_unwritten(&self, message: &str) -> bool {
-        let is_said = message.contains("failed 5 times, last with: cannot write");
-        is_said && self.unwritten.values().any(|&failures| failures >= MOST_FAILURES)
+        let is_said = |task: &Task| {
+            let what = format!(
+                "shard {} of depth {} failed {MOST_FAILURES} times, last with: cannot write",
+                task.shard, task.depth
+            );
+            message.contains(&what)
+        };
+        self.unwritten.iter().any(|(task, &failures)| failures >= MOST_FAILURES && is_said(task))
     }
 
     fn verdict(&self) -> Outcome {
