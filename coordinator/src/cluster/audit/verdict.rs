@@ -1,0 +1,248 @@
+//! What follows from the result of an audit: agreement, a third worker that decides, a worker that is set
+//! aside and whose shards are made again, or the end of the run.
+
+use super::{Audit, Finding};
+use crate::cluster::apply::{note_of, note_of_worker};
+use crate::cluster::event::{Effect, Ending, LeaveReason, Millis, NoteKind, Order};
+use crate::cluster::state::{State, Worker};
+use fathom_run::{Task, WorkerId};
+use std::collections::{BTreeMap, BTreeSet};
+
+impl State {
+    /// Compares the result of an audit with the results of others.
+    pub(super) fn judge(
+        &mut self,
+        now: Millis,
+        auditor: WorkerId,
+        task: Task,
+        found: Finding,
+        effects: &mut Vec<Effect>,
+    ) {
+        let Some(Audit { maker, made, other, .. }) = self.audits.open.get(&task).cloned() else {
+            return;
+        };
+        if let Some((other, found_before)) = other {
+            self.audits.forget(task);
+            let findings = [(maker, made), (Some(other), found_before), (Some(auditor), found)];
+            return match maker {
+                _ if found == made => self.set_aside(now, other, task, effects),
+                Some(maker) if found == found_before => self.set_aside(now, maker, task, effects),
+                _ => self.disagree(now, task, &findings, effects),
+            };
+        }
+        if found == made {
+            self.audits.agreed += 1;
+            self.audits.forget(task);
+            let is_own = self.may_have_made(auditor, task, maker);
+            let kind = if is_own { NoteKind::SelfCheck } else { NoteKind::Audited };
+            if kind == NoteKind::Audited {
+                self.given.audited(task.shard);
+            }
+            effects.push(note_of(kind, Some(auditor), task, None));
+            return;
+        }
+        self.audits.differed += 1;
+        let findings = [(maker, made), (Some(auditor), found)];
+        let detail = Some(self.said(&findings));
+        effects.push(note_of(NoteKind::AuditDiffers, Some(auditor), task, detail));
+        let is_third =
+            |(id, worker): (WorkerId, &Worker)| Some(id) != maker && id != auditor && worker.is_staying();
+        if maker.is_none() {
+            // The maker is not known, so nobody is to blame: the shard is made and audited again.
+            self.forget_made(task, effects);
+            effects.push(Effect::ForgetReports(vec![task]));
+        } else if maker != Some(auditor) && self.workers.iter().any(is_third) {
+            let audit = self.audits.open.get_mut(&task).expect("it was there before");
+            audit.other = Some((auditor, found));
+            self.unsettled.all_awake = true;
+        } else {
+            self.disagree(now, task, &findings, effects);
+        }
+    }
+
+    /// Returns a message about a shard with two different results: who found which, and who decides.
+    pub(in crate::cluster) fn dispute(&self) -> Option<String> {
+        let mut open = self.audits.open.iter();
+        open.find_map(|(task, audit)| {
+            let (auditor, found) = audit.other?;
+            let is_third = |(id, worker): (WorkerId, &Worker)| {
+                Some(id) != audit.maker && id != auditor && worker.is_staying()
+            };
+            let decides = match self.workers.alive().any(is_third) {
+                true => "a third worker decides",
+                false => "a third worker must decide, and none is there: start one",
+            };
+            Some(format!(
+                "shard {} of depth {} was made twice with different states: {}; {decides}",
+                task.shard,
+                task.depth,
+                self.said(&[(audit.maker, audit.made), (Some(auditor), found)])
+            ))
+        })
+    }
+
+    /// Ends the run, because nothing decides which result of a shard is right.
+    fn disagree(
+        &mut self,
+        now: Millis,
+        task: Task,
+        findings: &[(Option<WorkerId>, Finding)],
+        effects: &mut Vec<Effect>,
+    ) {
+        let workers: BTreeSet<WorkerId> = findings.iter().filter_map(|(id, _)| *id).collect();
+        let what = match workers.len() {
+            1 => "the worker's memory or a kernel is at fault: start another worker on another host",
+            2 => "one of the two is wrong, and a third worker would tell which: start one more",
+            _ => "no two agree: look at the memory of these hosts, and start others",
+        };
+        let message = format!(
+            "shard {} of depth {} was made twice with different states: {}; {what}, then serve the run again",
+            task.shard,
+            task.depth,
+            self.said(findings)
+        );
+        let message = match self.forget_made_by(&workers, effects).first() {
+            Some(lost) => self.beyond_repair(lost, &message),
+            None => message,
+        };
+        self.end(now, Ending::Failed(message), effects);
+    }
+
+    /// Says who found which result, for people.
+    fn said(&self, findings: &[(Option<WorkerId>, Finding)]) -> String {
+        let of_one = |(id, finding): &(Option<WorkerId>, Finding)| {
+            let name = match id {
+                Some(id) => {
+                    self.workers.get(*id).map_or_else(|| id.to_string(), |worker| worker.name.clone())
+                }
+                None => "an earlier report".into(),
+            };
+            match finding {
+                Some((totals, digest)) => {
+                    format!("{name} has found {} states, digest {digest}", totals.states)
+                }
+                None => format!("{name} has found that its sources contradict each other"),
+            }
+        };
+        findings.iter().map(of_one).collect::<Vec<_>>().join("; ")
+    }
+
+    /// Sets a wrong worker aside: others compute its shards of the current layer again, and it leaves once
+    /// others hold its files.
+    fn set_aside(&mut self, now: Millis, id: WorkerId, task: Task, effects: &mut Vec<Effect>) {
+        self.audits.distrust(id);
+        let lost = self.forget_made_by(&BTreeSet::from([id]), effects);
+        let worker = self.worker(id);
+        if worker.is_set_aside {
+            // An earlier audit by this worker differed too, and had its consequences.
+            return;
+        }
+        worker.draining = true;
+        worker.is_set_aside = true;
+        let name = worker.name.clone();
+        effects.push(note_of(NoteKind::SetAside, Some(id), task, Some(name)));
+        effects.push(Effect::SetAside(id));
+        let running = self.tasks.running(id).clone();
+        for &task in &running {
+            self.set_waiting(task, now);
+        }
+        if self.rules.shared_store {
+            // What the worker is making would replace the right file, or be found by others, in the next
+            // epoch too.
+            self.worker(id).leaving = Some(LeaveReason::Stopped);
+            self.order(id, Order::Leave(LeaveReason::Stopped));
+            let making: Vec<Task> = running.into_iter().filter(|task| task.depth == self.depth).collect();
+            self.audits.disowned.extend(&making);
+            effects.push(Effect::ForgetReports(making));
+        }
+        self.unsettled.files.extend(self.files.held_by(id));
+        self.unsettled.owners = true;
+        self.take_drains_back(effects);
+        if let Some(lost) = lost.first() {
+            let what = format!(
+                "shard {} of depth {} was made twice with different states, and {} was wrong",
+                task.shard, task.depth, self.workers[id].name
+            );
+            let message = self.beyond_repair(lost, &what);
+            self.end(now, Ending::Failed(message), effects);
+        }
+    }
+
+    /// Returns a message for people about a shard that may be wrong and cannot be computed again.
+    fn beyond_repair(&self, lost: &Task, what: &str) -> String {
+        format!(
+            "{what}; shard {} of depth {}, which may be wrong too, cannot be made again, for the run keeps two layers and what the shard was made from was given back: begin again with other workers, and with --keep last, or with --audit 100%",
+            lost.shard, lost.depth
+        )
+    }
+
+    /// Keeps drained workers that are not wrong, if no other workers stay: they were to leave only because
+    /// others would stay.
+    fn take_drains_back(&mut self, effects: &mut Vec<Effect>) {
+        if self.workers.alive().any(|(_, worker)| worker.is_staying()) {
+            return;
+        }
+        for (id, worker) in self.workers.iter_mut() {
+            if worker.draining && !worker.is_set_aside && worker.leaving.is_none() {
+                worker.draining = false;
+                let detail = Some(worker.name.clone());
+                effects.push(note_of_worker(NoteKind::Stays, id, detail));
+            }
+        }
+    }
+
+    /// Forgets the shards of the current layer that these workers made or, if the maker is not known, may
+    /// have made. If such a shard can be made again, any worker may have made it, whoever holds it now;
+    /// otherwise its holders may. Shards that were reported and are to be made again, because their holders
+    /// were gone, are forgotten too: some worker may come back with such a file. Shards that an audit
+    /// confirmed and whose sources were given back stay. Returns the other shards whose sources were given
+    /// back: they cannot be computed again.
+    fn forget_made_by(&mut self, workers: &BTreeSet<WorkerId>, effects: &mut Vec<Effect>) -> Vec<Task> {
+        let is_theirs = |task: Task, maker: Option<WorkerId>| {
+            let is_anyones = maker.is_none() && !self.given.contains(task.shard);
+            is_anyones || workers.iter().any(|&id| self.may_have_made(id, task, maker))
+        };
+        let makers: BTreeMap<Task, Option<WorkerId>> =
+            self.tasks.reports().map(|(report, maker)| (report.task, maker)).collect();
+        let known = self.files.of_layer(self.depth).map(|(shard, _)| Task { depth: self.depth, shard });
+        let made = known.filter(|task| makers.get(task).is_none_or(|&maker| is_theirs(*task, maker)));
+        let made: Vec<Task> = made.filter(|&task| !self.is_settled(task)).collect();
+        let lost = made.iter().copied().filter(|task| self.given.contains(task.shard)).collect();
+        for &task in &made {
+            self.forget_made(task, effects);
+        }
+        effects.push(Effect::ForgetReports(made));
+        lost
+    }
+
+    /// Handles a result of a shard of the current layer that differs from what was reported before. The shard
+    /// is made again and audited, so that whoever was wrong is found.
+    pub(in crate::cluster) fn doubt(&mut self, id: WorkerId, task: Task, effects: &mut Vec<Effect>) {
+        let detail = "an earlier report says otherwise".to_owned();
+        effects.push(note_of(NoteKind::AuditDiffers, Some(id), task, Some(detail)));
+        self.audits.differed += 1;
+        self.audits.doubted.insert(task);
+        self.forget_made(task, effects);
+        effects.push(Effect::ForgetReports(vec![task]));
+    }
+
+    /// Forgets a made shard, because its file may be wrong, and has it made again.
+    pub(super) fn forget_made(&mut self, task: Task, effects: &mut Vec<Effect>) {
+        if self.files.forget(task).is_none() {
+            return;
+        }
+        if self.rules.shared_store {
+            // A process that continues the run alone would take the file in a shared store for its own.
+            effects.push(Effect::DiscardShared(task));
+        }
+        // Files in the stores of workers stay: a worker ignores its own file when it makes the shard afresh,
+        // and a file with another digest than the reported one makes no holder.
+        self.audits.disowned.insert(task);
+        self.done = 0;
+        self.unsettled.moved = true;
+        self.unsettled.files.remove(&task);
+        self.unsettled.lacking.remove(&task);
+        self.unsaved.retain(|shard| *shard != task.shard);
+        self.set_waiting(task, Millis(0));
+    }
+}
