@@ -2,18 +2,19 @@
 
 use super::{CosetSymmetry, Found, UNREACHED};
 use crate::space::Cell;
-use crate::{Colouring, Letters, Space};
+use crate::{Colouring, Space};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
+use std::ops::Range;
 
 /// Finds the smallest image of any pattern.
 ///
 /// Symmetries are sorted by their renaming of letters, and then by their action on the cells of the image,
 /// from the first cell on. Symmetries that agree up to a cell are consecutive. If one of them makes a larger
-/// letter up to that cell, the others need not be tried.
+/// letter up to that cell, the others need not be tried. Symmetries that make the smallest first letter are
+/// looked up.
 #[derive(Debug)]
 pub(super) struct Canonical {
-    letters: Letters,
     cells: usize,
     preimages: Box<[Preimage]>,
     /// By preimage: the number of first cells of the image on which it agrees with the preimage before.
@@ -21,16 +22,28 @@ pub(super) struct Canonical {
     /// By preimage and cell of the image: the next preimage that differs from it on that cell or on an
     /// earlier one.
     next: Box<[u32]>,
+    /// The cells from which the first letter of the image may come.
+    firsts: Box<[First]>,
+    /// By renaming and turn of letters, and by letter: the new letter.
+    becomes: Box<[u8]>,
 }
 
 /// A symmetry, from the side of the image.
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug)]
 struct Preimage {
-    renamed: Box<[u8]>,
-    /// For each cell of the image: the cell from which its letter comes, and the turn of that letter.
-    comes: Box<[(Cell, u8)]>,
+    /// For each cell of the image: the cell from which its letter comes, and where the renaming of that
+    /// letter begins.
+    comes: Box<[(Cell, u32)]>,
     /// The number of the symmetry.
     symmetry: usize,
+}
+
+/// A cell from which the first letter of the image may come.
+#[derive(Debug)]
+struct First {
+    from: Cell,
+    /// By letter on the cell: the smallest letter that becomes of it, and the preimages that make that one.
+    smallest: Box<[(u8, Box<[Range<u32>]>)]>,
 }
 
 /// The smallest image of a pattern.
@@ -44,21 +57,36 @@ pub(super) struct Form {
 
 impl Canonical {
     pub(super) fn new(colouring: &Colouring, symmetries: &[CosetSymmetry]) -> Self {
+        let letters = colouring.letters();
+        let cells = symmetries[0].symmetry.cells.len();
         let preimage = |(number, s): (usize, &CosetSymmetry)| {
-            let mut comes = vec![(0, 0); s.symmetry.cells.len()];
+            let mut comes: Vec<(Cell, u8)> = vec![(0, 0); cells];
             for (cell, &to) in s.symmetry.cells.iter().enumerate() {
                 comes[usize::from(to)] = (cell as Cell, s.symmetry.turn(cell));
             }
-            Preimage { renamed: s.action.letters.clone(), comes: comes.into(), symmetry: number }
+            (s.action.letters.clone(), comes, number)
         };
-        let mut preimages: Box<[Preimage]> = symmetries.iter().enumerate().map(preimage).collect();
-        preimages.sort_unstable();
-        let cells = preimages[0].comes.len();
-        let shared = |pair: &[Preimage]| {
-            let same = pair[0].comes.iter().zip(&pair[1].comes).take_while(|(a, b)| a == b).count();
-            if pair[0].renamed == pair[1].renamed { same as Cell } else { 0 }
+        let mut sorted: Vec<(Box<[u8]>, Vec<(Cell, u8)>, usize)> =
+            symmetries.iter().enumerate().map(preimage).collect();
+        sorted.sort_unstable();
+        let mut renamings: FxHashMap<(&[u8], u8), u32> = FxHashMap::default();
+        let mut becomes = Vec::new();
+        let mut preimages = Vec::with_capacity(sorted.len());
+        for (renamed, comes, symmetry) in &sorted {
+            let mut begin = |turn| {
+                *renamings.entry((renamed, turn)).or_insert_with(|| {
+                    becomes.extend(renamed.iter().map(|&letter| letters.turned(letter, turn)));
+                    (becomes.len() - letters.count()) as u32
+                })
+            };
+            let comes = comes.iter().map(|&(from, turn)| (from, begin(turn))).collect();
+            preimages.push(Preimage { comes, symmetry: *symmetry });
+        }
+        let shared = |pair: &[(Box<[u8]>, Vec<(Cell, u8)>, usize)]| {
+            let same = pair[0].1.iter().zip(&pair[1].1).take_while(|(a, b)| a == b).count();
+            if pair[0].0 == pair[1].0 { same as Cell } else { 0 }
         };
-        let shared: Box<[Cell]> = std::iter::once(0).chain(preimages.windows(2).map(shared)).collect();
+        let shared: Box<[Cell]> = std::iter::once(0).chain(sorted.windows(2).map(shared)).collect();
         let end = preimages.len() as u32;
         let mut next = vec![end; preimages.len() * cells];
         for number in (0..preimages.len() - 1).rev() {
@@ -69,38 +97,70 @@ impl Canonical {
                 };
             }
         }
-        Self { letters: colouring.letters().clone(), cells, preimages, shared, next: next.into() }
+        // Those that agree on the first cell, with what becomes of the letter that comes there.
+        let mut groups: FxHashMap<Cell, Vec<(Range<u32>, &[u8])>> = FxHashMap::default();
+        let mut number = 0;
+        while number < end {
+            let (from, begin) = preimages[number as usize].comes[0];
+            let after = next[number as usize * cells];
+            let renamed = &becomes[begin as usize..][..letters.count()];
+            groups.entry(from).or_default().push((number..after, renamed));
+            number = after;
+        }
+        let first = |(from, groups): (Cell, Vec<(Range<u32>, &[u8])>)| {
+            let smallest = |letter: usize| {
+                let smallest = groups.iter().map(|(_, renamed)| renamed[letter]).min().expect("not empty");
+                let make_it = groups.iter().filter(|(_, renamed)| renamed[letter] == smallest);
+                (smallest, make_it.map(|(numbers, _)| numbers.clone()).collect())
+            };
+            First { from, smallest: (0..letters.count()).map(smallest).collect() }
+        };
+        let firsts = groups.into_iter().map(first).collect();
+        Self {
+            cells,
+            preimages: preimages.into(),
+            shared,
+            next: next.into(),
+            firsts,
+            becomes: becomes.into(),
+        }
     }
 
     /// Returns the smallest image of a pattern.
     pub(super) fn form(&self, pattern: &[u8]) -> Form {
-        let mut best: Box<[u8]> = vec![u8::MAX; self.cells].into();
+        let mut best = vec![u8::MAX; self.cells].into_boxed_slice();
         let (mut symmetry, mut fixing) = (0, 0);
-        let mut number = 0;
-        while let Some(preimage) = self.preimages.get(number) {
-            let letter = |&(cell, turn): &(Cell, u8)| {
-                let letter = preimage.renamed[usize::from(pattern[usize::from(cell)])];
-                if turn == 0 { letter } else { self.letters.turned(letter, turn) }
-            };
-            // On the cells that the image shares with the one before, it agrees with the best image.
-            let same = usize::from(self.shared[number]);
-            let differs = (same..self.cells).find(|&to| letter(&preimage.comes[to]) != best[to]);
-            match differs {
-                Some(first) if letter(&preimage.comes[first]) > best[first] => {
-                    number = self.next[number * self.cells + first] as usize;
-                    continue;
-                }
-                Some(first) => {
-                    for (best, comes) in best[first..].iter_mut().zip(&preimage.comes[first..]) {
-                        *best = letter(comes);
+        let firsts =
+            || self.firsts.iter().map(|first| &first.smallest[usize::from(pattern[usize::from(first.from)])]);
+        let smallest = firsts().map(|&(letter, _)| letter).min().expect("there are symmetries");
+        for numbers in firsts().filter(|&&(letter, _)| letter == smallest).flat_map(|(_, numbers)| numbers) {
+            let mut number = numbers.start;
+            while number < numbers.end {
+                let comes = &*self.preimages[number as usize].comes;
+                let letter = |&(from, renaming): &(Cell, u32)| {
+                    self.becomes[renaming as usize + usize::from(pattern[usize::from(from)])]
+                };
+                // On the cells that the image shares with the one before, it agrees with the best image.
+                let same = usize::from(self.shared[number as usize]);
+                let differs =
+                    comes.iter().zip(&best).skip(same).position(|(comes, best)| letter(comes) != *best);
+                match differs.map(|after| same + after) {
+                    Some(first) if letter(&comes[first]) > best[first] => {
+                        number = self.next[number as usize * self.cells + first];
+                        continue;
                     }
-                    (symmetry, fixing) = (preimage.symmetry, 1);
+                    Some(first) => {
+                        for (best, comes) in best[first..].iter_mut().zip(&comes[first..]) {
+                            *best = letter(comes);
+                        }
+                        (symmetry, fixing) = (number, 1);
+                    }
+                    None => (symmetry, fixing) = (symmetry.min(number), fixing + 1),
                 }
-                None => fixing += 1,
+                number += 1;
             }
-            number += 1;
         }
-        Form { pattern: best, symmetry, fixing }
+        Form { pattern: best, symmetry: self.preimages[symmetry as usize].symmetry, fixing }
     }
 
     /// Lists the representatives by following the moves backwards from orbit to orbit. Backward moves lead to
