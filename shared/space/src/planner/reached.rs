@@ -346,6 +346,14 @@ impl<'a> Search<'a> {
         let mut axes: Vec<(AxisView, usize)> = views.into_iter().zip(lengths?).collect();
         join(&mut axes, states, &actions, length);
         order(&mut axes);
+        let start = |entries: f64| self.model.maps * entries * self.model.map_entry + unused;
+        let entries: f64 = axes.iter().map(|&(_, length)| length as f64).sum();
+        let bits: f64 = axes.iter().map(|&(_, length)| length as f64).product();
+        // No rows are pulled faster than those of 64 bits.
+        let pull = self.model.pull + self.model.listed_transform + bits / 64.0 * self.model.row_64;
+        if start(entries) + self.model.search(pulls, cosets, symmetries, pull, bits / 8.0) >= self.limit {
+            return None;
+        }
         let views: Vec<AxisView> = axes.into_iter().map(|(view, _)| view).collect();
         let bare = colouring.clone();
         let words = |view: &AxisView, form: &_| {
@@ -355,7 +363,6 @@ impl<'a> Search<'a> {
         let colouring = colouring.with_words(&contents, &views, space, words).ok()?;
         let shape =
             Shape::of(space, &colouring).filter(|shape| shape.packed_bytes() <= Plan::MOST_COSET_BYTES)?;
-        let entries: f64 = shape.lengths().iter().map(|&length| f64::from(length)).sum();
         let row = match (shape.row_bits(), shape.blocks()) {
             (0..=32, 1) => self.model.row_32,
             (33..=64, 1) => self.model.row_64,
@@ -364,9 +371,8 @@ impl<'a> Search<'a> {
             (bits, _) => self.model.word_of_a_long_row * f64::from(bits.div_ceil(64)) + f64::from(bits),
         };
         let pull = self.model.pull + self.model.listed_transform + f64::from(shape.rows()) * row;
-        let start = self.model.maps * entries * self.model.map_entry + unused;
-        let nanoseconds =
-            start + self.model.search(pulls, cosets, symmetries, pull, f64::from(shape.packed_bytes()));
+        let nanoseconds = start(entries)
+            + self.model.search(pulls, cosets, symmetries, pull, f64::from(shape.packed_bytes()));
         let made = Some((colouring, hidden.patterns().clone()));
         (nanoseconds < self.limit).then_some(Candidate { of_piece, made, nanoseconds, is_counted: true })
     }
