@@ -67,6 +67,8 @@ pub struct Transforms<'g> {
     prepared: Option<CosetId>,
     codes: Vec<u64>,
     counts: Vec<Cell>,
+    /// By number of an arrival, if arrivals are numbered, and by axis: the number of the map, or [`UNKNOWN`].
+    of_arrivals: Vec<u32>,
     /// What is needed where axes hold only reachable words.
     listed: Option<Listed<'g>>,
 }
@@ -77,13 +79,14 @@ struct Listed<'g> {
     actions: Actions<'g>,
     /// By the key of an action: the number of the map.
     numbers: FxHashMap<Box<[u8]>, u32>,
-    /// By number of an arrival's action on indices (if numbered), and by axis: the number of the map, or
-    /// [`UNKNOWN`].
-    of_element: Vec<u32>,
 }
 
 /// Stands for a map that is not made yet.
 const UNKNOWN: u32 = u32::MAX;
+
+/// The largest number of maps, one for each axis of an arrival, that are kept for all arrivals. They take 4
+/// bytes each.
+const MOST_OF_ARRIVALS: usize = 1 << 18;
 
 impl<'g> Transforms<'g> {
     /// Makes an empty table for the cosets of `graph`.
@@ -114,11 +117,10 @@ impl<'g> Transforms<'g> {
             prepared: None,
             codes: vec![0; axes.len()],
             counts: vec![0; axes.len()],
-            listed: colouring.reached_axes().map(|_| Listed {
-                actions: Actions::new(graph),
-                numbers: FxHashMap::default(),
-                of_element: Vec::new(),
-            }),
+            of_arrivals: Vec::new(),
+            listed: colouring
+                .reached_axes()
+                .map(|_| Listed { actions: Actions::new(graph), numbers: FxHashMap::default() }),
         }
     }
 
@@ -144,34 +146,49 @@ impl<'g> Transforms<'g> {
     /// If the move is not possible there, so that the arrival has no source.
     pub fn of_move(&mut self, coset: CosetId, mv: usize, transform: &mut Transform) {
         let (source, symmetry) = self.graph.source(coset, mv).expect("the move can be made");
-        if let Some(listed) = &mut self.listed {
-            let axes = self.graph.shape().lengths().len();
-            let element = self.graph.frames().element(self.graph, coset, mv);
-            let maps = element.map(|element| element as usize * axes..(element as usize + 1) * axes);
-            if let Some(maps) = &maps {
-                if listed.of_element.len() < maps.end {
-                    listed.of_element.resize(maps.end, UNKNOWN);
-                }
-                let known = &listed.of_element[maps.clone()];
-                if known[0] != UNKNOWN {
-                    transform.odd = false;
-                    transform.target.clear();
-                    transform.target.extend(0..axes as u8);
-                    transform.maps.clear();
-                    transform.maps.extend_from_slice(known);
-                    return;
-                }
-            }
-            listed.actions.read_move(self.graph, coset, mv);
-            self.fill_listed(source, coset, symmetry, transform);
-            if let (Some(maps), Some(listed)) = (maps, &mut self.listed) {
-                listed.of_element[maps].copy_from_slice(&transform.maps);
-            }
+        let axes = self.graph.shape().lengths().len();
+        let maps = self.number_of(coset, mv).map(|number| number * axes..(number + 1) * axes);
+        if let Some(known) = maps.clone().and_then(|maps| self.of_arrivals.get(maps))
+            && known[0] != UNKNOWN
+        {
+            let action = &self.graph.symmetries()[symmetry].action;
+            let (target, odd) = match self.listed {
+                Some(_) => (&action.axes, false),
+                None => (&action.colours, self.graph.is_odd(source)),
+            };
+            transform.odd = odd;
+            transform.target.clear();
+            transform.target.extend_from_slice(target);
+            transform.maps.clear();
+            transform.maps.extend_from_slice(known);
             return;
         }
-        let cells = &self.graph.space().incoming_moves()[mv].cells;
-        let through = &self.graph.symmetries()[symmetry].symmetry.cells;
-        self.fill(source, coset, symmetry, |cell| cells[usize::from(through[cell])], transform);
+        if let Some(listed) = &mut self.listed {
+            listed.actions.read_move(self.graph, coset, mv);
+            self.fill_listed(source, coset, symmetry, transform);
+        } else {
+            let cells = &self.graph.space().incoming_moves()[mv].cells;
+            let through = &self.graph.symmetries()[symmetry].symmetry.cells;
+            self.fill(source, coset, symmetry, |cell| cells[usize::from(through[cell])], transform);
+        }
+        if let Some(maps) = maps {
+            if self.of_arrivals.len() < maps.end {
+                self.of_arrivals.resize(maps.end, UNKNOWN);
+            }
+            self.of_arrivals[maps].copy_from_slice(&transform.maps);
+        }
+    }
+
+    /// Returns the number of an arrival, which determines its maps. `None` if arrivals are not numbered,
+    /// because they are too many.
+    #[inline]
+    fn number_of(&self, coset: CosetId, mv: usize) -> Option<usize> {
+        if let Some(element) = self.graph.frames().element(self.graph, coset, mv) {
+            return Some(element as usize);
+        }
+        let (cosets, moves) = (self.graph.len() as usize, self.graph.space().incoming_moves().len());
+        let is_small = cosets * moves * self.graph.shape().lengths().len() <= MOST_OF_ARRIVALS;
+        is_small.then_some(coset.0 as usize * moves + mv)
     }
 
     /// Writes the transform of a coset to itself by a symmetry of its [`CosetGraph::stabiliser`].
