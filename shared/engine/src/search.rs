@@ -147,7 +147,9 @@ pub fn search(
     // `halt` is also set when a task fails, so that the other tasks end early.
     let halt = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        let pool = Pool::start(scope, options.threads, &job, &store, &counters, &halt)
+        // More threads than shards would take turns, and each would make its own tables.
+        let useful = if job.shares_tasks { options.threads } else { cut.shards() as usize };
+        let pool = Pool::start(scope, options.threads.min(useful), &job, &store, &counters, &halt)
             .context("cannot start kernel threads")?;
         let removers = Removers::start(scope, options.threads, &store);
         Search {
