@@ -345,12 +345,16 @@ pub(super) fn symmetries(
     let alike = |x: usize, y: usize| roles[x] == roles[y];
     let guards: HashSet<(OrientedPermutation, Vec<u16>)> =
         kinds.clone().map(|(action, guard)| (action.clone(), guard.to_vec())).collect();
+    // Where no move has a guard, relabellings keep the moves, and that is all.
+    let has_guards = kinds.clone().any(|(_, guard)| !guard.is_empty());
     let keeps_guards = |a: &Relabelling| {
-        kinds.clone().all(|(action, guard)| {
-            let mut guard: Vec<u16> = guard.iter().map(|&cell| a.cells().apply(cell.into()) as u16).collect();
-            guard.sort_unstable();
-            guards.contains(&(a.rename(action), guard))
-        })
+        !has_guards
+            || kinds.clone().all(|(action, guard)| {
+                let mut guard: Vec<u16> =
+                    guard.iter().map(|&cell| a.cells().apply(cell.into()) as u16).collect();
+                guard.sort_unstable();
+                guards.contains(&(a.rename(action), guard))
+            })
     };
     let mut found: Vec<Relabelling> =
         relabellings_among(points.len(), &set, Definition::MOST_SYMMETRIES, &may, &alike)
