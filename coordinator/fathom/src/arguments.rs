@@ -56,13 +56,22 @@ impl Arguments {
     /// If the file of settings cannot be used. Wrong arguments end the process.
     pub(crate) fn of_process() -> anyhow::Result<Self> {
         let settings = fathom_worker::settings::Settings::read()?;
-        let matches = settings.matches(Self::with_help())?;
+        // Composing the help takes longer than parsing.
+        let matches = match settings.applied(Self::without_help()).try_get_matches() {
+            Ok(matches) => matches,
+            Err(_) => settings.matches(Self::with_help())?,
+        };
         Ok(Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit()))
     }
 
     /// The command with its commands in groups, and examples below each.
     pub(crate) fn with_help() -> clap::Command {
-        help::dressed(Self::command())
+        help::dressed(Self::without_help())
+    }
+
+    /// The command as it is parsed. A number below zero is a value that is out of range, not an option.
+    fn without_help() -> clap::Command {
+        Self::command().mut_subcommands(|command| command.allow_negative_numbers(true))
     }
 
     pub(crate) fn verbosity(&self) -> Verbosity {

@@ -122,8 +122,7 @@ pub(super) fn dressed(command: Command) -> Command {
             let mut text = StyledStr::new();
             heading(&mut text, "Examples", header);
             examples(name).iter().for_each(|example| add(&mut text, &format!("  {example}\n")));
-            // A number below zero is a value that is out of range, not an option.
-            command.after_help(text).allow_negative_numbers(true)
+            command.after_help(text)
         });
     }
     command
