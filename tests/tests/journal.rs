@@ -4,6 +4,7 @@ use fathom_engine::journal::{Journal, LayersAt};
 use fathom_layer::{Digest, Totals};
 use fathom_run::{Depth, ShardId, ShardOrder, ShardReport, Task, WorkerId};
 use rusqlite::Connection;
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -30,24 +31,22 @@ fn triggers_and_views_of_a_foreign_journal_are_refused() {
     }
 }
 
+fn report(task: Task) -> ShardReport {
+    let totals = Totals { stored: 1, states: 1, pairs: None, inverse_pairs: None };
+    ShardReport { task, totals, bytes: 1, checksums: vec![RUN], watched: Vec::new() }
+}
+
 /// While a run is young, all that its coordinator writes is held back, and a kill undoes it.
 #[test]
 fn what_a_coordinator_writes_is_held_back_as_a_whole() {
     let directory = fathom_tests::tempdir().unwrap();
     let path = directory.path().join("run.db");
     let task = Task { depth: Depth(0), shard: ShardId(0) };
-    let report = ShardReport {
-        task,
-        totals: Totals { stored: 1, states: 1, pairs: None, inverse_pairs: None },
-        bytes: 1,
-        checksums: vec![RUN],
-        watched: Vec::new(),
-    };
     let write = |journal: &mut Journal| {
         journal.hold().unwrap();
         assert_eq!(journal.begin_epoch(&LayersAt::Workers).unwrap(), 1);
         journal.save_worker(WORKER, "w1", "127.0.0.1:1").unwrap();
-        journal.save_reports(&[Arc::new(report.clone())], &[(task, WORKER)]).unwrap();
+        journal.save_reports(&[(Arc::new(report(task)), Some(WORKER))], &[(task, WORKER)]).unwrap();
         journal.forget_reports(&[Task { shard: ShardId(1), ..task }]).unwrap();
         journal.give_back_held(&[(task, true)], &[(task, WORKER)]).unwrap();
     };
@@ -62,6 +61,22 @@ fn what_a_coordinator_writes_is_held_back_as_a_whole() {
     let other = Journal::open(&path, RUN).unwrap();
     assert_eq!((other.layers_at().unwrap(), other.shards_done().unwrap()), (LayersAt::Workers, 1));
     assert_eq!(other.holders().unwrap(), [(task, WORKER)]);
+    assert_eq!(other.makers().unwrap(), BTreeMap::from([(task, WORKER)]));
+}
+
+/// The maker of a shard is forgotten with its report, or if a later report does not tell.
+#[test]
+fn makers_are_those_of_the_last_reports() {
+    let directory = fathom_tests::tempdir().unwrap();
+    let path = directory.path().join("run.db");
+    let mut journal = journal(&path);
+    assert_eq!(journal.makers().unwrap(), BTreeMap::new());
+    let tasks = [0, 1, 2].map(|shard| Task { depth: Depth(0), shard: ShardId(shard) });
+    let made = |task, maker| (Arc::new(report(task)), maker);
+    journal.save_reports(&tasks.map(|task| made(task, Some(WORKER))), &[]).unwrap();
+    journal.save_reports(&[made(tasks[0], None)], &[]).unwrap();
+    journal.forget_reports(&[tasks[1]]).unwrap();
+    assert_eq!(journal.makers().unwrap(), BTreeMap::from([(tasks[2], WORKER)]));
 }
 
 /// No result depends on the order of shards, so a journal in which it is damaged is not refused.

@@ -9,7 +9,7 @@ use crate::cluster::event::{Effect, Ending, Event, LeaveReason, Millis, Note, No
 use crate::cluster::failures::PAUSE;
 use crate::cluster::state::{PendingPoll, Presence, State, TaskProgress, Worker};
 use fathom_proto::{Outcome, Session};
-use fathom_run::{ShardReport, Task, WorkerId};
+use fathom_run::{MadeShard, Task, WorkerId};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -188,13 +188,16 @@ impl State {
         self.saved = now;
         let shards = std::mem::take(&mut self.unsaved);
         let depth = self.depth;
-        let reports: Vec<Arc<ShardReport>> = shards
+        let made: Vec<MadeShard> = shards
             .into_iter()
-            .filter_map(|shard| self.tasks.get(Task { depth, shard })?.report().cloned())
+            .filter_map(|shard| {
+                let state = self.tasks.get(Task { depth, shard })?;
+                Some((Arc::clone(state.report()?), state.maker))
+            })
             .collect();
-        if !reports.is_empty() {
-            let holders = reports.iter().flat_map(|report| self.held_by(report.task)).collect();
-            effects.push(Effect::SaveReports(reports, holders));
+        if !made.is_empty() {
+            let holders = made.iter().flat_map(|(report, _)| self.held_by(report.task)).collect();
+            effects.push(Effect::SaveReports(made, holders));
         }
     }
 

@@ -20,7 +20,7 @@ use crate::cluster::failures::PAUSE;
 use crate::cluster::state::{State, Worker, digest_of};
 use fathom_layer::{Digest, Totals};
 use fathom_proto::{Attempt, Done, Failure, Outcome};
-use fathom_run::{ShardId, ShardReport, Task, WorkerId};
+use fathom_run::{MadeShard, ShardId, ShardReport, Task, WorkerId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
@@ -43,7 +43,7 @@ type Finding = Option<(Totals, Digest)>;
 /// An open audit of a shard.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Audit {
-    /// The worker that computed the shard; `None` if not known, as for shards of an earlier epoch.
+    /// The worker that computed the shard; `None` if not known.
     maker: Option<WorkerId>,
     /// The result that the maker reported.
     made: Finding,
@@ -219,12 +219,12 @@ impl State {
     /// Opens audits again for the shards of the current layer that were made in an earlier epoch: the open
     /// audits of that epoch were lost.
     pub fn draw_again(&mut self) {
-        let made = self.tasks.reports().map(|(report, _)| report).filter(|report| self.is_drawn(report.task));
+        let made = self.tasks.reports().filter(|(report, _)| self.is_drawn(report.task));
         // A shard whose source was given back cannot be computed again.
-        let made = made.filter(|report| !self.given.contains(report.task.shard));
-        let made: Vec<Arc<ShardReport>> = made.cloned().collect();
-        for report in made {
-            self.draw(None, &report, Duration::ZERO);
+        let made = made.filter(|(report, _)| !self.given.contains(report.task.shard));
+        let made: Vec<MadeShard> = made.map(|(report, maker)| (Arc::clone(report), maker)).collect();
+        for (report, maker) in made {
+            self.draw(maker, &report, Duration::ZERO);
         }
     }
 

@@ -2,8 +2,7 @@
 
 use fathom_layer::Digest;
 use fathom_proto::{Attempt, FailureKind, Outcome, Session, StoredFile, Usage};
-use fathom_run::WorkerId;
-use fathom_run::{Depth, ShardReport, Task};
+use fathom_run::{Depth, MadeShard, ShardReport, Task, WorkerId};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -395,8 +394,8 @@ pub struct Note {
 pub enum Effect {
     /// Answers a request.
     Reply(RequestId, Reply),
-    /// Makes durable which shards of the current layer are done, and their holders.
-    SaveReports(Vec<Arc<ShardReport>>, Held),
+    /// Makes durable which shards of the current layer are done, who computed them, and their holders.
+    SaveReports(Vec<MadeShard>, Held),
     /// Makes durable that files of the older layer were given back, then deletes them in a shared store. Each
     /// comes with whether an audit agreed with the shard made from it. The second field has the holders of
     /// those shards.

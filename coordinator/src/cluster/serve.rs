@@ -98,6 +98,7 @@ fn past(journal: &Journal, layers: &[LayerRow], rules: &Rules) -> Result<Past> {
         workers: journal.workers()?,
         set_aside: journal.workers_set_aside()?,
         disowned: journal.disowned()?,
+        makers: journal.makers()?,
         files: files.into_iter().collect(),
         reports,
         given_back,
@@ -474,10 +475,10 @@ impl<'d> Coordinator<'d> {
                     let _ = sender.send(Answer { reply, addresses: Arc::clone(&self.addresses) });
                 }
             }
-            Effect::SaveReports(reports, held) => {
+            Effect::SaveReports(made, held) => {
                 failpoint::point("saving");
                 let begun = Instant::now();
-                self.run.journal.save_reports(&reports, &held).context(failed)?;
+                self.run.journal.save_reports(&made, &held).context(failed)?;
                 self.journal.note(begun.elapsed());
             }
             Effect::GiveBack(files, held) => {

@@ -160,6 +160,8 @@ pub struct Past {
     pub files: Vec<(Task, HeldFile)>,
     /// Reports of the current layer.
     pub reports: Vec<ShardReport>,
+    /// The workers that computed these shards, as far as they are known.
+    pub makers: BTreeMap<Task, WorkerId>,
     /// Shards of the current layer whose sources were given back, and whether an audit agreed with the
     /// shard.
     pub given_back: BTreeMap<ShardId, bool>,
@@ -212,7 +214,8 @@ impl State {
         for report in past.reports.into_iter().filter(|report| report.task.depth == depth) {
             if state.files.contains(report.task) {
                 state.given.note_made(report.task.shard);
-                state.tasks.set(report.task, TaskProgress::Made(Arc::new(report)), Millis(0));
+                let maker = past.makers.get(&report.task).copied();
+                state.tasks.restore(report, maker);
             }
         }
         // The last epoch may have ended between the last commit and the end of the run.

@@ -31,5 +31,5 @@ pub use makers::Makers;
 pub use manifest::{Keep, RunManifest, SpaceSpec};
 pub use order::ShardOrder;
 pub use stores::Stores;
-pub use task::{Depth, ShardId, ShardReport, Task};
+pub use task::{Depth, MadeShard, ShardId, ShardReport, Task};
 pub use worker_id::WorkerId;

@@ -1,7 +1,9 @@
 //! Tasks and their reports.
 
+use crate::WorkerId;
 use fathom_layer::{Digest, Totals};
 use std::fmt;
+use std::sync::Arc;
 
 /// A distance from the solved state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -59,3 +61,6 @@ pub struct ShardReport {
     /// The numbers of the watched states that lie in the shard.
     pub watched: Vec<u32>,
 }
+
+/// The report of a finished shard, and the worker that computed the shard, if that is known.
+pub type MadeShard = (Arc<ShardReport>, Option<WorkerId>);

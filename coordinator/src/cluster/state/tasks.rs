@@ -38,7 +38,7 @@ pub struct TaskState {
     pub is_afresh: bool,
     /// The worker that was given the task in this epoch; `None` if nobody or several workers were.
     pub only_with: Option<WorkerId>,
-    /// The worker that computed the shard, if known and in this epoch.
+    /// The worker that computed the shard, if known.
     pub maker: Option<WorkerId>,
     /// Time from order to report.
     pub took: Option<Duration>,
@@ -236,6 +236,16 @@ impl Tasks {
         state.is_afresh = is_afresh;
         state.given = now;
         state.attempts
+    }
+
+    /// Enters a shard that was made in an earlier epoch, with the worker that computed it, if known.
+    ///
+    /// # Panics
+    /// If there is no such task.
+    pub fn restore(&mut self, report: ShardReport, maker: Option<WorkerId>) {
+        let task = report.task;
+        self.set(task, TaskProgress::Made(Arc::new(report)), Millis(0));
+        self.expected(task).maker = maker;
     }
 
     /// Notes which worker computed a task. Returns the time from order to report.

@@ -1,11 +1,14 @@
 //! Tests of audits: shards are computed twice, and workers that were wrong are set aside.
 
-use super::table::{held, report, task};
+use super::table::{held, id, report, task};
 use super::*;
 use crate::cluster::audit::{FIRST_ATTEMPT, PARTS};
 use crate::cluster::failures::PAUSE;
-use crate::cluster::state::Past;
+use crate::cluster::state::{HeldFile, Past, digest_of};
+use fathom_layer::Digest;
 use fathom_proto::Failure;
+use fathom_run::{ShardReport, WorkerId};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Returns rules under which every shard is audited.
 fn all_audited(shards: u32) -> Rules {
@@ -277,9 +280,9 @@ fn who_brings_a_file_back_does_not_audit_it() {
     assert_eq!(takes(&mut t, "b"), ["b <- audit 0/0 #1.2 not portable"]);
 }
 
-/// Nobody remembers who made a shard in an earlier epoch; its holder may have.
+/// Who made a shard may not be known, as in the journals of earlier versions; its holder may have.
 #[test]
-fn holders_do_not_audit_what_an_earlier_epoch_made() {
+fn holders_do_not_audit_what_nobody_is_known_to_have_made() {
     let past = Past { files: vec![held(0, 0, "a")], reports: vec![report(0, 0)], ..Past::default() };
     let mut t = Table::after(all_audited(2), 2, past);
     t.state.draw_again();
@@ -287,6 +290,30 @@ fn holders_do_not_audit_what_an_earlier_epoch_made() {
     t.join("b");
     assert_eq!(takes(&mut t, "a"), [""; 0]);
     assert_eq!(takes(&mut t, "b"), ["b <- audit 0/0 #2.1, make 0/1 #2.1"]);
+}
+
+/// The journal tells who made the shards of an earlier epoch, so only those of a wrong worker are made again.
+#[test]
+fn a_worker_that_was_wrong_in_an_earlier_epoch_is_found() {
+    let wrong = ShardReport { checksums: vec![Digest::of(b"a")], ..report(0, 0) };
+    let in_store = |report: &ShardReport| {
+        let holders = BTreeSet::from([WorkerId::SHARED_STORE]);
+        (report.task, HeldFile { holders, bytes: report.bytes, digest: digest_of(report) })
+    };
+    let reports = vec![wrong, report(0, 1)];
+    let files = reports.iter().map(in_store).collect();
+    let makers = BTreeMap::from([(task(0, 0), id("a")), (task(0, 1), id("b"))]);
+    let rules = Rules { shared_store: true, ..all_audited(2) };
+    let mut t = Table::after(rules, 2, Past { files, reports, makers, ..Past::default() });
+    t.state.draw_again();
+    for worker in ["a", "b", "c"] {
+        t.join(worker);
+    }
+    assert_eq!(takes(&mut t, "c"), ["c <- audit 0/0 #2.1 not portable"]);
+    assert_eq!(t.audited("c", 0, 0, 1), ["c <- known"]);
+    assert_eq!(takes(&mut t, "b"), ["b <- audit 0/0 #2.2"]);
+    let lines = t.audited("b", 0, 0, 2);
+    assert!(lines.contains(&"forget 0/0".into()) && lines.contains(&"set aside a".into()), "{lines:?}");
 }
 
 /// A shard may wait to be made again although its file is back, because the worker was gone meanwhile.

@@ -337,8 +337,8 @@ impl Table {
                 let said = self.said(&who, reply);
                 format!("{who} <- {said}")
             }
-            Effect::SaveReports(reports, held) => {
-                format!("save {}, held {}", files(reports.iter().map(|r| r.task)), by(held))
+            Effect::SaveReports(made, held) => {
+                format!("save {}, held {}", files(made.iter().map(|(report, _)| report.task)), by(held))
             }
             Effect::GiveBack(given, held) => {
                 let given = files(given.iter().map(|(task, _)| *task));

@@ -4,14 +4,12 @@
 use super::{Files, Journal, LayerRow, set_files, totals};
 use anyhow::{Context, Result};
 use fathom_layer::Digest;
-use fathom_run::WorkerId;
-use fathom_run::{Depth, ShardId, ShardOrder, ShardReport, Task};
+use fathom_run::{Depth, MadeShard, ShardId, ShardOrder, ShardReport, Task, WorkerId};
 use rusqlite::{Connection, OptionalExtension, params};
 use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::PathBuf;
-use std::sync::Arc;
 use tracing::warn;
 
 /// The place where a run keeps its layers.
@@ -153,10 +151,11 @@ impl Journal {
             // Journals of earlier versions do not have this table.
             let columns = "depth INTEGER NOT NULL, shard INTEGER NOT NULL, PRIMARY KEY (depth, shard)";
             transaction.execute(&format!("CREATE TABLE IF NOT EXISTS disowned ({columns})"), [])?;
+            create_makers(&transaction)?;
             for Task { depth, shard } in tasks {
                 let row = params![depth.0, shard.0];
                 transaction.execute("INSERT OR IGNORE INTO disowned VALUES (?1, ?2)", row)?;
-                for table in ["report", "holder"] {
+                for table in ["report", "holder", "maker"] {
                     let row = params![depth.0, shard.0];
                     transaction
                         .execute(&format!("DELETE FROM {table} WHERE depth = ?1 AND shard = ?2"), row)?;
@@ -195,17 +194,35 @@ impl Journal {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// Records finished shards of the current layer, and the holders of their files.
-    pub fn save_reports(&mut self, reports: &[Arc<ShardReport>], held: &[(Task, WorkerId)]) -> Result<()> {
-        self.patiently(|journal| journal.save_reports_once(reports, held))
+    /// Records finished shards of the current layer, each with the worker that computed it, if that is known,
+    /// and the holders of their files.
+    pub fn save_reports(&mut self, made: &[MadeShard], held: &[(Task, WorkerId)]) -> Result<()> {
+        self.patiently(|journal| journal.save_reports_once(made, held))
     }
 
-    fn save_reports_once(&mut self, reports: &[Arc<ShardReport>], held: &[(Task, WorkerId)]) -> Result<()> {
+    fn save_reports_once(&mut self, made: &[MadeShard], held: &[(Task, WorkerId)]) -> Result<()> {
         let transaction = self.database.savepoint()?;
-        note_reports(&transaction, reports)?;
+        let reports: Vec<&ShardReport> = made.iter().map(|(report, _)| &**report).collect();
+        note_reports(&transaction, &reports)?;
+        note_makers(&transaction, made)?;
         note_holders(&transaction, held)?;
         transaction.commit()?;
         Ok(())
+    }
+
+    /// Returns the workers that computed the finished shards of the current layer, as far as they are known.
+    pub fn makers(&self) -> Result<BTreeMap<Task, WorkerId>> {
+        if !self.database.table_exists(None, "maker")? {
+            return Ok(BTreeMap::new());
+        }
+        let mut query = self
+            .database
+            .prepare("SELECT depth, shard, worker FROM maker JOIN report USING (depth, shard)")?;
+        let rows = query.query_map([], |row| {
+            let task = Task { depth: Depth(row.get(0)?), shard: ShardId(row.get(1)?) };
+            Ok((task, WorkerId(row.get(2)?)))
+        })?;
+        Ok(rows.collect::<Result<_, _>>()?)
     }
 
     /// Records finished shards of the current layer, and that the shards of the layer at `older` from which
@@ -307,6 +324,33 @@ fn note_reports<R: Borrow<ShardReport>>(database: &Connection, reports: &[R]) ->
             checksums
         ])?;
     }
+    Ok(())
+}
+
+/// Records who computed finished shards, replacing what was known of them.
+fn note_makers(database: &Connection, made: &[MadeShard]) -> Result<()> {
+    create_makers(database)?;
+    let mut delete = database.prepare_cached("DELETE FROM maker WHERE depth = ?1 AND shard = ?2")?;
+    let mut insert = database.prepare_cached("INSERT INTO maker VALUES (?1, ?2, ?3)")?;
+    if let Some((report, _)) = made.first() {
+        // Nothing reads the makers of earlier layers any more.
+        database.execute("DELETE FROM maker WHERE depth < ?1", [report.task.depth.0])?;
+    }
+    for (report, maker) in made {
+        let Task { depth, shard } = report.task;
+        delete.execute(params![depth.0, shard.0])?;
+        if let Some(worker) = maker {
+            insert.execute(params![depth.0, shard.0, worker.0])?;
+        }
+    }
+    Ok(())
+}
+
+/// Makes the table of makers, which journals of earlier versions do not have.
+fn create_makers(database: &Connection) -> Result<()> {
+    let columns =
+        "depth INTEGER NOT NULL, shard INTEGER NOT NULL, worker BLOB NOT NULL, PRIMARY KEY (depth, shard)";
+    database.execute(&format!("CREATE TABLE IF NOT EXISTS maker ({columns})"), [])?;
     Ok(())
 }
 

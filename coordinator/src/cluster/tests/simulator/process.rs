@@ -5,7 +5,7 @@ use super::network::{Call, Request, Work};
 use crate::cluster::event::{Held, Millis};
 use crate::cluster::state::{HeldFile, Past, Rules, State, digest_of};
 use crate::cluster::tests::table::{report, task};
-use fathom_run::{Keep, ShardOrder, ShardReport, Task, WorkerId};
+use fathom_run::{Keep, MadeShard, ShardOrder, ShardReport, Task, WorkerId};
 use fathom_worker::cluster::holders::Holders;
 use fathom_worker::cluster::session::Session;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -21,6 +21,7 @@ pub(super) struct Journal {
     disowned: BTreeSet<Task>,
     holders: BTreeMap<Task, BTreeSet<WorkerId>>,
     reports: BTreeMap<Task, ShardReport>,
+    makers: BTreeMap<Task, WorkerId>,
     /// Files that were given back, and whether an audit agreed with the shards made from them.
     given_back: BTreeMap<Task, bool>,
 }
@@ -35,9 +36,13 @@ impl Journal {
         }
     }
 
-    pub(super) fn save(&mut self, reports: &[Arc<ShardReport>], held: Held) {
+    pub(super) fn save(&mut self, made: Vec<MadeShard>, held: Held) {
         self.hold(held);
-        self.reports.extend(reports.iter().map(|report| (report.task, (**report).clone())));
+        for (report, maker) in made {
+            self.makers.remove(&report.task);
+            self.makers.extend(maker.map(|maker| (report.task, maker)));
+            self.reports.insert(report.task, (*report).clone());
+        }
     }
 
     /// Notes that files may be deleted from now on.
@@ -60,6 +65,7 @@ impl Journal {
         self.disowned.extend(tasks);
         for task in tasks {
             self.reports.remove(task);
+            self.makers.remove(task);
             self.holders.remove(task);
         }
     }
@@ -68,12 +74,14 @@ impl Journal {
         self.hold(held);
         self.counts.push(reports.iter().map(|report| report.totals.states).sum());
         self.reports.clear();
+        self.makers.clear();
         self.given_back.clear();
     }
 
     /// Returns what the next epoch knows.
     fn past(&self, rules: &Rules) -> Past {
-        let Self { counts, order, workers, set_aside, disowned, holders, reports, given_back } = self.clone();
+        let Self { counts, order, workers, set_aside, disowned, holders, reports, makers, given_back } =
+            self.clone();
         let file = |task: Task| {
             let holders = holders.get(&task).cloned().unwrap_or_default();
             let digest = digest_of(reports.get(&task).unwrap_or(&report(task.depth.0, task.shard.0)));
@@ -88,7 +96,7 @@ impl Journal {
         let workers = workers.into_iter().map(|(id, (name, address))| (id, name, address)).collect();
         let given_back = given_back.into_iter().map(|(file, is_audited)| (file.shard, is_audited)).collect();
         let reports = reports.into_values().collect();
-        Past { counts, order, workers, set_aside, disowned, files, reports, given_back }
+        Past { counts, order, workers, set_aside, disowned, files, reports, makers, given_back }
     }
 }
 

@@ -89,7 +89,7 @@ impl Simulation {
         for effect in effects {
             match effect {
                 Effect::Reply(request, reply) => self.reply(request, reply),
-                Effect::SaveReports(reports, held) => self.coordinator.journal.save(&reports, held),
+                Effect::SaveReports(made, held) => self.coordinator.journal.save(made, held),
                 Effect::GiveBack(files, held) => {
                     for (file, _) in &files {
                         let new = Task { depth: file.depth.next().next(), shard: file.shard };
