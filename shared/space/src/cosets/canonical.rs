@@ -28,7 +28,18 @@ pub(super) struct Canonical {
     becomes: Box<[u8]>,
 }
 
-/// A symmetry, from the side of the image.
+/// A symmetry, from the side of the image, in the order of preimages.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Source {
+    /// The new letter of each letter.
+    renamed: Box<[u8]>,
+    /// For each cell of the image: the cell from which its letter comes, and the turn of that letter.
+    comes: Box<[(Cell, u8)]>,
+    /// The number of the symmetry.
+    symmetry: usize,
+}
+
+/// A symmetry, with its letters looked up.
 #[derive(Debug)]
 struct Preimage {
     /// For each cell of the image: the cell from which its letter comes, and where the renaming of that
@@ -42,8 +53,15 @@ struct Preimage {
 #[derive(Debug)]
 struct First {
     from: Cell,
-    /// By letter on the cell: the smallest letter that becomes of it, and the preimages that make that one.
-    smallest: Box<[(u8, Box<[Range<u32>]>)]>,
+    /// By letter on the cell.
+    smallest: Box<[Smallest]>,
+}
+
+/// The smallest letter that becomes of a letter, and the preimages that make it.
+#[derive(Debug)]
+struct Smallest {
+    letter: u8,
+    numbers: Box<[Range<u32>]>,
 }
 
 /// The smallest image of a pattern.
@@ -59,36 +77,34 @@ impl Canonical {
     pub(super) fn new(colouring: &Colouring, symmetries: &[CosetSymmetry]) -> Self {
         let letters = colouring.letters();
         let cells = symmetries[0].symmetry.cells.len();
-        let preimage = |(number, s): (usize, &CosetSymmetry)| {
-            let mut comes: Vec<(Cell, u8)> = vec![(0, 0); cells];
+        let source = |(symmetry, s): (usize, &CosetSymmetry)| {
+            let mut comes: Box<[(Cell, u8)]> = vec![(0, 0); cells].into();
             for (cell, &to) in s.symmetry.cells.iter().enumerate() {
                 comes[usize::from(to)] = (cell as Cell, s.symmetry.turn(cell));
             }
-            (s.action.letters.clone(), comes, number)
+            Source { renamed: s.action.letters.clone(), comes, symmetry }
         };
-        let mut sorted: Vec<(Box<[u8]>, Vec<(Cell, u8)>, usize)> =
-            symmetries.iter().enumerate().map(preimage).collect();
-        sorted.sort_unstable();
-        let mut renamings: FxHashMap<(&[u8], u8), u32> = FxHashMap::default();
+        let mut sources: Vec<Source> = symmetries.iter().enumerate().map(source).collect();
+        sources.sort_unstable();
+        let mut begins: FxHashMap<(&[u8], u8), u32> = FxHashMap::default();
         let mut becomes = Vec::new();
-        let mut preimages = Vec::with_capacity(sorted.len());
-        for (renamed, comes, symmetry) in &sorted {
-            let mut begin = |turn| {
-                *renamings.entry((renamed, turn)).or_insert_with(|| {
-                    becomes.extend(renamed.iter().map(|&letter| letters.turned(letter, turn)));
-                    (becomes.len() - letters.count()) as u32
-                })
-            };
-            let comes = comes.iter().map(|&(from, turn)| (from, begin(turn))).collect();
+        let mut begin = |renamed, turn| {
+            *begins.entry((renamed, turn)).or_insert_with(|| {
+                becomes.extend(renamed.iter().map(|&letter| letters.turned(letter, turn)));
+                (becomes.len() - letters.count()) as u32
+            })
+        };
+        let mut preimages = Vec::with_capacity(sources.len());
+        for Source { renamed, comes, symmetry } in &sources {
+            let comes = comes.iter().map(|&(from, turn)| (from, begin(renamed, turn))).collect();
             preimages.push(Preimage { comes, symmetry: *symmetry });
         }
-        let shared = |pair: &[(Box<[u8]>, Vec<(Cell, u8)>, usize)]| {
-            let same = pair[0].1.iter().zip(&pair[1].1).take_while(|(a, b)| a == b).count();
-            if pair[0].0 == pair[1].0 { same as Cell } else { 0 }
+        let shared = |pair: &[Source]| {
+            let same = pair[0].comes.iter().zip(&pair[1].comes).take_while(|(a, b)| a == b).count();
+            if pair[0].renamed == pair[1].renamed { same as Cell } else { 0 }
         };
-        let shared: Box<[Cell]> = std::iter::once(0).chain(sorted.windows(2).map(shared)).collect();
-        let end = preimages.len() as u32;
-        let mut next = vec![end; preimages.len() * cells];
+        let shared: Box<[Cell]> = std::iter::once(0).chain(sources.windows(2).map(shared)).collect();
+        let mut next = vec![preimages.len() as u32; preimages.len() * cells];
         for number in (0..preimages.len() - 1).rev() {
             for cell in 0..cells {
                 next[number * cells + cell] = match usize::from(shared[number + 1]) > cell {
@@ -97,33 +113,23 @@ impl Canonical {
                 };
             }
         }
-        // Those that agree on the first cell, with what becomes of the letter that comes there.
-        let mut groups: FxHashMap<Cell, Vec<(Range<u32>, &[u8])>> = FxHashMap::default();
-        let mut number = 0;
-        while number < end {
-            let (from, begin) = preimages[number as usize].comes[0];
-            let after = next[number as usize * cells];
-            let renamed = &becomes[begin as usize..][..letters.count()];
-            groups.entry(from).or_default().push((number..after, renamed));
-            number = after;
-        }
-        let first = |(from, groups): (Cell, Vec<(Range<u32>, &[u8])>)| {
+        // Preimages that agree on the first cell make the same letter of it.
+        let starts = (0..preimages.len()).filter(|&number| shared[number] == 0);
+        let mut groups: Vec<Range<u32>> = starts.map(|number| number as u32..next[number * cells]).collect();
+        let comes = |numbers: &Range<u32>| preimages[numbers.start as usize].comes[0];
+        groups.sort_by_key(comes);
+        let from_one_cell = |groups: &[Range<u32>]| {
             let smallest = |letter: usize| {
-                let smallest = groups.iter().map(|(_, renamed)| renamed[letter]).min().expect("not empty");
-                let make_it = groups.iter().filter(|(_, renamed)| renamed[letter] == smallest);
-                (smallest, make_it.map(|(numbers, _)| numbers.clone()).collect())
+                let becomes = |numbers: &Range<u32>| becomes[comes(numbers).1 as usize + letter];
+                let smallest = groups.iter().map(becomes).min().expect("a chunk is not empty");
+                let numbers = groups.iter().filter(|numbers| becomes(numbers) == smallest).cloned();
+                Smallest { letter: smallest, numbers: numbers.collect() }
             };
-            First { from, smallest: (0..letters.count()).map(smallest).collect() }
+            First { from: comes(&groups[0]).0, smallest: (0..letters.count()).map(smallest).collect() }
         };
-        let firsts = groups.into_iter().map(first).collect();
-        Self {
-            cells,
-            preimages: preimages.into(),
-            shared,
-            next: next.into(),
-            firsts,
-            becomes: becomes.into(),
-        }
+        let firsts = groups.chunk_by(|a, b| comes(a).0 == comes(b).0).map(from_one_cell).collect();
+        let (preimages, next, becomes) = (preimages.into(), next.into(), becomes.into());
+        Self { cells, preimages, shared, next, firsts, becomes }
     }
 
     /// Returns the smallest image of a pattern.
@@ -132,8 +138,8 @@ impl Canonical {
         let (mut symmetry, mut fixing) = (0, 0);
         let firsts =
             || self.firsts.iter().map(|first| &first.smallest[usize::from(pattern[usize::from(first.from)])]);
-        let smallest = firsts().map(|&(letter, _)| letter).min().expect("there are symmetries");
-        for numbers in firsts().filter(|&&(letter, _)| letter == smallest).flat_map(|(_, numbers)| numbers) {
+        let smallest = firsts().map(|first| first.letter).min().expect("there are symmetries");
+        for numbers in firsts().filter(|first| first.letter == smallest).flat_map(|first| &first.numbers) {
             let mut number = numbers.start;
             while number < numbers.end {
                 let comes = &*self.preimages[number as usize].comes;
