@@ -151,6 +151,7 @@ impl From<ShardReport> for v1::ShardReport {
             file_bytes: report.bytes,
             checksums: Digest::concatenated(&report.checksums).into(),
             watched: report.watched,
+            computed: false,
         }
     }
 }
@@ -191,7 +192,8 @@ impl From<Outcome> for v1::Outcome {
     fn from(outcome: Outcome) -> Self {
         use v1::outcome::Result as Wire;
         let result = match outcome.result {
-            Ok(Done::Made(report)) => Wire::Made(report.into()),
+            Ok(Done::Made(report)) => Wire::Made(v1::ShardReport { computed: true, ..report.into() }),
+            Ok(Done::Found(report)) => Wire::Made(report.into()),
             Ok(Done::Copied(Copied { bytes, digest })) => {
                 Wire::Copied(v1::Copied { file_bytes: bytes, digest: digest.0.to_vec().into() })
             }
@@ -213,7 +215,8 @@ pub fn outcome(outcome: v1::Outcome, geometry: &Geometry) -> Result<Outcome, Mal
     use v1::outcome::Result as Wire;
     let task = file(outcome.file.as_ref(), geometry)?;
     let result = match outcome.result.ok_or_else(|| malformed("result", "is missing"))? {
-        Wire::Made(made) => Ok(Done::Made(report(task, made, geometry)?)),
+        Wire::Made(made) if made.computed => Ok(Done::Made(report(task, made, geometry)?)),
+        Wire::Made(found) => Ok(Done::Found(report(task, found, geometry)?)),
         Wire::Copied(v1::Copied { file_bytes, digest }) => {
             Ok(Done::Copied(Copied { bytes: file_bytes, digest: self::digest("digest", &digest)? }))
         }

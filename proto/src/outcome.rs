@@ -27,8 +27,10 @@ pub struct StoredFile {
 /// The result of an order that was carried out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Done {
-    /// The shard was computed.
+    /// The shard was computed for this order.
     Made(ShardReport),
+    /// A complete file of the shard was there. Who made the file is not known.
+    Found(ShardReport),
     /// The file was copied.
     Copied(Copied),
 }

@@ -6,7 +6,7 @@ use fathom_proto::v1::{self, order, outcome};
 use fathom_run::{ShardCut, ShardId};
 use fathom_tests::assert_same;
 use fathom_tests::cluster::{Cluster, undisturbed, until};
-use fathom_tests::forge::exchange_cosets;
+use fathom_tests::forge::{exchange_cosets, move_state};
 use std::time::Duration;
 
 const SPACE: [&str; 3] = ["3x3", "--shards", "2"];
@@ -147,6 +147,25 @@ fn a_false_report_in_a_shared_store_is_dropped() {
     assert!(detail.contains("its report is not what its file says"), "{detail}");
     cluster.join(&["honest"]);
     assert_same(&cluster.finishes(), &undisturbed(&SPACE));
+}
+
+/// A worker that errs may be slow, and replace a file of a depth that was committed meanwhile.
+#[test]
+fn a_replaced_file_in_a_shared_store_is_not_read() {
+    let mut cluster = Cluster::new(&SPACE, &["--audit", "0", "--shared-store"]);
+    let shared = cluster.path().join("shared");
+    std::fs::create_dir(&shared).unwrap();
+    cluster.option(&shared);
+    cluster.serve();
+    cluster.alone_until("w1", 5, 2);
+    move_state(&shared.join("layers/d004/s00000.layer"), 3);
+    cluster.join(&["w2"]);
+    assert_eq!(cluster.coordinator_ends().code(), Some(1));
+    let said = cluster.said();
+    assert!(said.contains("shard 0 of depth 4 is damaged"), "{said}");
+    let failed = cluster.logged("task failed");
+    let detail = failed[0]["detail"].as_str().unwrap();
+    assert!(detail.contains("d004/s00000.layer is not the file that was committed"), "{detail}");
 }
 
 /// A worker returns with a file that is whole, but is not the file that the worker reported.

@@ -82,8 +82,6 @@ pub struct Audits {
     pub(super) disowned: BTreeSet<Task>,
     /// Shards of the current layer that were made twice with different states: they are audited in any case.
     pub(super) doubted: BTreeSet<Task>,
-    /// Shards of the current layer of which a worker had an unreported file: their maker is not known.
-    pub(super) unattributed: BTreeSet<Task>,
     /// Number of audits given out.
     given: u32,
     /// Number of audits that agreed with the maker.
@@ -301,7 +299,7 @@ impl State {
         let took = now.since(running.given);
         self.audits.audits_took += took;
         match &outcome.result {
-            Ok(Done::Made(report)) => {
+            Ok(Done::Made(report) | Done::Found(report)) => {
                 if running.other_engine {
                     self.audits.other_engine.0 += took;
                     self.audits.other_engine.1 += audit.took;

@@ -86,9 +86,6 @@ impl State {
                 }
                 Some(_) => other.push(stored.task),
                 None if self.is_given_back(stored.task) => given.push(stored.task),
-                None if stored.task.depth >= self.depth => {
-                    self.audits.unattributed.insert(stored.task);
-                }
                 None => {}
             }
         }

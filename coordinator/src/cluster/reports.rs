@@ -28,8 +28,14 @@ impl State {
             effects.push(note(NoteKind::LateReport, Some(id), &outcome, None));
             return;
         }
+        let is_found = matches!(outcome.result, Ok(Done::Found(_)));
         match outcome.result {
-            Ok(Done::Made(report)) => {
+            Ok(Done::Made(report) | Done::Found(report)) => {
+                if is_found && self.audits.disowned.contains(&task) {
+                    // The file may be wrong, which was not known when the task was given.
+                    effects.push(note_of(NoteKind::OtherFile, Some(id), task, None));
+                    return self.set_waiting(task, now);
+                }
                 if let Err(reason) = self.check_report(&report) {
                     let detail = Some(reason.to_string());
                     effects.push(note_of(NoteKind::Implausible, Some(id), task, detail));
@@ -43,7 +49,7 @@ impl State {
                     attempt: outcome.attempt,
                     detail: Some(format!("{} states, {} bytes", report.totals.states, report.bytes)),
                 }));
-                self.record_report(now, id, report, effects);
+                self.record_report(now, id, report, is_found, effects);
             }
             Ok(Done::Copied(_)) => {
                 self.set_waiting(task, now);
@@ -61,8 +67,15 @@ impl State {
         }
     }
 
-    /// Takes in a report that passed its checks.
-    fn record_report(&mut self, now: Millis, id: WorkerId, report: ShardReport, effects: &mut Vec<Effect>) {
+    /// Takes in a report that passed its checks. `is_found` says whether the worker has found the file.
+    fn record_report(
+        &mut self,
+        now: Millis,
+        id: WorkerId,
+        report: ShardReport,
+        is_found: bool,
+        effects: &mut Vec<Effect>,
+    ) {
         let task = report.task;
         if self.is_given_back(task) {
             // The file was lost and recomputed, and is no longer needed.
@@ -85,7 +98,12 @@ impl State {
         self.add_holder(task, holder);
         if task.depth == self.depth {
             self.unsaved.push(task.shard);
-            let maker = self.maker_of(id, task, was_known);
+            let maker = match (is_found, was_known) {
+                (false, _) => Some(id),
+                // The worker has found the very file that was reported.
+                (true, true) => self.tasks.get(task).and_then(|state| state.maker),
+                (true, false) => None,
+            };
             let took = self.tasks.note_maker(task, maker, now);
             self.draw(maker, &report, took);
             self.set_progress(task, TaskProgress::Made(Arc::new(report)), now);
@@ -94,21 +112,6 @@ impl State {
             self.tasks.forget(task);
             self.unsettled.moved = true;
         }
-    }
-
-    /// Returns the worker that made a shard of the current layer which `id` reports; `None` if that is not
-    /// known. `was_known` says whether the shard was reported before.
-    fn maker_of(&self, id: WorkerId, task: Task, was_known: bool) -> Option<WorkerId> {
-        let state = self.tasks.get(task)?;
-        if state.is_afresh {
-            // The worker has used no file.
-            return Some(id);
-        }
-        if was_known {
-            // The worker has found the very file that was reported.
-            return state.maker;
-        }
-        Some(id).filter(|_| !self.audits.unattributed.contains(&task))
     }
 
     /// Handles the result of an order to take a copy.
@@ -133,11 +136,9 @@ impl State {
                     self.order(id, Order::GiveBack(task));
                 } else if task.depth < self.depth {
                     self.order(id, Order::Retire(task.depth));
-                } else {
-                    self.audits.unattributed.insert(task);
                 }
             }
-            Ok(Done::Made(_)) => {
+            Ok(Done::Made(_) | Done::Found(_)) => {
                 effects.push(note(NoteKind::LateReport, Some(id), &outcome, None));
             }
             Err(failure) if ordered.is_some() => {

@@ -404,7 +404,7 @@ impl<'d> Coordinator<'d> {
         };
         for outcome in outcomes {
             // An audit keeps no file: its report is compared with that of the maker.
-            if let Ok(Done::Made(report)) = &outcome.result
+            if let Ok(Done::Made(report) | Done::Found(report)) = &outcome.result
                 && !self.state.is_audit(outcome)
                 && let Err(reason) = compare(store, &self.geometry, report)
             {

@@ -70,7 +70,6 @@ impl State {
         self.audits.disowned.clear();
         self.audits.doubted.clear();
         self.depth = depth.next();
-        self.audits.unattributed.retain(|task| task.depth >= self.depth);
         self.begun = now;
         self.begin_tasks();
         self.unsettled.moved = true;
@@ -266,7 +265,7 @@ impl State {
                 orders.extend(self.give_audit(now, id, effects));
                 for task in self.tasks_for(id, poll.tasks as usize, now, &mut may_take_over) {
                     let is_afresh = !self.may_use_own_file(id, task);
-                    let number = self.tasks.begin(task, id, is_afresh, now);
+                    let number = self.tasks.begin(task, id, now);
                     let attempt = Attempt { epoch: self.epoch, number };
                     self.note_reader(task, id);
                     orders.push(match is_afresh {
@@ -289,7 +288,7 @@ impl State {
             let reads = orders
                 .iter()
                 .any(|order| matches!(order, Order::Make(..) | Order::MakeAfresh(..) | Order::Audit(..)));
-            let news = reads && !self.rules.shared_store && poll.version != self.version;
+            let news = reads && poll.version != self.version;
             let holders = news.then(|| self.holders());
             self.worker(id).poll = None;
             effects.push(Effect::Reply(poll.request, Reply::Orders(orders, holders)));
@@ -298,17 +297,12 @@ impl State {
     }
 
     /// Returns whether a worker that makes a shard may use a file of it that it finds. If the shard was
-    /// reported before, only a holder has that very file; others may have a copy of an earlier one. In a
-    /// shared store, another worker that had the task before may have left a file.
+    /// reported before, only a holder has that very file; others may have a copy of an earlier one.
     fn may_use_own_file(&self, id: WorkerId, task: Task) -> bool {
         if self.audits.disowned.contains(&task) {
             return false;
         }
-        let is_known = self.files.get(task).is_some();
-        if self.rules.shared_store {
-            return !is_known && self.tasks.get(task).is_none_or(|state| state.was_only_with(id));
-        }
-        !is_known || self.files.holders(task).any(|holder| holder == id)
+        self.files.get(task).is_none() || self.files.holders(task).any(|holder| holder == id)
     }
 
     /// Ends the run once all workers have left or had the time to. Workers known from an earlier epoch are

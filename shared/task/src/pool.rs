@@ -59,6 +59,8 @@ pub struct Ended {
     pub purpose: Purpose,
     /// The report, or the reason why there is none.
     pub result: Result<ShardReport, TaskError>,
+    /// Whether a complete file was there already.
+    pub is_found: bool,
     /// The time that the task took.
     pub took: Duration,
 }
@@ -104,7 +106,7 @@ impl<'d> Finisher<'d> {
             for (file, purpose, begun) in inbox {
                 let task = file.task();
                 let result = caught(task, || file.finish(job, store));
-                tell(Ended { task, purpose, result, took: begun.elapsed() });
+                tell(Ended { task, purpose, result, is_found: false, took: begun.elapsed() });
                 let _ = is_idle.send(());
             }
         })?;
@@ -217,6 +219,7 @@ impl<'env> Orders<'env> {
                         // If the system has no more threads, this one does all of it.
                         finisher = Finisher::start(scope, number, job, store, tell.clone()).ok();
                     }
+                    let is_found = matches!(&made, Ok(Made::Reported(_))) && !purpose.is_audit();
                     let result = match (made, &finisher) {
                         (Ok(Made::Unfinished(file)), Some(finisher)) if is_large => {
                             finisher.await_idle();
@@ -233,7 +236,8 @@ impl<'env> Orders<'env> {
                     if !purpose.is_audit() {
                         watch.add_to(&counters.spent);
                     }
-                    if !tell(Ended { task, purpose, result, took: begun.elapsed() }) || has_panicked {
+                    let took = begun.elapsed();
+                    if !tell(Ended { task, purpose, result, is_found, took }) || has_panicked {
                         return;
                     }
                 }

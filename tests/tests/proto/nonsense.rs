@@ -33,7 +33,8 @@ fn outcomes() -> Vec<Outcome> {
     };
     let message = || String::from("why");
     let results = [
-        Ok(Done::Made(report)),
+        Ok(Done::Made(report.clone())),
+        Ok(Done::Found(report)),
         Ok(Done::Copied(Copied { bytes: 77, digest: Digest([9; 32]) })),
         Err(Failure::Stopped),
         Err(Failure::Unreachable { file: task, addresses: vec!["node:7400".into()], message: message() }),

@@ -27,6 +27,7 @@ fn numbers_that_no_journal_keeps_are_refused() {
                 file_bytes: is(4),
                 checksums: vec![0; 64].into(),
                 watched: Vec::new(),
+                computed: true,
             };
             let said = convert::outcome(outcome(v1::outcome::Result::Made(report)), &geometry());
             assert_eq!(said.is_ok(), is_kept, "{field}: {said:?}");

@@ -490,8 +490,9 @@ impl Shared {
     fn task_ended(&self, ended: Ended) -> Input {
         self.computing.fetch_sub(1, Ordering::Relaxed);
         self.task_ended.notify_one();
-        let Ended { task, purpose, result, took } = ended;
+        let Ended { task, purpose, result, is_found, took } = ended;
         let result = match result {
+            Ok(report) if is_found => Ok(Done::Found(report)),
             Ok(report) => Ok(Done::Made(report)),
             Err(TaskError::Layer(error)) => Err(self.failure(&error)),
             Err(TaskError::Stopped) => Err(Failure::Stopped),

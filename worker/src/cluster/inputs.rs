@@ -180,7 +180,15 @@ impl AllInputs {
         for below in self.job.lookback.below(depth).filter(|&below| Some(below) != given_back) {
             let newest = inputs.layers.is_empty();
             let layer = match &self.imports {
-                None => self.store.open(&self.job.geometry, below)?,
+                None => {
+                    let layer = self.store.open(&self.job.geometry, below)?;
+                    // Another worker may have replaced a file since the layer was committed.
+                    layer.files().try_for_each(|file| {
+                        let task = Task { depth: below, shard: ShardId(file.identity().shard) };
+                        holders.stored(task).digest.map_or(Ok(()), |digest| file.check_digest(digest))
+                    })?;
+                    layer
+                }
                 Some(directory) => {
                     let geometry = &self.job.geometry;
                     let cosets = geometry.cut.cosets();

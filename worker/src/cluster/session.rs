@@ -501,7 +501,7 @@ impl Session {
         let Outcome { task, attempt, result } = &outcome;
         let attempt = attempt.map(tracing::field::display);
         match result {
-            Ok(Done::Made(report)) => debug!(
+            Ok(Done::Made(report) | Done::Found(report)) => debug!(
                 depth = task.depth.0,
                 shard = task.shard.0,
                 attempt,

@@ -147,13 +147,18 @@ impl State {
             self.set_waiting(task, now);
         }
         if self.rules.shared_store {
-            // What the worker is making would replace the right file, or be found by others, in the next
-            // epoch too.
+            // What the worker is making would replace the right file.
             self.worker(id).leaving = Some(LeaveReason::Stopped);
             self.order(id, Order::Leave(LeaveReason::Stopped));
-            let making: Vec<Task> = running.into_iter().filter(|task| task.depth == self.depth).collect();
-            self.audits.disowned.extend(&making);
-            effects.push(Effect::ForgetReports(making));
+        }
+        // Files that were not reported may be the worker's, whoever finds them, in the next epoch too.
+        let all = self.shards().map(|shard| Task { depth: self.depth, shard });
+        let is_reported = |task: &Task| self.tasks.get(*task).is_some_and(|state| state.report().is_some());
+        let unreported = all.filter(|task| !is_reported(task) && !self.audits.disowned.contains(task));
+        let unreported: Vec<Task> = unreported.collect();
+        if !unreported.is_empty() {
+            self.audits.disowned.extend(&unreported);
+            effects.push(Effect::ForgetReports(unreported));
         }
         self.unsettled.files.extend(self.files.held_by(id));
         self.unsettled.owners = true;

@@ -34,10 +34,6 @@ pub struct TaskState {
     pub not_before: Millis,
     /// When the task was last given out.
     pub given: Millis,
-    /// Whether the task was last given out to be made afresh, whatever file there is.
-    pub is_afresh: bool,
-    /// The worker that was given the task in this epoch; `None` if nobody or several workers were.
-    pub only_with: Option<WorkerId>,
     /// The worker that computed the shard, if known.
     pub maker: Option<WorkerId>,
     /// Time from order to report.
@@ -46,13 +42,6 @@ pub struct TaskState {
     pub failed: VecDeque<FailedAttempt>,
     /// The progress of the task.
     pub making: TaskProgress,
-}
-
-impl TaskState {
-    /// Returns whether no other worker was given the task in this epoch.
-    pub fn was_only_with(&self, worker: WorkerId) -> bool {
-        self.attempts == 0 || self.only_with == Some(worker)
-    }
 }
 
 /// An attempt at a task that came to nothing.
@@ -224,16 +213,14 @@ impl Tasks {
         }
     }
 
-    /// Gives a task to a worker, perhaps to be made afresh. Returns the number of the attempt.
+    /// Gives a task to a worker. Returns the number of the attempt.
     ///
     /// # Panics
     /// If there is no such task.
-    pub fn begin(&mut self, task: Task, worker: WorkerId, is_afresh: bool, now: Millis) -> u32 {
+    pub fn begin(&mut self, task: Task, worker: WorkerId, now: Millis) -> u32 {
         self.set(task, TaskProgress::Running(worker, now), now);
         let state = self.expected(task);
-        state.only_with = Some(worker).filter(|_| state.was_only_with(worker));
         state.attempts += 1;
-        state.is_afresh = is_afresh;
         state.given = now;
         state.attempts
     }

@@ -17,8 +17,7 @@ fn all_audited(shards: u32) -> Rules {
 
 /// Returns the orders for a worker that asks for one task, without the holder map.
 fn takes(t: &mut Table, worker: &str) -> Vec<String> {
-    let lines = t.take(worker, 1).into_iter();
-    lines.map(|line| line.split(", holders").next().unwrap_or_default().to_owned()).collect()
+    t.orders(worker, 1)
 }
 
 /// Returns a table with two shards: a has made the first one and b the second one. Each then audits the
@@ -336,7 +335,7 @@ fn what_a_wrong_worker_brings_back_is_not_used() {
 fn a_wrong_worker_stops_at_once_in_a_shared_store() {
     let mut t = Table::new(Rules { shared_store: true, ..all_audited(3) });
     t.join_with("a", 2, &[]);
-    assert_eq!(t.take("a", 2), ["a <- make 0/0 #1.1, make 0/1 #1.1"]);
+    assert_eq!(t.orders("a", 2), ["a <- make 0/0 #1.1, make 0/1 #1.1"]);
     t.join("b");
     t.join("c");
     t.made_wrong("a", 0, 0, 1);
@@ -346,17 +345,36 @@ fn a_wrong_worker_stops_at_once_in_a_shared_store() {
     assert_eq!(takes(&mut t, "b"), ["b <- audit 0/0 #1.2, make 0/2 #1.1"]);
     let lines = t.audited("b", 0, 0, 2);
     assert!(lines.contains(&"a <- leave Stopped".into()), "{lines:?}");
-    assert!(lines.contains(&"forget 0/1".into()), "{lines:?}");
+    assert!(lines.contains(&"forget 0/1 0/2".into()), "{lines:?}");
 }
 
-/// A worker may have a copy of a file whose report the coordinator had not saved when it was killed.
+/// A worker may find a file that another one has made: a copy whose report was not saved before the
+/// coordinator was killed, or what a process has left in a shared store.
 #[test]
-fn nobody_is_blamed_for_a_copy_of_what_was_not_reported() {
-    let mut t = Table::with(all_audited(1), "a b");
-    t.copied("a", 0, 0);
-    assert_eq!(takes(&mut t, "a"), ["a <- make 0/0 #1.1"]);
+fn nobody_is_blamed_for_a_file_that_was_found() {
+    for shared_store in [false, true] {
+        let mut t = Table::with(Rules { shared_store, ..all_audited(1) }, "a b");
+        assert_eq!(takes(&mut t, "a"), ["a <- make 0/0 #1.1"]);
+        t.found_wrong("a", 0, 0, 1);
+        assert_eq!(takes(&mut t, "b"), ["b <- audit 0/0 #1.1"]);
+        let lines = t.audited("b", 0, 0, 1);
+        assert!(lines.contains(&"forget 0/0".into()) && t.state.ending.is_none(), "{lines:?}");
+        assert_eq!(takes(&mut t, "a"), ["a <- make 0/0 afresh #1.2"]);
+    }
+}
+
+/// Once a worker is known to be wrong, a file that was not reported before may be the worker's.
+#[test]
+fn what_is_found_beside_a_wrong_worker_is_not_used() {
+    let mut t = two_made("a b");
+    t.join("c");
+    t.join("d");
     t.made_wrong("a", 0, 0, 1);
-    assert_eq!(takes(&mut t, "b"), ["b <- audit 0/0 #1.1"]);
-    assert_eq!(t.audited("b", 0, 0, 1), ["forget 0/0", "b <- known"]);
-    assert!(t.state.ending.is_none());
+    assert_eq!(takes(&mut t, "c"), ["c <- audit 0/0 #1.1 not portable"]);
+    t.audited("c", 0, 0, 1);
+    assert_eq!(takes(&mut t, "d"), ["d <- audit 0/0 #1.2"]);
+    assert!(t.audited("d", 0, 0, 2).contains(&"forget 0/1".into()));
+    t.found_wrong("b", 0, 1, 1);
+    let lines = [takes(&mut t, "c"), takes(&mut t, "d")].concat();
+    assert!(lines.iter().any(|line| line.ends_with("make 0/1 afresh #1.2")), "{lines:?}");
 }

@@ -238,6 +238,12 @@ impl Table {
         self.ask(worker, |request| Event::Register(request, registration))
     }
 
+    /// Like [`Table::take`], without the holder map.
+    pub(super) fn orders(&mut self, worker: &str, tasks: u32) -> Vec<String> {
+        let lines = self.take(worker, tasks).into_iter();
+        lines.map(|line| line.split(", holders").next().unwrap_or_default().to_owned()).collect()
+    }
+
     pub(super) fn take(&mut self, worker: &str, tasks: u32) -> Vec<String> {
         let (session, version) = (self.session(worker), self.versions.get(worker).copied().unwrap_or(0));
         self.ask(worker, |request| Event::TakeOrders { request, session, tasks, version })
@@ -275,6 +281,14 @@ impl Table {
         let mut report = report(depth, shard);
         report.checksums = vec![Digest::of(worker.as_bytes())];
         let (attempt, result) = (self.attempt(attempt), Ok(Done::Made(report)));
+        self.outcome(worker, Outcome { task: task(depth, shard), attempt, result })
+    }
+
+    /// Like [`Table::made_wrong`], but the worker says that the file was there.
+    pub(super) fn found_wrong(&mut self, worker: &str, depth: u32, shard: u32, attempt: u32) -> Vec<String> {
+        let mut report = report(depth, shard);
+        report.checksums = vec![Digest::of(worker.as_bytes())];
+        let (attempt, result) = (self.attempt(attempt), Ok(Done::Found(report)));
         self.outcome(worker, Outcome { task: task(depth, shard), attempt, result })
     }
 
