@@ -1,4 +1,4 @@
-//! The files of a simulated worker, in one store or spread over several.
+//! The files of a simulated worker, in one store or spread over several, or of all workers.
 
 use crate::cluster::state::digest_of;
 use crate::cluster::tests::table::report;
@@ -51,17 +51,11 @@ pub(super) struct Store {
     pub(super) is_gone: bool,
 }
 
-/// The files of a worker. What lies in a store that is gone cannot be seen.
+/// The files of a worker, or of all workers. What lies in a store that is gone cannot be seen.
 #[derive(Debug)]
 pub(super) struct Files {
     all: BTreeMap<Task, DiskFile>,
     pub(super) stores: Vec<Store>,
-}
-
-impl Default for Files {
-    fn default() -> Self {
-        Self::in_stores(1)
-    }
 }
 
 impl Files {
@@ -89,6 +83,11 @@ impl Files {
 
     pub(super) fn insert(&mut self, task: Task, file: DiskFile) {
         self.all.insert(task, file);
+    }
+
+    /// Returns whether there is a file that says what a report says.
+    pub(super) fn supports(&self, report: &ShardReport) -> bool {
+        self.get(report.task).is_some_and(|file| file.report(report.task) == *report)
     }
 
     /// Writes a file.

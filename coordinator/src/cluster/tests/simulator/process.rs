@@ -120,10 +120,19 @@ impl Coordinator {
         Self { rules, journal, epoch: 0, state: None, asleep_until: 0, began: 0, jumped: 0 }
     }
 
-    pub(super) fn start(&mut self, now: u64) {
+    /// Starts the process. In a shared store, which is `disk`, it drops the reports that contradict files.
+    pub(super) fn start(&mut self, now: u64, disk: &Files) {
         self.epoch += 1;
         (self.began, self.jumped, self.asleep_until) = (now, 0, 0);
-        let state = self.state.insert(State::new(self.rules, self.epoch, self.journal.past(&self.rules)));
+        let mut past = self.journal.past(&self.rules);
+        if self.rules.shared_store {
+            let (right, wrong): (Vec<_>, Vec<_>) =
+                past.reports.into_iter().partition(|report| disk.supports(report));
+            past.reports = right;
+            past.files.retain(|(task, _)| wrong.iter().all(|report| report.task != *task));
+            past.files.iter_mut().for_each(|(_, file)| file.holders = [WorkerId::SHARED_STORE].into());
+        }
+        let state = self.state.insert(State::new(self.rules, self.epoch, past));
         state.draw_again();
         state.check();
     }
@@ -134,10 +143,9 @@ impl Coordinator {
     }
 }
 
-/// A worker: its stores, and its process while there is one.
+/// A worker: its process while there is one, and what does not change with it.
 #[derive(Default)]
 pub(super) struct Worker {
-    pub(super) files: Files,
     pub(super) process: Option<Process>,
     /// The number of the present or last process.
     pub(super) life: u32,

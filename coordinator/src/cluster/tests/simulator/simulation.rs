@@ -15,7 +15,7 @@ use crate::cluster::event::{
 };
 use crate::cluster::failures::MOST_FAILURES;
 use crate::cluster::service::message_of_holders;
-use crate::cluster::state::{Presence, Rules};
+use crate::cluster::state::{Presence, Rules, Worker as WorkerState};
 use crate::cluster::tests::table::{report, rules};
 use fathom_proto::{Copied, Done, Failure, Session as SessionNumber, StoredFile, v1};
 use fathom_run::{Keep, Lookback, ShardId, ShardOrder, ShardReport, Task, WorkerId};
@@ -53,6 +53,8 @@ pub(super) struct Simulation {
     queue: BTreeMap<(u64, u64), Happening>,
     pub(super) coordinator: Coordinator,
     pub(super) workers: Vec<Worker>,
+    /// The files of each worker, or of all workers in a shared store.
+    disks: Vec<Files>,
     cuts: Cuts,
     requests: u64,
     /// The senders that wait for a reply of the coordinator.
@@ -64,7 +66,7 @@ pub(super) struct Simulation {
     /// The kinds of faults that may happen.
     kinds: Vec<u8>,
     heals_at: u64,
-    /// Files that a disk has lost, while the coordinator may still count the worker as a holder.
+    /// Files that a disk, of this number, has lost, while the coordinator may still count on them.
     lost: BTreeSet<(usize, Task)>,
     /// By task: how often the task failed because one of several stores of a worker could not be written,
     /// though it was not full.
@@ -83,9 +85,11 @@ pub(super) fn id(worker: usize) -> WorkerId {
 }
 
 fn a_worker(rng: &mut fastrand::Rng) -> Worker {
-    let threads = rng.usize(1..3);
-    let stores = if rng.bool() { 1 } else { rng.usize(2..4) };
-    Worker { threads, files: Files::in_stores(stores), ..Worker::default() }
+    Worker { threads: rng.usize(1..3), ..Worker::default() }
+}
+
+fn a_disk(rng: &mut fastrand::Rng) -> Files {
+    Files::in_stores(if rng.bool() { 1 } else { rng.usize(2..4) })
 }
 
 fn address(worker: usize) -> String {
@@ -104,10 +108,12 @@ impl Simulation {
             2 => (Keep::Two, Lookback::Two),
             _ => (Keep::Last, Lookback::Two),
         };
+        let shared_store = rng.u8(0..4) == 0;
         let rules = Rules {
             keep,
             lookback,
-            replicas: if workers > 1 { rng.usize(1..3) } else { 1 },
+            shared_store,
+            replicas: if workers > 1 && !shared_store { rng.usize(1..3) } else { 1 },
             max_depth: Some(LAST_DEPTH),
             audit: if has_liar { PARTS / rng.u32(1..4) } else { rng.u32(0..2) * PARTS / 2 },
             ..rules(rng.u32(1..7))
@@ -118,6 +124,10 @@ impl Simulation {
         let mut simulation = Self {
             coordinator: Coordinator::new(rules, order),
             workers: (0..workers).map(|_| a_worker(&mut rng)).collect(),
+            disks: match shared_store {
+                true => vec![Files::in_stores(1)],
+                false => (0..workers).map(|_| a_disk(&mut rng)).collect(),
+            },
             now: 0,
             sequence: 0,
             queue: BTreeMap::new(),
@@ -220,6 +230,21 @@ impl Simulation {
         if *counts == right { Outcome::Right } else { Outcome::Wrong(format!("counts {counts:?}")) }
     }
 
+    /// Returns the number of the disk on which a worker's files are.
+    fn disk(&self, worker: usize) -> usize {
+        if self.coordinator.rules.shared_store { 0 } else { worker }
+    }
+
+    /// Returns the files that a worker sees.
+    fn files(&self, worker: usize) -> &Files {
+        &self.disks[self.disk(worker)]
+    }
+
+    fn files_mut(&mut self, worker: usize) -> &mut Files {
+        let disk = self.disk(worker);
+        &mut self.disks[disk]
+    }
+
     fn tell(&self, happening: &Happening) {
         if self.is_told && !matches!(happening, Happening::Tick(_) | Happening::Inside(_, _, Inside::Wake)) {
             let text = format!("{happening:?}");
@@ -258,7 +283,7 @@ impl Simulation {
             Happening::Tick(epoch) => self.tick(epoch),
             Happening::StartCoordinator => {
                 if self.coordinator.state.is_none() {
-                    self.coordinator.start(self.now);
+                    self.start_coordinator();
                     self.later(10, 1000, Happening::Tick(self.coordinator.epoch));
                 }
             }

@@ -3,6 +3,16 @@
 use super::*;
 
 impl Simulation {
+    pub(super) fn start_coordinator(&mut self) {
+        let files = &self.disks[0];
+        self.coordinator.start(self.now, files);
+        if let Some(state) = self.coordinator.state.as_ref().filter(|state| state.rules.shared_store) {
+            // What is missing in a shared store shows when a worker reads it.
+            let missing = state.files.iter().map(|(task, _)| task).filter(|&task| files.get(task).is_none());
+            self.lost.extend(missing.map(|task| (0, task)));
+        }
+    }
+
     pub(super) fn tick(&mut self, epoch: u64) {
         if self.coordinator.state.is_none() || epoch != self.coordinator.epoch {
             return;
@@ -83,6 +93,7 @@ impl Simulation {
 
     pub(super) fn apply(&mut self, event: Event) {
         let clock = self.coordinator.clock(self.now);
+        let event = self.compared(event);
         let Some(state) = &mut self.coordinator.state else { return };
         let effects = state.apply(clock, event);
         state.check();
@@ -94,6 +105,9 @@ impl Simulation {
                     for (file, _) in &files {
                         let new = Task { depth: file.depth.next().next(), shard: file.shard };
                         self.check_copies(new, "made, and its source given back");
+                    }
+                    if self.coordinator.rules.shared_store {
+                        files.iter().for_each(|&(file, _)| self.remove(0, file));
                     }
                     self.coordinator.journal.give_back(files, held);
                 }
@@ -129,7 +143,13 @@ impl Simulation {
                 Effect::End(ending) => {
                     assert_eq!(self.ended.replace(ending), None, "a run ends once");
                 }
-                Effect::RetireShared(_) | Effect::DiscardShared(_) => panic!("nothing is shared"),
+                Effect::RetireShared(depth) => {
+                    let done = self.coordinator.journal.counts.len() as u32;
+                    assert!(depth.0 + 3 <= done, "depth {depth} is retired, and still read");
+                    let keep = self.coordinator.rules.keep;
+                    self.disks[0].retain(|task| keep == Keep::All || task.depth != depth);
+                }
+                Effect::DiscardShared(file) => self.remove(0, file),
                 Effect::Release { .. } => panic!("nothing is held back"),
                 Effect::Note(note) => {
                     if matches!(note.kind, NoteKind::NotAudited | NoteKind::SelfCheck) {
@@ -154,11 +174,26 @@ impl Simulation {
         }
     }
 
+    /// Turns reports that contradict the files of a shared store into failures.
+    fn compared(&self, mut event: Event) -> Event {
+        let state = self.coordinator.state.as_ref().filter(|_| self.coordinator.rules.shared_store);
+        if let (Some(state), Event::Report { outcomes, .. }) = (state, &mut event) {
+            for outcome in outcomes {
+                if let Ok(Done::Made(report) | Done::Found(report)) = &outcome.result
+                    && !state.is_audit(outcome)
+                    && !self.disks[0].supports(report)
+                {
+                    outcome.result = Err(Failure::Other("its report is not what its file says".into()));
+                }
+            }
+        }
+        event
+    }
+
     /// Checks that enough workers have a file, counting those whose disks lost it.
     fn check_copies(&self, file: Task, what: &str) {
-        let has = |worker: &&Worker| worker.files.get(file).is_some();
         let lost = self.lost.iter().filter(|(_, task)| *task == file).count();
-        let there = self.workers.iter().filter(has).count() + lost;
+        let there = self.disks.iter().filter(|files| files.get(file).is_some()).count() + lost;
         assert!(there >= self.coordinator.rules.replicas, "{file:?} is {what}");
     }
 

@@ -32,6 +32,8 @@ impl Simulation {
             }
             7 => self.spoil(worker, None),
             8 => self.spoil(worker, Some(DiskFile { is_damaged: true, ..DiskFile::default() })),
+            // What replaces files of a shared store is found only when the coordinator starts.
+            10 if self.coordinator.rules.shared_store => {}
             10 => self.spoil(worker, Some(DiskFile { is_other: true, ..DiskFile::default() })),
             9 => {
                 let name = format!("w{worker}");
@@ -39,7 +41,7 @@ impl Simulation {
             }
             12 => {
                 let until = self.now + self.rng.u64(1000..40_000);
-                if self.workers[worker].files.stores.len() > 1 {
+                if self.files(worker).stores.len() > 1 {
                     self.store(worker).fails_until = until;
                 }
             }
@@ -63,37 +65,38 @@ impl Simulation {
 
     /// Returns one of the stores of a worker.
     fn store(&mut self, worker: usize) -> &mut Store {
-        let stores = &mut self.workers[worker].files.stores;
+        let disk = self.disk(worker);
+        let stores = &mut self.disks[disk].stores;
         let number = self.rng.usize(..stores.len());
         &mut stores[number]
     }
 
     /// Makes one of several stores of a worker vanish until another process finds it again.
     fn lose_store(&mut self, worker: usize) {
-        if self.workers[worker].files.stores.len() == 1 {
+        if self.files(worker).stores.len() == 1 {
             return;
         }
-        let before: Vec<Task> = self.workers[worker].files.iter().map(|(task, _)| task).collect();
+        let before: Vec<Task> = self.files(worker).iter().map(|(task, _)| task).collect();
         self.store(worker).is_gone = true;
-        let files = &self.workers[worker].files;
+        let disk = self.disk(worker);
+        let files = &self.disks[disk];
         self.lost
-            .extend(before.into_iter().filter(|&task| files.get(task).is_none()).map(|task| (worker, task)));
+            .extend(before.into_iter().filter(|&task| files.get(task).is_none()).map(|task| (disk, task)));
     }
 
     /// Makes a disk lose or change a file, if the run can recover: all layers are kept, or another known
     /// holder has the file.
     pub(super) fn spoil(&mut self, worker: usize, spoiled: Option<DiskFile>) {
         let Some(state) = &self.coordinator.state else { return };
-        let is_whole =
-            |at: usize, task: &Task| self.workers[at].files.get(*task).is_some_and(|file| file.is_right());
+        let is_whole = |at: usize, task: &Task| self.files(at).get(*task).is_some_and(|file| file.is_right());
         let elsewhere = |task: &Task| {
-            let holders = state.files.holders(*task);
+            let holders = state.files.holders(*task).filter(|&id| id != WorkerId::SHARED_STORE);
             let mut others = holders.map(|id| usize::from(id.0[0]) - 1).filter(|&other| other != worker);
             others.any(|other| is_whole(other, task))
         };
         let keeps_all = self.coordinator.rules.keep == Keep::All;
-        let files: Vec<Task> = self.workers[worker]
-            .files
+        let files: Vec<Task> = self
+            .files(worker)
             .iter()
             .map(|(task, _)| task)
             .filter(|task| is_whole(worker, task) && (keeps_all || elsewhere(task)))
@@ -101,10 +104,11 @@ impl Simulation {
         let Some(&file) = self.rng.choice(&files) else { return };
         match spoiled {
             None => {
-                self.workers[worker].files.remove(file);
-                self.lost.insert((worker, file));
+                let disk = self.disk(worker);
+                self.disks[disk].remove(file);
+                self.lost.insert((disk, file));
             }
-            Some(spoiled) => self.workers[worker].files.insert(file, spoiled),
+            Some(spoiled) => self.files_mut(worker).insert(file, spoiled),
         }
     }
 
@@ -114,13 +118,13 @@ impl Simulation {
         self.coordinator.asleep_until = self.coordinator.asleep_until.min(self.now);
         for worker in &mut self.workers {
             worker.asleep_until = worker.asleep_until.min(self.now);
-            for store in &mut worker.files.stores {
-                store.full_until = store.full_until.min(self.now);
-                store.fails_until = store.fails_until.min(self.now);
-            }
+        }
+        for store in self.disks.iter_mut().flat_map(|files| &mut files.stores) {
+            store.full_until = store.full_until.min(self.now);
+            store.fails_until = store.fails_until.min(self.now);
         }
         for worker in 0..self.workers.len() {
-            if self.workers[worker].files.stores.iter().any(|store| store.is_gone) {
+            if self.files(worker).stores.iter().any(|store| store.is_gone) {
                 self.end_worker(worker, 25_000);
             }
         }
@@ -132,19 +136,21 @@ impl Simulation {
         let Some(state) = &self.coordinator.state else { return };
         for (task, file) in state.files.iter() {
             for holder in &file.holders {
-                let worker = usize::from(holder.0[0]) - 1;
+                let is_shared = *holder == WorkerId::SHARED_STORE;
+                let worker = if is_shared { 0 } else { usize::from(holder.0[0]) - 1 };
                 let is_retired = self.coordinator.rules.keep != Keep::All && task.depth.0 + 2 < state.depth.0;
                 // The session of a late registration, which no process has, ends soon.
                 let number = self.workers[worker].process.as_ref().map(|process| process.session.number());
-                let is_gone = match state.workers[*holder].presence() {
-                    Presence::Alive(session) => Some(session.0) != number,
-                    _ => true,
+                let is_gone = match state.workers.get(*holder).map(WorkerState::presence) {
+                    Some(Presence::Alive(session)) => Some(session.0) != number,
+                    Some(_) => true,
+                    None => false,
                 };
                 assert!(
                     is_retired
                         || is_gone
-                        || self.workers[worker].files.get(task).is_some()
-                        || self.lost.contains(&(worker, task)),
+                        || self.files(worker).get(task).is_some()
+                        || self.lost.contains(&(self.disk(worker), task)),
                     "worker {worker} is believed to hold {task:?}"
                 );
             }

@@ -28,12 +28,13 @@ impl Simulation {
     /// Ends the process of a worker, and schedules a new one, which may find stores that were gone.
     pub(super) fn end_worker(&mut self, worker: usize, most: u64) {
         let is_healed = self.now >= self.heals_at;
-        let Self { workers, rng, lost, .. } = self;
-        let of = &mut workers[worker];
-        of.process = None;
-        of.life += 1;
-        of.files.stores.iter_mut().for_each(|store| store.is_gone &= !is_healed && rng.bool());
-        lost.retain(|&(at, task)| at != worker || of.files.get(task).is_none());
+        let disk = self.disk(worker);
+        let Self { workers, disks, rng, lost, .. } = self;
+        workers[worker].process = None;
+        workers[worker].life += 1;
+        let files = &mut disks[disk];
+        files.stores.iter_mut().for_each(|store| store.is_gone &= !is_healed && rng.bool());
+        lost.retain(|&(at, task)| at != disk || files.get(task).is_none());
         self.later(100, most, Happening::StartWorker(worker));
     }
 
@@ -57,16 +58,15 @@ impl Simulation {
     }
 
     pub(super) fn carry_out(&mut self, worker: usize, actions: Vec<Action>) {
-        let keep = self.coordinator.rules.keep;
+        let Rules { keep, shared_store, .. } = self.coordinator.rules;
         let life = self.workers[worker].life;
         for action in actions {
-            let of = &mut self.workers[worker];
-            let Some(process) = &mut of.process else { return };
+            let Some(process) = &mut self.workers[worker].process else { return };
             match action {
                 Action::Register => {
                     let stored =
                         |(task, file): (Task, DiskFile)| StoredFile { task, digest: Some(file.digest(task)) };
-                    let inventory = of.files.iter().map(stored).collect();
+                    let inventory = self.files(worker).iter().map(stored).collect();
                     self.call(worker, Request::Register(inventory));
                 }
                 Action::Beat { session, underway } => self.call(worker, Request::Beat(session, underway)),
@@ -85,9 +85,10 @@ impl Simulation {
                         process.holders = holders;
                     }
                 }
+                Action::KeepOnly(_) if shared_store => {}
                 Action::KeepOnly(needed) => {
                     let oldest = needed.iter().min();
-                    of.files.retain(|task| {
+                    self.files_mut(worker).retain(|task| {
                         keep == Keep::All || oldest.is_none_or(|&oldest| task.depth >= oldest)
                     });
                 }
@@ -112,13 +113,12 @@ impl Simulation {
                         self.coordinator.journal.is_given_back(file),
                         "{file:?} is deleted, and still read"
                     );
-                    of.files.remove(file);
-                    self.lost.remove(&(worker, file));
+                    self.remove(worker, file);
                 }
                 Action::Retire(depth) => {
                     let done = self.coordinator.journal.counts.len() as u32;
                     assert!(depth.0 + 3 <= done, "depth {depth} is retired, and still read");
-                    of.files.retain(|task| keep == Keep::All || task.depth != depth);
+                    self.files_mut(worker).retain(|task| keep == Keep::All || task.depth != depth);
                 }
                 Action::Halt => process.is_halted = true,
                 Action::Finish { session: 0, .. } => return self.end_worker(worker, 5000),
@@ -163,7 +163,10 @@ impl Simulation {
                 if let Some(process) = &mut self.workers[worker].process {
                     process.busy -= 1;
                 }
-                let result = self.compute(worker, work).map(|file| Done::Made(file.report(task)));
+                let result = self.compute(worker, work).map(|(file, is_found)| match is_found {
+                    true => Done::Found(file.report(task)),
+                    false => Done::Made(file.report(task)),
+                });
                 self.step(worker, Input::TaskEnded { task, audit, result, took });
                 self.begin_tasks(worker);
             }
@@ -173,12 +176,10 @@ impl Simulation {
                 self.step(worker, Input::CopyEnded { task, result });
             }
             Inside::Discarded(StoredFile { task, digest }) => {
-                let files = &mut self.workers[worker].files;
                 let is_meant = |file: &DiskFile| digest.is_none_or(|digest| digest == file.digest(task));
-                let whole = files.get(task).filter(|file| !file.is_damaged && is_meant(file));
+                let whole = self.files(worker).get(task).filter(|file| !file.is_damaged && is_meant(file));
                 if whole.is_none() {
-                    files.remove(task);
-                    self.lost.remove(&(worker, task));
+                    self.remove(worker, task);
                 }
                 let whole = whole.map(|file| Copied { bytes: 1000, digest: file.digest(task) });
                 self.step(worker, Input::Discarded { task, whole });
@@ -199,10 +200,10 @@ impl Simulation {
         }
     }
 
-    /// Returns the result of a task. An audit neither reads nor writes the file of its shard.
-    pub(super) fn compute(&mut self, worker: usize, work: Work) -> Result<DiskFile, Failure> {
+    /// Returns the result of a task, and whether it was there already. An audit neither reads nor writes the file of its shard.
+    pub(super) fn compute(&mut self, worker: usize, work: Work) -> Result<(DiskFile, bool), Failure> {
         let Work { task, audit, afresh } = work;
-        let there = self.workers[worker].files.get(task);
+        let there = self.files(worker).get(task);
         let lie = match &self.workers[worker] {
             Worker { lies: false, .. } => 0,
             // Odd shards are wrong at even depths, and even ones at odd depths.
@@ -210,15 +211,13 @@ impl Simulation {
             _ if self.rng.bool() => self.rng.u32(2..),
             _ => 0,
         };
-        let file = match there.filter(|file| !audit && !afresh && !file.is_damaged && !file.is_other) {
-            // The task finds a complete file.
-            Some(file) => file,
-            None => DiskFile { lie, ..DiskFile::default() },
-        };
-        match audit {
-            true => Ok(file),
-            false => self.write(worker, task, file).map(|()| file),
+        // The task may find a complete file.
+        let found = there.filter(|file| !audit && !afresh && !file.is_damaged && !file.is_other);
+        let file = found.unwrap_or(DiskFile { lie, ..DiskFile::default() });
+        if !audit {
+            self.write(worker, task, file)?;
         }
+        Ok((file, found.is_some()))
     }
 
     /// Fetches all that a task reads.
@@ -228,21 +227,29 @@ impl Simulation {
             return Err(Failure::Stopped);
         }
         let holders = Arc::clone(&process.holders);
+        let shared_store = self.coordinator.rules.shared_store;
         let mut depths = self.coordinator.rules.lookback.below(task.depth);
         let newest = depths.next();
         for depth in newest.into_iter().chain(depths) {
             let own = Task { depth, shard: task.shard };
-            if self.workers[worker].files.get(own).is_none() {
-                self.copy(worker, holders.stored(own), &holders.of(own))?;
+            match self.files(worker).get(own) {
+                None if shared_store => return Err(damaged(own, None)),
+                None => drop(self.copy(worker, holders.stored(own), &holders.of(own))?),
+                // In a shared store another worker may have replaced the file.
+                Some(file) if shared_store && is_noticed(own, file, &holders) => {
+                    return Err(damaged(own, None));
+                }
+                Some(_) => {}
             }
         }
         let shards = (0..self.coordinator.rules.shards).map(ShardId);
         for file in
             newest.into_iter().flat_map(|depth| shards.clone().map(move |shard| Task { depth, shard }))
         {
-            match self.workers[worker].files.get(file) {
-                Some(stored) if stored.is_right() => {}
+            match self.files(worker).get(file) {
+                Some(stored) if !is_noticed(file, stored, &holders) => {}
                 Some(_) => return Err(damaged(file, None)),
+                None if shared_store => return Err(damaged(file, None)),
                 None => drop(self.fetch(worker, holders.stored(file), &holders.of(file))?),
             }
         }
@@ -267,7 +274,7 @@ impl Simulation {
             if !is_there || !self.cuts.connected(Host::Worker(worker), Host::Worker(peer), self.now) {
                 continue;
             }
-            match of.files.get(file) {
+            match self.files(peer).get(file) {
                 Some(stored) if is_meant(&stored) => return Ok(stored),
                 Some(_) => failure = damaged(file, Some(address(peer))),
                 None => failure = damaged(file, Some(address(peer))),
@@ -285,7 +292,7 @@ impl Simulation {
         let StoredFile { task, digest } = stored;
         let is_meant =
             |file: &DiskFile| !file.is_damaged && digest.is_none_or(|digest| digest == file.digest(task));
-        if let Some(file) = self.workers[worker].files.get(task).filter(|file| is_meant(file)) {
+        if let Some(file) = self.files(worker).get(task).filter(|file| is_meant(file)) {
             return Ok(file);
         }
         let file = self.fetch(worker, stored, from)?;
@@ -293,14 +300,31 @@ impl Simulation {
     }
 
     pub(super) fn write(&mut self, worker: usize, task: Task, file: DiskFile) -> Result<(), Failure> {
-        let of = &mut self.workers[worker];
-        if of.process.as_ref().is_none_or(|process| process.is_halted) {
+        if self.workers[worker].process.as_ref().is_none_or(|process| process.is_halted) {
             return Err(Failure::Stopped);
         }
-        of.files.write(self.now, task, file)?;
-        self.lost.remove(&(worker, task));
+        let (now, disk) = (self.now, self.disk(worker));
+        self.disks[disk].write(now, task, file)?;
+        self.lost.remove(&(disk, task));
         Ok(())
     }
+
+    /// Deletes a file that a worker sees.
+    pub(super) fn remove(&mut self, worker: usize, task: Task) {
+        let disk = self.disk(worker);
+        self.disks[disk].remove(task);
+        self.lost.remove(&(disk, task));
+    }
+}
+
+/// Returns whether a worker that opens a file notices that the file is not the reported one.
+///
+/// # Panics
+/// If the file is not, and the worker cannot notice.
+fn is_noticed(task: Task, file: DiskFile, holders: &Holders) -> bool {
+    let reported = holders.stored(task).digest;
+    assert!(file.lie == 0 || reported.is_some(), "{task:?} is wrong, and is read");
+    !file.is_right() && (file.is_damaged || reported.is_none_or(|reported| reported != file.digest(task)))
 }
 
 fn damaged(file: Task, address: Option<String>) -> Failure {
