@@ -2,12 +2,13 @@
 //! in order: one state stands elsewhere. Whoever opens the file compares what it holds with what run.db says
 //! was committed.
 
+use fathom_engine::directory::RunDirectory;
 use fathom_engine::journal::LayerRow;
 use fathom_engine::observer::Observer;
 use fathom_engine::search::{Options, Stop, search};
 use fathom_layer::LocalDisk;
 use fathom_puzzle::{Metric, PuzzleSpec};
-use fathom_run::{Depth, SpaceSpec};
+use fathom_run::{Depth, ShardId, SpaceSpec, Task};
 use fathom_space::Labels;
 use fathom_task::Kernel;
 use fathom_tests::forge::move_state;
@@ -149,6 +150,21 @@ fn tasks_and_merges_compare_as_well() {
     fs::write(run.file(5), &whole).unwrap();
     let merged = run.command(&["merge", "run", "-q", "--json", "--depth", "6"], &[]);
     assert_eq!(merged["counts"].as_array().unwrap().len(), 7);
+}
+
+/// A process alone does not take what a coordinator has found to be a wrong worker's, or perhaps is.
+#[test]
+fn a_file_that_a_coordinator_has_disowned_is_made_again() {
+    let run = Run::new(&["--max-depth", "5"]);
+    let task = ["task", "-q", "--run", "run", "--depth", "6", "--shards", "0"];
+    assert!(run.of(fathom_worker(), &task).output().unwrap().status.success());
+    run.replace(6);
+    let mut directory = RunDirectory::open(&run.0.path().join("run")).unwrap();
+    directory.journal.forget_reports(&[Task { depth: Depth(6), shard: ShardId(0) }]).unwrap();
+    drop(directory);
+    let found = run.command(&["resume", "run", "-q", "--json"], &[]);
+    let whole = Run::new(&[]).command(&["status", "run", "--json"], &[]);
+    assert_eq!(found["digest"], whole["digest"]);
 }
 
 #[test]

@@ -320,6 +320,7 @@ impl State {
                     effects.push(note_of(NoteKind::NotAudited, Some(id), task, Some(failure.to_string())));
                     if is_disputed {
                         // The two results remain undecided, so the shard is computed again.
+                        self.audits.doubted.insert(task);
                         self.forget_made(task, effects);
                         effects.push(Effect::ForgetReports(vec![task]));
                     }

@@ -1,7 +1,9 @@
 //! Workers that join, are heard, leave, are drained or get lost.
 
 use crate::cluster::apply::{note_of, note_of_worker};
-use crate::cluster::event::{Effect, Millis, NoteKind, Order, Progress, Registration, Reply, RequestId};
+use crate::cluster::event::{
+    Effect, LeaveReason, Millis, NoteKind, Order, Progress, Registration, Reply, RequestId,
+};
 use crate::cluster::state::tasks::FailedAttempt;
 use crate::cluster::state::{CopyState, Presence, State, TaskProgress, Worker};
 use fathom_proto::Session;
@@ -114,6 +116,11 @@ impl State {
         }
         for task in given {
             self.order(id, Order::GiveBack(task));
+        }
+        if is_set_aside && self.rules.shared_store {
+            // What the process is making would replace the right file.
+            self.worker(id).leaving = Some(LeaveReason::Stopped);
+            self.order(id, Order::Leave(LeaveReason::Stopped));
         }
     }
 

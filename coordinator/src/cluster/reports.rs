@@ -32,9 +32,15 @@ impl State {
         match outcome.result {
             Ok(Done::Made(report) | Done::Found(report)) => {
                 if is_found && self.audits.disowned.contains(&task) {
-                    // The file may be wrong, which was not known when the task was given.
                     effects.push(note_of(NoteKind::OtherFile, Some(id), task, None));
-                    return self.set_waiting(task, now);
+                    return match self.tasks.get(task) {
+                        Some(state) if state.is_afresh => {
+                            let reason = "a file was reported that was to be made afresh";
+                            self.refused(now, id, task, reason, effects);
+                        }
+                        // That the file may be wrong was not known when the task was given.
+                        _ => self.set_waiting(task, now),
+                    };
                 }
                 if let Err(reason) = self.check_report(&report) {
                     let detail = Some(reason.to_string());

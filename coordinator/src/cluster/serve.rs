@@ -138,7 +138,7 @@ fn check_committed(
 }
 
 /// Drops the reports of the current layer that contradict the files in the shared store, so that their shards
-/// are computed again.
+/// are computed afresh.
 fn drop_false(past: &mut Past, store: &Store<'_>, geometry: &Geometry) {
     let mut dropped = Vec::new();
     past.reports.retain(|report| match compare(store, geometry, report) {
@@ -151,6 +151,7 @@ fn drop_false(past: &mut Past, store: &Store<'_>, geometry: &Geometry) {
         }
     });
     past.files.retain(|(task, _)| !dropped.contains(task));
+    past.disowned.extend(dropped);
 }
 
 /// Compares a report with its file.

@@ -265,7 +265,7 @@ impl State {
                 orders.extend(self.give_audit(now, id, effects));
                 for task in self.tasks_for(id, poll.tasks as usize, now, &mut may_take_over) {
                     let is_afresh = !self.may_use_own_file(id, task);
-                    let number = self.tasks.begin(task, id, now);
+                    let number = self.tasks.begin(task, id, is_afresh, now);
                     let attempt = Attempt { epoch: self.epoch, number };
                     self.note_reader(task, id);
                     orders.push(match is_afresh {

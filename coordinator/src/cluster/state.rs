@@ -215,6 +215,7 @@ impl State {
             if state.files.contains(report.task) {
                 state.given.note_made(report.task.shard);
                 let maker = past.makers.get(&report.task).copied();
+                let maker = maker.filter(|&id| state.workers.get(id).is_some());
                 state.tasks.restore(report, maker);
             }
         }

@@ -348,8 +348,7 @@ pub struct ShardReport {
     /// Of a symmetry and a state that it maps to its inverse. Left out if they are not counted.
     #[prost(uint64, optional, tag = "7")]
     pub inverse_pairs: ::core::option::Option<u64>,
-    /// Whether the worker has computed the shard for this order. Otherwise a complete file of it was there, or
-    /// the worker does not tell.
+    /// Whether the worker has computed the shard for this order. Otherwise a complete file of it was there.
     #[prost(bool, tag = "8")]
     pub computed: bool,
 }

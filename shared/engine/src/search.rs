@@ -142,6 +142,7 @@ pub fn search(
         store.require_run(run.manifest.fingerprint)?;
         store.depths()?.into_iter().try_for_each(|depth| store.remove(depth))?;
     }
+    discard_disowned(run, &store)?;
     let counters = Counters::default();
     stop.at_once.store(false, Ordering::Relaxed);
     // `halt` is also set when a task fails, so that the other tasks end early.
@@ -501,6 +502,21 @@ pub fn is_settled(run: &RunDirectory, disk: &dyn Disk) -> Result<bool> {
 }
 
 /// Returns the directory in which this process reads and writes layers.
+/// Deletes the files of the current layer that may be a wrong worker's, if a coordinator has found one, and
+/// that were not made again since.
+fn discard_disowned(run: &RunDirectory, store: &Store<'_>) -> Result<()> {
+    let depth = Depth(run.visited()?.layers.len() as u32);
+    let disowned = run.journal.disowned().context("cannot read run.db")?;
+    let disowned: Vec<Task> = disowned.into_iter().filter(|task| task.depth == depth).collect();
+    if disowned.is_empty() {
+        return Ok(());
+    }
+    let reports = run.journal.reports().context("cannot read run.db")?;
+    let is_made = |task: &Task| reports.iter().any(|report| report.task == *task);
+    disowned.into_iter().filter(|task| !is_made(task)).try_for_each(|task| store.discard(task))?;
+    Ok(())
+}
+
 fn store_path(run: &RunDirectory) -> Result<PathBuf> {
     run.store_path()?.ok_or_else(|| {
         bad_input!(

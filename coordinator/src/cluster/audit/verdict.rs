@@ -49,6 +49,7 @@ impl State {
             |(id, worker): (WorkerId, &Worker)| Some(id) != maker && id != auditor && worker.is_staying();
         if maker.is_none() {
             // The maker is not known, so nobody is to blame: the shard is made and audited again.
+            self.audits.doubted.insert(task);
             self.forget_made(task, effects);
             effects.push(Effect::ForgetReports(vec![task]));
         } else if maker != Some(auditor) && self.workers.iter().any(is_third) {
@@ -101,7 +102,7 @@ impl State {
             task.depth,
             self.said(findings)
         );
-        let message = match self.forget_made_by(&workers, effects).first() {
+        let message = match self.forget_made_by(now, &workers, effects).first() {
             Some(lost) => self.beyond_repair(lost, &message),
             None => message,
         };
@@ -131,7 +132,7 @@ impl State {
     /// others hold its files.
     fn set_aside(&mut self, now: Millis, id: WorkerId, task: Task, effects: &mut Vec<Effect>) {
         self.audits.distrust(id);
-        let lost = self.forget_made_by(&BTreeSet::from([id]), effects);
+        let lost = self.forget_made_by(now, &BTreeSet::from([id]), effects);
         let worker = self.worker(id);
         if worker.is_set_aside {
             // An earlier audit by this worker differed too, and had its consequences.
@@ -142,23 +143,10 @@ impl State {
         let name = worker.name.clone();
         effects.push(note_of(NoteKind::SetAside, Some(id), task, Some(name)));
         effects.push(Effect::SetAside(id));
-        let running = self.tasks.running(id).clone();
-        for &task in &running {
-            self.set_waiting(task, now);
-        }
         if self.rules.shared_store {
             // What the worker is making would replace the right file.
             self.worker(id).leaving = Some(LeaveReason::Stopped);
             self.order(id, Order::Leave(LeaveReason::Stopped));
-        }
-        // Files that were not reported may be the worker's, whoever finds them, in the next epoch too.
-        let all = self.shards().map(|shard| Task { depth: self.depth, shard });
-        let is_reported = |task: &Task| self.tasks.get(*task).is_some_and(|state| state.report().is_some());
-        let unreported = all.filter(|task| !is_reported(task) && !self.audits.disowned.contains(task));
-        let unreported: Vec<Task> = unreported.collect();
-        if !unreported.is_empty() {
-            self.audits.disowned.extend(&unreported);
-            effects.push(Effect::ForgetReports(unreported));
         }
         self.unsettled.files.extend(self.files.held_by(id));
         self.unsettled.owners = true;
@@ -200,9 +188,15 @@ impl State {
     /// have made. If such a shard can be made again, any worker may have made it, whoever holds it now;
     /// otherwise its holders may. Shards that were reported and are to be made again, because their holders
     /// were gone, are forgotten too: some worker may come back with such a file. Shards that an audit
-    /// confirmed and whose sources were given back stay. Returns the other shards whose sources were given
-    /// back: they cannot be computed again.
-    fn forget_made_by(&mut self, workers: &BTreeSet<WorkerId>, effects: &mut Vec<Effect>) -> Vec<Task> {
+    /// confirmed and whose sources were given back stay. Files of the current layer that were not reported
+    /// are not used from now on. Returns the other shards whose sources were given back: they cannot be
+    /// computed again.
+    fn forget_made_by(
+        &mut self,
+        now: Millis,
+        workers: &BTreeSet<WorkerId>,
+        effects: &mut Vec<Effect>,
+    ) -> Vec<Task> {
         let is_theirs = |task: Task, maker: Option<WorkerId>| {
             let is_anyones = maker.is_none() && !self.given.contains(task.shard);
             is_anyones || workers.iter().any(|&id| self.may_have_made(id, task, maker))
@@ -216,7 +210,19 @@ impl State {
         for &task in &made {
             self.forget_made(task, effects);
         }
-        effects.push(Effect::ForgetReports(made));
+        // Reports of these workers that are on their way are not taken in.
+        for &id in workers {
+            for task in self.tasks.running(id).clone() {
+                self.set_waiting(task, now);
+            }
+        }
+        // Files that were not reported may be theirs, whoever finds them, in the next epoch too.
+        let is_reported = |task: &Task| self.tasks.get(*task).is_some_and(|state| state.report().is_some());
+        let all = self.shards().map(|shard| Task { depth: self.depth, shard });
+        let unreported = all.filter(|task| !is_reported(task) && !self.audits.disowned.contains(task));
+        let unreported: Vec<Task> = unreported.collect();
+        self.audits.disowned.extend(&unreported);
+        effects.push(Effect::ForgetReports([made, unreported].concat()));
         lost
     }
 

@@ -34,6 +34,8 @@ pub struct TaskState {
     pub not_before: Millis,
     /// When the task was last given out.
     pub given: Millis,
+    /// Whether the task was last given out to be made afresh, whatever file there is.
+    pub is_afresh: bool,
     /// The worker that computed the shard, if known.
     pub maker: Option<WorkerId>,
     /// Time from order to report.
@@ -213,14 +215,15 @@ impl Tasks {
         }
     }
 
-    /// Gives a task to a worker. Returns the number of the attempt.
+    /// Gives a task to a worker, perhaps to be made afresh. Returns the number of the attempt.
     ///
     /// # Panics
     /// If there is no such task.
-    pub fn begin(&mut self, task: Task, worker: WorkerId, now: Millis) -> u32 {
+    pub fn begin(&mut self, task: Task, worker: WorkerId, is_afresh: bool, now: Millis) -> u32 {
         self.set(task, TaskProgress::Running(worker, now), now);
         let state = self.expected(task);
         state.attempts += 1;
+        state.is_afresh = is_afresh;
         state.given = now;
         state.attempts
     }

@@ -303,7 +303,8 @@ fn a_worker_that_was_wrong_in_an_earlier_epoch_is_found() {
     let files = reports.iter().map(in_store).collect();
     let makers = BTreeMap::from([(task(0, 0), id("a")), (task(0, 1), id("b"))]);
     let rules = Rules { shared_store: true, ..all_audited(2) };
-    let mut t = Table::after(rules, 2, Past { files, reports, makers, ..Past::default() });
+    let workers = ["a", "b", "c"].map(|name| (id(name), format!("host-{name}"), format!("{name}:1"))).into();
+    let mut t = Table::after(rules, 2, Past { files, reports, makers, workers, ..Past::default() });
     t.state.draw_again();
     for worker in ["a", "b", "c"] {
         t.join(worker);
@@ -345,7 +346,10 @@ fn a_wrong_worker_stops_at_once_in_a_shared_store() {
     assert_eq!(takes(&mut t, "b"), ["b <- audit 0/0 #1.2, make 0/2 #1.1"]);
     let lines = t.audited("b", 0, 0, 2);
     assert!(lines.contains(&"a <- leave Stopped".into()), "{lines:?}");
-    assert!(lines.contains(&"forget 0/1 0/2".into()), "{lines:?}");
+    assert!(lines.contains(&"forget 0/0 0/1 0/2".into()), "{lines:?}");
+    // Another process of the worker, too.
+    t.join("a");
+    assert_eq!(t.take("a", 1), ["a <- leave Stopped"]);
 }
 
 /// A worker may find a file that another one has made: a copy whose report was not saved before the
@@ -373,8 +377,11 @@ fn what_is_found_beside_a_wrong_worker_is_not_used() {
     assert_eq!(takes(&mut t, "c"), ["c <- audit 0/0 #1.1 not portable"]);
     t.audited("c", 0, 0, 1);
     assert_eq!(takes(&mut t, "d"), ["d <- audit 0/0 #1.2"]);
-    assert!(t.audited("d", 0, 0, 2).contains(&"forget 0/1".into()));
+    assert!(t.audited("d", 0, 0, 2).contains(&"forget 0/0 0/1".into()));
     t.found_wrong("b", 0, 1, 1);
-    let lines = [takes(&mut t, "c"), takes(&mut t, "d")].concat();
-    assert!(lines.iter().any(|line| line.ends_with("make 0/1 afresh #1.2")), "{lines:?}");
+    assert_eq!(takes(&mut t, "b"), ["b <- make 0/0 afresh #1.2"]);
+    assert_eq!(takes(&mut t, "c"), ["c <- make 0/1 afresh #1.2"]);
+    // Who finds a file again, against the order, rests.
+    t.found_wrong("c", 0, 1, 2);
+    assert!(!t.state.workers[id("c")].is_willing(crate::cluster::event::Millis(t.now)));
 }

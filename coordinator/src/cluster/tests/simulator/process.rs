@@ -130,6 +130,7 @@ impl Coordinator {
                 past.reports.into_iter().partition(|report| disk.supports(report));
             past.reports = right;
             past.files.retain(|(task, _)| wrong.iter().all(|report| report.task != *task));
+            past.disowned.extend(wrong.iter().map(|report| report.task));
             past.files.iter_mut().for_each(|(_, file)| file.holders = [WorkerId::SHARED_STORE].into());
         }
         let state = self.state.insert(State::new(self.rules, self.epoch, past));

@@ -32,8 +32,6 @@ impl Simulation {
             }
             7 => self.spoil(worker, None),
             8 => self.spoil(worker, Some(DiskFile { is_damaged: true, ..DiskFile::default() })),
-            // What replaces files of a shared store is found only when the coordinator starts.
-            10 if self.coordinator.rules.shared_store => {}
             10 => self.spoil(worker, Some(DiskFile { is_other: true, ..DiskFile::default() })),
             9 => {
                 let name = format!("w{worker}");

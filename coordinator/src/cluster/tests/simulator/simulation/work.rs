@@ -200,7 +200,8 @@ impl Simulation {
         }
     }
 
-    /// Returns the result of a task, and whether it was there already. An audit neither reads nor writes the file of its shard.
+    /// Returns the result of a task, and whether it was there already. An audit neither reads nor writes the
+    /// file of its shard.
     pub(super) fn compute(&mut self, worker: usize, work: Work) -> Result<(DiskFile, bool), Failure> {
         let Work { task, audit, afresh } = work;
         let there = self.files(worker).get(task);
