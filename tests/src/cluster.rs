@@ -276,9 +276,17 @@ impl Cluster {
     /// `POINT:N:stop` stops it there. Waits until the coordinator knows the worker: otherwise a worker that
     /// is started next could leave this one nothing to do.
     pub fn join_until(&mut self, name: &str, failpoint: &str) {
-        let before = self.registrations(name);
         let mut command = self.joining(name);
         command.env("FATHOM_FAILPOINT", failpoint);
+        self.join_first(name, command);
+    }
+
+    /// Starts a worker by a command, and waits until the coordinator knows the worker.
+    ///
+    /// # Panics
+    /// If the worker is there already.
+    pub fn join_first(&mut self, name: &str, command: Command) {
+        let before = self.registrations(name);
         self.join_by(name, command);
         until("the worker is there", || self.registrations(name) > before);
     }

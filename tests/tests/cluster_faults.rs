@@ -186,7 +186,7 @@ fn a_worker_whose_disk_is_full() {
     let mut command = Command::new("unshare");
     command.args(["-m", "sh", "-ec", &format!("{mount}; exec \"$@\""), "sh"]);
     command.arg(fathom_worker().get_program()).args(joining.get_args());
-    cluster.join_by("w1", command);
+    cluster.join_first("w1", command);
     cluster.join(&["w2"]);
     assert_same(&cluster.finishes(), &undisturbed(&LONG_TASKS));
     let failed = cluster.logged("task failed");

@@ -41,7 +41,7 @@ fn a_worker_with_two_stores_is_killed_and_comes_back() {
     cluster.serve();
     let mut command = joining(&cluster, "w1");
     command.env("FATHOM_FAILPOINT", "writing:60");
-    cluster.join_by("w1", command);
+    cluster.join_first("w1", command);
     cluster.join(&["w2"]);
     cluster.dies("w1");
     // Whichever is named first, the one with the worker's id is its own.
@@ -108,7 +108,7 @@ fn other_stores_of_a_worker_are_refused() {
 fn a_store_that_is_gone_fails_alone() {
     let mut cluster = Cluster::new(&SPACE, &TWO_COPIES);
     cluster.serve_up_to(7);
-    cluster.join_by("w1", joining(&cluster, "w1"));
+    cluster.join_first("w1", joining(&cluster, "w1"));
     cluster.join(&["w2", "w3"]);
     cluster.in_the_middle(|cluster| {
         fs::rename(other(cluster, "w1"), cluster.store("unmounted")).unwrap();
@@ -132,7 +132,7 @@ fn a_store_that_is_gone_fails_alone() {
 fn a_worker_starts_without_one_of_its_stores() {
     let mut cluster = Cluster::new(&SPACE, &TWO_COPIES);
     cluster.serve_up_to(7);
-    cluster.join_by("w1", joining(&cluster, "w1"));
+    cluster.join_first("w1", joining(&cluster, "w1"));
     cluster.join(&["w2", "w3"]);
     cluster.in_the_middle(|cluster| {
         cluster.kill(&["w1"]);
@@ -165,7 +165,7 @@ fn one_store_of_a_worker_runs_full() {
     let mut command = Command::new("unshare");
     command.args(["-m", "sh", "-ec", &format!("{mount}; exec \"$@\""), "sh"]);
     command.arg(fathom_worker().get_program()).args(joining.get_args());
-    cluster.join_by("w1", command);
+    cluster.join_first("w1", command);
     cluster.join(&["w2"]);
     assert_same(&cluster.finishes(), &undisturbed(&LONG_TASKS));
     let is_full = |line: &Value| {
