@@ -501,7 +501,6 @@ pub fn is_settled(run: &RunDirectory, disk: &dyn Disk) -> Result<bool> {
     Ok(visited == all && !behind && leftovers(&Store::at(&store_path(run)?, disk)?, &layers)?.is_empty())
 }
 
-/// Returns the directory in which this process reads and writes layers.
 /// Deletes the files of the current layer that may be a wrong worker's, if a coordinator has found one, and
 /// that were not made again since.
 fn discard_disowned(run: &RunDirectory, store: &Store<'_>) -> Result<()> {
@@ -517,6 +516,7 @@ fn discard_disowned(run: &RunDirectory, store: &Store<'_>) -> Result<()> {
     Ok(())
 }
 
+/// Returns the directory in which this process reads and writes layers.
 fn store_path(run: &RunDirectory) -> Result<PathBuf> {
     run.store_path()?.ok_or_else(|| {
         bad_input!(
