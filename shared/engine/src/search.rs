@@ -504,16 +504,15 @@ pub fn is_settled(run: &RunDirectory, disk: &dyn Disk) -> Result<bool> {
 /// Deletes the files of the current layer that may be a wrong worker's, if a coordinator has found one, and
 /// that were not made again since.
 fn discard_disowned(run: &RunDirectory, store: &Store<'_>) -> Result<()> {
-    let depth = Depth(run.visited()?.layers.len() as u32);
     let disowned = run.journal.disowned().context("cannot read run.db")?;
-    let disowned: Vec<Task> = disowned.into_iter().filter(|task| task.depth == depth).collect();
     if disowned.is_empty() {
         return Ok(());
     }
+    let depth = Depth(run.visited()?.layers.len() as u32);
     let reports = run.journal.reports().context("cannot read run.db")?;
     let is_made = |task: &Task| reports.iter().any(|report| report.task == *task);
-    disowned.into_iter().filter(|task| !is_made(task)).try_for_each(|task| store.discard(task))?;
-    Ok(())
+    let mut unmade = disowned.into_iter().filter(|task| task.depth == depth && !is_made(task));
+    Ok(unmade.try_for_each(|task| store.discard(task))?)
 }
 
 /// Returns the directory in which this process reads and writes layers.

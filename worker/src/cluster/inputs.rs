@@ -216,7 +216,8 @@ impl AllInputs {
             inputs.depths.push(below);
         }
         if !are_checked {
-            // The digests come with the orders of the next session.
+            // Without a digest a file is not known to be the right one, so later tasks open all again. The
+            // digests come with the orders of the session.
             return Ok(inputs);
         }
         let mut all = self.lock();
