@@ -4,7 +4,7 @@ use fathom_engine::journal::{Journal, LayersAt};
 use fathom_layer::{Digest, Totals};
 use fathom_run::{Depth, ShardId, ShardOrder, ShardReport, Task, WorkerId};
 use rusqlite::Connection;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -77,6 +77,29 @@ fn makers_are_those_of_the_last_reports() {
     journal.save_reports(&[made(tasks[0], None)], &[]).unwrap();
     journal.forget_reports(&[tasks[1]]).unwrap();
     assert_eq!(journal.makers().unwrap(), BTreeMap::from([(tasks[2], WORKER)]));
+}
+
+/// A shard of which two results differ stays doubtful when its report is forgotten or replaced, until a
+/// process that goes on alone makes it again.
+#[test]
+fn doubts_last_until_the_shards_are_made_again() {
+    let directory = fathom_tests::tempdir().unwrap();
+    let path = directory.path().join("run.db");
+    let mut journal = journal(&path);
+    assert_eq!(journal.doubted().unwrap(), BTreeSet::new());
+    let task = Task { depth: Depth(0), shard: ShardId(0) };
+    let made = [(Arc::new(report(task)), Some(WORKER))];
+    journal.save_reports(&made, &[]).unwrap();
+    journal.doubt(task).unwrap();
+    journal.doubt(task).unwrap();
+    journal.forget_reports(&[task]).unwrap();
+    journal.save_reports(&made, &[]).unwrap();
+    drop(journal);
+    let mut again = Journal::open(&path, RUN).unwrap();
+    assert_eq!(again.doubted().unwrap(), BTreeSet::from([task]));
+    again.disown_doubted(&[task]).unwrap();
+    assert_eq!((again.doubted().unwrap(), again.shards_done().unwrap()), (BTreeSet::new(), 0));
+    assert_eq!(again.disowned().unwrap(), BTreeSet::from([task]));
 }
 
 /// No result depends on the order of shards, so a journal in which it is damaged is not refused.

@@ -167,6 +167,21 @@ fn a_file_that_a_coordinator_has_disowned_is_made_again() {
     assert_eq!(found["digest"], whole["digest"]);
 }
 
+/// A process alone uses neither of two results of a shard that differ.
+#[test]
+fn a_file_that_a_coordinator_doubts_is_made_again() {
+    let run = Run::new(&["--max-depth", "5"]);
+    let task = ["task", "-q", "--run", "run", "--depth", "6", "--shards", "0"];
+    assert!(run.of(fathom_worker(), &task).output().unwrap().status.success());
+    run.replace(6);
+    let mut directory = RunDirectory::open(&run.0.path().join("run")).unwrap();
+    directory.journal.doubt(Task { depth: Depth(6), shard: ShardId(0) }).unwrap();
+    drop(directory);
+    let found = run.command(&["resume", "run", "-q", "--json"], &[]);
+    let whole = Run::new(&[]).command(&["status", "run", "--json"], &[]);
+    assert_eq!(found["digest"], whole["digest"]);
+}
+
 #[test]
 fn what_is_told_of_states_comes_from_committed_files() {
     let run = Run::new(&["--max-depth", "5", "--keep", "all"]);

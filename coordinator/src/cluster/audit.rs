@@ -217,7 +217,8 @@ impl State {
     /// Opens audits again for the shards of the current layer that were made in an earlier epoch: the open
     /// audits of that epoch were lost.
     pub fn draw_again(&mut self) {
-        let made = self.tasks.reports().filter(|(report, _)| self.is_drawn(report.task));
+        let is_audited = |task| self.is_drawn(task) || self.audits.doubted.contains(&task);
+        let made = self.tasks.reports().filter(|(report, _)| is_audited(report.task));
         // A shard whose source was given back cannot be computed again.
         let made = made.filter(|(report, _)| !self.given.contains(report.task.shard));
         let made: Vec<MadeShard> = made.map(|(report, maker)| (Arc::clone(report), maker)).collect();
@@ -320,7 +321,6 @@ impl State {
                     effects.push(note_of(NoteKind::NotAudited, Some(id), task, Some(failure.to_string())));
                     if is_disputed {
                         // The two results remain undecided, so the shard is computed again.
-                        self.audits.doubted.insert(task);
                         self.forget_made(task, effects);
                         effects.push(Effect::ForgetReports(vec![task]));
                     }

@@ -402,6 +402,8 @@ pub enum Effect {
     GiveBack(Vec<(Task, bool)>, Held),
     /// Removes reports of the current layer from the journal: their shards are computed again.
     ForgetReports(Vec<Task>),
+    /// Makes durable that two results of a shard of the current layer differ.
+    Doubt(Task),
     /// Makes durable that a worker was set aside.
     SetAside(WorkerId),
     /// Makes durable the id, name and address of a worker.

@@ -98,6 +98,7 @@ fn past(journal: &Journal, layers: &[LayerRow], rules: &Rules) -> Result<Past> {
         workers: journal.workers()?,
         set_aside: journal.workers_set_aside()?,
         disowned: journal.disowned()?,
+        doubted: journal.doubted()?,
         makers: journal.makers()?,
         files: files.into_iter().collect(),
         reports,
@@ -495,6 +496,7 @@ impl<'d> Coordinator<'d> {
             Effect::ForgetReports(tasks) => {
                 self.run.journal.forget_reports(&tasks).context(failed)?;
             }
+            Effect::Doubt(task) => self.run.journal.doubt(task).context(failed)?,
             Effect::SetAside(id) => self.run.journal.set_aside(id).context(failed)?,
             Effect::SaveWorker(id, name, address) => {
                 let begun = Instant::now();

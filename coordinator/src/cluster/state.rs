@@ -156,6 +156,8 @@ pub struct Past {
     pub set_aside: BTreeSet<WorkerId>,
     /// Shards of the current layer of which some store may contain a wrong file.
     pub disowned: BTreeSet<Task>,
+    /// Shards of the current layer that were made twice with different states.
+    pub doubted: BTreeSet<Task>,
     /// The files of the newest layers: size, digest and holders.
     pub files: Vec<(Task, HeldFile)>,
     /// Reports of the current layer.
@@ -210,6 +212,7 @@ impl State {
             state.workers.insert(id, worker);
         }
         state.audits.disowned = past.disowned.into_iter().filter(|task| task.depth == depth).collect();
+        state.audits.doubted = past.doubted.into_iter().filter(|task| task.depth == depth).collect();
         state.unsettled.files = state.files.iter().map(|(task, _)| task).collect();
         for report in past.reports.into_iter().filter(|report| report.task.depth == depth) {
             if state.files.contains(report.task) {

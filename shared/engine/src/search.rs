@@ -502,13 +502,24 @@ pub fn is_settled(run: &RunDirectory, disk: &dyn Disk) -> Result<bool> {
 }
 
 /// Deletes the files of the current layer that may be a wrong worker's, if a coordinator has found one, and
-/// that were not made again since.
-fn discard_disowned(run: &RunDirectory, store: &Store<'_>) -> Result<()> {
-    let disowned = run.journal.disowned().context("cannot read run.db")?;
-    if disowned.is_empty() {
+/// that were not made again since. Where two results differed neither is used: this process makes the shard
+/// itself.
+fn discard_disowned(run: &mut RunDirectory, store: &Store<'_>) -> Result<()> {
+    let doubted = run.journal.doubted().context("cannot read run.db")?;
+    let mut disowned = run.journal.disowned().context("cannot read run.db")?;
+    if disowned.is_empty() && doubted.is_empty() {
         return Ok(());
     }
-    let depth = Depth(run.visited()?.layers.len() as u32);
+    let layers = run.visited()?.layers;
+    let depth = Depth(layers.len() as u32);
+    // Sources are given back only after the results are decided.
+    let given_back = run.journal.given_back(&layers).context("cannot read run.db")?;
+    let is_open = |task: &Task| task.depth == depth && !given_back.contains_key(&task.shard);
+    let open: Vec<Task> = doubted.into_iter().filter(is_open).collect();
+    if !open.is_empty() {
+        run.journal.disown_doubted(&open).context("cannot write run.db")?;
+        disowned.extend(open);
+    }
     let reports = run.journal.reports().context("cannot read run.db")?;
     let is_made = |task: &Task| reports.iter().any(|report| report.task == *task);
     let mut unmade = disowned.into_iter().filter(|task| task.depth == depth && !is_made(task));

@@ -41,7 +41,7 @@ impl State {
             effects.push(note_of(kind, Some(auditor), task, None));
             return;
         }
-        self.audits.differed += 1;
+        self.note_doubt(task, effects);
         let findings = [(maker, made), (Some(auditor), found)];
         let detail = Some(self.said(&findings));
         effects.push(note_of(NoteKind::AuditDiffers, Some(auditor), task, detail));
@@ -49,7 +49,6 @@ impl State {
             |(id, worker): (WorkerId, &Worker)| Some(id) != maker && id != auditor && worker.is_staying();
         if maker.is_none() {
             // The maker is not known, so nobody is to blame: the shard is made and audited again.
-            self.audits.doubted.insert(task);
             self.forget_made(task, effects);
             effects.push(Effect::ForgetReports(vec![task]));
         } else if maker != Some(auditor) && self.workers.iter().any(is_third) {
@@ -231,10 +230,18 @@ impl State {
     pub(in crate::cluster) fn doubt(&mut self, id: WorkerId, task: Task, effects: &mut Vec<Effect>) {
         let detail = "an earlier report says otherwise".to_owned();
         effects.push(note_of(NoteKind::AuditDiffers, Some(id), task, Some(detail)));
-        self.audits.differed += 1;
-        self.audits.doubted.insert(task);
+        self.note_doubt(task, effects);
         self.forget_made(task, effects);
         effects.push(Effect::ForgetReports(vec![task]));
+    }
+
+    /// Notes that two results of a shard of the current layer differ: the shard is audited from then on, also
+    /// by a coordinator that is started again before the results are decided.
+    fn note_doubt(&mut self, task: Task, effects: &mut Vec<Effect>) {
+        self.audits.differed += 1;
+        if self.audits.doubted.insert(task) {
+            effects.push(Effect::Doubt(task));
+        }
     }
 
     /// Forgets a made shard, because its file may be wrong, and has it made again.

@@ -49,7 +49,7 @@ fn a_third_worker_says_who_is_wrong() {
     assert_eq!(t.take("b", 0), [""; 0]);
     t.made("b", 0, 1, 1);
     assert_eq!(takes(&mut t, "c"), ["c <- audit 0/0 #1.1 not portable"]);
-    assert_eq!(t.audited("c", 0, 0, 1), ["c <- known"]);
+    assert_eq!(t.audited("c", 0, 0, 1), ["doubt 0/0", "c <- known"]);
     assert_eq!(t.state.audits.results(), (0, 1));
     let obstacle = crate::cluster::status::obstacle(&t.state, crate::cluster::event::Millis(0)).unwrap();
     assert!(obstacle.contains("host-a has found 10 states"), "{obstacle}");
@@ -257,7 +257,7 @@ fn a_shard_that_was_reported_before_is_made_afresh_by_others() {
     t.leave("a");
     assert_eq!(takes(&mut t, "c"), ["c <- audit 0/1 #1.1 not portable, make 0/0 afresh #1.2"]);
     t.audited("c", 0, 1, 1);
-    assert_eq!(t.made("c", 0, 0, 2), ["forget 0/0", "c <- known"]);
+    assert_eq!(t.made("c", 0, 0, 2), ["doubt 0/0", "forget 0/0", "c <- known"]);
     assert!(t.state.ending.is_none() && t.state.audits.doubted.contains(&task(0, 0)));
     assert_eq!(takes(&mut t, "c"), ["c <- make 0/0 afresh #1.3"]);
     t.made("c", 0, 0, 3);
@@ -310,10 +310,27 @@ fn a_worker_that_was_wrong_in_an_earlier_epoch_is_found() {
         t.join(worker);
     }
     assert_eq!(takes(&mut t, "c"), ["c <- audit 0/0 #2.1 not portable"]);
-    assert_eq!(t.audited("c", 0, 0, 1), ["c <- known"]);
+    assert_eq!(t.audited("c", 0, 0, 1), ["doubt 0/0", "c <- known"]);
     assert_eq!(takes(&mut t, "b"), ["b <- audit 0/0 #2.2"]);
     let lines = t.audited("b", 0, 0, 2);
     assert!(lines.contains(&"forget 0/0".into()) && lines.contains(&"set aside a".into()), "{lines:?}");
+}
+
+/// A coordinator that is started again while two results of a shard differ has the shard audited again,
+/// whatever share of the shards is audited.
+#[test]
+fn what_was_doubted_in_an_earlier_epoch_is_audited() {
+    let past = Past {
+        files: vec![held(0, 0, "a"), held(0, 1, "a")],
+        reports: vec![report(0, 0), report(0, 1)],
+        doubted: BTreeSet::from([task(0, 1), task(5, 0)]),
+        ..Past::default()
+    };
+    let mut t = Table::after(Rules { audit: 0, ..all_audited(2) }, 2, past);
+    t.state.draw_again();
+    t.join_with("a", 1, &[(0, 0), (0, 1)]);
+    t.join("b");
+    assert_eq!(takes(&mut t, "b"), ["b <- audit 0/1 #2.1"]);
 }
 
 /// A shard may wait to be made again although its file is back, because the worker was gone meanwhile.

@@ -358,6 +358,7 @@ impl Table {
                 let given = files(given.iter().map(|(task, _)| *task));
                 format!("give back {given}, held {}", by(held))
             }
+            Effect::Doubt(task) => format!("doubt {}", files(std::iter::once(*task))),
             Effect::ForgetReports(tasks) => format!("forget {}", files(tasks.iter().copied())),
             Effect::SetAside(id) => format!("set aside {}", name(*id)),
             Effect::SaveWorker(id, ..) => format!("save worker {}", name(*id)),

@@ -148,13 +148,9 @@ impl Journal {
     pub fn forget_reports(&mut self, tasks: &[Task]) -> Result<()> {
         self.patiently(|journal| {
             let transaction = journal.database.savepoint()?;
-            // Journals of earlier versions do not have this table.
-            let columns = "depth INTEGER NOT NULL, shard INTEGER NOT NULL, PRIMARY KEY (depth, shard)";
-            transaction.execute(&format!("CREATE TABLE IF NOT EXISTS disowned ({columns})"), [])?;
             create_makers(&transaction)?;
+            note_tasks(&transaction, "disowned", tasks)?;
             for Task { depth, shard } in tasks {
-                let row = params![depth.0, shard.0];
-                transaction.execute("INSERT OR IGNORE INTO disowned VALUES (?1, ?2)", row)?;
                 for table in ["report", "holder", "maker"] {
                     let row = params![depth.0, shard.0];
                     transaction
@@ -167,10 +163,35 @@ impl Journal {
 
     /// Returns the tasks of which stores may have wrong files.
     pub fn disowned(&self) -> Result<BTreeSet<Task>> {
-        if !self.database.table_exists(None, "disowned")? {
+        self.tasks_of("disowned")
+    }
+
+    /// Records that two results of a shard of the current layer differ.
+    pub fn doubt(&mut self, task: Task) -> Result<()> {
+        self.patiently(|journal| note_tasks(&journal.database, "doubted", &[task]))
+    }
+
+    /// Returns the shards of which two results differed.
+    pub fn doubted(&self) -> Result<BTreeSet<Task>> {
+        self.tasks_of("doubted")
+    }
+
+    /// Deletes the reports of these tasks as [`Journal::forget_reports`] does, and what is recorded of
+    /// differing results: the tasks are made again without any of them.
+    pub fn disown_doubted(&mut self, tasks: &[Task]) -> Result<()> {
+        self.forget_reports(tasks)?;
+        self.patiently(|journal| {
+            journal.database.execute("DELETE FROM doubted", [])?;
+            Ok(())
+        })
+    }
+
+    /// Returns the tasks in one of the tables that [`note_tasks`] makes.
+    fn tasks_of(&self, table: &str) -> Result<BTreeSet<Task>> {
+        if !self.database.table_exists(None, table)? {
             return Ok(BTreeSet::new());
         }
-        let mut query = self.database.prepare("SELECT depth, shard FROM disowned")?;
+        let mut query = self.database.prepare(&format!("SELECT depth, shard FROM {table}"))?;
         let task =
             |row: &rusqlite::Row<'_>| Ok(Task { depth: Depth(row.get(0)?), shard: ShardId(row.get(1)?) });
         let rows = query.query_map([], task)?;
@@ -304,6 +325,17 @@ impl Journal {
     pub fn shards_done(&self) -> Result<u64> {
         Ok(self.database.query_row("SELECT count(*) FROM report", [], |row| row.get(0))?)
     }
+}
+
+/// Records tasks in a table of their own, which journals of earlier versions do not have.
+fn note_tasks(database: &Connection, table: &str, tasks: &[Task]) -> Result<()> {
+    let columns = "depth INTEGER NOT NULL, shard INTEGER NOT NULL, PRIMARY KEY (depth, shard)";
+    database.execute(&format!("CREATE TABLE IF NOT EXISTS {table} ({columns})"), [])?;
+    for Task { depth, shard } in tasks {
+        let row = params![depth.0, shard.0];
+        database.execute(&format!("INSERT OR IGNORE INTO {table} VALUES (?1, ?2)"), row)?;
+    }
+    Ok(())
 }
 
 /// Records finished shards, replacing their earlier reports.

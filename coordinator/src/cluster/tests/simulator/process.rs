@@ -19,6 +19,7 @@ pub(super) struct Journal {
     pub(super) workers: BTreeMap<WorkerId, (String, String)>,
     pub(super) set_aside: BTreeSet<WorkerId>,
     disowned: BTreeSet<Task>,
+    pub(super) doubted: BTreeSet<Task>,
     holders: BTreeMap<Task, BTreeSet<WorkerId>>,
     reports: BTreeMap<Task, ShardReport>,
     makers: BTreeMap<Task, WorkerId>,
@@ -80,8 +81,18 @@ impl Journal {
 
     /// Returns what the next epoch knows.
     fn past(&self, rules: &Rules) -> Past {
-        let Self { counts, order, workers, set_aside, disowned, holders, reports, makers, given_back } =
-            self.clone();
+        let Self {
+            counts,
+            order,
+            workers,
+            set_aside,
+            disowned,
+            doubted,
+            holders,
+            reports,
+            makers,
+            given_back,
+        } = self.clone();
         let file = |task: Task| {
             let holders = holders.get(&task).cloned().unwrap_or_default();
             let digest = digest_of(reports.get(&task).unwrap_or(&report(task.depth.0, task.shard.0)));
@@ -96,7 +107,7 @@ impl Journal {
         let workers = workers.into_iter().map(|(id, (name, address))| (id, name, address)).collect();
         let given_back = given_back.into_iter().map(|(file, is_audited)| (file.shard, is_audited)).collect();
         let reports = reports.into_values().collect();
-        Past { counts, order, workers, set_aside, disowned, files, reports, makers, given_back }
+        Past { counts, order, workers, set_aside, disowned, doubted, files, reports, makers, given_back }
     }
 }
 

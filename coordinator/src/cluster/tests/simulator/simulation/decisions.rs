@@ -111,6 +111,9 @@ impl Simulation {
                     }
                     self.coordinator.journal.give_back(files, held);
                 }
+                Effect::Doubt(task) => {
+                    self.coordinator.journal.doubted.insert(task);
+                }
                 Effect::ForgetReports(tasks) => self.coordinator.journal.forget(&tasks),
                 Effect::SetAside(id) => {
                     assert!(self.workers[usize::from(id.0[0]) - 1].lies, "{id} was right");
