@@ -4,8 +4,9 @@
 //! group are among them), and the partitions that come from cutting these orbits into chunks or joining
 //! neighbouring ones. A model (`CostModel`) estimates the time of a search with each candidate, and the
 //! cheapest candidate whose tables are not too large is chosen. If its axes have arrangements that moves do
-//! not reach, axes of reachable words (`reached`) are candidates, too. The choice depends only on the space,
-//! never on the machine, so that the same space has the same digest everywhere.
+//! not reach, axes of reachable words (`reached`) are candidates, too. If those, too, store mostly bits of
+//! no states, a tiny space is cut into single states. The choice depends only on the space, never on the
+//! machine, so that the same space has the same digest everywhere.
 
 mod cost;
 mod fixed;
@@ -73,10 +74,12 @@ impl Plan {
     pub const MOST_COSET_BYTES: u32 = 1 << 26;
     /// The name of the model by which a colouring is chosen. A model that chooses differently has another
     /// name.
-    pub const COST_MODEL: &str = CostModel::V6.name;
+    pub const COST_MODEL: &str = CostModel::V7.name;
 
     /// An outline does not list cosets if the listing takes longer than this, by the model.
     const MOST_NANOSECONDS: f64 = 3e8;
+    /// The largest number of words of a space that may be cut into single states.
+    const FEW_WORDS: f64 = 4096.0;
 
     /// Chooses a colouring, and counts its cosets.
     ///
@@ -91,7 +94,21 @@ impl Plan {
     /// # Errors
     /// [`PlanError`] if every candidate exceeds the limits of the engine.
     pub fn outline(space: &Space) -> Result<Self, PlanError> {
-        Choices::of(space).next(space).ok_or_else(|| Self::too_large(space))
+        let plan = Choices::of(space).next(space).ok_or_else(|| Self::too_large(space))?;
+        Ok(plan.or_single_states(space))
+    }
+
+    /// Returns the plan whose cosets are single states if the space is tiny, its moves reach few words, and
+    /// this plan stores mostly bits of no states. With a colour for each label no symmetry splits a colour, so
+    /// all of them are used.
+    fn or_single_states(self, space: &Space) -> Self {
+        let fill = self.fill(space);
+        if words_of(space) > Self::FEW_WORDS || reaches_most_words(space) || fill >= Choices::LOW {
+            return self;
+        }
+        let of_piece = space.labels().of_pieces().to_vec();
+        let singles = Candidate { of_piece, made: None, nanoseconds: 0.0, is_counted: false };
+        Self::with(space, &singles).filter(|singles| singles.fill(space) > fill).unwrap_or(self)
     }
 
     /// Counts the cosets of an outline. If the cosets cannot be listed with the chosen axes, the next best
@@ -180,7 +197,7 @@ impl Plan {
         };
         let acting = symmetries_used / idle(space, &plan.colouring);
         plan.representative_cosets = reached.div_ceil(acting as u64);
-        if CostModel::V6.listing(space, patterns, plan.representative_cosets, symmetries_used)
+        if CostModel::V7.listing(space, patterns, plan.representative_cosets, symmetries_used)
             > Self::MOST_NANOSECONDS
         {
             plan.is_exact = false;
@@ -245,7 +262,7 @@ impl Choices {
             return none;
         }
         let actions = actions_on_letters(space);
-        let model = &CostModel::V6;
+        let model = &CostModel::V7;
         let words = listed_words(space);
         let best = candidates(space, &actions)
             .into_iter()

@@ -52,12 +52,13 @@ pub(super) struct CostModel {
 }
 
 impl CostModel {
-    /// The sixth version. It has the rates of the third one. From the fifth version on the last axis is also
+    /// The seventh version. It has the rates of the third one. From the fifth version on the last axis is also
     /// halved if all states of a puzzle with several orbits of pieces are even permutations of all pieces
     /// together. From the sixth on a puzzle may be searched by
-    /// [other pieces](fathom_puzzle::Facelets) than it is given with, and cosets may take 64 MiB.
-    pub(super) const V6: Self = Self {
-        name: "v6",
+    /// [other pieces](fathom_puzzle::Facelets) than it is given with, and cosets may take 64 MiB. From the
+    /// seventh on a tiny space may be cut into single states.
+    pub(super) const V7: Self = Self {
+        name: "v7",
         dense_layers: 5.0,
         all_layers: 15.0,
         find_by_table: 60.0,

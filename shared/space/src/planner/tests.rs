@@ -192,6 +192,18 @@ fn few_states_with_guards_are_stored_densely() {
     assert!(bits <= 60, "{bits} bits for 60 states");
 }
 
+/// The states of a ring of n cells are its n turns, and turns by k and by -k are alike: n / 2 + 1 classes,
+/// rounded down. Axes of several cells would store many times as many bits.
+#[test]
+fn tiny_spaces_of_few_words_are_cut_into_single_states() {
+    for cells in [4, 5, 7] {
+        let space = space(&format!("1x{cells}"), None);
+        let plan = Plan::new(&space).unwrap();
+        assert_eq!((plan.shape.bits(), plan.representative_cosets), (1, cells / 2 + 1), "{cells}");
+        assert_eq!(plan.symmetries_used, space.symmetries().len());
+    }
+}
+
 /// An outline chooses the same colouring as an exact plan. If it does not list the cosets, it reports at most
 /// their number.
 #[test]
