@@ -99,8 +99,8 @@ impl Plan {
     }
 
     /// Returns the plan whose cosets are single states if the space is tiny, its moves reach few words, and
-    /// this plan stores mostly bits of no states. With a colour for each label no symmetry splits a colour, so
-    /// all of them are used.
+    /// this plan stores mostly bits of no states. With a colour for each label no symmetry splits a colour,
+    /// so all of them are used.
     fn or_single_states(self, space: &Space) -> Self {
         let fill = self.fill(space);
         if words_of(space) > Self::FEW_WORDS || reaches_most_words(space) || fill >= Choices::LOW {

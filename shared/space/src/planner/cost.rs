@@ -52,7 +52,7 @@ pub(super) struct CostModel {
 }
 
 impl CostModel {
-    /// The seventh version. It has the rates of the third one. From the fifth version on the last axis is also
+    /// The seventh version. It has the rates of the third one. From the fifth on the last axis is also
     /// halved if all states of a puzzle with several orbits of pieces are even permutations of all pieces
     /// together. From the sixth on a puzzle may be searched by
     /// [other pieces](fathom_puzzle::Facelets) than it is given with, and cosets may take 64 MiB. From the
