@@ -102,7 +102,8 @@ impl Simulation<'_> {
         let fetch_seconds = if received > 0.0 { received.max(busiest_sent) / link } else { 0.0 };
         // All peers ask at once, each in an order of its own, so that a peer's read finds a coset in memory
         // with the chance that memory has this coset.
-        let served = loads.served_bytes[worker as usize] / mine.len().max(1) as f64;
+        let of_each = |bytes: &[f64]| bytes[worker as usize] / mine.len().max(1) as f64;
+        let (served, tried) = (of_each(&loads.served_bytes), of_each(&loads.tried_bytes));
         let at_random = self.at_random(mine, &sum.loads, way);
         let missed = 1.0 - at_random.held;
         let copies = f64::from(replicas - 1);
@@ -123,7 +124,7 @@ impl Simulation<'_> {
             sum.spilled_bytes += spilled;
             let written = load.file_bytes * f64::from(replicas);
             let system = read / SYSTEM_READ_RATE + (load.fetched_bytes + written) / SYSTEM_WRITE_RATE;
-            let seconds = load.seconds + served / COMPRESS_RATE + system;
+            let seconds = load.seconds + tried / COMPRESS_RATE + system;
             let share = if received > 0.0 { load.received_bytes / received } else { 0.0 };
             sum.disk_bytes += read + spilled + written;
             sum.seconds += seconds;
@@ -334,6 +335,7 @@ mod tests {
             shards: vec![load; 4],
             sent_bytes: vec![0.0; 2],
             served_bytes: vec![served; 2],
+            tried_bytes: vec![served; 2],
         };
         // The worker has two shards, so it reads 2 GB of its own at random.
         for (cache_bytes, missed) in [(0.0, 1.0), (1e9 / WINDOW, 0.5), (4e9, 0.0)] {

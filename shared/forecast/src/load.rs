@@ -4,6 +4,7 @@ use super::cluster::Owners;
 use super::fetched::Fetched;
 use super::sizes::{CosetSize, LayerSizes};
 use super::wire::{self, CHUNK_BYTES, CHUNK_OVERHEAD_BYTES, COSET_HEADER_BYTES};
+use fathom_layer::chunk;
 use fathom_layer::encoding::SPARSE_BITS;
 use fathom_layer::format::ENTRY_BYTES;
 use fathom_run::{ShardCut, ShardId};
@@ -81,6 +82,9 @@ pub struct Loads {
     /// Uncompressed bytes of the cosets that are sent to peers, by worker. A coset counts once for each peer
     /// that asks for it.
     pub served_bytes: Vec<f64>,
+    /// Those of `served_bytes` that the worker compresses, or tries to: of cosets that do not compress, one
+    /// chunk of several is tried.
+    pub tried_bytes: Vec<f64>,
 }
 
 /// The layer to make, and the layers before it, as far as they exist.
@@ -123,9 +127,20 @@ impl Loads {
         Self {
             sent_bytes: sum(|part| &part.sent_bytes),
             served_bytes: sum(|part| &part.served_bytes),
+            tried_bytes: sum(|part| &part.tried_bytes),
             shards: parts.into_iter().flat_map(|part| part.shards).collect(),
         }
     }
+}
+
+/// Cosets that a shard requests from a peer.
+#[derive(Clone, Copy, Debug, Default)]
+struct Asked {
+    /// The bytes before and after compression.
+    plain_bytes: f64,
+    sent_bytes: f64,
+    /// Those of `plain_bytes` that compress.
+    compressing_bytes: f64,
 }
 
 /// Computes the shards of some workers.
@@ -146,8 +161,8 @@ struct Part<'a> {
     coset_bytes: f64,
     /// The last worker that received the checksums of each shard, likewise.
     confirmed_by_worker: Vec<u32>,
-    /// The bytes that a shard requests from each peer, before and after compression.
-    asked: Vec<(f64, f64)>,
+    /// What a shard requests from each peer.
+    asked: Vec<Asked>,
     loads: Loads,
 }
 
@@ -161,8 +176,9 @@ impl<'a> Part<'a> {
         most_bytes: Option<f64>,
     ) -> Self {
         let (cosets, workers) = (graph.len() as usize, owners.workers() as usize);
+        let none = || vec![0.0; workers];
         let loads =
-            Loads { shards: Vec::new(), sent_bytes: vec![0.0; workers], served_bytes: vec![0.0; workers] };
+            Loads { shards: Vec::new(), sent_bytes: none(), served_bytes: none(), tried_bytes: none() };
         Self {
             graph,
             cut,
@@ -175,7 +191,7 @@ impl<'a> Part<'a> {
             remote: Vec::new(),
             coset_bytes: 0.0,
             confirmed_by_worker: vec![0; cut.shards() as usize],
-            asked: vec![(0.0, 0.0); workers],
+            asked: vec![Asked::default(); workers],
             loads,
         }
     }
@@ -218,15 +234,15 @@ impl<'a> Part<'a> {
         if let Some(newest) = self.step.newest {
             self.fetch(worker, newest, &mut load);
         }
-        for (peer, (bytes, compressed)) in
-            self.asked.iter_mut().enumerate().filter(|(_, asked)| asked.0 > 0.0)
-        {
-            let sent = *compressed + (*bytes / CHUNK_BYTES as f64).ceil() * CHUNK_OVERHEAD_BYTES as f64;
+        for (peer, asked) in self.asked.iter_mut().enumerate().filter(|(_, asked)| asked.plain_bytes > 0.0) {
+            let Asked { plain_bytes, sent_bytes, compressing_bytes } = std::mem::take(asked);
+            let sent = sent_bytes + (plain_bytes / CHUNK_BYTES as f64).ceil() * CHUNK_OVERHEAD_BYTES as f64;
             load.received_bytes += sent;
-            load.seconds += *bytes / DECOMPRESS_RATE;
+            load.seconds += compressing_bytes / DECOMPRESS_RATE;
             self.loads.sent_bytes[peer] += sent;
-            self.loads.served_bytes[peer] += *bytes;
-            (*bytes, *compressed) = (0.0, 0.0);
+            self.loads.served_bytes[peer] += plain_bytes;
+            self.loads.tried_bytes[peer] +=
+                compressing_bytes + (plain_bytes - compressing_bytes) * chunk::TRIED_SHARE;
         }
         // Checksums are computed for what is written, and for what is read for the first time. Cosets from
         // peers are checked once more as they arrive.
@@ -278,12 +294,17 @@ impl<'a> Part<'a> {
             }
             self.fetched.push(coset, data_bytes);
             let source = self.cut.shard_of(coset);
-            let (bytes, compressed) = &mut self.asked[self.owners.of(source) as usize];
-            *bytes += COSET_HEADER_BYTES as f64 + data_bytes;
-            *compressed += f64::from(size.sent_bytes);
+            let asked = &mut self.asked[self.owners.of(source) as usize];
+            let (plain_bytes, sent_bytes) =
+                (COSET_HEADER_BYTES as f64 + data_bytes, f64::from(size.sent_bytes));
+            asked.plain_bytes += plain_bytes;
+            asked.sent_bytes += sent_bytes;
+            if chunk::pays(sent_bytes as usize, plain_bytes as usize) {
+                asked.compressing_bytes += plain_bytes;
+            }
             let confirmed = &mut self.confirmed_by_worker[source.0 as usize];
             if std::mem::replace(confirmed, worker + 1) != worker + 1 {
-                *compressed += CHECKSUM_BYTES * self.cut.range(source).len() as f64;
+                asked.sent_bytes += CHECKSUM_BYTES * self.cut.range(source).len() as f64;
             }
         }
         self.remote = remote;

@@ -3,8 +3,9 @@
 use super::growth::Growth;
 use super::load::{LayerStep, Loads};
 use super::model::{GrowthModel, first_counts};
-use super::sizes::{GrowthSource, LayerSizes};
+use super::sizes::{CosetSize, GrowthSource, LayerSizes};
 use super::*;
+use crate::wire;
 use fathom_puzzle::{Board, Metric};
 use fathom_run::manifest::{Keep, SpaceSpec};
 use fathom_run::{Geometry, ShardCut};
@@ -186,6 +187,30 @@ fn each_source_is_fetched_at_least_once() {
     }
     assert_eq!(again_in_all[0], 0.0);
     assert!(again_in_all.is_sorted() && again_in_all[1] > 0.0, "{again_in_all:?}");
+}
+
+/// Cosets that compress are all compressed. Of those of which half of the bits are set, every eighth chunk is
+/// tried.
+#[test]
+fn of_what_does_not_compress_little_is_tried() {
+    let fixture = Fixture::new("3x4", Metric::Multi, Some(70));
+    let (owners, shape) = (fixture.owners(2), fixture.graph.shape());
+    for (share, tried) in [(0.1, 1.0), (0.5, 1.0 / 8.0)] {
+        let states = share * shape.bits() as f64;
+        let coset = CosetSize {
+            left: shape.bits() as f32,
+            states: states as f32,
+            data_bytes: wire::data_bytes(states, shape) as f32,
+            sent_bytes: wire::random_bytes(states, shape) as f32,
+        };
+        let cosets = vec![coset; fixture.graph.len() as usize];
+        let layer = LayerSizes { states: cosets.len() as f64 * states, cosets };
+        let step = LayerStep { next: &layer, newest: Some(&layer), older: None };
+        let loads = Loads::of(&fixture.graph, fixture.cut, &owners, step, 1e-6, None);
+        for (served, of_them) in loads.served_bytes.iter().zip(&loads.tried_bytes) {
+            assert!(*served > 0.0 && (of_them / served - tried).abs() < 1e-9, "{of_them} of {served}");
+        }
+    }
 }
 
 /// A slow link makes the disk the better place, and a slow disk the other workers.

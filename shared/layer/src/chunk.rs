@@ -23,6 +23,9 @@ const ZSTD_LEVEL: i32 = 1;
 /// The number of chunks that stay plain after one that does not compress.
 const PLAIN_CHUNKS: u32 = 7;
 
+/// The share of chunks that are tried of those that do not compress.
+pub const TRIED_SHARE: f64 = 1.0 / (PLAIN_CHUNKS + 1) as f64;
+
 /// A coset of a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Coset<'a> {
