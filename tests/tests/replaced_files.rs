@@ -3,20 +3,21 @@
 //! was committed.
 
 use fathom_engine::directory::RunDirectory;
-use fathom_engine::journal::LayerRow;
+use fathom_engine::journal::{Journal, LayerRow};
 use fathom_engine::observer::Observer;
 use fathom_engine::search::{Options, Stop, search};
-use fathom_layer::LocalDisk;
+use fathom_layer::{LocalDisk, Totals};
 use fathom_puzzle::{Metric, PuzzleSpec};
-use fathom_run::{Depth, ShardId, SpaceSpec, Task};
+use fathom_run::{Depth, ShardId, ShardReport, SpaceSpec, Task};
 use fathom_space::Labels;
 use fathom_task::Kernel;
-use fathom_tests::forge::move_state;
+use fathom_tests::forge::{checksums, move_state};
 use fathom_tests::{Setup, fathom, fathom_worker, json, texts};
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 use std::process::Command;
+use std::sync::Arc;
 use std::time::Duration;
 
 const SAYS: &str = "is not the file that was committed";
@@ -152,34 +153,43 @@ fn tasks_and_merges_compare_as_well() {
     assert_eq!(merged["counts"].as_array().unwrap().len(), 7);
 }
 
-/// A process alone does not take what a coordinator has found to be a wrong worker's, or perhaps is.
-#[test]
-fn a_file_that_a_coordinator_has_disowned_is_made_again() {
+/// A process alone goes on where a coordinator has noted something of a shard, while another file is in the
+/// shard's place. The process makes the shard again.
+fn goes_on_from_another_file(note: impl Fn(&mut Journal, Task, ShardReport)) {
     let run = Run::new(&["--max-depth", "5"]);
-    let task = ["task", "-q", "--run", "run", "--depth", "6", "--shards", "0"];
-    assert!(run.of(fathom_worker(), &task).output().unwrap().status.success());
-    run.replace(6);
+    let arguments = ["task", "-q", "--run", "run", "--depth", "6", "--shards", "0"];
+    assert!(run.of(fathom_worker(), &arguments).output().unwrap().status.success());
     let mut directory = RunDirectory::open(&run.0.path().join("run")).unwrap();
-    directory.journal.forget_reports(&[Task { depth: Depth(6), shard: ShardId(0) }]).unwrap();
+    let task = Task { depth: Depth(6), shard: ShardId(0) };
+    let checksums = checksums(&run.file(6));
+    let totals = Totals { stored: 0, states: 0, pairs: None, inverse_pairs: None };
+    note(
+        &mut directory.journal,
+        task,
+        ShardReport { task, totals, bytes: 0, checksums, watched: Vec::new() },
+    );
     drop(directory);
+    run.replace(6);
     let found = run.command(&["resume", "run", "-q", "--json"], &[]);
     let whole = Run::new(&[]).command(&["status", "run", "--json"], &[]);
     assert_eq!(found["digest"], whole["digest"]);
 }
 
-/// A process alone uses neither of two results of a shard that differ.
+#[test]
+fn a_file_that_a_coordinator_has_disowned_is_made_again() {
+    goes_on_from_another_file(|journal, task, _| journal.forget_reports(&[task]).unwrap());
+}
+
 #[test]
 fn a_file_that_a_coordinator_doubts_is_made_again() {
-    let run = Run::new(&["--max-depth", "5"]);
-    let task = ["task", "-q", "--run", "run", "--depth", "6", "--shards", "0"];
-    assert!(run.of(fathom_worker(), &task).output().unwrap().status.success());
-    run.replace(6);
-    let mut directory = RunDirectory::open(&run.0.path().join("run")).unwrap();
-    directory.journal.doubt(Task { depth: Depth(6), shard: ShardId(0) }).unwrap();
-    drop(directory);
-    let found = run.command(&["resume", "run", "-q", "--json"], &[]);
-    let whole = Run::new(&[]).command(&["status", "run", "--json"], &[]);
-    assert_eq!(found["digest"], whole["digest"]);
+    goes_on_from_another_file(|journal, task, _| journal.doubt(task).unwrap());
+}
+
+#[test]
+fn a_file_that_differs_from_its_report_is_made_again() {
+    goes_on_from_another_file(|journal, _, report| {
+        journal.save_reports(&[(Arc::new(report), None)], &[]).unwrap();
+    });
 }
 
 #[test]

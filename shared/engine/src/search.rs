@@ -10,7 +10,7 @@ use crate::removers::Removers;
 use anyhow::{Context, Result};
 use fathom_command::{bad_input, failpoint, machine};
 use fathom_layer::{Deferred, Disk, LayerError};
-use fathom_run::{Depth, Keep, Lookback, ShardReport, Task};
+use fathom_run::{Depth, Geometry, Keep, Lookback, ShardReport, Task};
 use fathom_task::{Counters, Job, Kernel, Layer, Leftovers, Pool, Resources, Store, TaskError, Watched};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -142,7 +142,7 @@ pub fn search(
         store.require_run(run.manifest.fingerprint)?;
         store.depths()?.into_iter().try_for_each(|depth| store.remove(depth))?;
     }
-    discard_disowned(run, &store)?;
+    discard_doubtful(run, &store, &job.geometry)?;
     let counters = Counters::default();
     stop.at_once.store(false, Ordering::Relaxed);
     // `halt` is also set when a task fails, so that the other tasks end early.
@@ -501,29 +501,38 @@ pub fn is_settled(run: &RunDirectory, disk: &dyn Disk) -> Result<bool> {
     Ok(visited == all && !behind && leftovers(&Store::at(&store_path(run)?, disk)?, &layers)?.is_empty())
 }
 
-/// Deletes the files of the current layer that may be a wrong worker's, if a coordinator has found one, and
-/// that were not made again since. Where two results differed neither is used: this process makes the shard
-/// itself.
-fn discard_disowned(run: &mut RunDirectory, store: &Store<'_>) -> Result<()> {
-    let doubted = run.journal.doubted().context("cannot read run.db")?;
-    let mut disowned = run.journal.disowned().context("cannot read run.db")?;
-    if disowned.is_empty() && doubted.is_empty() {
+/// Deletes the files of the current layer that a coordinator has left and that may be wrong: those that it
+/// has disowned, if they were not made again since; those of shards of which two results differed; and those
+/// that differ from their report. This process makes these shards itself.
+fn discard_doubtful(run: &mut RunDirectory, store: &Store<'_>, geometry: &Geometry) -> Result<()> {
+    let failed = "cannot read run.db";
+    let reports = run.journal.reports().context(failed)?;
+    let mut doubted = run.journal.doubted().context(failed)?;
+    let mut disowned = run.journal.disowned().context(failed)?;
+    if reports.is_empty() && doubted.is_empty() && disowned.is_empty() {
         return Ok(());
     }
     let layers = run.visited()?.layers;
     let depth = Depth(layers.len() as u32);
-    // Sources are given back only after the results are decided.
-    let given_back = run.journal.given_back(&layers).context("cannot read run.db")?;
+    // A shard whose source was given back cannot be made again. Its results were decided before, and the
+    // search compares its file with the report.
+    let given_back = run.journal.given_back(&layers).context(failed)?;
     let is_open = |task: &Task| task.depth == depth && !given_back.contains_key(&task.shard);
-    let open: Vec<Task> = doubted.into_iter().filter(is_open).collect();
-    if !open.is_empty() {
-        run.journal.disown_doubted(&open).context("cannot write run.db")?;
-        disowned.extend(open);
+    let is_other = |report: &&ShardReport| {
+        let file = store.open_shard(geometry, report.task.depth, report.task.shard);
+        let checked = file.and_then(|file| file.check_digest(ShardRow::of(report).digest));
+        matches!(checked, Err(LayerError::Replaced { .. }))
+    };
+    let open = reports.iter().filter(|report| is_open(&report.task));
+    doubted.extend(open.filter(is_other).map(|report| report.task));
+    doubted.retain(is_open);
+    if !doubted.is_empty() {
+        let doubted: Vec<Task> = doubted.iter().copied().collect();
+        run.journal.disown_doubted(&doubted).context("cannot write run.db")?;
     }
-    let reports = run.journal.reports().context("cannot read run.db")?;
     let is_made = |task: &Task| reports.iter().any(|report| report.task == *task);
-    let mut unmade = disowned.into_iter().filter(|task| task.depth == depth && !is_made(task));
-    Ok(unmade.try_for_each(|task| store.discard(task))?)
+    disowned.retain(|task| task.depth == depth && !is_made(task));
+    Ok(disowned.union(&doubted).try_for_each(|&task| store.discard(task))?)
 }
 
 /// Returns the directory in which this process reads and writes layers.

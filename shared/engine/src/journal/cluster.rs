@@ -181,7 +181,9 @@ impl Journal {
     pub fn disown_doubted(&mut self, tasks: &[Task]) -> Result<()> {
         self.forget_reports(tasks)?;
         self.patiently(|journal| {
-            journal.database.execute("DELETE FROM doubted", [])?;
+            if journal.database.table_exists(None, "doubted")? {
+                journal.database.execute("DELETE FROM doubted", [])?;
+            }
             Ok(())
         })
     }
