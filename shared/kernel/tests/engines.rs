@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 /// piece of 1,024 bits, of two, and of more than eight, few of them and enough for a square, one to four
 /// bytes a row, axes that can trade places and axes that cannot, blocks of one row, an odd number of blocks,
 /// blocks of up to 32, 64, 96 and 128 bytes, axes of length 1.
-const SHAPES: [&[u32]; 31] = [
+const SHAPES: [&[u32]; 33] = [
     &[2, 24, 24, 24],
     &[7, 7, 7, 7],
     &[3, 3, 3, 3, 3],
@@ -40,6 +40,8 @@ const SHAPES: [&[u32]; 31] = [
     &[64, 64],
     &[65, 3, 65],
     &[1],
+    &[1, 1],
+    &[1, 1, 1, 1],
     &[32, 32],
 ];
 

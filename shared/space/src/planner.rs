@@ -78,8 +78,10 @@ impl Plan {
 
     /// An outline does not list cosets if the listing takes longer than this, by the model.
     const MOST_NANOSECONDS: f64 = 3e8;
-    /// The largest number of words of a space that may be cut into single states.
+    /// The largest number of words of a space that may be cut into single states, and the largest number of
+    /// entries of the pattern table that may take.
     const FEW_WORDS: f64 = 4096.0;
+    const FEW_PATTERNS: u64 = 1 << 16;
 
     /// Chooses a colouring, and counts its cosets.
     ///
@@ -106,9 +108,16 @@ impl Plan {
         if words_of(space) > Self::FEW_WORDS || reaches_most_words(space) || fill >= Choices::LOW {
             return self;
         }
-        let of_piece = space.labels().of_pieces().to_vec();
+        let Ok(colouring) = Colouring::new(space.labels().of_pieces(), space) else {
+            return self;
+        };
+        if CosetGraph::table_entries(space, &colouring) > Self::FEW_PATTERNS {
+            return self;
+        }
+        let of_piece = colouring.of_pieces().to_vec();
         let singles = Candidate { of_piece, made: None, nanoseconds: 0.0, is_counted: false };
-        Self::with(space, &singles).filter(|singles| singles.fill(space) > fill).unwrap_or(self)
+        let is_better = |singles: &Self| singles.is_exact && singles.fill(space) > fill;
+        Self::with(space, &singles).filter(is_better).unwrap_or(self)
     }
 
     /// Counts the cosets of an outline. If the cosets cannot be listed with the chosen axes, the next best

@@ -193,7 +193,8 @@ fn few_states_with_guards_are_stored_densely() {
 }
 
 /// The states of a ring of n cells are its n turns, and turns by k and by -k are alike: n / 2 + 1 classes,
-/// rounded down. Axes of several cells would store many times as many bits.
+/// rounded down. Axes of several cells would store many times as many bits. A table of n! patterns must not
+/// become large for that.
 #[test]
 fn tiny_spaces_of_few_words_are_cut_into_single_states() {
     for cells in [4, 5, 7] {
@@ -201,6 +202,10 @@ fn tiny_spaces_of_few_words_are_cut_into_single_states() {
         let plan = Plan::new(&space).unwrap();
         assert_eq!((plan.shape.bits(), plan.representative_cosets), (1, cells / 2 + 1), "{cells}");
         assert_eq!(plan.symmetries_used, space.symmetries().len());
+    }
+    for cells in 8..=23 {
+        let space = space(&format!("1x{cells}"), None);
+        assert!(Plan::new(&space).unwrap().table_bytes(&space) < 1 << 20, "{cells}");
     }
 }
 
