@@ -242,7 +242,7 @@ impl<'a> Part<'a> {
             self.loads.sent_bytes[peer] += sent;
             self.loads.served_bytes[peer] += plain_bytes;
             self.loads.tried_bytes[peer] +=
-                compressing_bytes + (plain_bytes - compressing_bytes) * chunk::TRIED_SHARE;
+                compressing_bytes + chunk::tried_bytes(plain_bytes - compressing_bytes);
         }
         // Checksums are computed for what is written, and for what is read for the first time. Cosets from
         // peers are checked once more as they arrive.

@@ -23,8 +23,12 @@ const ZSTD_LEVEL: i32 = 1;
 /// The number of chunks that stay plain after one that does not compress.
 const PLAIN_CHUNKS: u32 = 7;
 
-/// The share of chunks that are tried of those that do not compress.
-pub const TRIED_SHARE: f64 = 1.0 / (PLAIN_CHUNKS + 1) as f64;
+/// Returns how many of `bytes` of one answer, which do not compress, are tried: the first of eight chunks,
+/// and all of a short answer.
+pub fn tried_bytes(bytes: f64) -> f64 {
+    let chunk = CHUNK_BYTES as f64;
+    bytes.min((bytes / (chunk * f64::from(PLAIN_CHUNKS + 1))).ceil() * chunk)
+}
 
 /// A coset of a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -250,6 +254,25 @@ mod tests {
         assert!(!is_plain(&sparse));
         // A short chunk that does not compress is plain alone.
         assert!(is_plain(&noise[..100].to_vec()) && !is_plain(&sparse));
+    }
+
+    /// Of an answer of noise, as many chunks are tried as the forecast counts.
+    #[test]
+    fn tried_chunks_are_counted() {
+        let noise: Vec<u8> = (0..CHUNK_BYTES as u32 / 32)
+            .flat_map(|number| crate::Digest::of(&number.to_le_bytes()).0)
+            .collect();
+        for chunks in [1, 7, 8, 9, 17] {
+            let mut compressor = Compressor::new();
+            let mut tried = 0;
+            for _ in 0..chunks {
+                tried += u32::from(compressor.plain == 0);
+                assert!(matches!(compressor.pack(noise.clone()), Packed::Plain(_)));
+            }
+            let bytes = f64::from(chunks) * CHUNK_BYTES as f64;
+            assert_eq!(tried_bytes(bytes), f64::from(tried) * CHUNK_BYTES as f64, "{chunks} chunks");
+        }
+        assert_eq!(tried_bytes(100.0), 100.0);
     }
 
     #[test]
