@@ -259,8 +259,9 @@ pub struct Session {
     outcomes: Vec<Outcome>,
     report_due: Duration,
     reports: u64,
-    /// Whether a report is on its way.
+    /// Whether a report is on its way, and the files of its outcomes.
     is_reporting: bool,
+    reporting: Vec<Task>,
     leaving: Option<End>,
     is_finished: bool,
 }
@@ -291,6 +292,7 @@ impl Session {
             report_due: Duration::ZERO,
             reports: 0,
             is_reporting: false,
+            reporting: Vec::new(),
             leaving: None,
             is_finished: false,
         };
@@ -335,6 +337,7 @@ impl Session {
             }
             Input::ReportAnswered { session, known } => {
                 self.is_reporting = false;
+                self.reporting.clear();
                 // If the session has ended, the inventory replaces the report.
                 self.lasts(session, known, &mut actions);
             }
@@ -399,9 +402,12 @@ impl Session {
         self.session
     }
 
-    /// Returns the files of the orders that have not ended.
+    /// Returns the files of the orders that have not ended, or whose outcomes the coordinator may not have
+    /// yet: an order that the coordinator thought lost would be given again.
     pub fn underway(&self) -> Vec<Task> {
-        self.tasks.keys().chain(self.audits.keys()).chain(&self.copies).copied().collect()
+        let orders = self.tasks.keys().chain(self.audits.keys()).chain(&self.copies);
+        let ended = self.outcomes.iter().map(|outcome| &outcome.task).chain(&self.reporting);
+        orders.chain(ended).copied().collect()
     }
 
     /// Returns whether an answer belongs to the present session and the session lasts. Registers again if the
@@ -423,6 +429,7 @@ impl Session {
     fn register(&mut self, actions: &mut Vec<Action>) {
         if self.discarding.is_empty() {
             self.outcomes.clear();
+            self.reporting.clear();
             actions.push(Action::Register);
         }
     }
@@ -567,6 +574,7 @@ impl Session {
             self.is_reporting = true;
             self.reports += 1;
             let outcomes = std::mem::take(&mut self.outcomes);
+            self.reporting = outcomes.iter().map(|outcome| outcome.task).collect();
             actions.push(Action::Report { session, number: self.reports, outcomes });
         }
     }

@@ -288,6 +288,21 @@ fn a_shard_is_made_afresh_after_a_copy_of_it_has_ended() {
     }
 }
 
+/// A heartbeat lists a copy until the coordinator has its report. Otherwise the order would seem lost and be
+/// given again, and the second report might come after the copy was found damaged and discarded.
+#[test]
+fn what_is_not_reported_yet_is_under_way() {
+    let mut session = begun();
+    let file = StoredFile { task: task(0), digest: None };
+    session.step(millis(1), answered(1, 1, vec![Order::Copy(file, Vec::new())], None));
+    let ended = Input::CopyEnded { task: task(0), result: Ok(Done::Copied(COPIED)) };
+    let actions = session.step(millis(2), ended);
+    assert!(actions.iter().any(|action| matches!(action, Action::Report { .. })), "{actions:?}");
+    assert_eq!(session.underway(), [task(0)]);
+    session.step(millis(3), Input::ReportAnswered { session: 1, known: true });
+    assert!(session.underway().is_empty());
+}
+
 /// An audit is reported with its own attempt, beside a task of the same shard.
 #[test]
 fn an_audit_is_reported_by_its_own_attempt() {
