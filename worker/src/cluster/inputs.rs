@@ -2,7 +2,7 @@
 
 use crate::cluster::files::OpenFiles;
 use crate::cluster::holders::Holders;
-use fathom_layer::{ImportMemory, Imports, LayerError};
+use fathom_layer::{ImportMemory, Imports, LayerError, LayerFile};
 use fathom_run::{Depth, Geometry, Keep, ShardId, Task};
 use fathom_space::CosetId;
 use fathom_task::{BeyondMemory, Job, Layer, Store, beyond};
@@ -180,6 +180,11 @@ impl AllInputs {
         let mut are_checked = true;
         for below in self.job.lookback.below(depth).filter(|&below| Some(below) != given_back) {
             let newest = inputs.layers.is_empty();
+            if let Some(layer) = self.still_open(depth, below, &inputs) {
+                inputs.layers.push(layer);
+                inputs.depths.push(below);
+                continue;
+            }
             let layer = match &self.imports {
                 None => {
                     let layer = self.store.open(&self.job.geometry, below)?;
@@ -225,6 +230,25 @@ impl AllInputs {
         // again. Cosets from peers must not take memory for longer.
         all.retain(|&other, _| other >= depth);
         Ok(all.entry(depth).or_insert(inputs).clone())
+    }
+
+    /// Returns a layer that the tasks of the depth before have read, so that its files need not be opened,
+    /// compared and mapped again. Returns `None` for a layer of a store of one's own, for a layer of which a
+    /// file is not at its path any more, and where memory is short: beside a layer with a window, nothing
+    /// else stays in memory.
+    fn still_open(&self, depth: Depth, below: Depth, inputs: &Inputs) -> Option<Arc<Layer>> {
+        if self.imports.is_some() || inputs.layers.iter().any(|layer| layer.is_windowed()) {
+            return None;
+        }
+        let all = self.lock();
+        let before = all.get(&depth.previous()?)?;
+        let (layer, _) = before.layers.iter().zip(&before.depths).find(|&(_, &depth)| depth == below)?;
+        if layer.is_windowed() || !layer.files().all(LayerFile::is_at_its_path) {
+            return None;
+        }
+        // Pages may have left memory and come back from a bad disk.
+        layer.files().for_each(LayerFile::forget_checks);
+        Some(Arc::clone(layer))
     }
 
     /// Returns whether `cosets` more cosets may be fetched now: memory has room for them, or what exceeds the
