@@ -1,6 +1,8 @@
 //! Invalid arguments and unusable run directories: the message names the thing and the way out, the exit code
 //! tells whose fault it is, and nothing is written.
 
+use fathom_engine::directory::RunDirectory;
+use fathom_run::{Depth, ShardId, Task};
 use fathom_tests::cluster::layer_files;
 use fathom_tests::{fathom, fathom_worker, texts};
 use std::fs;
@@ -429,6 +431,11 @@ fn layers_of_another_run_are_left_alone() {
         let half = HalfRun::new();
         alter(&half, "UPDATE layer SET files = 'removed' WHERE depth = 1");
         leads_there(&half);
+        half.refuses(&["resume", "run", "-q"], 1, "does not belong here: its run fingerprint is");
+        assert_eq!(files(), before);
+        let mut ours = RunDirectory::open(&half.path("")).unwrap();
+        ours.journal.doubt(Task { depth: Depth(6), shard: ShardId(0) }).unwrap();
+        drop(ours);
         half.refuses(&["resume", "run", "-q"], 1, "does not belong here: its run fingerprint is");
         assert_eq!(files(), before);
     }

@@ -168,8 +168,14 @@ fn goes_on_from_another_file(note: impl Fn(&mut Journal, Task, ShardReport)) {
         task,
         ShardReport { task, totals, bytes: 0, checksums, watched: Vec::new() },
     );
+    let is_doubtful = !directory.journal.doubtful(task.depth).unwrap().is_empty();
     drop(directory);
     run.replace(6);
+    if is_doubtful {
+        let merge = run.of(fathom(), &["merge", "run", "-q", "--depth", "6"]).output().unwrap();
+        let (_, err) = texts(&merge);
+        assert!(merge.status.code() == Some(2) && err.contains("files of shards 0 may be wrong"), "{err}");
+    }
     let found = run.command(&["resume", "run", "-q", "--json"], &[]);
     let whole = Run::new(&[]).command(&["status", "run", "--json"], &[]);
     assert_eq!(found["digest"], whole["digest"]);

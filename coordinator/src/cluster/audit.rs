@@ -255,13 +255,20 @@ impl State {
     }
 
     /// Returns whether a worker may audit a shard: it has not computed the shard yet, or there is nobody
-    /// else.
+    /// else. A shard of which two results differed is not left to its maker while a worker of this run may
+    /// come back.
     fn may_audit(&self, id: WorkerId, task: Task, audit: &Audit, now: Millis) -> bool {
-        let has_found = |id: WorkerId| {
-            self.may_have_made(id, task, audit.maker) || audit.other.is_some_and(|(other, _)| other == id)
+        let is_doubted = self.audits.doubted.contains(&task);
+        let may_come = |worker: &Worker| is_doubted && !worker.is_set_aside;
+        let is_other = |(other, worker): (WorkerId, &Worker)| {
+            !self.has_found(other, task, audit) && (worker.is_able(now) || may_come(worker))
         };
-        let is_other = |(other, worker): (WorkerId, &Worker)| !has_found(other) && worker.is_able(now);
-        !has_found(id) || (audit.other.is_none() && !self.workers.iter().any(is_other))
+        !self.has_found(id, task, audit) || (audit.other.is_none() && !self.workers.iter().any(is_other))
+    }
+
+    /// Returns whether a worker has computed a shard, or may have: a result of its own says nothing more.
+    fn has_found(&self, id: WorkerId, task: Task, audit: &Audit) -> bool {
+        self.may_have_made(id, task, audit.maker) || audit.other.is_some_and(|(other, _)| other == id)
     }
 
     /// Returns whether a worker made a shard or, if the maker is not known, may have made it: it holds the

@@ -512,10 +512,10 @@ fn discard_doubtful(run: &mut RunDirectory, store: &Store<'_>, geometry: &Geomet
     if reports.is_empty() && doubted.is_empty() && disowned.is_empty() {
         return Ok(());
     }
+    store.require_run(run.manifest.fingerprint)?;
     let layers = run.visited()?.layers;
     let depth = Depth(layers.len() as u32);
-    // A shard whose source was given back cannot be made again. Its results were decided before, and the
-    // search compares its file with the report.
+    // A shard whose source was given back cannot be made again. The search compares its file with the report.
     let given_back = run.journal.given_back(&layers).context(failed)?;
     let is_open = |task: &Task| task.depth == depth && !given_back.contains_key(&task.shard);
     let is_other = |report: &&ShardReport| {

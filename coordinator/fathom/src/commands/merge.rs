@@ -31,6 +31,15 @@ pub(crate) fn merge(args: &MergeArguments, verbosity: log::Verbosity) -> Result<
             last = run.manifest.shards - 1
         ));
     }
+    let doubtful: Vec<ShardId> =
+        run.journal.doubtful(depth).context("cannot read run.db")?.into_iter().collect();
+    if !doubtful.is_empty() {
+        return Err(bad_input!(
+            "depth {depth} cannot be merged: files of shards {shards} may be wrong, as a coordinator has found: go on with 'fathom resume {path}' or 'fathom serve', which make them again",
+            shards = said(&doubtful),
+            path = args.dir.display()
+        ));
+    }
     let (space, colouring) = run.manifest.check()?;
     let geometry = Geometry::of(&run.manifest, &space, &colouring)?;
     let store = Store::at(&run.path, &LocalDisk)?;

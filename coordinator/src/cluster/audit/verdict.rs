@@ -64,7 +64,9 @@ impl State {
     pub(in crate::cluster) fn dispute(&self) -> Option<String> {
         let mut open = self.audits.open.iter();
         open.find_map(|(task, audit)| {
-            let (auditor, found) = audit.other?;
+            let Some((auditor, found)) = audit.other else {
+                return self.undecided(*task, audit);
+            };
             let is_third = |(id, worker): (WorkerId, &Worker)| {
                 Some(id) != audit.maker && id != auditor && worker.is_staying()
             };
@@ -78,6 +80,22 @@ impl State {
                 task.depth,
                 self.said(&[(audit.maker, audit.made), (Some(auditor), found)])
             ))
+        })
+    }
+
+    /// Returns a message about a shard of which two results differed before the coordinator was started
+    /// again, if no worker is there that may decide.
+    fn undecided(&self, task: Task, audit: &Audit) -> Option<String> {
+        let is_other =
+            |(id, worker): (WorkerId, &Worker)| !self.has_found(id, task, audit) && worker.is_staying();
+        let waits = self.audits.doubted.contains(&task)
+            && audit.running.is_none()
+            && !self.workers.alive().any(is_other);
+        waits.then(|| {
+            format!(
+                "shard {} of depth {} was made twice with different states, and none but its maker is there: start another worker, which decides",
+                task.shard, task.depth
+            )
         })
     }
 

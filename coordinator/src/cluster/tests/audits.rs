@@ -333,6 +333,39 @@ fn what_was_doubted_in_an_earlier_epoch_is_audited() {
     assert_eq!(takes(&mut t, "b"), ["b <- audit 0/1 #2.1"]);
 }
 
+/// The maker of a doubtful shard does not audit it while a worker of an earlier epoch may come back.
+#[test]
+fn what_is_doubted_is_not_left_to_its_maker() {
+    let workers = ["a", "b"].map(|name| (id(name), format!("host-{name}"), format!("{name}:1"))).to_vec();
+    let past = |workers: &[(WorkerId, String, String)]| Past {
+        files: vec![held(0, 0, "a"), held(0, 1, "a")],
+        reports: vec![report(0, 0), report(0, 1)],
+        makers: BTreeMap::from([(task(0, 0), id("a")), (task(0, 1), id("a"))]),
+        doubted: BTreeSet::from([task(0, 1)]),
+        workers: workers.to_vec(),
+        ..Past::default()
+    };
+    let again = |past| {
+        let mut t = Table::after(all_audited(2), 2, past);
+        t.state.draw_again();
+        t.join_with("a", 1, &[(0, 0), (0, 1)]);
+        t
+    };
+    let mut t = again(past(&workers));
+    assert_eq!(takes(&mut t, "a"), ["a <- audit 0/0 #2.1 not portable"]);
+    t.audited("a", 0, 0, 1);
+    assert_eq!(takes(&mut t, "a"), [""; 0]);
+    assert!(t.state.dispute().unwrap().ends_with("start another worker, which decides"));
+    t.join("b");
+    assert_eq!(t.state.dispute(), None);
+    assert_eq!(takes(&mut t, "b"), ["b <- audit 0/1 #2.2 not portable"]);
+    // If there was never another one, nobody can come back.
+    let mut t = again(past(&workers[..1]));
+    takes(&mut t, "a");
+    t.audited("a", 0, 0, 1);
+    assert_eq!(takes(&mut t, "a"), ["a <- audit 0/1 #2.2 not portable"]);
+}
+
 /// A shard may wait to be made again although its file is back, because the worker was gone meanwhile.
 #[test]
 fn what_a_wrong_worker_brings_back_is_not_used() {

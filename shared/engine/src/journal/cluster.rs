@@ -176,8 +176,8 @@ impl Journal {
         self.tasks_of("doubted")
     }
 
-    /// Deletes the reports of these tasks as [`Journal::forget_reports`] does, and what is recorded of
-    /// differing results: the tasks are made again without any of them.
+    /// Deletes the reports of these tasks as [`Journal::forget_reports`] does, and all that is recorded
+    /// of differing results: the tasks are made again without any of them.
     pub fn disown_doubted(&mut self, tasks: &[Task]) -> Result<()> {
         self.forget_reports(tasks)?;
         self.patiently(|journal| {
@@ -186,6 +186,15 @@ impl Journal {
             }
             Ok(())
         })
+    }
+
+    /// Returns the shards of the current layer, at `depth`, whose files may be wrong, as a coordinator has
+    /// found: of which two results differ, or that are disowned and were not reported since.
+    pub fn doubtful(&self, depth: Depth) -> Result<BTreeSet<ShardId>> {
+        let reported: BTreeSet<Task> = self.reports()?.iter().map(|report| report.task).collect();
+        let disowned = self.disowned()?;
+        let tasks = disowned.difference(&reported).copied().chain(self.doubted()?);
+        Ok(tasks.filter(|task| task.depth == depth).map(|task| task.shard).collect())
     }
 
     /// Returns the tasks in one of the tables that [`note_tasks`] makes.
