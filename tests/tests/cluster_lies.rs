@@ -1,5 +1,6 @@
 //! Workers that report wrong results.
 
+use fathom_engine::directory::RunDirectory;
 use fathom_proto::access::{Access, AccessArguments, Connection};
 use fathom_proto::v1::coordinator_client::CoordinatorClient;
 use fathom_proto::v1::{self, order, outcome};
@@ -213,7 +214,8 @@ fn a_worker_with_bad_memory_is_set_aside() {
     assert!(differs.as_str().unwrap().contains("bad has found"), "{differs}");
 }
 
-/// With two workers nobody can tell which one is wrong.
+/// With two workers nobody can tell which one is wrong. The run goes on with a third one, and the shard of
+/// which the results differed is audited.
 #[test]
 fn two_workers_that_disagree_end_the_run() {
     let mut cluster = audited("2");
@@ -224,4 +226,15 @@ fn two_workers_that_disagree_end_the_run() {
     let said = cluster.said();
     assert!(said.contains("was made twice with different states"), "{said}");
     assert!(said.contains("a third worker would tell which"), "{said}");
+    cluster.ends("good");
+    let doubted = RunDirectory::open(&cluster.run()).unwrap().journal.doubted().unwrap();
+    cluster.serve();
+    cluster.join(&["good", "third"]);
+    assert_same(&cluster.finishes(), &undisturbed(&TWELVE));
+    let audits = cluster.logged("audit agrees");
+    for task in &doubted {
+        let is_of = |line: &&serde_json::Value| line["depth"] == task.depth.0 && line["shard"] == task.shard.0;
+        assert!(audits.iter().any(|line| is_of(&line)), "{task:?}: {audits:?}");
+    }
+    assert!(!doubted.is_empty());
 }
