@@ -226,14 +226,17 @@ fn two_workers_that_disagree_end_the_run() {
     let said = cluster.said();
     assert!(said.contains("was made twice with different states"), "{said}");
     assert!(said.contains("a third worker would tell which"), "{said}");
-    cluster.ends("good");
+    for worker in ["bad", "good"] {
+        cluster.ends(worker);
+    }
     let doubted = RunDirectory::open(&cluster.run()).unwrap().journal.doubted().unwrap();
     cluster.serve();
     cluster.join(&["good", "third"]);
     assert_same(&cluster.finishes(), &undisturbed(&TWELVE));
     let audits = cluster.logged("audit agrees");
     for task in &doubted {
-        let is_of = |line: &&serde_json::Value| line["depth"] == task.depth.0 && line["shard"] == task.shard.0;
+        let is_of =
+            |line: &&serde_json::Value| line["depth"] == task.depth.0 && line["shard"] == task.shard.0;
         assert!(audits.iter().any(|line| is_of(&line)), "{task:?}: {audits:?}");
     }
     assert!(!doubted.is_empty());

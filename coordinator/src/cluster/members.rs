@@ -161,9 +161,9 @@ impl State {
         let Some(id) = self.touch_session(now, session) else {
             return Reply::Unknown;
         };
-        // The listed orders are under way, or their reports are on their way here. An order that was not listed
-        // for a while is lost with the reply that carried it, or its report with an earlier session. The wait
-        // covers replies that are still on their way.
+        // The listed orders are under way, or their reports are on their way here. An order that was not
+        // listed for a while is lost with the reply that carried it, or its report with an earlier session.
+        // The wait covers replies that are still on their way.
         let underway: BTreeSet<Task> = progress.underway.iter().copied().collect();
         let is_order_lost = |since: Millis| now.since(since) > 3 * self.rules.heartbeat;
         let worker = &self.workers[id];
