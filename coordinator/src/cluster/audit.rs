@@ -298,6 +298,7 @@ impl State {
         if !self.is_audit(outcome) {
             return false;
         }
+        let is_doubted = self.audits.doubted.contains(&task);
         let Some(audit) = self.audits.open.get_mut(&task) else {
             return false;
         };
@@ -323,11 +324,10 @@ impl State {
                 audit.failures += 1;
                 audit.not_before = now.after(PAUSE);
                 if audit.failures >= MOST_FAILURES {
-                    let is_disputed = audit.other.is_some();
                     self.audits.forget(task);
                     effects.push(note_of(NoteKind::NotAudited, Some(id), task, Some(failure.to_string())));
-                    if is_disputed {
-                        // The two results remain undecided, so the shard is computed again.
+                    if is_doubted {
+                        // Nothing has decided between two results, so the shard is computed again.
                         self.forget_made(task, effects);
                         effects.push(Effect::ForgetReports(vec![task]));
                     }

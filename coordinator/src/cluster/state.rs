@@ -222,6 +222,10 @@ impl State {
                 state.tasks.restore(report, maker);
             }
         }
+        // A doubtful file whose report was lost may be found, and nobody would know who made it.
+        let is_made = |task: &Task| state.tasks.get(*task).is_some_and(|made| made.report().is_some());
+        let unmade: Vec<Task> = state.audits.doubted.iter().copied().filter(|task| !is_made(task)).collect();
+        state.audits.disowned.extend(unmade);
         // The last epoch may have ended between the last commit and the end of the run.
         state.ending = state.is_through().map(|ending| (ending, Millis(0)));
         state

@@ -83,17 +83,17 @@ impl State {
         })
     }
 
-    /// Returns a message about a shard of which two results differed before the coordinator was started
-    /// again, if no worker is there that may decide.
+    /// Returns a message about a doubtful shard that no worker may audit which is there, while others of this
+    /// run may come back.
     fn undecided(&self, task: Task, audit: &Audit) -> Option<String> {
-        let is_other =
-            |(id, worker): (WorkerId, &Worker)| !self.has_found(id, task, audit) && worker.is_staying();
+        let others = || self.workers.iter().filter(|(id, _)| !self.has_found(*id, task, audit));
         let waits = self.audits.doubted.contains(&task)
             && audit.running.is_none()
-            && !self.workers.alive().any(is_other);
+            && others().any(|(_, worker)| !worker.is_set_aside)
+            && !others().any(|(_, worker)| worker.is_alive() && worker.is_staying());
         waits.then(|| {
             format!(
-                "shard {} of depth {} was made twice with different states, and none but its maker is there: start another worker, which decides",
+                "shard {} of depth {} was made twice with different states, and no worker is there that may decide: start another one",
                 task.shard, task.depth
             )
         })

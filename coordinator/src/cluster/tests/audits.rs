@@ -355,7 +355,7 @@ fn what_is_doubted_is_not_left_to_its_maker() {
     assert_eq!(takes(&mut t, "a"), ["a <- audit 0/0 #2.1 not portable"]);
     t.audited("a", 0, 0, 1);
     assert_eq!(takes(&mut t, "a"), [""; 0]);
-    assert!(t.state.dispute().unwrap().ends_with("start another worker, which decides"));
+    assert!(t.state.dispute().unwrap().ends_with("start another one"));
     t.join("b");
     assert_eq!(t.state.dispute(), None);
     assert_eq!(takes(&mut t, "b"), ["b <- audit 0/1 #2.2 not portable"]);
@@ -363,7 +363,42 @@ fn what_is_doubted_is_not_left_to_its_maker() {
     let mut t = again(past(&workers[..1]));
     takes(&mut t, "a");
     t.audited("a", 0, 0, 1);
+    assert_eq!(t.state.dispute(), None);
     assert_eq!(takes(&mut t, "a"), ["a <- audit 0/1 #2.2 not portable"]);
+}
+
+/// If the report of a doubtful shard was not journalled, a file of the shard may be found by anyone, and
+/// nobody would know who made it.
+#[test]
+fn a_doubtful_shard_without_a_report_is_made_afresh() {
+    let past = Past { doubted: BTreeSet::from([task(0, 0)]), ..Past::default() };
+    let mut t = Table::after(all_audited(2), 2, past);
+    t.join("a");
+    assert_eq!(takes(&mut t, "a"), ["a <- make 0/0 afresh #2.1"]);
+}
+
+/// A doubtful shard whose audits fail is not committed without one.
+#[test]
+fn what_is_doubted_is_made_again_if_its_audits_fail() {
+    let past = Past {
+        files: vec![held(0, 0, "a"), held(0, 1, "a")],
+        reports: vec![report(0, 0), report(0, 1)],
+        doubted: BTreeSet::from([task(0, 1)]),
+        ..Past::default()
+    };
+    let mut t = Table::after(Rules { audit: 0, ..all_audited(2) }, 2, past);
+    t.state.draw_again();
+    t.join_with("a", 1, &[(0, 0), (0, 1)]);
+    t.join("b");
+    for attempt in 1..=5 {
+        assert_eq!(takes(&mut t, "b"), [format!("b <- audit 0/1 #2.{attempt}")]);
+        t.failed("b", 0, 1, FIRST_ATTEMPT + attempt, Failure::Other("cannot".into()));
+        t.tick(PAUSE.as_millis() as u64);
+        t.beat("a", &[]);
+        t.beat("b", &[]);
+    }
+    assert_eq!((t.state.depth.0, t.state.audits.doubted.len()), (0, 1));
+    assert_eq!(takes(&mut t, "a"), ["a <- make 0/1 afresh #2.1"]);
 }
 
 /// A shard may wait to be made again although its file is back, because the worker was gone meanwhile.
