@@ -168,7 +168,7 @@ fn goes_on_from_another_file(note: impl Fn(&mut Journal, Task, ShardReport)) {
         task,
         ShardReport { task, totals, bytes: 0, checksums, watched: Vec::new() },
     );
-    let is_doubtful = !directory.journal.doubtful(task.depth).unwrap().is_empty();
+    let is_doubtful = !directory.journal.doubtful().unwrap().is_empty();
     drop(directory);
     run.replace(6);
     if is_doubtful {

@@ -507,9 +507,8 @@ pub fn is_settled(run: &RunDirectory, disk: &dyn Disk) -> Result<bool> {
 fn discard_doubtful(run: &mut RunDirectory, store: &Store<'_>, geometry: &Geometry) -> Result<()> {
     let failed = "cannot read run.db";
     let reports = run.journal.reports().context(failed)?;
-    let mut doubted = run.journal.doubted().context(failed)?;
-    let mut disowned = run.journal.disowned().context(failed)?;
-    if reports.is_empty() && doubted.is_empty() && disowned.is_empty() {
+    let mut doubtful = run.journal.doubtful().context(failed)?;
+    if reports.is_empty() && doubtful.is_empty() {
         return Ok(());
     }
     store.require_run(run.manifest.fingerprint)?;
@@ -524,15 +523,14 @@ fn discard_doubtful(run: &mut RunDirectory, store: &Store<'_>, geometry: &Geomet
         matches!(checked, Err(LayerError::Replaced { .. }))
     };
     let open = reports.iter().filter(|report| is_open(&report.task));
-    doubted.extend(open.filter(is_other).map(|report| report.task));
-    doubted.retain(is_open);
-    if !doubted.is_empty() {
-        let doubted: Vec<Task> = doubted.iter().copied().collect();
-        run.journal.disown_doubted(&doubted).context("cannot write run.db")?;
+    doubtful.extend(open.filter(is_other).map(|report| report.task));
+    doubtful.retain(is_open);
+    if doubtful.is_empty() {
+        return Ok(());
     }
-    let is_made = |task: &Task| reports.iter().any(|report| report.task == *task);
-    disowned.retain(|task| task.depth == depth && !is_made(task));
-    Ok(disowned.union(&doubted).try_for_each(|&task| store.discard(task))?)
+    let doubtful: Vec<Task> = doubtful.into_iter().collect();
+    run.journal.disown_doubted(&doubtful).context("cannot write run.db")?;
+    Ok(doubtful.into_iter().try_for_each(|task| store.discard(task))?)
 }
 
 /// Returns the directory in which this process reads and writes layers.

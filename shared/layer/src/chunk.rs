@@ -232,13 +232,16 @@ mod tests {
         .map(Cow::into_owned)
     }
 
+    /// Returns a chunk of bits, of which a checksum of a number is as good as random ones.
+    fn noise() -> Vec<u8> {
+        let checksum = |number: u32| crate::Digest::of(&number.to_le_bytes()).0;
+        (0..CHUNK_BYTES as u32 / 32).flat_map(checksum).collect()
+    }
+
     /// Random bits are plain, and so are the seven chunks after them, whatever they are.
     #[test]
     fn what_does_not_compress_is_plain() {
-        // A checksum of a number is as good as random bits.
-        let noise: Vec<u8> = (0..CHUNK_BYTES as u32 / 32)
-            .flat_map(|number| crate::Digest::of(&number.to_le_bytes()).0)
-            .collect();
+        let noise = noise();
         let sparse: Vec<u8> = noise.iter().map(|byte| u8::from(byte % 8 == 0)).collect();
         let mut compressor = Compressor::new();
         let mut is_plain = |bytes: &Vec<u8>| {
@@ -259,9 +262,7 @@ mod tests {
     /// Of an answer of noise, as many chunks are tried as the forecast counts.
     #[test]
     fn tried_chunks_are_counted() {
-        let noise: Vec<u8> = (0..CHUNK_BYTES as u32 / 32)
-            .flat_map(|number| crate::Digest::of(&number.to_le_bytes()).0)
-            .collect();
+        let noise = noise();
         for chunks in [1, 7, 8, 9, 17] {
             let mut compressor = Compressor::new();
             let mut tried = 0;

@@ -31,8 +31,8 @@ pub(crate) fn merge(args: &MergeArguments, verbosity: log::Verbosity) -> Result<
             last = run.manifest.shards - 1
         ));
     }
-    let doubtful: Vec<ShardId> =
-        run.journal.doubtful(depth).context("cannot read run.db")?.into_iter().collect();
+    let doubtful = run.journal.doubtful().context("cannot read run.db")?.into_iter();
+    let doubtful: Vec<ShardId> = doubtful.filter(|task| task.depth == depth).map(|task| task.shard).collect();
     if !doubtful.is_empty() {
         return Err(bad_input!(
             "depth {depth} cannot be merged: files of shards {shards} may be wrong, as a coordinator has found: go on with 'fathom resume {path}' or 'fathom serve', which make them again",

@@ -83,8 +83,8 @@ impl State {
         })
     }
 
-    /// Returns a message about a doubtful shard that no worker may audit which is there, while others of this
-    /// run may come back.
+    /// Returns a message about a doubtful shard if no worker that is there may audit the shard, while others
+    /// of this run may come back.
     fn undecided(&self, task: Task, audit: &Audit) -> Option<String> {
         let others = || self.workers.iter().filter(|(id, _)| !self.has_found(*id, task, audit));
         let waits = self.audits.doubted.contains(&task)

@@ -188,16 +188,14 @@ impl Journal {
         })
     }
 
-    /// Returns the shards of the current layer, at `depth`, whose files may be wrong, as a coordinator has
-    /// found: of which two results differ, or that are disowned and were not reported since.
-    pub fn doubtful(&self, depth: Depth) -> Result<BTreeSet<ShardId>> {
-        let reported: BTreeSet<Task> = self.reports()?.iter().map(|report| report.task).collect();
-        let disowned = self.disowned()?;
-        let tasks = disowned.difference(&reported).copied().chain(self.doubted()?);
-        Ok(tasks.filter(|task| task.depth == depth).map(|task| task.shard).collect())
+    /// Returns the tasks whose files may be wrong, as a coordinator has found: of which two results differ,
+    /// or that are disowned and were not reported since. Only those of the current layer matter.
+    pub fn doubtful(&self) -> Result<BTreeSet<Task>> {
+        let (disowned, reported) = (self.disowned()?, self.tasks_of("report")?);
+        Ok(disowned.difference(&reported).copied().chain(self.doubted()?).collect())
     }
 
-    /// Returns the tasks in one of the tables that [`note_tasks`] makes.
+    /// Returns the tasks in a table, none if the table was not made.
     fn tasks_of(&self, table: &str) -> Result<BTreeSet<Task>> {
         if !self.database.table_exists(None, table)? {
             return Ok(BTreeSet::new());
