@@ -1,6 +1,6 @@
 //! A real browser, Chromium, which is controlled by its driver.
 
-use crate::cluster::{free_port, until};
+use crate::process::{free_port, until};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};

@@ -1,39 +1,18 @@
 //! A coordinator and its workers as processes on this machine, and the faults that tests cause in them.
-//!
-//! No test depends on how long something takes: it waits until a condition holds, or for [`PATIENCE`] at
-//! most.
 
-use crate::{fathom, fathom_worker, json, texts};
+use crate::layers::layer_files;
+use crate::process::{PATIENCE, POLL_INTERVAL, free_port, prefixed, signal, start, until, until_stopped};
+use crate::{fathom, fathom_worker, json};
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
-use std::fs::{self, File};
-use std::net::TcpListener;
-use std::os::unix::fs::FileExt;
+use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Output, Stdio};
-use std::sync::atomic::{AtomicU16, Ordering};
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::process::{Child, Command, ExitStatus, Output};
+use std::sync::{Mutex, PoisonError};
 use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use tempfile::TempDir;
-
-/// The time limit for anything that a test waits for.
-pub const PATIENCE: Duration = Duration::from_secs(120);
-/// The time between two checks of a condition that a test waits for.
-const POLL_INTERVAL: Duration = Duration::from_millis(20);
-
-/// Waits until a condition holds.
-///
-/// # Panics
-/// If the condition does not hold within [`PATIENCE`].
-pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let begun = Instant::now();
-    while !is_so() {
-        assert!(begun.elapsed() < PATIENCE, "never: {what}");
-        sleep(POLL_INTERVAL);
-    }
-}
 
 /// Returns what `fathom run --json` prints for a space when nothing disturbs the run. The result of each
 /// space is kept, so that it is computed once.
@@ -51,55 +30,6 @@ pub fn undisturbed(space: &[&str]) -> Value {
         json(&command.output().expect("fathom starts"))
     });
     entry.clone()
-}
-
-/// Sends a signal.
-///
-/// # Panics
-/// If there is no such process.
-pub fn signal(process: &Child, number: i32) {
-    let (number, id) = (format!("-{number}"), process.id().to_string());
-    assert!(Command::new("kill").args([number, id]).status().expect("kill starts").success());
-}
-
-/// Waits until all threads of a process are stopped: a thread that writes to a disk finishes the write first.
-///
-/// # Panics
-/// If they do not stop within [`PATIENCE`].
-pub fn until_stopped(process: &Child) {
-    let is_stopped = |thread: PathBuf| {
-        let stat = fs::read_to_string(thread.join("stat")).unwrap_or_default();
-        // In `stat`, the state follows the name, which stands in parentheses.
-        stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('T'))
-    };
-    until("the process has stopped", || {
-        let threads = fs::read_dir(format!("/proc/{}/task", process.id()));
-        threads.is_ok_and(|mut threads| threads.all(|thread| thread.is_ok_and(|t| is_stopped(t.path()))))
-    });
-}
-
-/// Returns a free port that the system gives to nobody unasked, and that no other process of tests uses, so
-/// that the port stays free while nobody listens.
-///
-/// # Panics
-/// If twenty other processes of tests run.
-pub fn free_port() -> u16 {
-    const PORTS: u16 = 1_000;
-    static TRIED: AtomicU16 = AtomicU16::new(0);
-    /// The first of this process's ports, and the lock that keeps other processes off them.
-    static OURS: LazyLock<(u16, File)> = LazyLock::new(|| {
-        let ours = |first: u16| {
-            let lock = File::create(std::env::temp_dir().join(format!("fathom-tests-{first}.lock"))).ok()?;
-            lock.try_lock().ok().map(|()| (first, lock))
-        };
-        (10..30).find_map(|thousands| ours(thousands * PORTS)).expect("ports that no other tests use")
-    });
-    loop {
-        let port = OURS.0 + TRIED.fetch_add(1, Ordering::Relaxed) % PORTS;
-        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
-            return port;
-        }
-    }
 }
 
 /// A run that is served. When the value is dropped, all processes that are left are killed.
@@ -553,85 +483,9 @@ impl Drop for Cluster {
     }
 }
 
-/// Returns the same command behind another one.
-pub fn prefixed(prefix: &[String], command: &Command) -> Command {
-    let Some((first, rest)) = prefix.split_first() else {
-        let mut same = Command::new(command.get_program());
-        same.args(command.get_args());
-        return same;
-    };
-    let mut behind = Command::new(first);
-    behind.args(rest).arg(command.get_program()).args(command.get_args());
-    behind
-}
-
-/// Starts a process. Its output goes to a new file `PATH.out`; its errors are appended to `PATH.err`, after
-/// those of earlier processes.
-fn start(command: &mut Command, path: &Path) -> Child {
-    let out = File::create(path.with_extension("out")).expect("a file for output");
-    let err = File::options().create(true).append(true).open(path.with_extension("err"));
-    command.stdin(Stdio::null()).stdout(out).stderr(err.expect("a file for errors"));
-    command.spawn().unwrap_or_else(|error| panic!("{command:?}: {error}"))
-}
-
 /// Returns the lines of a log with a message.
 fn lines(log: &Path, message: &str) -> Vec<Value> {
     let text = fs::read_to_string(log).unwrap_or_default();
     let lines = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     lines.filter(|line| line["message"] == message).collect()
-}
-
-/// Returns the finished files below a directory `layers`: depth, shard and path.
-pub fn layer_files(layers: &Path) -> Vec<(u32, u32, PathBuf)> {
-    let number = |path: &Path, prefix: char| {
-        path.file_stem()?.to_str()?.strip_prefix(prefix).and_then(|digits| digits.parse().ok())
-    };
-    let entries = |path: &Path| {
-        let entries = fs::read_dir(path).into_iter().flatten().flatten();
-        entries.map(|entry| entry.path()).collect::<Vec<_>>()
-    };
-    let mut found = Vec::new();
-    for layer in entries(layers) {
-        for file in entries(&layer) {
-            if let Some((depth, shard)) = number(&layer, 'd').zip(number(&file, 's'))
-                && file.extension().is_some_and(|extension| extension == "layer")
-            {
-                found.push((depth, shard, file));
-            }
-        }
-    }
-    found.sort();
-    found
-}
-
-/// Changes bits all over the second half of a layer file, which has the bytes of cosets. Their data begin at
-/// multiples of 64; nobody reads the bytes between them.
-///
-/// # Panics
-/// If it cannot be read or written.
-pub fn damage(file: &Path) {
-    let length = file.metadata().expect("a layer file").len();
-    (length / 128..length / 64).for_each(|block| damage_at(file, 64 * block));
-}
-
-/// Changes a bit of the byte at an offset of a file.
-///
-/// # Panics
-/// If it cannot be read or written.
-pub fn damage_at(file: &Path, at: u64) {
-    // The file is changed in place, as a bad disk does, because the file may be mapped.
-    let file = File::options().read(true).write(true).open(file).expect("a layer file");
-    let mut byte = [0];
-    file.read_exact_at(&mut byte, at).expect("a byte");
-    file.write_all_at(&[byte[0] ^ 4], at).expect("a byte");
-}
-
-/// Asserts that a command succeeded, and returns what it printed.
-///
-/// # Panics
-/// If the command failed.
-pub fn well(output: &Output) -> String {
-    let (out, err) = texts(output);
-    assert!(output.status.success(), "{err}");
-    out
 }

@@ -7,8 +7,9 @@ pub mod cluster;
 pub mod docs;
 pub mod forge;
 pub mod fuzz;
+pub mod layers;
 pub mod page;
-
+pub mod process;
 pub mod slurm;
 
 use fathom_engine::directory::RunDirectory;

@@ -1,6 +1,6 @@
 //! Requests to the page of a run, as a browser or a program makes them.
 
-use crate::cluster::until;
+use crate::process::until;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::Path;

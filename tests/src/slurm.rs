@@ -1,7 +1,7 @@
 //! A real Slurm on this machine: a controller, one node, and munged, which checks credentials, all in a
 //! temporary directory.
 
-use crate::cluster::free_port;
+use crate::process::free_port;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};

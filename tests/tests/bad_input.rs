@@ -3,7 +3,7 @@
 
 use fathom_engine::directory::RunDirectory;
 use fathom_run::{Depth, ShardId, Task};
-use fathom_tests::cluster::layer_files;
+use fathom_tests::layers::layer_files;
 use fathom_tests::{fathom, fathom_worker, texts};
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,8 +1,9 @@
 //! The page in a real browser: what it shows of a run without any action by the user.
 
 use fathom_tests::browser::{self, Browser};
-use fathom_tests::cluster::{Cluster, free_port, undisturbed};
+use fathom_tests::cluster::{Cluster, undisturbed};
 use fathom_tests::page::{token, until_served};
+use fathom_tests::process::free_port;
 use fathom_tests::{assert_same, fathom, fathom_worker};
 use std::process::Stdio;
 use thirtyfour::Key;

@@ -1,9 +1,9 @@
 //! Runs on several workers: undisturbed runs, and workers that are stopped, started and drained by users.
 
-use fathom_tests::cluster::{
-    Cluster, free_port, layer_files, signal, undisturbed, until, until_stopped, well,
-};
+use fathom_tests::cluster::{Cluster, undisturbed};
 use fathom_tests::forge::exchange_cosets;
+use fathom_tests::layers::layer_files;
+use fathom_tests::process::{free_port, signal, until, until_stopped, well};
 use fathom_tests::{assert_same, fathom, fathom_worker, json, texts};
 use rusqlite::Connection;
 use serde_json::Value;

@@ -1,7 +1,9 @@
 //! Workers and coordinators that are killed, stopped, out of disk space, or have damaged files: the results
 //! equal those of an undisturbed run.
 
-use fathom_tests::cluster::{Cluster, damage, damage_at, undisturbed, until};
+use fathom_tests::cluster::{Cluster, undisturbed};
+use fathom_tests::layers::{damage, damage_at};
+use fathom_tests::process::until;
 use fathom_tests::{assert_same, fathom_worker};
 use serde_json::Value;
 use std::collections::BTreeSet;

@@ -6,8 +6,9 @@ use fathom_proto::v1::coordinator_client::CoordinatorClient;
 use fathom_proto::v1::{self, order, outcome};
 use fathom_run::{ShardCut, ShardId};
 use fathom_tests::assert_same;
-use fathom_tests::cluster::{Cluster, undisturbed, until};
+use fathom_tests::cluster::{Cluster, undisturbed};
 use fathom_tests::forge::{exchange_cosets, move_state};
+use fathom_tests::process::until;
 use std::time::Duration;
 
 const SPACE: [&str; 3] = ["3x3", "--shards", "2"];

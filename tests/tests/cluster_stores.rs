@@ -1,6 +1,8 @@
 //! Workers with several stores: killed, with a store that is full or gone, and cleaned up.
 
-use fathom_tests::cluster::{Cluster, layer_files, undisturbed, well};
+use fathom_tests::cluster::{Cluster, undisturbed};
+use fathom_tests::layers::layer_files;
+use fathom_tests::process::well;
 use fathom_tests::{assert_same, fathom_worker, json, texts};
 use serde_json::Value;
 use std::fs;

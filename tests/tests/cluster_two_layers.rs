@@ -1,7 +1,8 @@
 //! Workers that keep two layers, and die while files that are no longer read are given back.
 
 use fathom_tests::assert_same;
-use fathom_tests::cluster::{Cluster, damage, undisturbed};
+use fathom_tests::cluster::{Cluster, undisturbed};
+use fathom_tests::layers::damage;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,7 +1,8 @@
 //! The page of a run over HTTP, without a browser: access, contents, and requests that must do no harm.
 
-use fathom_tests::cluster::{Cluster, free_port, signal, undisturbed, until};
+use fathom_tests::cluster::{Cluster, undisturbed};
 use fathom_tests::page::{Answer, ask, get, token, until_served};
+use fathom_tests::process::{free_port, signal, until};
 use fathom_tests::{assert_same, fathom, json, texts};
 use serde_json::Value;
 use std::io::{Read, Write};

@@ -1,7 +1,7 @@
 //! The real command, killed, stopped, started twice and out of disk space.
 
-use fathom_tests::cluster::{signal, until_stopped};
 use fathom_tests::forge::exchange_cosets;
+use fathom_tests::process::{signal, until_stopped};
 use fathom_tests::{assert_same, fathom, json, texts};
 use serde_json::Value;
 use std::os::unix::process::ExitStatusExt;

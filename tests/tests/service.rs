@@ -4,7 +4,8 @@
 use fathom_proto::access::{Access, AccessArguments};
 use fathom_proto::v1;
 use fathom_proto::v1::coordinator_client::CoordinatorClient;
-use fathom_tests::cluster::{Cluster, undisturbed, until, well};
+use fathom_tests::cluster::{Cluster, undisturbed};
+use fathom_tests::process::{until, well};
 use fathom_tests::{assert_same, fathom, texts};
 use rusqlite::Connection;
 use std::collections::BTreeSet;

@@ -1,7 +1,9 @@
 //! Runs whose layers are spread over several stores: the same results, killed, full, moved, mixed up and
 //! gone.
 
-use fathom_tests::cluster::{Cluster, layer_files, signal, undisturbed, until_stopped, well};
+use fathom_tests::cluster::{Cluster, undisturbed};
+use fathom_tests::layers::layer_files;
+use fathom_tests::process::{signal, until_stopped, well};
 use fathom_tests::{assert_same, fathom, fathom_worker, json, texts};
 use serde_json::Value;
 use std::fs;

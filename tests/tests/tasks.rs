@@ -1,7 +1,8 @@
 //! Runs without a coordinator: several processes of `fathom-worker task` compute each layer, and `fathom
 //! merge` commits the layer.
 
-use fathom_tests::cluster::{self, until_stopped};
+use fathom_tests::cluster::{self};
+use fathom_tests::process::until_stopped;
 use fathom_tests::{assert_same, fathom, fathom_worker, json, texts};
 use serde_json::Value;
 use std::collections::BTreeMap;

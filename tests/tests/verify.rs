@@ -1,8 +1,9 @@
 //! `fathom verify` and `fathom-worker verify`: what they read, and that they never call a file verified that
 //! they have not read.
 
-use fathom_tests::cluster::{Cluster, damage, layer_files, undisturbed};
+use fathom_tests::cluster::{Cluster, undisturbed};
 use fathom_tests::forge::{exchange_cosets, move_state, set_visited};
+use fathom_tests::layers::{damage, layer_files};
 use fathom_tests::{assert_same, fathom, fathom_worker, json, texts};
 use serde_json::Value;
 use std::fs;

@@ -1,8 +1,9 @@
 //! What people see of runs: progress, who is at work, logs, comparisons; and what they do afterwards:
 //! commands that follow, cleaning up.
 
-use fathom_tests::cluster::{Cluster, free_port, signal, undisturbed, until};
+use fathom_tests::cluster::{Cluster, undisturbed};
 use fathom_tests::page::until_served;
+use fathom_tests::process::{free_port, signal, until};
 use fathom_tests::{assert_same, fathom, fathom_worker, json, texts};
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -141,7 +142,7 @@ fn status_tells_who_is_at_work() {
     until("somebody is at work", || {
         fs::read_to_string(run.join("at-work.json")).is_ok_and(|text| text.contains("\"depth\":"))
     });
-    fathom_tests::cluster::signal(&child, libc::SIGSTOP);
+    fathom_tests::process::signal(&child, libc::SIGSTOP);
     let said = out(directory.path(), &["status", "run"]);
     assert!(said.contains(&format!("searched by process {} on ", child.id())), "{said}");
     assert!(said.contains("of its cosets") && said.contains("states/s"), "{said}");
