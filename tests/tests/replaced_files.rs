@@ -6,12 +6,12 @@ use fathom_engine::directory::RunDirectory;
 use fathom_engine::journal::{Journal, LayerRow};
 use fathom_engine::observer::Observer;
 use fathom_engine::search::{Options, Stop, search};
-use fathom_layer::{LocalDisk, Totals};
+use fathom_layer::LocalDisk;
 use fathom_puzzle::{Metric, PuzzleSpec};
-use fathom_run::{Depth, ShardId, ShardReport, SpaceSpec, Task};
+use fathom_run::{Depth, Geometry, ShardId, ShardReport, SpaceSpec, Task};
 use fathom_space::Labels;
-use fathom_task::Kernel;
-use fathom_tests::forge::{checksums, move_state};
+use fathom_task::{Kernel, Store};
+use fathom_tests::forge::move_state;
 use fathom_tests::{Setup, fathom, fathom_worker, json, texts};
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -154,28 +154,23 @@ fn tasks_and_merges_compare_as_well() {
 }
 
 /// A process alone goes on where a coordinator has noted something of a shard, while another file is in the
-/// shard's place. The process makes the shard again.
-fn goes_on_from_another_file(note: impl Fn(&mut Journal, Task, ShardReport)) {
+/// shard's place. The process makes the shard again, and a merge refuses the layer.
+fn goes_on_from_another_file(note: impl Fn(&mut Journal, Task, ShardReport), merge_says: &str) {
     let run = Run::new(&["--max-depth", "5"]);
     let arguments = ["task", "-q", "--run", "run", "--depth", "6", "--shards", "0"];
     assert!(run.of(fathom_worker(), &arguments).output().unwrap().status.success());
     let mut directory = RunDirectory::open(&run.0.path().join("run")).unwrap();
     let task = Task { depth: Depth(6), shard: ShardId(0) };
-    let checksums = checksums(&run.file(6));
-    let totals = Totals { stored: 0, states: 0, pairs: None, inverse_pairs: None };
-    note(
-        &mut directory.journal,
-        task,
-        ShardReport { task, totals, bytes: 0, checksums, watched: Vec::new() },
-    );
-    let is_doubtful = !directory.journal.doubtful().unwrap().is_empty();
+    let (space, colouring) = directory.manifest.check().unwrap();
+    let geometry = Geometry::of(&directory.manifest, &space, &colouring).unwrap();
+    let store = Store::at(&directory.path, &LocalDisk).unwrap();
+    let report = store.read_back(&geometry, task).unwrap();
+    note(&mut directory.journal, task, report);
     drop(directory);
     run.replace(6);
-    if is_doubtful {
-        let merge = run.of(fathom(), &["merge", "run", "-q", "--depth", "6"]).output().unwrap();
-        let (_, err) = texts(&merge);
-        assert!(merge.status.code() == Some(2) && err.contains("files of shards 0 may be wrong"), "{err}");
-    }
+    let merge = run.of(fathom(), &["merge", "run", "-q", "--depth", "6"]).output().unwrap();
+    let (_, err) = texts(&merge);
+    assert!(merge.status.code() == Some(2) && err.contains(merge_says), "{err}");
     let found = run.command(&["resume", "run", "-q", "--json"], &[]);
     let whole = Run::new(&[]).command(&["status", "run", "--json"], &[]);
     assert_eq!(found["digest"], whole["digest"]);
@@ -183,19 +178,22 @@ fn goes_on_from_another_file(note: impl Fn(&mut Journal, Task, ShardReport)) {
 
 #[test]
 fn a_file_that_a_coordinator_has_disowned_is_made_again() {
-    goes_on_from_another_file(|journal, task, _| journal.forget_reports(&[task]).unwrap());
+    let disown = |journal: &mut Journal, task, _| journal.forget_reports(&[task]).unwrap();
+    goes_on_from_another_file(disown, "files of shards 0 may be wrong");
 }
 
 #[test]
 fn a_file_that_a_coordinator_doubts_is_made_again() {
-    goes_on_from_another_file(|journal, task, _| journal.doubt(task).unwrap());
+    let doubt = |journal: &mut Journal, task, _| journal.doubt(task).unwrap();
+    goes_on_from_another_file(doubt, "files of shards 0 may be wrong");
 }
 
 #[test]
 fn a_file_that_differs_from_its_report_is_made_again() {
-    goes_on_from_another_file(|journal, _, report| {
+    let save = |journal: &mut Journal, _, report| {
         journal.save_reports(&[(Arc::new(report), None)], &[]).unwrap();
-    });
+    };
+    goes_on_from_another_file(save, "files of shards 0 are not what their reports in run.db say");
 }
 
 #[test]

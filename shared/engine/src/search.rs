@@ -11,7 +11,9 @@ use anyhow::{Context, Result};
 use fathom_command::{bad_input, failpoint, machine};
 use fathom_layer::{Deferred, Disk, LayerError};
 use fathom_run::{Depth, Geometry, Keep, Lookback, ShardReport, Task};
-use fathom_task::{Counters, Job, Kernel, Layer, Leftovers, Pool, Resources, Store, TaskError, Watched};
+use fathom_task::{
+    Counters, Job, Kernel, Layer, Leftovers, Pool, Resources, Store, TaskError, Watched, store,
+};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -519,8 +521,8 @@ fn discard_doubtful(run: &mut RunDirectory, store: &Store<'_>, geometry: &Geomet
     let is_open = |task: &Task| task.depth == depth && !given_back.contains_key(&task.shard);
     let is_other = |report: &&ShardReport| {
         let file = store.open_shard(geometry, report.task.depth, report.task.shard);
-        let checked = file.and_then(|file| file.check_digest(ShardRow::of(report).digest));
-        matches!(checked, Err(LayerError::Replaced { .. }))
+        let file = file.and_then(|file| store::report(report.task, &file));
+        file.is_ok_and(|file| report.difference(&file).is_some())
     };
     let open = reports.iter().filter(|report| is_open(&report.task));
     doubtful.extend(open.filter(is_other).map(|report| report.task));

@@ -62,5 +62,17 @@ pub struct ShardReport {
     pub watched: Vec<u32>,
 }
 
+impl ShardReport {
+    /// Compares this report with `file`, what the file of the shard says of itself. Returns the difference;
+    /// `None` if there is none. A file does not say which watched states it has.
+    pub fn difference(&self, file: &Self) -> Option<String> {
+        if self.totals != file.totals {
+            return Some(format!("it counts {:?}, and the file {:?}", self.totals, file.totals));
+        }
+        let is_other = self.bytes != file.bytes || self.checksums != file.checksums;
+        is_other.then(|| "it has other bytes or checksums".into())
+    }
+}
+
 /// The report of a finished shard, and the worker that computed the shard, if that is known.
 pub type MadeShard = (Arc<ShardReport>, Option<WorkerId>);

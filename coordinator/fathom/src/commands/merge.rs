@@ -11,7 +11,9 @@ use fathom_engine::search::leftovers;
 use fathom_engine::watch;
 use fathom_layer::LocalDisk;
 use fathom_run::{Depth, Geometry, Lookback, ShardId, ShardReport, Task, tables};
-use fathom_task::{Store, Watched, store};
+use fathom_task::{Store, Watched};
+use rayon::prelude::*;
+use std::path::Path;
 use std::time::SystemTime;
 
 pub(crate) fn merge(args: &MergeArguments, verbosity: log::Verbosity) -> Result<()> {
@@ -33,13 +35,7 @@ pub(crate) fn merge(args: &MergeArguments, verbosity: log::Verbosity) -> Result<
     }
     let doubtful = run.journal.doubtful().context("cannot read run.db")?.into_iter();
     let doubtful: Vec<ShardId> = doubtful.filter(|task| task.depth == depth).map(|task| task.shard).collect();
-    if !doubtful.is_empty() {
-        return Err(bad_input!(
-            "depth {depth} cannot be merged: files of shards {shards} may be wrong, as a coordinator has found: go on with 'fathom resume {path}' or 'fathom serve', which make them again",
-            shards = said(&doubtful),
-            path = args.dir.display()
-        ));
-    }
+    require_certain(&args.dir, depth, &doubtful, "may be wrong, as a coordinator has found")?;
     let (space, colouring) = run.manifest.check()?;
     let geometry = Geometry::of(&run.manifest, &space, &colouring)?;
     let store = Store::at(&run.path, &LocalDisk)?;
@@ -64,31 +60,47 @@ pub(crate) fn merge(args: &MergeArguments, verbosity: log::Verbosity) -> Result<
         let layer = store.open(&geometry, below).and_then(|layer| layer.check_digests(&digests));
         layer.with_context(|| format!("depth {depth} cannot be merged"))?;
     }
-    let mut reports = Vec::new();
-    let mut missing = Vec::new();
-    let mut times = Vec::new();
-    for shard in geometry.cut.ids() {
-        let path = store.path(depth, shard);
-        if !path.exists() {
-            missing.push(shard);
-            continue;
-        }
-        let open = || store.open_shard(&geometry, depth, shard);
-        let file =
-            open().with_context(|| format!("depth {depth} cannot be merged: {}", way_out(&[shard])))?;
-        let mut made: ShardReport = store::report(Task { depth, shard }, &file)?;
-        made.watched = watched.found(geometry.cut.range(shard), open)?;
-        reports.push(made);
-        times.extend(path.metadata().and_then(|metadata| metadata.modified()));
-    }
+    let shards: Vec<ShardId> = geometry.cut.ids().collect();
+    let is_there = |shard: &ShardId| store.path(depth, *shard).exists();
+    let missing: Vec<ShardId> = shards.iter().copied().filter(|shard| !is_there(shard)).collect();
     if !missing.is_empty() {
-        let (missed, shards) = (missing.len(), geometry.cut.shards());
+        let (missed, shards) = (missing.len(), shards.len());
         return Err(bad_input!("depth {depth} lacks {missed} of {shards} shards: {}", way_out(&missing)));
     }
+    // Files may come from a process that died before they were durable.
+    store.make_layer_durable(depth)?;
+    let read = |&shard: &ShardId| -> Result<ShardReport> {
+        let made = store.read_back(&geometry, Task { depth, shard });
+        let made = made.with_context(|| format!("depth {depth} cannot be merged: {}", way_out(&[shard])))?;
+        let open = || store.open_shard(&geometry, depth, shard);
+        Ok(ShardReport { watched: watched.found(geometry.cut.range(shard), open)?, ..made })
+    };
+    let reports: Vec<ShardReport> = shards.par_iter().map(read).collect::<Result<_>>()?;
+    let journalled = run.journal.reports().context("cannot read run.db")?;
+    let differs = |report: &&ShardReport| {
+        let made = reports.get(report.task.shard.0 as usize);
+        report.task.depth == depth && made.is_some_and(|made| report.difference(made).is_some())
+    };
+    let other: Vec<ShardId> = journalled.iter().filter(differs).map(|report| report.task.shard).collect();
+    require_certain(&args.dir, depth, &other, "are not what their reports in run.db say")?;
+    let modified = |shard: &ShardId| store.path(depth, *shard).metadata().and_then(|file| file.modified());
+    let times: Vec<SystemTime> = shards.iter().flat_map(modified).collect();
     let symmetries = space.symmetries().len() as u64;
     let commit = Commit { symmetries, seconds: seconds(&times), process: None, waits: None, holders: &[] };
     commit_layer(&mut run, &LocalDisk, &reports, commit)?;
     report(&run, args.json)
+}
+
+/// Checks that the files of no shards are in doubt; `reason` says why they are.
+fn require_certain(run: &Path, depth: Depth, doubtful: &[ShardId], reason: &str) -> Result<()> {
+    if doubtful.is_empty() {
+        return Ok(());
+    }
+    Err(bad_input!(
+        "depth {depth} cannot be merged: files of shards {shards} {reason}: go on with 'fathom resume {path}' or 'fathom serve', which make them again",
+        shards = said(doubtful),
+        path = run.display()
+    ))
 }
 
 /// Deletes the files that are no longer needed, also those that an interrupted merge has left, and prints the
