@@ -24,6 +24,19 @@ fn fails(output: &Output, code: i32, says: &str) {
     assert!(err.contains(says), "{err}");
 }
 
+/// A process that died may leave files of a layer that counts as removed.
+#[test]
+fn files_of_a_removed_layer_say_nothing_of_the_next_one() {
+    let directory = fathom_tests::tempdir().unwrap();
+    let run = directory.path().join("run");
+    let arguments = ["run", "3x3", "--max-depth", "5", "--keep", "last", "-q", "--dir"];
+    assert!(fathom().args(arguments).arg(&run).output().unwrap().status.success());
+    fs::create_dir(run.join("layers/d003")).unwrap();
+    fs::write(run.join("layers/d003/s00000.layer"), "half a file").unwrap();
+    let output = verify(&run, &[]);
+    assert!(output.status.success(), "{}", texts(&output).1);
+}
+
 /// Has two workers search a space, which keep the layers in their stores.
 fn by_workers() -> Cluster {
     let mut cluster = Cluster::new(&["3x4", "--shards", "4"], &["--audit", "0"]);

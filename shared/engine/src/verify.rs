@@ -41,6 +41,9 @@ pub fn verify(run: &RunDirectory, disk: &dyn Disk) -> Result<Verified> {
         let Some(store) = store.as_ref().filter(|_| layer.files != Files::Removed) else {
             continue;
         };
+        // What lies about of a layer that counts as removed may be of any kind.
+        let is_kept = |depth: Depth| layers[depth.0 as usize].files != Files::Removed;
+        counter.store = Some(store).filter(|_| layer.depth.previous().is_some_and(is_kept));
         verify_layer(&mut counter, store, layer, &shards, &mut verified)
             .with_context(|| format!("depth {} is not as run.db says", layer.depth))?;
         verify_watched(&job, store, layer, &run.digests(layer.depth)?, &watched)
