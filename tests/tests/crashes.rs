@@ -13,6 +13,7 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 use tempfile::TempDir;
 
 /// A disk that fails from some operation on. The failing write may still write half of its bytes.
@@ -61,6 +62,12 @@ impl FailingDisk {
         Ok(())
     }
 
+    /// Lets another process go on, for so many operations: what is not durable stays so.
+    fn go_on_for(&self, operations: usize) {
+        let mut state = self.0.lock().unwrap();
+        (state.left, state.failed) = (operations, None);
+    }
+
     /// Undoes what a power cut may undo: renames that are not durable, and half of the contents that are not.
     fn cut_power(&self) {
         let state = &mut *self.0.lock().unwrap();
@@ -94,6 +101,7 @@ impl Disk for FailingDisk {
         let replaced = std::fs::read(to).ok();
         let state = &mut *self.0.lock().unwrap();
         state.renamed.push(Rename { from: from.into(), to: to.into(), replaced });
+        state.unsynced.remove(to);
         if state.unsynced.remove(from) {
             state.unsynced.insert(to.into());
         }
@@ -102,6 +110,9 @@ impl Disk for FailingDisk {
 
     fn remove(&self, path: &Path) -> io::Result<()> {
         self.operation("remove")?;
+        let state = &mut *self.0.lock().unwrap();
+        state.unsynced.remove(path);
+        state.renamed.retain(|rename| rename.to != path);
         LocalDisk.remove(path)
     }
 
@@ -119,6 +130,12 @@ impl Disk for FailingDisk {
         self.operation("sync directory")?;
         self.0.lock().unwrap().renamed.retain(|rename| rename.to.parent() != Some(path));
         LocalDisk.sync_directory(path)
+    }
+
+    fn sync_file(&self, path: &Path) -> io::Result<()> {
+        self.operation("sync file")?;
+        self.0.lock().unwrap().unsynced.remove(path);
+        LocalDisk.sync_file(path)
     }
 }
 
@@ -279,6 +296,34 @@ fn the_power_fails_at_any_change() {
     }
 }
 
+/// A process dies, another one goes on with the files that the first one has left, and then the power fails.
+/// Of the first one's files some are not durable: what rests on them must not be committed before they are.
+#[test]
+fn the_power_fails_after_another_process_has_gone_on() {
+    let hour = Duration::from_secs(3600);
+    for (keep, sync_after) in [(Keep::Last, hour), (Keep::Last, Duration::ZERO), (Keep::Two, Duration::ZERO)]
+    {
+        let setup = Setup { threads: 1, shards: Some(2), keep, ..Setup::default() };
+        let undisturbed = setup.search(question());
+        let first = Setup { sync_after, ..setup };
+        for number in 20.. {
+            let temporary = directory();
+            let path = temporary.path().join("run");
+            let disk = FailingDisk::after(number, io::ErrorKind::Other);
+            if attempt(&question(), first, &path, &disk).is_ok() {
+                break;
+            }
+            // Long enough for one or two layers, at most.
+            disk.go_on_for(5 + number * 7 % 40);
+            let _ = attempt(&question(), setup, &path, &disk);
+            disk.cut_power();
+            let found = attempt(&question(), setup, &path, &LocalDisk)
+                .unwrap_or_else(|error| panic!("{keep:?}, after operation {number}: {error:#}"));
+            assert_eq!(found.digest, undisturbed.digest, "{keep:?}, after operation {number}");
+        }
+    }
+}
+
 /// The list of stores and the stores themselves are made in the run, too.
 #[test]
 fn the_power_fails_at_any_change_of_a_run_over_several_stores() {
@@ -299,7 +344,7 @@ fn the_power_fails_while_layers_are_archived() {
 #[test]
 fn the_power_fails_while_depths_wait_to_be_made_durable() {
     for keep in [Keep::Last, Keep::All] {
-        let sync_after = std::time::Duration::from_secs(3600);
+        let sync_after = Duration::from_secs(3600);
         let setup = Setup { threads: 1, shards: Some(2), keep, sync_after, ..Setup::default() };
         let hit = fail_everywhere_with(setup, &[], &question(), io::ErrorKind::Other, true);
         assert!(hit.contains("sync") && hit.contains("rename"), "{hit:?}");
@@ -308,7 +353,7 @@ fn the_power_fails_while_depths_wait_to_be_made_durable() {
 
 #[test]
 fn a_young_search_makes_durable_only_what_it_keeps() {
-    let sync_after = std::time::Duration::from_secs(3600);
+    let sync_after = Duration::from_secs(3600);
     let setup = Setup { threads: 1, shards: Some(2), sync_after, ..Setup::default() };
     let temporary = directory();
     let path = temporary.path().join("run");

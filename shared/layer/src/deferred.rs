@@ -146,6 +146,10 @@ impl Disk for Deferred<'_> {
         self.disk.sync_directory(path)
     }
 
+    fn sync_file(&self, path: &Path) -> io::Result<()> {
+        self.disk.sync_file(path)
+    }
+
     fn open_once(&self, path: &Path) -> io::Result<Box<dyn ReadOnce>> {
         self.disk.open_once(path)
     }

@@ -25,6 +25,14 @@ pub trait Disk: Debug + Send + Sync {
     /// Makes the names in a directory durable.
     fn sync_directory(&self, path: &Path) -> io::Result<()>;
 
+    /// Makes the contents of a finished file durable that another process may have left.
+    ///
+    /// # Errors
+    /// The error of the operating system.
+    fn sync_file(&self, path: &Path) -> io::Result<()> {
+        File::open(path)?.sync_all()
+    }
+
     /// Opens a finished file that is read once, past the page cache.
     ///
     /// # Errors

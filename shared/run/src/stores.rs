@@ -276,7 +276,10 @@ pub fn make(directories: &[PathBuf], disk: &dyn Disk) -> Result<(), RunError> {
 }
 
 /// Makes a directory and those above it, durably.
-fn make_directory(directory: &Path, disk: &dyn Disk) -> io::Result<()> {
+///
+/// # Errors
+/// If a directory cannot be made, or its name cannot be made durable.
+pub fn make_directory(directory: &Path, disk: &dyn Disk) -> io::Result<()> {
     let absent: Vec<&Path> = directory.ancestors().take_while(|path| !path.exists()).collect();
     disk.create_directory(directory)?;
     for made in absent {

@@ -214,8 +214,9 @@ impl<'j> Expander<'j> {
         Ok(ShardReport { task, totals, bytes: 0, checksums: writer.abandon(), watched: Vec::new() })
     }
 
-    /// Returns the report of a task whose complete file an interrupted run has left. If a source of the task
-    /// was given back, the file must be there.
+    /// Returns the report of a task whose complete file an interrupted run has left, and makes the file
+    /// durable. If a source of the task was given back, the file must be there. A file that counts other
+    /// things than this run is made again: two runs that differ only in what they count share a store.
     fn finished(&self, task: Task, before: &[&Layer]) -> Result<Option<ShardReport>, TaskError> {
         let Self { job, store, counters, .. } = *self;
         let finished = match before.iter().any(|layer| layer.lacks(task.shard)) {
@@ -225,8 +226,11 @@ impl<'j> Expander<'j> {
                 }
                 report => Some(report?),
             },
-            false => store.finished(&job.geometry, task)?,
+            false => store.finished(&job.geometry, task)?.filter(|report| job.counts_as(&report.totals)),
         };
+        if finished.is_some() {
+            store.make_durable(task)?;
+        }
         if let Some(report) = &finished {
             let cosets = job.geometry.cut.range(task.shard);
             counters.cosets.fetch_add((cosets.end - cosets.start).into(), Ordering::Relaxed);

@@ -325,6 +325,13 @@ impl Job {
         Totals { stored: 0, states: 0, pairs, inverse_pairs }
     }
 
+    /// Returns whether totals have the counts that this job makes, and no others.
+    pub fn counts_as(&self, totals: &Totals) -> bool {
+        let own = self.nothing();
+        own.pairs.is_some() == totals.pairs.is_some()
+            && own.inverse_pairs.is_some() == totals.inverse_pairs.is_some()
+    }
+
     /// Returns the counts of a coset that has `stored` states in a layer. `contains(position)` tells whether
     /// the state at a position is one of them.
     pub fn count(

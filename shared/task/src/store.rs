@@ -304,6 +304,49 @@ impl<'d> Store<'d> {
         report(task, &file)
     }
 
+    /// Makes the file of a task durable that an earlier process has left: the process may have died before it
+    /// did so.
+    ///
+    /// # Errors
+    /// [`LayerError::Io`] if the file or its directory cannot be made durable.
+    pub fn make_durable(&self, task: Task) -> Result<(), LayerError> {
+        let (path, directory) = (self.path(task.depth, task.shard), self.directory_of(task));
+        self.disk.sync_file(&path).map_err(failed("sync", &path))?;
+        self.disk.sync_directory(&directory).map_err(failed("sync", &directory))
+    }
+
+    /// Makes all files of a layer durable that earlier processes have left.
+    ///
+    /// # Errors
+    /// [`LayerError::Io`] if a file or a directory cannot be made durable.
+    pub fn make_layer_durable(&self, depth: Depth) -> Result<(), LayerError> {
+        self.in_each(|place| match self.make_durable_in(place, depth) {
+            Err(error) if self.outlives_failures => {
+                place.fail(crate::error::chain(&error));
+                Ok(())
+            }
+            made => made,
+        })
+    }
+
+    fn make_durable_in(&self, place: &Place, depth: Depth) -> Result<(), LayerError> {
+        let directory = place.layer(depth);
+        for path in list(&directory)?.into_iter().filter(|path| is_layer(path)) {
+            match self.disk.sync_file(&path) {
+                // The file was removed in the meantime.
+                Err(error) if is_absent(&error) => {}
+                synced => synced.map_err(failed("sync", &path))?,
+            }
+        }
+        for directory in [&directory, &place.directory] {
+            match self.disk.sync_directory(directory) {
+                Err(error) if is_absent(&error) => {}
+                synced => synced.map_err(failed("sync", directory))?,
+            }
+        }
+        Ok(())
+    }
+
     /// Opens a shard of a layer. The caller must [check](LayerFile::check_digest) that the file holds what
     /// was committed.
     ///

@@ -17,7 +17,7 @@ use crate::cluster::session::{Action, End, Input, Session};
 use crate::cluster::{Meter, failure};
 use anyhow::{Context, Result};
 use fathom_command::{failpoint, machine};
-use fathom_layer::{Deferred, LayerError, sync_tree};
+use fathom_layer::{Deferred, LayerError};
 use fathom_proto::access::Access;
 use fathom_proto::access::Connection;
 use fathom_proto::v1;
@@ -375,12 +375,9 @@ impl Shared {
         let tasks = match self.has_registered.load(Ordering::Relaxed) {
             false => {
                 let there = recover(store, &job.geometry)?;
-                // A process that was killed may have held them back, but for files in several stores.
-                if let [store] = store.stores().directories()
-                    && !there.is_empty()
-                {
-                    sync_tree(store).with_context(|| format!("cannot make {} durable", store.display()))?;
-                }
+                // A process that was killed may have held them back.
+                let depths: BTreeSet<Depth> = there.iter().map(|task| task.depth).collect();
+                depths.into_iter().try_for_each(|depth| store.make_layer_durable(depth))?;
                 there
             }
             true => {

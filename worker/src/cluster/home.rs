@@ -48,11 +48,11 @@ impl Home {
         }
         let path = &*own.unwrap_or_else(|| stores[0].clone());
         let failed = || format!("cannot use the store {}", path.display());
-        disk.create_directory(path).with_context(failed)?;
+        stores::make_directory(path, disk).with_context(failed)?;
         let mut locks = vec![lock::exclusive(path).with_context(failed)?];
         let others: Vec<PathBuf> = stores.iter().filter(|store| *store != path).cloned().collect();
         for other in &others {
-            let _ = disk.create_directory(other);
+            let _ = stores::make_directory(other, disk);
             match lock::exclusive(other) {
                 Ok(lock) => locks.push(lock),
                 Err(error @ RunError::Busy { .. }) => return Err(error.into()),
@@ -93,7 +93,7 @@ impl Home {
     /// If the directory cannot be created.
     pub fn of_run(&self, fingerprint: Digest, disk: &dyn Disk) -> Result<PathBuf> {
         let path = self.path.join(&fingerprint.to_string()[..16]);
-        disk.create_directory(&path).with_context(|| format!("cannot make {}", path.display()))?;
+        stores::make_directory(&path, disk).with_context(|| format!("cannot make {}", path.display()))?;
         Ok(path)
     }
 
