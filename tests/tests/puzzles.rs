@@ -208,6 +208,36 @@ fn parity_ties_the_orbits_of_a_puzzle() {
 
 /// A rim of two layers with large pieces, cut only where none lies across: a search that knows nothing but
 /// these rules finds what the file says.
+/// The free move turns what stands on the first cell. Only one of the two pieces shows it, so there are states
+/// that the move does not change, and dividing words by free moves would count them wrongly.
+#[test]
+fn a_free_turn_that_a_piece_hides_is_refused() {
+    let directory = fathom_tests::tempdir().unwrap();
+    let path = directory.path().join("hidden.toml");
+    let write = |seen: &str| {
+        let orbits = "orbits = [{ name = \"p\", cells = 2, orientations = 2 }]";
+        let moves = "[moves]\nS = \"(1,2)\"\n[free]\nf = \"(1+1)\"";
+        fs::write(&path, format!("{orbits}\n{moves}\n[solved]\nseen = [{seen}]\n")).unwrap();
+    };
+    write("2, 1");
+    let said = refusal(&["plan", path.to_str().unwrap()]);
+    assert!(said.contains("has free moves that may change nothing that can be seen"), "{said}");
+    // Now both show it. By hand: S leads from solved to the exchanged pieces with either turn of the second
+    // one, and from there to solved with the other turn of the second one.
+    write("2, 2");
+    assert_eq!(run(&[path.to_str().unwrap()])["counts"], value!([1, 2, 1]));
+}
+
+/// No move can be made, so there is only the solved state. What all moves demand is no limit of the states.
+#[test]
+fn a_limited_puzzle_may_have_one_state() {
+    let directory = fathom_tests::tempdir().unwrap();
+    let path = directory.path().join("one.toml");
+    let never = "never = [{ cell = 1, pieces = [2] }, { cell = 2, pieces = [1] }]";
+    fs::write(&path, format!("degree = 2\n{never}\n[moves]\nM = \"(1,2)\"\n")).unwrap();
+    assert_eq!(run(&[path.to_str().unwrap()])["counts"], value!([1]));
+}
+
 #[test]
 fn what_a_file_rules_out_is_never_reached() {
     const BEFORE_A_LARGE_PIECE: u8 = 9;

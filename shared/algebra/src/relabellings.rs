@@ -253,8 +253,12 @@ impl Search<'_> {
             let to = |&(from, _): &(usize, usize)| partial.points[self.set[*x].apply(from)];
             images.get(&self.mark(*x, known.iter().map(to))).copied().unwrap_or(0)
         };
-        let open = (0..self.set.len()).filter(|&x| partial.elements[x].is_none()).filter(tells);
-        let element = open.min_by_key(number_of_ways).map(|x| -> (usize, Vec<usize>) {
+        let open = || (0..self.set.len()).filter(|&x| partial.elements[x].is_none());
+        // An element all of whose images are known tells nothing new, but may contradict what is known.
+        if !known.is_empty() && open().any(|x| number_of_ways(&x) == 0) {
+            return true;
+        }
+        let element = open().filter(tells).min_by_key(number_of_ways).map(|x| -> (usize, Vec<usize>) {
             (x, (0..self.set.len()).filter(|&y| self.may_go(&partial, x, y, &known)).collect())
         });
         let ways_of_point: Vec<usize> = (0..self.degree)
@@ -413,5 +417,22 @@ mod tests {
         assert_eq!(found.len(), 720);
         assert!(found.iter().all(|a| a.apply(0) == 0 && a.apply(1) == 1));
         assert_eq!(found.iter().collect::<HashSet<_>>().len(), 720);
+    }
+
+    /// One set acts in the same way on several copies of its points. Relabellings carry copies to copies, and
+    /// do the same in all of them. A search that looks only at what is new would try all mappings of each
+    /// cycle.
+    #[test]
+    fn copies_are_exchanged() {
+        let of_copies = |copies: usize| {
+            let generators = set(4, &["(1,2,3,4)", "(1,2,4,3)"]);
+            let copied = |x: &Permutation| Permutation::from_fn(4 * copies, |c| 4 * (c / 4) + x.apply(c % 4));
+            let copied: Vec<Permutation> = generators.iter().map(copied).collect();
+            relabellings(4 * copies, &copied, 4000).len()
+        };
+        let one = of_copies(1);
+        for (copies, exchanges) in [(2, 2), (3, 6), (4, 24), (5, 120), (6, 720)] {
+            assert_eq!(of_copies(copies), exchanges * one);
+        }
     }
 }

@@ -111,6 +111,7 @@ impl Board {
             moves: self.moves(metric),
             incoming_moves: self.moves(metric),
             free: vec![OrientedPermutation::identity(vec![1; self.cells()])],
+            limits: Vec::new(),
             counted: None,
             kinds: vec![0; self.cells()],
             symmetries: self.symmetries().into_iter().map(Relabelling::from_cells).collect(),

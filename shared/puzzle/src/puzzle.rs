@@ -74,6 +74,8 @@ pub struct Puzzle {
     /// The group of the free moves, the identity first. A free move leads from each word of a state to a
     /// word of the same state.
     pub free: Vec<OrientedPermutation>,
+    /// The conditions that all states satisfy, to which states are limited.
+    pub limits: Vec<Guard>,
     /// The number of states, where it is known and is not simply the order of a group.
     pub counted: Option<Counted>,
     /// For each piece a number: pieces with different numbers never exchange places, although their cells

@@ -94,6 +94,7 @@ impl Told {
             moves: moves(&puzzle.moves),
             incoming_moves: moves(&puzzle.incoming_moves),
             free: puzzle.free.iter().map(action).collect(),
+            limits: Vec::new(),
             counted: None,
             kinds: vec![0; kept.len()],
             symmetries: symmetries.iter().map(|s| Relabelling::from_cells(restricted(&s.points))).collect(),

@@ -99,6 +99,7 @@ impl Rings {
             moves: moves(&puzzle.moves),
             incoming_moves: moves(&puzzle.incoming_moves),
             free: puzzle.free.iter().map(|free| self.action(free)).collect(),
+            limits: Vec::new(),
             counted: puzzle.counted.clone(),
             kinds: self.origins().map(|(cell, _)| puzzle.kinds[cell]).collect(),
             symmetries: puzzle

@@ -173,9 +173,7 @@ impl Space {
             let label = |piece: u16| labels.of_pieces()[usize::from(piece)];
             !guard.holds && label(guard.cell) == label(guard.piece)
         };
-        // A guard that limits the states is a guard of every move.
-        let by_all = |guard: &&Guard| puzzle.moves.iter().all(|m| m.guard.contains(guard));
-        if puzzle.moves.first().is_some_and(|m| m.guard.iter().filter(by_all).any(alike)) {
+        if puzzle.limits.iter().any(alike) {
             return Err(SpaceError::SolvedRuledOut(puzzle.name));
         }
         // Pieces that never stand on the same cells are told apart by their cells.
@@ -420,16 +418,19 @@ impl Space {
     }
 
     /// Returns whether every free move but the identity changes every state. A free move does so if, in some
-    /// orbit, it keeps fewer cells in place than there are pieces with a label of their own: one of these
-    /// pieces must then move or turn.
+    /// orbit, it leaves fewer cells as they are than there are pieces with a label of their own: one of these
+    /// pieces must then move or turn. A turn that not all of them show leaves the cell as it is.
     fn free_moves_are_free(&self) -> bool {
-        let keeps = |free: &OrientedPermutation, cell: usize| {
-            free.cells().apply(cell) == cell && free.turns()[cell] == 0
-        };
         let changes_all = |free: &OrientedPermutation| {
             self.orbits.iter().any(|orbit| {
-                let own = orbit.labels.iter().filter(|&&label| self.labels.sizes()[usize::from(label)] == 1);
-                own.count() > orbit.cells.iter().filter(|&&cell| keeps(free, cell.into())).count()
+                let is_own = |label: &&u8| self.labels.sizes()[usize::from(**label)] == 1;
+                let own: Vec<u8> = orbit.labels.iter().filter(is_own).copied().collect();
+                let is_kept = |cell: usize| {
+                    let hides =
+                        |label: &u8| free.turns()[cell].is_multiple_of(self.letters.seen(*label).into());
+                    free.cells().apply(cell) == cell && own.iter().any(hides)
+                };
+                own.len() > orbit.cells.iter().filter(|&&cell| is_kept(cell.into())).count()
             })
         };
         self.puzzle.free[1..].iter().all(changes_all)

@@ -60,6 +60,7 @@ impl Definition {
             moves: free.before(&generators)?,
             incoming_moves: free.behind(&generators)?,
             free: free.elements,
+            limits: self.limits_of_states().collect(),
             counted,
             kinds,
             symmetries: Vec::new(),
@@ -176,6 +177,9 @@ impl Definition {
     }
 }
 
+/// Most symmetries, with their products with free moves.
+const MOST_WITH_FREE: usize = 1 << 16;
+
 /// The group that the free moves generate.
 #[derive(Clone, Debug)]
 pub struct FreeGroup {
@@ -228,7 +232,8 @@ impl FreeGroup {
     /// move after the move, the first.
     fn before(&self, moves: &[Generator]) -> Result<Vec<PuzzleMove>, DefinitionError> {
         let differ_behind = |x: &OrientedPermutation, y: &OrientedPermutation| x.inverse().then(y);
-        self.distinct(moves, differ_behind, |before, m, name| {
+        let leads_to = |x: &OrientedPermutation| x.cells().clone();
+        self.distinct(moves, differ_behind, leads_to, |before, m, name| {
             let back = before.cells().inverse();
             let guard =
                 |&cell: &u16| Guard { cell: back.apply(cell.into()) as u16, piece: cell, holds: true };
@@ -241,7 +246,8 @@ impl FreeGroup {
     /// move before the move, the first.
     fn behind(&self, moves: &[Generator]) -> Result<Vec<PuzzleMove>, DefinitionError> {
         let differ_before = |x: &OrientedPermutation, y: &OrientedPermutation| y.then(&x.inverse());
-        self.distinct(moves, differ_before, |behind, m, name| {
+        let comes_from = |x: &OrientedPermutation| x.cells().inverse();
+        self.distinct(moves, differ_before, comes_from, |behind, m, name| {
             let guard = m.guard.iter().map(|&cell| Guard { cell, piece: cell, holds: true }).collect();
             let name = format!("{} {name}", m.name).trim_end().to_owned();
             PuzzleMove { name, action: m.action.then(behind), guard }
@@ -250,26 +256,42 @@ impl FreeGroup {
 
     /// Returns the products that `combine` makes of moves and free moves. Products with equal guards whose
     /// `difference` is a free move count as one, of which the first is kept; moves that are free moves are
-    /// left out.
+    /// left out. What `cells` returns for two such products differs by a free move that follows.
     fn distinct(
         &self,
         moves: &[Generator],
         difference: impl Fn(&OrientedPermutation, &OrientedPermutation) -> OrientedPermutation,
+        cells: impl Fn(&OrientedPermutation) -> Permutation,
         combine: impl Fn(&OrientedPermutation, &Generator, &str) -> PuzzleMove,
     ) -> Result<Vec<PuzzleMove>, DefinitionError> {
         let mut distinct: Vec<PuzzleMove> = Vec::new();
-        // Without free moves, equal products are found at once.
+        // Without free moves, equal products are found at once; otherwise among those that lead each cell to
+        // the same cells up to free moves.
         let mut known = HashSet::new();
+        let mut alike: HashMap<(Vec<usize>, Box<[Guard]>), Vec<usize>> = HashMap::new();
+        let of_cells = 0..self.elements[0].cells().degree();
+        let first: Vec<usize> = of_cells
+            .map(|cell| self.elements.iter().map(|free| free.cells().apply(cell)).min().unwrap_or(cell))
+            .collect();
         for m in moves.iter().filter(|m| !self.contains(&m.action)) {
             for (free, name) in self.elements.iter().zip(&self.names) {
                 let mut made = combine(free, m, name);
                 made.guard.sort_unstable();
-                let is_same = |other: &PuzzleMove| {
-                    other.guard == made.guard && self.contains(&difference(&other.action, &made.action))
-                };
                 let is_new = match self.elements.len() {
                     1 => known.insert((made.action.clone(), made.guard.clone())),
-                    _ => !distinct.iter().any(is_same),
+                    _ => {
+                        let to = cells(&made.action);
+                        let key = (0..first.len()).map(|cell| first[to.apply(cell)]).collect();
+                        let others = alike.entry((key, made.guard.clone())).or_default();
+                        let is_same = |other: &usize| {
+                            self.contains(&difference(&distinct[*other].action, &made.action))
+                        };
+                        let is_new = !others.iter().any(is_same);
+                        if is_new {
+                            others.push(distinct.len());
+                        }
+                        is_new
+                    }
                 };
                 if is_new {
                     distinct.push(made);
@@ -356,13 +378,13 @@ pub(super) fn symmetries(
                 guards.contains(&(a.rename(action), guard))
             })
     };
-    let mut found: Vec<Relabelling> =
-        relabellings_among(points.len(), &set, Definition::MOST_SYMMETRIES, &may, &alike)
-            .iter()
-            .filter_map(|a| Relabelling::from_points(a, orders))
-            .filter(keeps_guards)
-            .filter(|a| limits.iter().all(|limit| limits.contains(&limit.renamed(a))))
-            .collect();
+    let most = Definition::MOST_SYMMETRIES.min(MOST_WITH_FREE / puzzle.free.len());
+    let mut found: Vec<Relabelling> = relabellings_among(points.len(), &set, most, &may, &alike)
+        .iter()
+        .filter_map(|a| Relabelling::from_points(a, orders))
+        .filter(keeps_guards)
+        .filter(|a| limits.iter().all(|limit| limits.contains(&limit.renamed(a))))
+        .collect();
     let mut all: HashSet<Relabelling> = found.iter().cloned().collect();
     let without = found.len();
     for free in &puzzle.free[1..] {

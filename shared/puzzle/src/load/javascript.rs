@@ -50,14 +50,14 @@ impl Json {
 /// Returns whether a text is a module and not JSON: its first character, after blanks and comments, is not a
 /// brace.
 pub(super) fn is_module(text: &str) -> bool {
-    let mut reader = Reader { text, at: 0, constants: HashMap::new() };
+    let mut reader = Reader::of(text);
     reader.skip_blanks();
     !reader.rest().starts_with('{')
 }
 
 /// Returns the object that a module exports.
 pub(super) fn exported(text: &str) -> Result<Json, Fault> {
-    let mut reader = Reader { text, at: 0, constants: HashMap::new() };
+    let mut reader = Reader::of(text);
     let mut exported: Option<Json> = None;
     loop {
         reader.skip_blanks();
@@ -77,13 +77,22 @@ pub(super) fn exported(text: &str) -> Result<Json, Fault> {
     }
 }
 
+/// The most bytes that the constants of a module may take in memory.
+const MOST_CONSTANT_BYTES: u64 = 16 * MAX_BYTES;
+
 struct Reader<'a> {
     text: &'a str,
     at: usize,
     constants: HashMap<&'a str, Json>,
+    /// The bytes that they take in memory.
+    constant_bytes: u64,
 }
 
 impl<'a> Reader<'a> {
+    fn of(text: &'a str) -> Self {
+        Self { text, at: 0, constants: HashMap::new(), constant_bytes: 0 }
+    }
+
     fn rest(&self) -> &'a str {
         &self.text[self.at..]
     }
@@ -174,6 +183,11 @@ impl<'a> Reader<'a> {
         let mut value = Json::default();
         self.value(&mut value, 0)?;
         self.skip_type()?;
+        self.constant_bytes += (value.text.len() + size_of_val(&value.places[..])) as u64;
+        if self.constant_bytes > MOST_CONSTANT_BYTES {
+            let reason = format!("the constants of the module take more than {MOST_CONSTANT_BYTES} bytes");
+            return Err(Fault::syntax(start, reason));
+        }
         self.constants.insert(name, value.clone());
         Ok(is_exported.then_some(value))
     }

@@ -15,7 +15,7 @@ use super::{Fault, LabelNumbers, Reason, below, images_of_sources, sequence};
 use crate::Metric;
 use crate::definition::{Definition, DefinitionError, Orbit, Piece};
 use fathom_algebra::{OrientedPermutation, Permutation};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 const KEYWORDS: &str = "Name, Set, Solved, StartState, Move, MoveTransformation, MoveSequence, MoveAlias, Ignore, \
                         Illegal, Multiplicators, ParallelMoves, MoveLimits";
@@ -72,6 +72,8 @@ pub(super) fn read(text: &str, stem: &str) -> Result<Definition, Fault> {
         end: text.trim_end().len(),
         name: stem.into(),
         orbits: Vec::new(),
+        set_names: HashSet::new(),
+        points: 0,
         puzzle: None,
         solved: false,
         labels: Vec::new(),
@@ -154,6 +156,9 @@ struct Reader<'a> {
     end: usize,
     name: String,
     orbits: Vec<Orbit>,
+    /// The names of these sets, and the points that they have together.
+    set_names: HashSet<String>,
+    points: usize,
     /// The puzzle, from the first line on for which all sets must be known.
     puzzle: Option<Definition>,
     solved: bool,
@@ -221,9 +226,13 @@ impl<'a> Reader<'a> {
             _ => Err(Fault::syntax(word.0, format!("{} is too large", word.1))),
         };
         let (cells, orientations) = (small(pieces)? as usize, small(orientations)? as u16);
-        self.orbits.push(Orbit { name: unquoted(name).into(), cells, orientations });
-        // A trial definition reports a fault of this set at this line.
-        Definition::new("", self.orbits.clone()).map_err(|error| Fault::new(at, error))?;
+        let orbit = Orbit { name: unquoted(name).into(), cells, orientations };
+        // A trial definition reports a fault at this line: of this set, or of all of them.
+        self.points += cells * usize::from(orientations);
+        let is_of_all = self.points > Definition::MAX_POINTS || !self.set_names.insert(orbit.name.clone());
+        self.orbits.push(orbit.clone());
+        let trial = if is_of_all { self.orbits.clone() } else { vec![orbit] };
+        Definition::new("", trial).map_err(|error| Fault::new(at, error))?;
         Ok(())
     }
 
@@ -342,15 +351,26 @@ impl<'a> Reader<'a> {
     fn work_out_sequences(&mut self) -> Result<(), Fault> {
         let Some(puzzle) = &mut self.puzzle else { return Ok(()) };
         let identity = OrientedPermutation::identity(puzzle.orders());
+        let nothing = OrientedPermutation::identity([1]);
+        let named = puzzle.moves().iter().chain(puzzle.spare());
+        let mut known: HashSet<String> = named.map(|generator| generator.name.clone()).collect();
         let mut waiting = std::mem::take(&mut self.sequences);
         for depth in 0.. {
             let before = waiting.len();
             let mut fault = None;
             let mut still = Vec::new();
             for sequence in waiting {
-                let action = sequence::evaluate(sequence.text, &identity, &mut |name| {
-                    let mut all = puzzle.moves().iter().chain(puzzle.spare());
-                    Ok(all.find(|generator| generator.name == name).map(|generator| generator.action.clone()))
+                // Products are made once, when all names are known.
+                let are_known = sequence::evaluate(sequence.text, &nothing, &mut |name| {
+                    Ok(known.contains(name).then(|| nothing.clone()))
+                });
+                let action = are_known.and_then(|_| {
+                    sequence::evaluate(sequence.text, &identity, &mut |name| {
+                        let mut all = puzzle.moves().iter().chain(puzzle.spare());
+                        Ok(all
+                            .find(|generator| generator.name == name)
+                            .map(|generator| generator.action.clone()))
+                    })
                 });
                 match action {
                     Ok(action) => {
@@ -360,6 +380,7 @@ impl<'a> Reader<'a> {
                             false => puzzle.add_move(name, action),
                         };
                         added.map_err(|error| Fault::new(at, error))?;
+                        known.insert(name.to_owned());
                     }
                     Err((offset, reason)) => {
                         fault.get_or_insert_with(|| Fault::syntax(sequence.start + offset, reason));

@@ -534,7 +534,9 @@ fn modules_are_read_as_what_they_export() {
     assert!(refused(&fault).starts_with("x.js:10:22: the orbit A has 2 pieces"), "{}", refused(&fault));
     // Each name doubles the name before: bytes are counted before memory is taken for them.
     let doubled: String = (0..40).map(|i| format!("const a{} = [a{i}, a{i}];", i + 1)).collect();
-    assert!(refused(&format!("const a0 = [1];{doubled}")).contains("is larger than 16777216 bytes"));
+    assert!(refused(&format!("const a0 = [1];{doubled}")).contains("take more than 268435456 bytes"));
+    let filled = "const a = new Array(4096).fill(0); export const b = new Array(4096).fill(a)";
+    assert!(refused(filled).contains("is larger than 16777216 bytes"));
 }
 
 /// As in cubing.js, orbits of a transformation that the definition does not have are ignored.

@@ -24,10 +24,12 @@ pub(super) fn states_by_orbits_of<L: Copy + Into<u32>>(
 /// follow from the action on each orbit, it is the order of the group divided by the number of elements that
 /// change nothing visible.
 pub(super) fn states_without_words(puzzle: &Puzzle, labels: &Labels) -> Option<BigUint> {
-    /// The chain of a group on more cells takes too long.
+    /// The chain of a group on more cells takes too long, and that on more points too much memory.
     const MOST_CELLS: usize = 255;
+    const MOST_POINTS: usize = 2048;
     states_by_orbits_of(puzzle, labels).or_else(|| {
         if puzzle.cells > MOST_CELLS
+            || puzzle.free[0].points() > MOST_POINTS
             || puzzle.free.len() > 1
             || puzzle.moves.iter().any(|m| !m.guard.is_empty())
         {
