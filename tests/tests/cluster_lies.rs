@@ -3,12 +3,13 @@
 use fathom_engine::directory::RunDirectory;
 use fathom_proto::access::{Access, AccessArguments, Connection};
 use fathom_proto::v1::coordinator_client::CoordinatorClient;
-use fathom_proto::v1::{self, order, outcome};
+use fathom_proto::v1::{self, failure, order, outcome};
 use fathom_run::{ShardCut, ShardId};
 use fathom_tests::assert_same;
 use fathom_tests::cluster::{Cluster, undisturbed};
 use fathom_tests::forge::{exchange_cosets, move_state};
 use fathom_tests::process::until;
+use std::os::unix::fs::symlink;
 use std::time::Duration;
 
 const SPACE: [&str; 3] = ["3x3", "--shards", "2"];
@@ -66,11 +67,20 @@ impl Liar {
     }
 
     async fn report(&mut self, make: &v1::MakeShard, report: v1::ShardReport) -> Result<(), tonic::Status> {
-        let outcome = v1::Outcome {
-            file: make.file,
-            attempt: make.attempt,
-            result: Some(outcome::Result::Made(report)),
-        };
+        self.say(make, outcome::Result::Made(report)).await
+    }
+
+    /// Says that the shard could not be made, because a file is damaged: its own one, or that of the worker
+    /// at an address.
+    async fn blame(&mut self, make: &v1::MakeShard, (depth, shard): (u32, u32), address: &str) {
+        let (file, message) = (Some(v1::File { depth, shard }), "no such bits".into());
+        let damaged = v1::Damaged { file, address: address.into(), message };
+        let failure = v1::Failure { kind: Some(failure::Kind::Damaged(damaged)) };
+        self.say(make, outcome::Result::Failure(failure)).await.unwrap();
+    }
+
+    async fn say(&mut self, make: &v1::MakeShard, result: outcome::Result) -> Result<(), tonic::Status> {
+        let outcome = v1::Outcome { file: make.file, attempt: make.attempt, result: Some(result) };
         let request = v1::ReportRequest { session: self.session, number: 0, outcomes: vec![outcome] };
         self.client.report(request).await.map(|_| ())
     }
@@ -168,6 +178,60 @@ fn a_replaced_file_in_a_shared_store_is_not_read() {
     let failed = cluster.logged("task failed");
     let detail = failed[0]["detail"].as_str().unwrap();
     assert!(detail.contains("d004/s00000.layer is not the file that was committed"), "{detail}");
+}
+
+/// A worker whose host has lost the shared store says that files are damaged, which others can read.
+#[test]
+fn what_one_worker_cannot_read_in_a_shared_store_stays() {
+    let mut cluster = Cluster::new(&SPACE, &["--audit", "0", "--shared-store"]);
+    let shared = cluster.path().join("shared");
+    std::fs::create_dir(&shared).unwrap();
+    cluster.option(&shared);
+    cluster.serve();
+    // Two tasks make depth 0.
+    cluster.join_until("honest", "computing:3:stop");
+    cluster.until_stopped("honest");
+    runtime().block_on(async {
+        let mut liar = Liar::join(&cluster).await;
+        let tasks = liar.tasks().await;
+        liar.blame(&tasks[0], (0, 0), "").await;
+        cluster.until_logged("a worker says that a file is damaged, and it is whole: it stays");
+        liar.client.leave(v1::LeaveRequest { session: liar.session }).await.unwrap();
+    });
+    assert!(shared.join("layers/d000/s00000.layer").exists());
+    assert_eq!(cluster.logged("damaged file discarded").len(), 0);
+    cluster.signal("honest", libc::SIGCONT);
+    assert_same(&cluster.finishes(), &undisturbed(&SPACE));
+}
+
+/// A worker cannot open a file for a moment that a peer calls damaged, as when it has too many files open.
+#[test]
+fn what_a_worker_cannot_read_for_a_moment_stays() {
+    let mut cluster = Cluster::new(&SPACE, &["--audit", "0"]);
+    cluster.serve();
+    cluster.join_until("honest", "computing:3:stop");
+    cluster.until_stopped("honest");
+    let (_, _, file) = cluster.files("honest").remove(0);
+    let aside = cluster.path().join("aside");
+    std::fs::rename(&file, &aside).unwrap();
+    symlink(&file, &file).unwrap();
+    let status = cluster.status().unwrap();
+    let worker = status["workers"].as_array().unwrap().iter().find(|worker| worker["name"] == "honest");
+    let address = worker.unwrap()["address"].as_str().unwrap().to_owned();
+    runtime().block_on(async {
+        let mut liar = Liar::join(&cluster).await;
+        let tasks = liar.tasks().await;
+        liar.blame(&tasks[0], (0, 0), &address).await;
+        liar.client.leave(v1::LeaveRequest { session: liar.session }).await.unwrap();
+    });
+    cluster.signal("honest", libc::SIGCONT);
+    let says = "a file was said to be damaged, and cannot be read: it stays";
+    until("the worker keeps it", || !cluster.logged_by("honest", says).is_empty());
+    assert!(file.is_symlink());
+    std::fs::rename(&aside, &file).unwrap();
+    cluster.kill(&["honest"]);
+    cluster.join(&["honest"]);
+    assert_same(&cluster.finishes(), &undisturbed(&SPACE));
 }
 
 /// A worker returns with a file that is whole, but is not the file that the worker reported.

@@ -37,8 +37,9 @@ pub(super) const FIRST_ATTEMPT: u32 = 1 << 31;
 /// Denominator of the share of audits.
 pub const PARTS: u32 = 1_000_000;
 
-/// The result of computing a shard; `None` if its inputs contradicted each other.
-type Finding = Option<(Totals, Digest)>;
+/// The result of computing a shard: its counts, digest and watched states; `None` if its inputs contradicted
+/// each other.
+type Finding = Option<(Totals, Digest, Vec<u32>)>;
 
 /// An open audit of a shard.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -268,7 +269,8 @@ impl State {
 
     /// Returns whether a worker has computed a shard, or may have: a result of its own says nothing more.
     fn has_found(&self, id: WorkerId, task: Task, audit: &Audit) -> bool {
-        self.may_have_made(id, task, audit.maker) || audit.other.is_some_and(|(other, _)| other == id)
+        self.may_have_made(id, task, audit.maker)
+            || audit.other.as_ref().is_some_and(|(other, _)| *other == id)
     }
 
     /// Returns whether a worker made a shard or, if the maker is not known, may have made it: it holds the
@@ -371,5 +373,5 @@ impl State {
 }
 
 fn finding(report: &ShardReport) -> Finding {
-    Some((report.totals, digest_of(report)))
+    Some((report.totals, digest_of(report), report.watched.clone()))
 }

@@ -49,6 +49,9 @@ pub struct Registration {
     pub number: Option<(u64, u64)>,
 }
 
+/// Bytes that a worker may write to its log between two heartbeats, at most, while its tasks stand still.
+const MOST_LOGGED: u64 = 1 << 16;
+
 /// The progress of a worker.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
@@ -56,6 +59,8 @@ pub struct Progress {
     pub cosets: u64,
     /// Number of states found in these cosets.
     pub states: u64,
+    /// Number of cosets done in audits, since the process began.
+    pub audited_cosets: u64,
     /// Bytes sent to peers since the process began.
     pub sent_bytes: u64,
     /// Bytes received from peers since the process began.
@@ -73,13 +78,17 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Returns whether the worker has done something for its orders since it reported `before`.
+    /// Returns whether the worker has done something for its orders since it reported `before`. A worker that
+    /// waits for its disk writes to its log all the same, so few bytes say nothing.
     pub fn has_moved_since(&self, before: &Self) -> bool {
         let done = |progress: &Self| {
-            let Usage { read_bytes, written_bytes, .. } = progress.usage;
-            (progress.cosets, progress.states, progress.received_bytes, read_bytes, written_bytes)
+            (progress.cosets, progress.states, progress.audited_cosets, progress.received_bytes)
         };
-        self.underway.is_empty() || self.underway != before.underway || done(self) != done(before)
+        let passed = |progress: &Self| progress.usage.read_bytes + progress.usage.written_bytes;
+        self.underway.is_empty()
+            || self.underway != before.underway
+            || done(self) != done(before)
+            || passed(self) > passed(before) + MOST_LOGGED
     }
 }
 

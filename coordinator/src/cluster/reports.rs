@@ -92,6 +92,9 @@ impl State {
         let digest = digest_of(&report);
         let was_known = self.files.get(task).is_some();
         if let Err(known) = self.files.note(task, report.bytes, digest) {
+            if task.depth < self.depth {
+                return self.made_otherwise(now, id, task, effects);
+            }
             if task.depth == self.depth && self.rules.audit > 0 {
                 return self.doubt(id, task, effects);
             }
@@ -118,6 +121,21 @@ impl State {
             self.tasks.forget(task);
             self.unsettled.moved = true;
         }
+    }
+
+    /// Handles a shard of a committed layer that was lost, and that a worker has made with other states than
+    /// were committed: the worker's file is deleted, and others make the shard.
+    fn made_otherwise(&mut self, now: Millis, id: WorkerId, task: Task, effects: &mut Vec<Effect>) {
+        match self.rules.shared_store {
+            true => effects.push(Effect::DiscardShared(task)),
+            false => self.order(id, Order::Discard(self.stored(task))),
+        }
+        let reason = format!(
+            "shard {} of depth {} was lost, and made again with other states than were committed: unless the worker is wrong, the run is",
+            task.shard, task.depth
+        );
+        effects.push(note_of(NoteKind::Implausible, Some(id), task, Some(reason.clone())));
+        self.refused(now, id, task, &reason, effects);
     }
 
     /// Handles the result of an order to take a copy.

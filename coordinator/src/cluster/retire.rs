@@ -1,7 +1,7 @@
 //! Deletes or compresses the layers of a shared store that tasks no longer read. A thread of its own does so,
 //! because that may take minutes, and workers whose heartbeats nobody hears count as lost.
 
-use crossbeam_channel::{Receiver, Sender, unbounded};
+use crossbeam_channel::{Receiver, Sender, TryRecvError, unbounded};
 use fathom_layer::LayerError;
 use fathom_run::Depth;
 use std::sync::Arc;
@@ -57,7 +57,15 @@ impl Retirer {
         if self.underway == 0 {
             return None;
         }
-        let end = if waits { self.ends.recv().ok() } else { self.ends.try_recv().ok() };
+        let end = match waits {
+            true => self.ends.recv().map_err(|_| TryRecvError::Disconnected),
+            false => self.ends.try_recv(),
+        };
+        assert!(
+            !matches!(end, Err(TryRecvError::Disconnected)),
+            "the thread that retires layers has panicked"
+        );
+        let end = end.ok();
         self.underway -= usize::from(end.is_some());
         end
     }

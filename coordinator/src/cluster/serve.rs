@@ -4,9 +4,11 @@
 //! through a channel, and each waits for its reply.
 
 use crate::cluster::bounds::Bounds;
+use crate::cluster::checker::Checker;
 use crate::cluster::event::{Effect, Ending, Event, Held, Millis, Note, NoteLevel, RequestId};
 use crate::cluster::handle::{Answer, CoordinatorHandle, KeptFiles, Message};
 use crate::cluster::retire::Retirer;
+use crate::cluster::service::require_small_shards;
 use crate::cluster::state::{HeldFile, Past, Rules, State, digest_of};
 use crate::cluster::view::{LayerProgress, News, ShardStory, View};
 use crate::cluster::{room, status};
@@ -17,13 +19,13 @@ use fathom_engine::commit::{Commit, Committed, commit_layer};
 use fathom_engine::directory::{RunDirectory, Visited};
 use fathom_engine::journal::{Files, Journal, LayerRow, LayersAt};
 use fathom_layer::{Digest, Disk, LayerError, sync_tree};
-use fathom_proto::{Done, Failure, Latencies};
+use fathom_proto::{Done, Failure, Latencies, Outcome, StoredFile};
 use fathom_run::WorkerId;
 use fathom_run::{Depth, Geometry, Keep, ShardId, ShardOrder, ShardReport, Task};
 use fathom_task::{Store, store};
 use indicatif::HumanCount;
 use serde_json::json;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -47,6 +49,8 @@ pub struct Coordinator<'d> {
     store: Option<Arc<Store<'d>>>,
     /// Deletes or compresses layers in that store, while the run is served.
     retirer: Option<Retirer>,
+    /// Checks files in that store that workers have called damaged.
+    checker: Option<Checker>,
     state: State,
     messages: Receiver<Message>,
     events: broadcast::Sender<String>,
@@ -155,6 +159,17 @@ fn drop_false(past: &mut Past, store: &Store<'_>, geometry: &Geometry) {
     past.disowned.extend(dropped);
 }
 
+/// Checks that a file is whole, and the one that was reported.
+///
+/// # Errors
+/// If it is not, or cannot be read.
+fn check(store: &Store<'_>, geometry: &Geometry, file: &StoredFile) -> Result<(), LayerError> {
+    let StoredFile { task, digest } = *file;
+    let file = store.open_shard(geometry, task.depth, task.shard)?;
+    file.check_all()?;
+    digest.map_or(Ok(()), |digest| file.check_digest(digest))
+}
+
 /// Compares a report with its file.
 ///
 /// # Errors
@@ -179,6 +194,7 @@ impl<'d> Coordinator<'d> {
     ) -> Result<(Self, CoordinatorHandle)> {
         let (space, colouring) = run.manifest.check()?;
         let geometry = Geometry::of(&run.manifest, &space, &colouring)?;
+        require_small_shards(&geometry)?;
         let symmetries = space.symmetries().len() as u64;
         let Visited { layers, all, .. } = run.visited()?;
         rules.states = all;
@@ -223,6 +239,7 @@ impl<'d> Coordinator<'d> {
             layers_at,
             store: store.map(Arc::new),
             retirer: None,
+            checker: None,
             state,
             messages,
             events,
@@ -278,10 +295,11 @@ impl<'d> Coordinator<'d> {
     pub fn serve(mut self) -> Result<(Ending, RunDirectory)> {
         std::thread::scope(|scope| {
             if let Some(store) = &self.store {
-                let (store, geometry, keep) = (Arc::clone(store), self.geometry, self.run.manifest.keep);
+                let (geometry, keep) = (self.geometry, self.run.manifest.keep);
+                let shared = Arc::clone(store);
                 let retirer = Retirer::start(scope, move |depth| match keep {
-                    Keep::Last | Keep::Two => store.remove(depth),
-                    Keep::All => store.archive(&geometry, depth).map(drop),
+                    Keep::Last | Keep::Two => shared.remove(depth),
+                    Keep::All => shared.archive(&geometry, depth).map(drop),
                 });
                 let mut retirer = retirer.context("cannot start a thread")?;
                 // Those that an earlier coordinator had no time to compress.
@@ -289,6 +307,9 @@ impl<'d> Coordinator<'d> {
                 let old = layers.iter().rev().skip(2).filter(|layer| layer.files == Files::Live);
                 old.for_each(|layer| retirer.retire(layer.depth));
                 self.retirer = Some(retirer);
+                let shared = Arc::clone(store);
+                let checker = Checker::start(scope, move |file| check(&shared, &geometry, file));
+                self.checker = Some(checker.context("cannot start a thread")?);
             }
             self.until_end()
         })
@@ -306,6 +327,11 @@ impl<'d> Coordinator<'d> {
         let mut ticked = Instant::now();
         loop {
             self.note_retired(false)?;
+            while let Some(event) = self.checker.as_ref().and_then(Checker::next) {
+                if let Some(ending) = self.happened(event)? {
+                    return self.ended(ending);
+                }
+            }
             self.is_ending.store(self.state.ending.is_some(), Ordering::Relaxed);
             let left = TICK.saturating_sub(ticked.elapsed());
             let event = match self.messages.recv_timeout(left) {
@@ -313,7 +339,14 @@ impl<'d> Coordinator<'d> {
                     self.asked += 1;
                     let request = RequestId(self.asked);
                     self.requests.insert(request, sender);
-                    self.compared(event(request))
+                    let event = self.compared(event(request));
+                    match (&self.checker, self.called_damaged(&event)) {
+                        (Some(checker), files) if !files.is_empty() => {
+                            checker.check(event, files);
+                            continue;
+                        }
+                        _ => event,
+                    }
                 }
                 Ok(Message::Status(sender)) => {
                     let status = status::Status::of(&self.run, &self.state, self.now())?;
@@ -351,21 +384,37 @@ impl<'d> Coordinator<'d> {
                 }
                 Err(RecvTimeoutError::Disconnected) => Event::Terminate,
             };
-            let now = self.now();
-            let effects = self.state.apply(now, event);
-            if let Some(ending) = self.carry_out_all(effects)? {
+            if let Some(ending) = self.happened(event)? {
                 return self.ended(ending);
             }
             // Time must pass even if requests never stop.
             if ticked.elapsed() >= TICK {
                 ticked = Instant::now();
-                let now = self.now();
-                let effects = self.state.apply(now, Event::Tick);
-                if let Some(ending) = self.carry_out_all(effects)? {
+                if let Some(ending) = self.happened(Event::Tick)? {
                     return self.ended(ending);
                 }
             }
         }
+    }
+
+    /// Takes in an event, and carries out what follows. Returns how the run ended, if it has.
+    fn happened(&mut self, event: Event) -> Result<Option<Ending>> {
+        let now = self.now();
+        let effects = self.state.apply(now, event);
+        self.carry_out_all(effects)
+    }
+
+    /// Returns the files that a report calls damaged.
+    fn called_damaged(&self, event: &Event) -> Vec<StoredFile> {
+        let Event::Report { outcomes, .. } = event else {
+            return Vec::new();
+        };
+        let named = |outcome: &Outcome| match &outcome.result {
+            Err(Failure::Damaged { file, .. }) => Some(*file),
+            _ => None,
+        };
+        let named: BTreeSet<Task> = outcomes.iter().filter_map(named).collect();
+        named.into_iter().map(|file| self.state.stored(file)).collect()
     }
 
     /// Returns the view for a page that has `known_layers` committed layers.

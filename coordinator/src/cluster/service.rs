@@ -2,6 +2,8 @@
 
 use crate::cluster::event::{Event, Holders, Holding, LeaveReason, Order, Progress, Registration, Reply};
 use crate::cluster::handle::{Answer, Closed, CoordinatorHandle, KeptFiles};
+use anyhow::Result;
+use fathom_command::bad_input;
 use fathom_proto::access::Access;
 use fathom_proto::v1;
 use fathom_proto::v1::coordinator_server::{self, CoordinatorServer};
@@ -21,8 +23,11 @@ use tonic::service::interceptor::InterceptedService;
 use tonic::{Request, Response, Status};
 use tracing::warn;
 
-/// Largest message of a worker, in bytes: enough for a report of the largest shard worth computing.
+/// Largest message of a worker, in bytes.
 const MOST_MESSAGE_BYTES: usize = 64 << 20;
+/// Most cosets of a shard: the report has a checksum of 32 bytes for each, and takes the message but for a
+/// little.
+const MOST_COSETS: u32 = (MOST_MESSAGE_BYTES / 32) as u32 - (1 << 15);
 /// Largest number of tasks that a worker may ask for at once.
 const MOST_TASKS: u32 = 4096;
 /// Largest length in bytes of a worker's name, address, kernel and version.
@@ -40,6 +45,21 @@ pub struct Service {
 
 /// What workers need not list themselves, once it is listed. If its sender is gone, it never will be.
 pub type Listed = watch::Receiver<Option<Vec<u8>>>;
+
+/// Checks that the report of a shard fits in a message.
+///
+/// # Errors
+/// If the shards have too many cosets.
+pub(super) fn require_small_shards(geometry: &Geometry) -> Result<()> {
+    let (cosets, shards) = (geometry.cut.cosets(), geometry.cut.shards());
+    let least = cosets.div_ceil(MOST_COSETS);
+    match shards >= least {
+        true => Ok(()),
+        false => Err(bad_input!(
+            "the run is cut into {shards} shards, and reports of its {cosets} cosets are too large for the network: begin a run with --shards {least} or more, or go on in one process, with 'fathom resume'"
+        )),
+    }
+}
 
 impl Service {
     /// Creates the service. `description` is the answer to workers that ask about the run, and `listed` is
@@ -208,6 +228,7 @@ impl coordinator_server::Coordinator for Service {
         let progress = Progress {
             cosets: progress.cosets,
             states: progress.states,
+            audited_cosets: progress.audited_cosets,
             sent_bytes: progress.sent_bytes,
             received_bytes: progress.received_bytes,
             free_bytes: progress.free_bytes,

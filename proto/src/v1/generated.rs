@@ -133,6 +133,9 @@ pub struct Progress {
     /// Whether the worker has reported, or may report, files that are not durable yet.
     #[prost(bool, tag = "10")]
     pub holds_back: bool,
+    /// Done in audits, since the worker's process began.
+    #[prost(uint64, tag = "11")]
+    pub audited_cosets: u64,
 }
 /// What a worker's process takes of its host, since it began.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]

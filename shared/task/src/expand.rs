@@ -116,6 +116,11 @@ fn with_watched(job: &Job, store: &Store<'_>, mut report: ShardReport) -> Result
     Ok(report)
 }
 
+/// Returns whether packed bits have the one at a position.
+fn contains(packed: &[u8], position: u32) -> bool {
+    packed[position as usize / 8] >> (position % 8) & 1 == 1
+}
+
 /// Lets the older layers' files of a task that was computed leave memory, if memory is short.
 fn release_older(task: Task, before: &[&Layer]) {
     if let [newest, older @ ..] = before
@@ -206,12 +211,20 @@ impl<'j> Expander<'j> {
         let usual = other.map(|other| std::mem::replace(&mut self.kernel, other));
         let mut watch = Stopwatch::start();
         let visited = self.visited(task, before, None)?;
-        let pushed = self.push_all(writer, task, visited, &Counters::default(), &mut watch);
+        let Self { job, counters, .. } = *self;
+        let mut watched = Vec::new();
+        let done = |coset: CosetId, here: &Totals, packed: &[u8]| {
+            counters.audited_cosets.fetch_add(1, Ordering::Relaxed);
+            if here.stored > 0 {
+                watched.extend(job.watched.in_coset(coset.0, |position| contains(packed, position)));
+            }
+        };
+        let pushed = self.push_all(writer, task, visited, done, &mut watch);
         if let Some(usual) = usual {
             self.kernel = usual;
         }
         let (writer, totals) = pushed?;
-        Ok(ShardReport { task, totals, bytes: 0, checksums: writer.abandon(), watched: Vec::new() })
+        Ok(ShardReport { task, totals, bytes: 0, checksums: writer.abandon(), watched })
     }
 
     /// Returns the report of a task whose complete file an interrupted run has left, and makes the file
@@ -249,7 +262,11 @@ impl<'j> Expander<'j> {
         let (writer, past_cache) = self.writer(task, before)?;
         let visited = self.visited(task, before, past_cache)?;
         watch.lap(Cause::Subtract);
-        let (writer, totals) = self.push_all(writer, task, visited, counters, watch)?;
+        let done = |_, here: &Totals, _: &[u8]| {
+            counters.states.fetch_add(here.states, Ordering::Relaxed);
+            counters.cosets.fetch_add(1, Ordering::Relaxed);
+        };
+        let (writer, totals) = self.push_all(writer, task, visited, done, watch)?;
         release_older(task, before);
         Ok(Unfinished { task, writer, totals })
     }
@@ -324,13 +341,14 @@ impl<'j> Expander<'j> {
     }
 
     /// Computes the cosets of a task and pushes them to `writer`. Returns the writer, and the sum of the
-    /// counts.
+    /// counts. `done(coset, counts, packed)` is called for each coset; `packed` has its states if there are
+    /// any.
     fn push_all<'d>(
         &mut self,
         mut writer: LayerWriter<'d>,
         task: Task,
         mut visited: Visited<'_>,
-        counters: &Counters,
+        mut done: impl FnMut(CosetId, &Totals, &[u8]),
         watch: &mut Stopwatch,
     ) -> Result<(LayerWriter<'d>, Totals), TaskError> {
         let job = self.job;
@@ -361,10 +379,10 @@ impl<'j> Expander<'j> {
             }
             for computed in batch.drain(..) {
                 self.was_made(&computed, before);
+                let coset = computed.coset;
                 let here = self.push(&mut writer, task, computed, watch)?;
                 totals = totals + here;
-                counters.states.fetch_add(here.states, Ordering::Relaxed);
-                counters.cosets.fetch_add(1, Ordering::Relaxed);
+                done(coset, &here, &self.packed);
                 watch.lap(Cause::Kernel);
             }
         }
@@ -403,8 +421,7 @@ impl<'j> Expander<'j> {
     /// Returns the counts of a coset whose states are in `packed`.
     fn count(&mut self, coset: CosetId, found: u32) -> Totals {
         let packed = &self.packed;
-        let contains = |position: u32| packed[position as usize / 8] >> (position % 8) & 1 == 1;
-        self.job.count(&mut self.transforms, coset, found, contains)
+        self.job.count(&mut self.transforms, coset, found, |position| contains(packed, position))
     }
 
     /// Prefetches the sources of a coset, as far as they will probably be read. Does nothing if the newest

@@ -21,12 +21,14 @@ pub struct Counters {
     pub cosets: AtomicU64,
     /// The number of states found.
     pub states: AtomicU64,
+    /// The number of cosets done in audits, of all layers.
+    pub audited_cosets: AtomicU64,
     /// The time that the threads spent on each activity.
     pub spent: Spent,
 }
 
 impl Counters {
-    /// Sets the counters to zero, at the beginning of a layer.
+    /// Sets the counters of a layer to zero, at its beginning.
     pub fn begin(&self) {
         self.cosets.store(0, Ordering::Relaxed);
         self.states.store(0, Ordering::Relaxed);

@@ -53,10 +53,17 @@ impl Watched {
         let file = open()?;
         let mut found = Vec::new();
         for of_one_coset in addresses.chunk_by(|a, b| a.coset == b.coset) {
-            let stored = file.coset(of_one_coset[0].coset - cosets.start)?;
-            let here = of_one_coset.iter().filter(|address| stored.contains(address.position));
-            found.extend(here.map(|address| address.number));
+            let coset = of_one_coset[0].coset;
+            let stored = file.coset(coset - cosets.start)?;
+            found.extend(self.in_coset(coset, |position| stored.contains(position)));
         }
         Ok(found)
+    }
+
+    /// Returns the numbers of the watched states among those of a coset in a layer. `contains(position)` tells
+    /// whether the layer has the state at a position.
+    pub fn in_coset(&self, coset: u32, contains: impl Fn(u32) -> bool) -> impl Iterator<Item = u32> {
+        let addresses = self.among(coset..coset + 1).iter();
+        addresses.filter(move |address| contains(address.position)).map(|address| address.number)
     }
 }

@@ -147,5 +147,7 @@ fn is_final(status: &Status) -> bool {
             | Code::FailedPrecondition
             | Code::InvalidArgument
             | Code::Unimplemented
+            // A message is too large.
+            | Code::OutOfRange
     )
 }

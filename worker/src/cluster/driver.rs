@@ -287,7 +287,7 @@ impl Shared {
             Action::Copy(file, addresses) => drop(tokio::spawn(this.copy(file, addresses))),
             Action::Discard(file) => drop(tokio::task::spawn_blocking(move || this.discard(file))),
             Action::GiveBack(file) => drop(tokio::task::spawn_blocking(move || this.give_back(file))),
-            Action::Retire(depth) => drop(tokio::task::spawn_blocking(move || this.retire_or_warn(depth))),
+            Action::Retire(depth) => drop(tokio::task::spawn_blocking(move || this.retire_up_to(depth))),
             Action::Halt => self.worker.halt.store(true, Ordering::Relaxed),
             Action::Finish { .. } => unreachable!("the loop ends with it"),
         }
@@ -432,6 +432,7 @@ impl Shared {
             fetching: self.fetching().iter().map(|&task| task.into()).collect(),
             usage: Some(self.usage().into()),
             holds_back: self.worker.disk.defers(),
+            audited_cosets: counters.audited_cosets.load(Ordering::Relaxed),
         }
     }
 

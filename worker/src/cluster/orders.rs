@@ -45,7 +45,8 @@ pub(super) fn order(kind: v1::order::Kind, geometry: &Geometry) -> Result<Order>
 
 impl Shared {
     /// Deletes a file that is said to be damaged, but only if it is: a peer may have found damage because its
-    /// own memory is faulty, and this may be the last copy. Reports the file if it is whole.
+    /// own memory is faulty, and this may be the last copy. A file that cannot be read at present stays, too.
+    /// Reports the file if it is whole.
     pub(super) fn discard(&self, stored: StoredFile) {
         let task = stored.task;
         let Worker { store, job, .. } = &self.worker;
@@ -59,11 +60,16 @@ impl Shared {
                 warn!(depth, shard, "a file was said to be damaged, and is whole: it stays");
                 Some(copied)
             }
-            Err(error) => {
+            Err(error) if error.is_damage() => {
                 warn!(depth, shard, %error, "damaged file discarded");
                 if let Err(error) = store.discard(task) {
                     warn!(depth, shard, %error, "it cannot be deleted");
                 }
+                None
+            }
+            // The next inventory tells whether it is there.
+            Err(error) => {
+                warn!(depth, shard, %error, "a file was said to be damaged, and cannot be read: it stays");
                 None
             }
         };
@@ -96,8 +102,15 @@ impl Shared {
         }
     }
 
+    /// Retires a layer, and those before it that are still here because orders to retire them were lost.
+    pub(super) fn retire_up_to(&self, depth: Depth) {
+        let depths = self.worker.store.depths();
+        let earlier = depths.into_iter().flatten().filter(|&earlier| earlier < depth);
+        earlier.chain([depth]).for_each(|depth| self.retire_or_warn(depth));
+    }
+
     /// Retires a layer. On an error the files stay until this worker registers again.
-    pub(super) fn retire_or_warn(&self, depth: Depth) {
+    fn retire_or_warn(&self, depth: Depth) {
         if let Err(error) = self.retire(depth) {
             warn!(depth = depth.0, error = format!("{error:#}"), "layer not retired");
         }

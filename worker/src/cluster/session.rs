@@ -19,6 +19,9 @@ use tracing::{debug, info, warn};
 const WORTH_HAVING: Duration = Duration::from_millis(200);
 /// Largest number of tasks a thread.
 const MOST_TASKS: usize = 32;
+/// The checksums in a report, at most, unless a single outcome has more: 16 MiB of the 64 that a message may
+/// have.
+const MOST_CHECKSUMS: usize = 1 << 19;
 /// An outcome waits this long for others to be reported with it, unless there is nothing else to do.
 const TOGETHER: Duration = Duration::from_millis(100);
 
@@ -528,6 +531,23 @@ impl Session {
         self.outcomes.push(outcome);
     }
 
+    /// Returns how many of the outcomes the next report takes.
+    fn in_next_report(&self) -> usize {
+        let checksums = |outcome: &Outcome| match &outcome.result {
+            Ok(Done::Made(report) | Done::Found(report)) => report.checksums.len(),
+            Ok(Done::Copied(_)) | Err(_) => 0,
+        };
+        let mut left = MOST_CHECKSUMS;
+        let fits = |outcome: &&Outcome| match left.checked_sub(checksums(outcome)) {
+            Some(rest) => {
+                left = rest;
+                true
+            }
+            None => false,
+        };
+        self.outcomes.iter().take_while(fits).count().max(1).min(self.outcomes.len())
+    }
+
     /// Adds the actions that follow from the state: requests, reports, the end.
     fn follow(&mut self, now: Duration, actions: &mut Vec<Action>) {
         let busy = self.tasks.len() + self.audits.len();
@@ -537,6 +557,7 @@ impl Session {
         if let Some(end) = self.leaving
             && busy == 0
             && self.discarding.is_empty()
+            && (self.is_registering || self.in_next_report() == self.outcomes.len())
         {
             self.is_finished = true;
             let outcomes = std::mem::take(&mut self.outcomes);
@@ -573,7 +594,7 @@ impl Session {
         if !self.outcomes.is_empty() && !self.is_reporting && (busy == 0 || now >= self.report_due) {
             self.is_reporting = true;
             self.reports += 1;
-            let outcomes = std::mem::take(&mut self.outcomes);
+            let outcomes: Vec<Outcome> = self.outcomes.drain(..self.in_next_report()).collect();
             self.reporting = outcomes.iter().map(|outcome| outcome.task).collect();
             actions.push(Action::Report { session, number: self.reports, outcomes });
         }

@@ -23,9 +23,14 @@ impl State {
         };
         if let Some((other, found_before)) = other {
             self.audits.forget(task);
-            let findings = [(maker, made), (Some(other), found_before), (Some(auditor), found)];
+            let findings = [(maker, &made), (Some(other), &found_before), (Some(auditor), &found)];
             return match maker {
-                _ if found == made => self.set_aside(now, other, task, effects),
+                _ if found == made => {
+                    // Three have made the shard, and two of them the same.
+                    self.audits.agreed += 1;
+                    self.given.audited(task.shard);
+                    self.set_aside(now, other, task, effects);
+                }
                 Some(maker) if found == found_before => self.set_aside(now, maker, task, effects),
                 _ => self.disagree(now, task, &findings, effects),
             };
@@ -42,7 +47,7 @@ impl State {
             return;
         }
         self.note_doubt(task, effects);
-        let findings = [(maker, made), (Some(auditor), found)];
+        let findings = [(maker, &made), (Some(auditor), &found)];
         let detail = Some(self.said(&findings));
         effects.push(note_of(NoteKind::AuditDiffers, Some(auditor), task, detail));
         let is_third =
@@ -64,11 +69,11 @@ impl State {
     pub(in crate::cluster) fn dispute(&self) -> Option<String> {
         let mut open = self.audits.open.iter();
         open.find_map(|(task, audit)| {
-            let Some((auditor, found)) = audit.other else {
+            let Some((auditor, found)) = &audit.other else {
                 return self.undecided(*task, audit);
             };
             let is_third = |(id, worker): (WorkerId, &Worker)| {
-                Some(id) != audit.maker && id != auditor && worker.is_staying()
+                Some(id) != audit.maker && id != *auditor && worker.is_staying()
             };
             let decides = match self.workers.alive().any(is_third) {
                 true => "a third worker decides",
@@ -78,7 +83,7 @@ impl State {
                 "shard {} of depth {} was made twice with different states: {}; {decides}",
                 task.shard,
                 task.depth,
-                self.said(&[(audit.maker, audit.made), (Some(auditor), found)])
+                self.said(&[(audit.maker, &audit.made), (Some(*auditor), found)])
             ))
         })
     }
@@ -104,7 +109,7 @@ impl State {
         &mut self,
         now: Millis,
         task: Task,
-        findings: &[(Option<WorkerId>, Finding)],
+        findings: &[(Option<WorkerId>, &Finding)],
         effects: &mut Vec<Effect>,
     ) {
         let workers: BTreeSet<WorkerId> = findings.iter().filter_map(|(id, _)| *id).collect();
@@ -127,8 +132,8 @@ impl State {
     }
 
     /// Says who found which result, for people.
-    fn said(&self, findings: &[(Option<WorkerId>, Finding)]) -> String {
-        let of_one = |(id, finding): &(Option<WorkerId>, Finding)| {
+    fn said(&self, findings: &[(Option<WorkerId>, &Finding)]) -> String {
+        let of_one = |(id, finding): &(Option<WorkerId>, &Finding)| {
             let name = match id {
                 Some(id) => {
                     self.workers.get(*id).map_or_else(|| id.to_string(), |worker| worker.name.clone())
@@ -136,8 +141,10 @@ impl State {
                 None => "an earlier report".into(),
             };
             match finding {
-                Some((totals, digest)) => {
-                    format!("{name} has found {} states, digest {digest}", totals.states)
+                Some((totals, digest, watched)) => {
+                    let numbers: String = watched.iter().map(|number| format!(" {}", number + 1)).collect();
+                    let watched = if watched.is_empty() { "" } else { ", watched states" };
+                    format!("{name} has found {} states, digest {digest}{watched}{numbers}", totals.states)
                 }
                 None => format!("{name} has found that its sources contradict each other"),
             }

@@ -6,7 +6,7 @@ use crate::cluster::audit::{FIRST_ATTEMPT, PARTS};
 use crate::cluster::failures::PAUSE;
 use crate::cluster::state::{HeldFile, Past, digest_of};
 use fathom_layer::Digest;
-use fathom_proto::Failure;
+use fathom_proto::{Done, Failure, Outcome};
 use fathom_run::{ShardReport, WorkerId};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -469,4 +469,19 @@ fn what_is_found_beside_a_wrong_worker_is_not_used() {
     // Who finds a file again, against the order, rests.
     t.found_wrong("c", 0, 1, 2);
     assert!(!t.state.workers[id("c")].is_willing(crate::cluster::event::Millis(t.now)));
+}
+
+/// The files are the same, and the reports name other watched states.
+#[test]
+fn an_audit_compares_watched_states() {
+    let mut t = two_made("a b c");
+    let watched = ShardReport { watched: vec![4], ..report(0, 0) };
+    let (attempt, result) = (t.attempt(1), Ok(Done::Made(watched)));
+    t.outcome("a", Outcome { task: task(0, 0), attempt, result });
+    assert_eq!(t.take("b", 0), [""; 0]);
+    t.made("b", 0, 1, 1);
+    assert_eq!(takes(&mut t, "c"), ["c <- audit 0/0 #1.1 not portable"]);
+    assert_eq!(t.audited("c", 0, 0, 1), ["doubt 0/0", "c <- known"]);
+    let obstacle = crate::cluster::status::obstacle(&t.state, crate::cluster::event::Millis(0)).unwrap();
+    assert!(obstacle.contains(", watched states 5; host-c has found"), "{obstacle}");
 }

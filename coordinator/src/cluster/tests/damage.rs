@@ -2,6 +2,7 @@
 
 use super::table::{damaged, task};
 use super::*;
+use crate::cluster::failures::{MOST_FAILURES, PAUSE};
 use fathom_proto::Failure;
 use fathom_run::{Keep, Lookback};
 
@@ -52,11 +53,15 @@ fn a_file_that_is_made_again_must_be_as_it_was() {
     t.take("a", 1);
     t.failed("a", 1, 0, 1, damaged(0, 0, None));
     assert_eq!(t.take("a", 1), ["a <- discard 0/0, make 0/0 afresh #1.1, holders 0: "]);
-    let mut other = table::report(0, 0);
-    other.checksums = vec![fathom_layer::Digest::of(b"other")];
-    let (attempt, result) = (t.attempt(1), Ok(fathom_proto::Done::Made(other)));
-    assert_eq!(t.outcome("a", fathom_proto::Outcome { task: task(0, 0), attempt, result }), ["a <- known"]);
-    assert_eq!(t.take("a", 1), ["a <- leave Failed"]);
+    // The worker may be wrong, so the shard is made again, and the wrong file is not used.
+    for attempt in 1..MOST_FAILURES {
+        assert_eq!(t.made_wrong("a", 0, 0, attempt), ["a <- known"]);
+        assert_eq!(t.take("a", 1), ["a <- discard 0/0"]);
+        t.tick(PAUSE.as_millis() as u64);
+        assert_eq!(t.orders("a", 1), [format!("a <- make 0/0 afresh #1.{}", attempt + 1)]);
+    }
+    assert_eq!(t.made_wrong("a", 0, 0, MOST_FAILURES), ["a <- known"]);
+    assert_eq!(t.take("a", 1), ["a <- discard 0/0, leave Failed"]);
 }
 
 /// A file is recomputed from files that are themselves recomputed.

@@ -5,7 +5,7 @@ use super::*;
 use crate::cluster::event::{Event, Millis, Progress};
 use crate::cluster::failures::{LONGEST_REST, MOST_STRIKES, MOST_UNREACHED, PAUSE, REST, RETRY, STALL};
 use crate::cluster::state::Worker;
-use fathom_proto::Failure;
+use fathom_proto::{Failure, Usage};
 
 /// Returns a table at depth 1 with two shards, of which a and b hold one each.
 fn two() -> Table {
@@ -158,6 +158,18 @@ fn a_worker_that_does_nothing_is_lost_after_a_while() {
     }
     assert!(t.now - start >= STALL.as_millis() as u64);
     assert!(told.unwrap().contains("host-a has orders, and has done nothing for them for 3 min"));
+}
+
+/// The log of a worker grows although its tasks stand still; an audit has no other progress than its cosets.
+#[test]
+fn what_a_worker_logs_is_no_progress() {
+    let working = Progress { underway: vec![table::task(1, 0)], ..Progress::default() };
+    let logged = Progress { usage: Usage { written_bytes: 8192, ..Usage::default() }, ..working.clone() };
+    assert!(!logged.has_moved_since(&working));
+    let written = Progress { usage: Usage { written_bytes: 1 << 20, ..Usage::default() }, ..working.clone() };
+    assert!(written.has_moved_since(&working));
+    let audits = Progress { audited_cosets: 1, ..working.clone() };
+    assert!(audits.has_moved_since(&working));
 }
 
 /// A worker that makes progress, however slowly, is left to its work.

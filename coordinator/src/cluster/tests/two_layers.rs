@@ -3,7 +3,7 @@
 
 use super::table::{damaged, held, report, task};
 use super::*;
-use crate::cluster::audit::PARTS;
+use crate::cluster::audit::{FIRST_ATTEMPT, PARTS};
 use crate::cluster::event::Ending;
 use crate::cluster::state::Past;
 use fathom_run::{Keep, ShardId};
@@ -95,6 +95,25 @@ fn a_source_stays_until_the_audit_is_over() {
     // The auditor may also have a copy of the source.
     assert_eq!((t.take("a", 0), t.take("b", 0)), (vec![], vec![]));
     assert_eq!(t.tick(1), ["give back 0/0, held 2/0 a", "a <- give back 0/0", "b <- give back 0/0"]);
+}
+
+/// Two of three results agree, so the shard stays when its maker is set aside because of another one.
+#[test]
+fn a_third_worker_that_agrees_has_audited() {
+    let mut t = Table::with(Rules { audit: PARTS, ..two(2) }, "a b c");
+    t.state.rules.audit = 0;
+    let mut t = t.at_depth(2);
+    t.state.rules.audit = PARTS;
+    t.orders("a", 1);
+    t.made("a", 2, 0, 1);
+    assert!(t.orders("b", 1)[0].starts_with("b <- audit 2/0 #1.1 not portable"));
+    t.made_wrong("b", 2, 0, FIRST_ATTEMPT + 1);
+    assert!(t.orders("c", 1)[0].starts_with("c <- audit 2/0 #1.2"));
+    let lines = t.audited("c", 2, 0, 2);
+    assert!(lines.contains(&"set aside b".into()), "{lines:?}");
+    assert!(t.tick(501).contains(&"give back 0/0, held 2/0 a".into()));
+    assert!(t.state.is_settled(task(2, 0)));
+    assert_eq!(t.state.audits.results(), (1, 1));
 }
 
 /// The shard cannot be computed again, so it is treated like a shard of an earlier layer.

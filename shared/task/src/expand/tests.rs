@@ -1,5 +1,5 @@
 use super::*;
-use crate::{Kernel as Choice, Resources};
+use crate::{Kernel as Choice, Resources, Watched};
 use fathom_kernel::Bits;
 use fathom_layer::LocalDisk;
 use fathom_puzzle::{Board, Metric, PuzzleSpec};
@@ -93,7 +93,9 @@ fn a_kernel_may_take_many_cosets_at_a_time() {
     let manifest = RunManifest::plan(question, &space, &plan, Some(2), Keep::All, false).unwrap();
     let directory = tempfile::tempdir().unwrap();
     let resources = Resources { kernel: Choice::Fastest, threads: 1, memory_bytes: 1 << 30, max_depth: None };
-    let job = Job::load(&manifest, directory.path(), resources, &LocalDisk).unwrap();
+    let mut job = Job::load(&manifest, directory.path(), resources, &LocalDisk).unwrap();
+    let words: Vec<_> = (0..4).map(|coset| job.graph.word_at(CosetId(coset), 5 * coset)).collect();
+    job.watched = Watched::new(&job.graph, &words);
     let store = Store::at(directory.path(), &LocalDisk).unwrap();
     let (counters, stop) = (Counters::default(), AtomicBool::new(false));
     let mut usual = Expander::new(&job, &store, &counters, &stop);
@@ -104,7 +106,7 @@ fn a_kernel_may_take_many_cosets_at_a_time() {
         maps: Vec::new(),
         begun: VecDeque::new(),
     });
-    let (mut depth, mut all) = (Depth(0), 0);
+    let (mut depth, mut all, mut watched) = (Depth(0), 0, 0);
     while all < 40_320 {
         store.prepare(depth).unwrap();
         let open = |below| store.open(&job.geometry, below).unwrap();
@@ -121,10 +123,12 @@ fn a_kernel_may_take_many_cosets_at_a_time() {
             // A task that was stopped in the middle leaves cosets in the kernel.
             batching.kernel.clear();
             let again = batching.audit(task, None, &before).unwrap();
+            watched += report.watched.len();
+            assert_eq!(again.watched, report.watched, "{task:?}");
             assert_eq!((again.checksums, again.totals), (report.checksums, report.totals), "{task:?}");
             all += report.totals.states;
         }
         depth = depth.next();
     }
-    assert_eq!(all, 40_320);
+    assert_eq!((all, watched), (40_320, words.len()));
 }

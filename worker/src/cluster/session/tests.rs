@@ -323,3 +323,33 @@ fn an_audit_is_reported_by_its_own_attempt() {
     });
     assert_eq!(reported.unwrap(), [Some(attempt(2)), Some(attempt(1))]);
 }
+
+/// A message has at most so many bytes, however many tasks end together.
+#[test]
+fn outcomes_with_many_checksums_are_reported_in_turn() {
+    let mut session = begun();
+    let orders = (0..4).map(|shard| Order::Make(task(shard), attempt(1))).collect();
+    session.step(millis(1), answered(1, 1, orders, None));
+    for (shard, checksums) in
+        [(0, MOST_CHECKSUMS / 2), (1, MOST_CHECKSUMS / 2), (2, 2 * MOST_CHECKSUMS), (3, 1)]
+    {
+        let Ok(Done::Made(mut report)) = made(shard) else { panic!("a report") };
+        report.checksums = vec![Digest::of(b"1"); checksums];
+        let result = Ok(Done::Made(report));
+        session.step(millis(2), Input::TaskEnded { task: task(shard), audit: false, result, took: None });
+    }
+    session.step(millis(3), Input::Stop);
+    let mut reports = Vec::new();
+    for _ in 0..4 {
+        let actions = session.step(millis(200), Input::ReportAnswered { session: 1, known: true });
+        for action in actions {
+            match action {
+                Action::Report { outcomes, .. } => reports.push((false, outcomes.len())),
+                Action::Finish { outcomes, .. } => reports.push((true, outcomes.len())),
+                _ => {}
+            }
+        }
+    }
+    // The first report was sent when the last task had ended.
+    assert_eq!(reports, [(false, 1), (true, 1)]);
+}
