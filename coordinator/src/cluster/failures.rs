@@ -210,7 +210,10 @@ impl State {
         message: &str,
         effects: &mut Vec<Effect>,
     ) {
-        let was_asked = |peer: &WorkerId| *peer != id && addresses.contains(&self.workers[*peer].address);
+        // A shared store, which has no address, is no worker.
+        let was_asked = |peer: &WorkerId| {
+            *peer != id && self.workers.get(*peer).is_some_and(|peer| addresses.contains(&peer.address))
+        };
         let peers: Vec<WorkerId> = self.holders_alive(file).filter(was_asked).collect();
         self.strike(now, id, effects);
         for peer in peers {
