@@ -262,3 +262,11 @@ fn a_wrong_layer_held_by_a_worker() {
     assert_eq!((output.status.code(), err.as_str()), (Some(1), ""), "{out}");
     assert!(out.contains("the run is wrong: "), "{out}");
 }
+
+#[test]
+fn without_layers_nothing_can_be_audited() {
+    let run = Run::new(&["3x3"]);
+    let removed = fathom().args(["remove", "run"]).current_dir(run.0.path()).output().unwrap();
+    assert!(removed.status.success());
+    run.refuses(&[], "has kept no layers, so there is nothing to read");
+}

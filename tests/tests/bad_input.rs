@@ -38,6 +38,8 @@ fn nonsense_is_refused_and_leaves_nothing_behind() {
         (&["run", "3y4"][..], "\"3y4\" names no puzzle: there are MxN+flip"),
         (&["run", "0x3"], "the board \"0x3\" has no cells"),
         (&["run", "9x9"], "has 81 cells, more than 64"),
+        (&["run", "1x27"], "1x27 multi has only 27 states, but too many pieces for the tables of a search"),
+        (&["run", "3x3", "--dir", "d", "--store", "d/s"], "the store d/s lies in the run's directory"),
         (&["run", "3x4", "--metric", "double"], "there is no metric \"double\": use 'multi'"),
         (
             &["run", "3x3", "--labels", "0,1"],
@@ -276,7 +278,7 @@ fn another_run_in_the_directory() {
     );
     half.refuses(&["run", "3x3", "--metric", "single", "--dir", "run"], 2, "not 3x3-single");
     half.refuses(&["run", "3x3", "--track", "0", "--dir", "run"], 2, "not 3x3-multi-abbbbbbbb");
-    half.refuses(&["run", "3x3", "--shards", "2", "--dir", "run"], 2, "is cut into 1 shards, not 2");
+    half.refuses(&["run", "3x3", "--shards", "2", "--dir", "run"], 2, "is cut into 1 shard, not 2");
     half.refuses(&["run", "3x3", "--keep", "last", "--dir", "run"], 2, "keeps the layers 'all', not 'last'");
     let (code, _, err) = half.fathom(&["run", "2x7", "--max-depth", "1", "--dir", "large", "-q"]);
     assert_eq!(code, Some(0), "{err}");

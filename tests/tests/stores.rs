@@ -405,3 +405,23 @@ fn a_run_over_several_stores_is_a_shared_store() {
     assert!(!run.join("layers").exists());
     well(&fathom().arg("verify").arg(&run).output().unwrap());
 }
+
+/// The copy has the list of the same stores. Two processes would delete each other's layers.
+#[test]
+fn a_copy_of_the_directory_does_not_use_the_stores() {
+    let run = Spread::new();
+    let begin = ["run", "3x3", "--max-depth", "5", "--dir", "run", "--store", "a", "--store", "b", "-q"];
+    well(&run.command(&begin).output().unwrap());
+    let copied = Command::new("cp").arg("-r").arg(run.path("run")).arg(run.path("copy")).status().unwrap();
+    assert!(copied.success());
+    for arguments in [&["resume", "copy", "-q"][..], &["remove", "copy", "--all"]] {
+        let output = run.command(arguments).output().unwrap();
+        let (_, err) = texts(&output);
+        assert!(output.status.code() == Some(2) && err.contains("is a copy of"), "{arguments:?}: {err}");
+    }
+    // Without the first one, or if it is the same under another name, the copy has them.
+    symlink(run.path("run"), run.path("link")).unwrap();
+    well(&run.command(&["resume", "link", "-q", "--max-depth", "6"]).output().unwrap());
+    fs::remove_dir_all(run.path("run")).unwrap();
+    well(&run.command(&["resume", "copy", "-q", "--max-depth", "5"]).output().unwrap());
+}

@@ -295,8 +295,6 @@ fn what_cannot_be_made_yet_or_is_not_there_is_refused() {
     succeeds(&run.task(4, "0-4").output().unwrap());
     run.refuses(&mut run.task(5, "0"), 2, "s00005.layer");
     run.refuses(&mut run.merge(5), 2, "depth 5 cannot be merged before depth 4");
-    // The layer was deleted because no task reads it any more.
-    run.refuses(&mut run.task(2, "0"), 2, "what is read no longer was deleted");
     run.refuses(&mut run.task(4, "3-6"), 2, "has the shards 0 to 5, and there is no shard 6");
     run.refuses(&mut run.task(4, "3-2"), 2, "\"3-2\" is no range of shards");
     let temporary = fathom_tests::tempdir().unwrap();
@@ -356,8 +354,8 @@ fn a_damaged_file_of_the_layer_in_the_making_is_made_again() {
     let made = [fs::read(&bits).unwrap(), fs::read(&header).unwrap()];
     damage(&bits);
     fs::write(&header, &made[1][..300]).unwrap();
-    run.refuses(&mut run.merge(7), 1, "--depth 7 --shards 4': ");
-    run.refuses(&mut run.merge(7), 1, "s00004.layer has 300 bytes");
+    run.refuses(&mut run.merge(7), 1, "--depth 7 --shards 2,4': ");
+    run.refuses(&mut run.merge(7), 1, "s00002.layer is damaged at coset");
     let mut again = fathom_worker();
     let output = again.args(["task", "--depth", "7", "--shards", "0-5", "--run"]).arg(&run.path).output();
     let (_, err) = texts(&output.unwrap());
@@ -408,4 +406,29 @@ fn watched_states_are_found_through_tasks() {
         table(&by_tasks)
     );
     assert_eq!(table(&by_tasks), table(&by_run));
+}
+
+/// A driver that was interrupted asks for the tasks of a merged layer again.
+#[test]
+fn tasks_of_a_merged_layer_are_done() {
+    let run = Run::begin(SPACE, 3, &[]);
+    for depth in [0, 3] {
+        let output = run.task(depth, "0,0,1").output().unwrap();
+        assert!(output.status.success(), "{}", texts(&output).1);
+    }
+    assert!(!run.path.join("layers/d000").exists());
+    assert!(json(&run.merge(3).output().unwrap())["counts"].as_array().unwrap().len() == 4);
+}
+
+/// The directory of a run is no worker's store: cleaning it would remove the run's log.
+#[test]
+fn the_directory_of_a_run_is_no_store() {
+    let run = Run::begin(SPACE, 1, &[]);
+    for arguments in [&["--join", "127.0.0.1:1", "--store"][..], &["clean", "--all", "--store"]] {
+        let output = fathom_worker().args(arguments).arg(&run.path).output().unwrap();
+        let (_, err) = texts(&output);
+        assert_eq!(output.status.code(), Some(2), "{err}");
+        assert!(err.contains("is the directory of a run, and no worker's store"), "{err}");
+    }
+    assert!(!run.path.join("worker-id").exists() && run.path.join("log.jsonl").exists());
 }

@@ -166,6 +166,7 @@ impl RunDirectory {
     pub fn open(path: &Path) -> Result<Self> {
         let manifest = RunManifest::read(path)?;
         let lock = lock::exclusive(path)?;
+        Stores::of(path)?.require_no_copy()?;
         let run = Self::read(path, manifest, Some(lock))?;
         if run.visited()?.layers.is_empty() {
             // The run may have been interrupted before its stores were made.

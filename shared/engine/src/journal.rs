@@ -223,6 +223,9 @@ impl Journal {
         let database = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         configure(&database)?;
         let schema: i32 = database.pragma_query_value(None, "user_version", |row| row.get(0))?;
+        if schema == 0 {
+            return Err(anyhow!("it is empty or damaged: put it back from a copy, or begin again"));
+        }
         if schema != SCHEMA {
             let advice =
                 if schema > SCHEMA { "use a newer version" } else { "use an older version, or begin again" };

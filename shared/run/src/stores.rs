@@ -120,7 +120,7 @@ impl Stores {
     pub fn check(&self, number: usize) -> Result<(), String> {
         let Some(id) = &self.id else { return Ok(()) };
         let mark = read_mark(&self.directories[number])?;
-        let mark = mark.ok_or("its files are gone, or its disk is not mounted here; if it is elsewhere now, name all stores with --store")?;
+        let mark = mark.ok_or("its files are gone, or its disk is not mounted here; if it is elsewhere now, name all stores with --store, of 'fathom resume' or of the worker")?;
         if mark.id != *id {
             return Err(format!("it is a store of {}", mark.root.display()));
         }
@@ -142,6 +142,27 @@ impl Stores {
             let path = &self.directories[number];
             self.check(number).map_err(|reason| RunError::Store { path: path.clone(), reason })
         })
+    }
+
+    /// Checks that no other root has these stores: a run's directory that was copied has the list of the first
+    /// one, and two processes would delete each other's layers. A root that was moved is no other one.
+    ///
+    /// # Errors
+    /// [`RunError::Store`] if the root for which the stores were made still has them.
+    pub fn require_no_copy(&self) -> Result<(), RunError> {
+        let Some(id) = &self.id else { return Ok(()) };
+        let inode = |root: &Path| root.join(LIST).metadata().map(|file| file.ino()).ok();
+        for directory in &self.directories {
+            let Ok(Some(mark)) = read_mark(directory) else { continue };
+            let is_there = inode(&mark.root).is_some_and(|of_first| Some(of_first) != inode(&self.root));
+            if is_there && Self::of(&mark.root).is_ok_and(|first| first.id.as_ref() == Some(id)) {
+                let (copy, first) = (self.root.display(), mark.root.display());
+                let reason =
+                    format!("{copy} is a copy of {first}, and both would use its layers: go on in {first}");
+                return Err(RunError::Store { path: directory.clone(), reason });
+            }
+        }
+        Ok(())
     }
 
     /// Returns the stores that lie outside the root, and for each whether it is there, or why not.

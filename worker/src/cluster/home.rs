@@ -4,6 +4,7 @@
 
 use anyhow::{Context, Result, anyhow};
 use fathom_command::bad_input;
+use fathom_engine::directory::JOURNAL;
 use fathom_layer::{Digest, Disk, tree_bytes};
 use fathom_run::lock::{self, Lock};
 use fathom_run::manifest::{DEFINITION, RunManifest};
@@ -38,6 +39,7 @@ impl Home {
     /// If there are no stores.
     pub fn open(stores: &[PathBuf], disk: &dyn Disk) -> Result<Self> {
         stores::require_distinct(stores)?;
+        stores.iter().try_for_each(|store| require_no_run(store))?;
         let own = of(stores)?;
         if own.is_none()
             && let Some((store, root)) = stores.iter().find_map(|path| Some((path, root_of(path)?)))
@@ -136,6 +138,20 @@ impl Home {
     /// Returns the path of the log.
     pub fn log(&self) -> PathBuf {
         self.path.join("log.jsonl")
+    }
+}
+
+/// Checks that a directory is not that of a run, whose log and lock a worker would take for its own.
+///
+/// # Errors
+/// If it has `run.db`.
+pub fn require_no_run(store: &Path) -> Result<()> {
+    match store.join(JOURNAL).exists() {
+        true => Err(bad_input!(
+            "{} is the directory of a run, and no worker's store: name another directory with --store",
+            store.display()
+        )),
+        false => Ok(()),
     }
 }
 

@@ -29,6 +29,7 @@ pub(crate) fn clean(args: &CleanArguments) -> Result<()> {
     if !args.store[0].exists() {
         return Err(bad_input!("cannot clean {path}: No such file or directory"));
     }
+    args.store.iter().try_for_each(|store| home::require_no_run(store))?;
     let Some(store) = home::of(&args.store)? else {
         return Err(bad_input!(
             "{path} is no store of a worker, and was left as it is: name the directory that a worker was given with --store, the first of several"

@@ -11,6 +11,7 @@ use fathom_layer::LocalDisk;
 use fathom_run::{Depth, RunManifest, ShardId, Task, lock};
 use fathom_task::pool::Ended;
 use fathom_task::{Counters, Job, Layer, Pool, Store, TaskError};
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -46,10 +47,13 @@ pub(crate) fn task(args: &TaskArguments, verbosity: log::Verbosity) -> Result<()
     let job = Job::load(&manifest, &args.run, args.resources.resources(), &LocalDisk)?;
     let store = Store::at(&args.run, &LocalDisk)?;
     let depth = Depth(args.depth);
-    let before = before(&store, &job, &manifest, &args.run, depth)?;
+    let Some(before) = before(&store, &job, &manifest, &args.run, depth)? else {
+        info!(depth = depth.0, "the depth is finished already");
+        return Ok(());
+    };
     store.prepare(depth)?;
-    let shards = args.shards.iter().flat_map(|range| range.clone()).map(ShardId);
-    let tasks: Vec<Task> = shards.map(|shard| Task { depth, shard }).collect();
+    let shards: BTreeSet<u32> = args.shards.iter().flat_map(|range| range.clone()).collect();
+    let tasks: Vec<Task> = shards.into_iter().map(|shard| Task { depth, shard: ShardId(shard) }).collect();
     let counters = Counters::default();
     let ended = std::thread::scope(|scope| -> Result<Result<(), TaskError>> {
         let threads = if job.shares_tasks { job.threads } else { job.threads.min(tasks.len()) };
@@ -93,23 +97,27 @@ pub(crate) fn task(args: &TaskArguments, verbosity: log::Verbosity) -> Result<()
     }
 }
 
-/// Opens the layers that the layer at a depth is computed from, and checks them against the journal.
+/// Opens the layers that the layer at a depth is computed from, and checks them against the journal. Returns
+/// `None` if the layer is merged already.
 fn before(
     store: &Store<'_>,
     job: &Job,
     manifest: &RunManifest,
     run: &Path,
     depth: Depth,
-) -> Result<Vec<Arc<Layer>>> {
+) -> Result<Option<Vec<Arc<Layer>>>> {
     let journal = run.join(JOURNAL);
     let failed = || format!("cannot use {}", journal.display());
     let database = Journal::open(&journal, manifest.fingerprint).with_context(failed)?;
     let merged = database.layers().with_context(failed)?.len();
+    if (depth.0 as usize) < merged {
+        return Ok(None);
+    }
     let mut before = Vec::new();
     for below in job.lookback.below(depth) {
         let layer = store.open(&job.geometry, below).map_err(|error| match error.is_missing() {
             true => bad_input!(
-                "depth {depth} is made from depth {below}, which is not there as a whole ({error}): make and merge it first; what is read no longer was deleted"
+                "depth {depth} is made from depth {below}, which is not there as a whole ({error}): make and merge it first"
             ),
             false => anyhow!(error).context(format!("depth {depth} could not be made")),
         })?;
@@ -122,5 +130,5 @@ fn before(
         layer.check_digests(&digests).with_context(|| format!("depth {depth} could not be made"))?;
         before.push(Arc::new(job.windowed(layer, before.is_empty())));
     }
-    Ok(before)
+    Ok(Some(before))
 }

@@ -13,6 +13,7 @@ use fathom_engine::watch;
 use fathom_kernel::reference::Distances;
 use fathom_layer::{LocalDisk, free_bytes, tree_bytes};
 use fathom_puzzle::Metric;
+use fathom_report::text::many;
 use fathom_run::budget::cache_bytes;
 use fathom_run::manifest::{Keep, RunManifest, SpaceSpec};
 use fathom_run::{Lookback, Makers, Stores, stores};
@@ -84,6 +85,7 @@ pub(crate) fn open_or_begin(
             let shards = args.shards.unwrap_or_else(by_size);
             let manifest = RunManifest::plan(spec, &space, &plan, Some(shards), keep, args.inverse_classes)?;
             let graph = plan.graph().cloned();
+            require_outside(&args.store, &path)?;
             let stores = stores::of_run(&args.store, manifest.fingerprint);
             stores::make(&stores, &LocalDisk)?;
             RunDirectory::create_planned(&path, manifest, (space, graph), &watched, &stores, &LocalDisk)
@@ -93,6 +95,21 @@ pub(crate) fn open_or_begin(
             path.display()
         )),
     }
+}
+
+/// Checks that stores do not lie in the directory of the run, which must be empty when the run begins.
+fn require_outside(stores: &[PathBuf], run: &Path) -> Result<()> {
+    let run = std::path::absolute(run)?;
+    for store in stores {
+        if std::path::absolute(store)?.starts_with(&run) {
+            return Err(bad_input!(
+                "the store {} lies in the run's directory {}: leave out --store, for layers lie there anyway, or name another directory",
+                store.display(),
+                run.display()
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// Returns the directory and the space of a run of `old`, which is what the same arguments meant in earlier
@@ -116,16 +133,20 @@ fn require_same(directory: &RunDirectory, spec: &SpaceSpec, args: &BeginArgument
     let there = &directory.manifest;
     let path = directory.path.display();
     if there.spec != *spec {
-        return Err(bad_input!(
-            "{path} holds the run {}, not {}: name another directory with --dir",
-            directory.space.slug(),
-            spec.space()?.slug()
-        ));
+        let (held, asked) = (directory.space.slug(), spec.space()?.slug());
+        return Err(match held == asked {
+            true => bad_input!(
+                "{path} holds a run of another puzzle of the name {held}, as it stands in {path}/run.toml: name another directory with --dir"
+            ),
+            false => {
+                bad_input!("{path} holds the run {held}, not {asked}: name another directory with --dir")
+            }
+        });
     }
     if let Some(shards) = args.shards.filter(|&shards| shards != there.shards) {
         return Err(bad_input!(
-            "the run in {path} is cut into {} shards, not {shards}, and stays so: leave out --shards, or name another directory with --dir",
-            there.shards
+            "the run in {path} is cut into {}, not {shards}, and stays so: leave out --shards, or name another directory with --dir",
+            many(there.shards.into(), "shard")
         ));
     }
     if let Some(keep) = args.keep.filter(|&keep| keep != there.keep) {

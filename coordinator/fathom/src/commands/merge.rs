@@ -9,7 +9,7 @@ use fathom_engine::commit::{Commit, commit_layer};
 use fathom_engine::directory::{LOG, RunDirectory, Visited};
 use fathom_engine::search::leftovers;
 use fathom_engine::watch;
-use fathom_layer::LocalDisk;
+use fathom_layer::{LayerError, LocalDisk};
 use fathom_run::{Depth, Geometry, Lookback, ShardId, ShardReport, Task, tables};
 use fathom_task::{Store, Watched};
 use rayon::prelude::*;
@@ -69,13 +69,17 @@ pub(crate) fn merge(args: &MergeArguments, verbosity: log::Verbosity) -> Result<
     }
     // Files may come from a process that died before they were durable.
     store.make_layer_durable(depth)?;
-    let read = |&shard: &ShardId| -> Result<ShardReport> {
-        let made = store.read_back(&geometry, Task { depth, shard });
-        let made = made.with_context(|| format!("depth {depth} cannot be merged: {}", way_out(&[shard])))?;
+    let read = |&shard: &ShardId| -> Result<ShardReport, LayerError> {
+        let made = store.read_back(&geometry, Task { depth, shard })?;
         let open = || store.open_shard(&geometry, depth, shard);
         Ok(ShardReport { watched: watched.found(geometry.cut.range(shard), open)?, ..made })
     };
-    let reports: Vec<ShardReport> = shards.par_iter().map(read).collect::<Result<_>>()?;
+    let read: Vec<Result<ShardReport, LayerError>> = shards.par_iter().map(read).collect();
+    let unusable = shards.iter().zip(&read).filter(|(_, report)| report.is_err());
+    let unusable: Vec<ShardId> = unusable.map(|(shard, _)| *shard).collect();
+    let reports: Result<Vec<ShardReport>, LayerError> = read.into_iter().collect();
+    let reports =
+        reports.with_context(|| format!("depth {depth} cannot be merged: {}", way_out(&unusable)))?;
     let journalled = run.journal.reports().context("cannot read run.db")?;
     let differs = |report: &&ShardReport| {
         let made = reports.get(report.task.shard.0 as usize);

@@ -24,6 +24,16 @@ pub(crate) fn planned(
 
 /// Returns the error for a space that no colouring makes small enough, with ways out.
 fn too_large(spec: &SpaceSpec, space: &Space) -> Error {
+    /// So many states would do, but the words of their pieces do not.
+    const FEW_STATES: u32 = 1 << 30;
+    if *space.states() < BigUint::from(FEW_STATES) {
+        return bad_input!(
+            "{} {} has only {} states, but too many pieces for the tables of a search: give the moves in a file, where pieces that always move together are one",
+            space.puzzle().name,
+            space.metric(),
+            grouped(space.states())
+        );
+    }
     let (states, symmetries) = (space.states(), space.symmetry_order());
     let mut help = vec!["tell fewer pieces apart with --track or --labels".to_owned()];
     let definition = spec.source.definition(spec.metric).ok();

@@ -48,6 +48,7 @@ pub(crate) fn remove(args: &RemoveArguments) -> Result<()> {
         false => DATA.into(),
     };
     let list = Stores::of(path)?;
+    list.require_no_copy()?;
     let mut stores = Vec::new();
     for (store, is_there) in list.outside() {
         match is_there {

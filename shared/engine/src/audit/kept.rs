@@ -61,6 +61,9 @@ impl Kept {
         if visited.layers.is_empty() {
             return Err(bad_input!("the run in {path} has no finished layer yet"));
         }
+        if visited.layers.iter().all(|layer| layer.files == Files::Removed) {
+            return Err(bad_input!("the run in {path} has kept no layers, so there is nothing to read"));
+        }
         let definition = &run.manifest;
         let make = |space: &Space, colouring: &Colouring| {
             tables::cosets_for_reading(&run.path, definition.fingerprint, space, colouring)

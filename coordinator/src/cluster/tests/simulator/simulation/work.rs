@@ -118,7 +118,7 @@ impl Simulation {
                 Action::Retire(depth) => {
                     let done = self.coordinator.journal.counts.len() as u32;
                     assert!(depth.0 + 3 <= done, "depth {depth} is retired, and still read");
-                    self.files_mut(worker).retain(|task| keep == Keep::All || task.depth != depth);
+                    self.files_mut(worker).retain(|task| keep == Keep::All || task.depth > depth);
                 }
                 Action::Halt => process.is_halted = true,
                 Action::Finish { session: 0, .. } => return self.end_worker(worker, 5000),
