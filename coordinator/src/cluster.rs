@@ -6,8 +6,9 @@
 //! plausible), `settle` (the decisions that follow from the state), [`given`] (sources given back while a
 //! layer is computed), [`placement`] (which worker computes which shard), [`service`] (the gRPC service),
 //! [`rate`] (the speed of workers), `room` (free space on their disks), `retire` (old layers of a shared
-//! store), `checker` (files that are said to be damaged), [`serve`] (the loop that feeds events in and carries effects out), [`handle`] (how other threads
-//! ask the loop), [`status`] (the report for people), [`view`] (the data of the web page).
+//! store), `checker` (its files that workers call damaged), [`serve`] (the loop that feeds events in and
+//! carries effects out), [`handle`] (how other threads ask the loop), [`status`] (the report for people),
+//! [`view`] (the data of the web page).
 //!
 //! Invariants: effects are carried out in order; a layer is committed before the next layer begins; messages
 //! of a worker count only while its session lasts.

@@ -206,10 +206,8 @@ fn parity_ties_the_orbits_of_a_puzzle() {
     assert!(stored <= 1440 / found["symmetries"].as_u64().unwrap() * 2, "{plan}");
 }
 
-/// A rim of two layers with large pieces, cut only where none lies across: a search that knows nothing but
-/// these rules finds what the file says.
-/// The free move turns what stands on the first cell. Only one of the two pieces shows it, so there are states
-/// that the move does not change, and dividing words by free moves would count them wrongly.
+/// The free move turns what stands on the first cell. Only one of the two pieces shows it, so there are
+/// states that the move does not change, and dividing words by free moves would count them wrongly.
 #[test]
 fn a_free_turn_that_a_piece_hides_is_refused() {
     let directory = fathom_tests::tempdir().unwrap();
@@ -238,6 +236,8 @@ fn a_limited_puzzle_may_have_one_state() {
     assert_eq!(run(&[path.to_str().unwrap()])["counts"], value!([1]));
 }
 
+/// A rim of two layers with large pieces, cut only where none lies across: a search that knows nothing but
+/// these rules finds what the file says.
 #[test]
 fn what_a_file_rules_out_is_never_reached() {
     const BEFORE_A_LARGE_PIECE: u8 = 9;

@@ -1,7 +1,7 @@
-//! Looks at files of a shared store that workers have called damaged. A worker that has lost its mount sees no
-//! file at all, and one with bad memory sees other bytes; what all workers share is not deleted on the word of
-//! one. A thread of its own reads the files, because workers whose heartbeats nobody hears count as lost. The
-//! report of a worker waits meanwhile, as if it were still on its way.
+//! Looks at files of a shared store that workers have called damaged. A worker that has lost its mount sees
+//! no file at all, and one with bad memory sees other bytes; what all workers share is not deleted on the
+//! word of one. A thread of its own reads the files, because workers whose heartbeats nobody hears count as
+//! lost. The report of a worker waits meanwhile, as if it were still on its way.
 
 use crate::cluster::event::Event;
 use crossbeam_channel::{Receiver, Sender, unbounded};

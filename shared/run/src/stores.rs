@@ -144,8 +144,8 @@ impl Stores {
         })
     }
 
-    /// Checks that no other root has these stores: a run's directory that was copied has the list of the first
-    /// one, and two processes would delete each other's layers. A root that was moved is no other one.
+    /// Checks that no other root has these stores: a run's directory that was copied has the list of the
+    /// first one, and two processes would delete each other's layers. A root that was moved is no other one.
     ///
     /// # Errors
     /// [`RunError::Store`] if the root for which the stores were made still has them.

@@ -268,7 +268,7 @@ impl FreeGroup {
         // Without free moves, equal products are found at once; otherwise among those that lead each cell to
         // the same cells up to free moves.
         let mut known = HashSet::new();
-        let mut alike: HashMap<(Vec<usize>, Box<[Guard]>), Vec<usize>> = HashMap::new();
+        let mut alike: HashMap<Vec<usize>, Vec<usize>> = HashMap::new();
         let of_cells = 0..self.elements[0].cells().degree();
         let first: Vec<usize> = of_cells
             .map(|cell| self.elements.iter().map(|free| free.cells().apply(cell)).min().unwrap_or(cell))
@@ -282,9 +282,11 @@ impl FreeGroup {
                     _ => {
                         let to = cells(&made.action);
                         let key = (0..first.len()).map(|cell| first[to.apply(cell)]).collect();
-                        let others = alike.entry((key, made.guard.clone())).or_default();
+                        let others = alike.entry(key).or_default();
                         let is_same = |other: &usize| {
-                            self.contains(&difference(&distinct[*other].action, &made.action))
+                            let other: &PuzzleMove = &distinct[*other];
+                            other.guard == made.guard
+                                && self.contains(&difference(&other.action, &made.action))
                         };
                         let is_new = !others.iter().any(is_same);
                         if is_new {

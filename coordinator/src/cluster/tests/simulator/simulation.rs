@@ -202,8 +202,9 @@ impl Simulation {
     }
 
     /// Returns whether a run may end with this message because a worker lies. Without a third worker nobody
-    /// can tell which one does; if it is the only one there, it cannot make again what was lost. And a shard that may be wrong cannot be computed again once its source was
-    /// given back, which the next epoch reports too.
+    /// can tell which one does; if it is the only one there, it cannot make again what was lost. And a shard
+    /// that may be wrong cannot be computed again once its source was given back, which the next epoch
+    /// reports too.
     fn is_unjudged(&self, message: &str) -> bool {
         let is_disputed = message.contains("was made twice with different states")
             || message.contains("was lost, and made again with other states than were committed");
