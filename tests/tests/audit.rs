@@ -238,7 +238,7 @@ fn layers_held_by_workers() {
     let output = cluster.ask("audit", &["--samples", "60"]);
     let (out, err) = texts(&output);
     assert_eq!((output.status.code(), out.as_str()), (Some(1), ""), "{err}");
-    assert!(err.contains("is with no worker that is there"), "{err}");
+    assert!(err.contains("is held by no worker that is there"), "{err}");
 }
 
 /// One state is in the wrong place, both in a worker's file and in the journal of the coordinator.

@@ -144,14 +144,14 @@ fn nonsense_is_refused_and_leaves_nothing_behind() {
         (&["bound", "square1-twist"], "\"square1-twist\" names no space that is bounded"),
         (&["bound", "square1", "--metric", "multi"], "square1 is bounded in the metric 'face'"),
         (&["bound", "3x3", "--metric", "face"], "bounds of boards are in the metrics 'multi' and 'single'"),
-        (&["run", "3x3", "--metric", "twist"], "3x3 knows no metric 'twist': square1 alone does"),
-        (&["plan", "dino", "--free-rotations", "--metric", "face"], "dino-free knows no metric 'face'"),
+        (&["run", "3x3", "--metric", "twist"], "3x3 has no metric 'twist': only square1 has"),
+        (&["plan", "dino", "--free-rotations", "--metric", "face"], "dino-free has no metric 'face'"),
         (
             &["run", "3x4", "--free-rotations"],
-            "--free-rotations: \"3x4\" is not also turned in the hand at no cost: 2x2x2, 3x3x3-corners, 3x3x3-edges, dino are",
+            "--free-rotations: \"3x4\" has no free rotations: 2x2x2, 3x3x3-corners, 3x3x3-edges, dino have",
         ),
-        (&["plan", "3x3x3", "--free-rotations"], "\"3x3x3\" is not also turned in the hand at no cost"),
-        (&["plan", "square1", "--metric", "twist", "--free-rotations"], "\"square1\" is not also turned"),
+        (&["plan", "3x3x3", "--free-rotations"], "\"3x3x3\" has no free rotations"),
+        (&["plan", "square1", "--metric", "twist", "--free-rotations"], "\"square1\" has no free rotations"),
         (&["run", "2x2x2-free"], "\"2x2x2-free\" names no puzzle"),
         (&["run", "2x2x2", "--moves", "U,D"], "there is no move \"D\""),
         (&["run", "2x2x2", "--free-rotations", "--moves", "U,M"], "there is no move \"M\""),
@@ -299,7 +299,7 @@ fn a_directory_that_holds_something_else() {
     fs::write(directory.path().join("thesis.tex"), "months of work").unwrap();
     let (code, _, err) = in_directory(directory.path(), &["run", "3x3", "--dir", "."]);
     assert_eq!(code, Some(2));
-    assert!(err.contains("holds something else than a run; it was left as it is"), "{err}");
+    assert!(err.contains("is not empty and holds no run; it was left as it is"), "{err}");
     assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
 }
 

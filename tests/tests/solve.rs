@@ -266,7 +266,10 @@ fn bad_questions_are_refused_with_one_message() {
         (&["solve", "many.toml", "()"], "the free moves make a group of more than 1024 elements"),
         (&["solve", "empty", "()"], "is no run directory"),
         (&["solve", "nowhere", "()"], "names no puzzle"),
-        (&["solve", "run", "()", "--track", "0"], "the run in run says all that --track would: leave it out"),
+        (
+            &["solve", "run", "()", "--track", "0"],
+            "the run in run fixes what --track would say: leave it out",
+        ),
         (&["solve", "run", "0 1 2 3 4 5 6"], "it has 7 tiles, and the puzzle has 6"),
         (&["solve", "3x3", "()", "--limit", "3"], "--all"),
         (&["antipodes", "run", "--metric", "multi"], "leave it out"),

@@ -219,7 +219,7 @@ fn other_stores_are_refused() {
     spread.refuses(resume.args(["--store", "a", "--store", "c"]), "it is not named with --store");
     // A store of one run can have layers of another space, but not of another run of the same space.
     let mut other = spread.command(&["run", "2x6", "--shards", "10", "--dir", "other", "--store", "a"]);
-    spread.refuses(&mut other, &format!("it is a store of {}", spread.path("run").display()));
+    spread.refuses(&mut other, &format!("it belongs to the run in {}", spread.path("run").display()));
     well(&spread.command(&["run", "2x3", "-q", "--dir", "small", "--store", "a"]).output().unwrap());
     fs::create_dir_all(spread.path("d").join(spread.of_run("b").file_name().unwrap()).join("notes")).unwrap();
     let mut other = spread.command(&["run", "2x6", "--shards", "10", "--dir", "other", "--store", "d"]);

@@ -14,7 +14,7 @@ pub struct ResourceArguments {
     /// against)
     #[arg(long, default_value = "fastest")]
     kernel: Kernel,
-    /// Memory to take, layers in the page cache among it, for example 8GiB [default: nine tenths of what
+    /// Memory to use, including layers in the page cache, for example 8GiB [default: nine tenths of what
     /// there is; of several workers on one host an equal share each]
     #[arg(long, value_name = "SIZE", env = "FATHOM_MEMORY", hide_env_values = true, allow_hyphen_values = true, value_parser = size)]
     memory: Option<u64>,

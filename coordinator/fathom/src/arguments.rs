@@ -129,7 +129,7 @@ pub(crate) enum Command {
     Keys(KeysArguments),
     /// Watch a run in the terminal: growth, shards, workers and events
     Top(TopArguments),
-    /// Remove a run's layers, and keep what they told; or all of it
+    /// Remove a run's layers but keep its results, or remove everything
     Remove(RemoveArguments),
     /// Tell where two results differ
     Compare(CompareArguments),

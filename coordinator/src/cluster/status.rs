@@ -216,7 +216,7 @@ pub(super) fn obstacle(state: &State, now: Millis) -> Option<String> {
     if let Some(task) = state.missing.first() {
         let holders: Vec<String> = state.waiting_for().iter().map(name).collect();
         let what = format!(
-            "{} files are with no worker that is there, among them shard {} of depth {}",
+            "{} files are held only by workers that are away, among them shard {} of depth {}",
             state.missing.len(),
             task.shard,
             task.depth

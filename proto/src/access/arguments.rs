@@ -7,8 +7,8 @@ use std::path::PathBuf;
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Who may talk")]
 pub struct AccessArguments {
-    /// A directory that 'fathom keys' made: its token and certificates, for all of which an option of their
-    /// own is missing
+    /// A directory that 'fathom keys' made: stands for --token-file, --tls-cert, --tls-key and --tls-ca where
+    /// these are not given
     #[arg(long, value_name = "DIR", env = "FATHOM_KEYS", hide_env_values = true)]
     pub keys: Option<PathBuf>,
     /// A file with the secret that all processes of a run share; nobody else may be able to read it
@@ -20,7 +20,7 @@ pub struct AccessArguments {
     /// The private key of the certificate, as PEM; nobody else may be able to read it
     #[arg(long, value_name = "FILE")]
     pub tls_key: Option<PathBuf>,
-    /// The authority that the certificates of others must be from, callers' among them, as PEM
+    /// The authority that must have signed the certificates of all peers, callers included, as PEM
     #[arg(long, value_name = "FILE")]
     pub tls_ca: Option<PathBuf>,
     /// The name that must be in the certificates of those that are called [default: fathom]

@@ -84,7 +84,7 @@ pub enum FamilyError {
         example: &'static str,
     },
     /// The family has no puzzle that may be turned in the hand at no cost.
-    #[error("{word:?} is not also turned in the hand at no cost: {known} are")]
+    #[error("{word:?} has no free rotations: {known} have")]
     NotInHand {
         /// The name as written.
         word: String,
@@ -439,8 +439,8 @@ mod tests {
             let Some(twin) = &family.in_hand else {
                 assert_eq!(whole, own);
                 let refused = in_hand(word).unwrap_err().to_string();
-                let known = "2x2x2, 3x3x3-corners, 3x3x3-edges, dino are";
-                assert_eq!(refused, format!("{word:?} is not also turned in the hand at no cost: {known}"));
+                let known = "2x2x2, 3x3x3-corners, 3x3x3-edges, dino have";
+                assert_eq!(refused, format!("{word:?} has no free rotations: {known}"));
                 continue;
             };
             let free = in_hand(word).unwrap();

@@ -35,7 +35,7 @@ pub enum SourceError {
     #[error(transparent)]
     Definition(#[from] DefinitionError),
     /// The metric exists only for another puzzle.
-    #[error("{puzzle} knows no metric '{metric}': square1 alone does")]
+    #[error("{puzzle} has no metric '{metric}': only square1 has")]
     NotItsMetric {
         /// The puzzle.
         puzzle: String,
@@ -415,7 +415,7 @@ mod tests {
             let name = source.name();
             assert_eq!(source.clone().in_metric(Metric::Single).unwrap(), source);
             let refused = source.in_metric(Metric::Twist).unwrap_err().to_string();
-            assert_eq!(refused, format!("{name} knows no metric 'twist': square1 alone does"));
+            assert_eq!(refused, format!("{name} has no metric 'twist': only square1 has"));
         }
     }
 

@@ -316,7 +316,7 @@ fn require_free(directory: &Path) -> Result<(), RunError> {
     if let Some(mark) = read_mark(directory).map_err(refused)? {
         let root = mark.root.display();
         return Err(refused(format!(
-            "it is a store of {root}; delete it if that has no use for it any more"
+            "it belongs to the run in {root}: delete it if that run no longer needs it, or name another directory"
         )));
     }
     let entries = match fs::read_dir(directory) {

@@ -61,7 +61,7 @@ pub(crate) fn verify(args: &VerifyArguments) -> Result<()> {
         return Ok(());
     }
     output::line(&format!(
-        "verified: {} files ({}) of {} runs, {} states counted again; whether they are those that were committed, run.db tells",
+        "verified: {} files ({}) of {} runs, {} states counted again; only run.db can tell whether these are the committed files",
         HumanCount(all.files),
         HumanBytes(all.bytes),
         runs.len(),

@@ -38,7 +38,7 @@ pub(crate) struct PlanArguments {
     /// Bytes a second of each worker's disk, for example 2G
     #[arg(long, value_name = "RATE", requires = "workers", default_value = "1G", allow_hyphen_values = true, value_parser = rate)]
     disk: u64,
-    /// Memory that the search or each worker may take, layers in the page cache among it, for example 64GiB
+    /// Memory that the search or each worker may use, including layers in the page cache, for example 64GiB
     /// [default: nine tenths of what this machine has]
     #[arg(long, value_name = "SIZE", allow_hyphen_values = true, value_parser = size)]
     pub(crate) memory: Option<u64>,

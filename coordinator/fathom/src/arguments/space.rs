@@ -72,7 +72,7 @@ impl SpaceArguments {
         ];
         match chosen.into_iter().find(|(_, chosen)| is_run && *chosen) {
             Some((option, _)) => {
-                Err(bad_input!("the run in {} says all that {option} would: leave it out", path.display()))
+                Err(bad_input!("the run in {} fixes what {option} would say: leave it out", path.display()))
             }
             None => Ok(is_run.then_some(path)),
         }

@@ -91,7 +91,7 @@ pub(crate) fn open_or_begin(
             RunDirectory::create_planned(&path, manifest, (space, graph), &watched, &stores, &LocalDisk)
         }
         Found::Other => Err(bad_input!(
-            "{} holds something else than a run; it was left as it is: name another directory with --dir",
+            "{} is not empty and holds no run; it was left as it is: name another directory with --dir",
             path.display()
         )),
     }

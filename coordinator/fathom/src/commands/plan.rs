@@ -157,7 +157,7 @@ fn cluster_text(forecast: &Forecast) -> String {
     };
     let idle = match forecast.idle_threads() {
         0 => String::new(),
-        idle => format!(", too few for {}: ask for more with --shards", many(idle, "thread")),
+        idle => format!(", which leaves {} idle: ask for more with --shards", many(idle, "thread")),
     };
     let growth = match forecast.growth {
         GrowthSource::Measured => "measured: the space was searched",

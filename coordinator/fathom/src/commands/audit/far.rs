@@ -94,7 +94,7 @@ impl Workers {
         }
         let KeptShard { depth, shard, .. } = shard;
         match why.is_empty() {
-            true => bail!("shard {shard} of depth {depth} is with no worker that is there"),
+            true => bail!("shard {shard} of depth {depth} is held by no worker that is there"),
             false => bail!("shard {shard} of depth {depth} cannot be looked into: {}", why.join("; ")),
         }
     }

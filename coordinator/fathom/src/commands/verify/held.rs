@@ -51,7 +51,7 @@ pub(super) fn verify(args: &VerifyArguments, address: &str) -> Result<()> {
     for file in &shards {
         if file.holders.is_empty() {
             let KeptShard { depth, shard, .. } = file;
-            sum.unknown.push(format!("shard {shard} of depth {depth} is with no worker that is there"));
+            sum.unknown.push(format!("shard {shard} of depth {depth} is held by no worker that is there"));
         }
         for address in &file.holders {
             held.entry(address.clone()).or_default().push(file.clone());
