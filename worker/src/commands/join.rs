@@ -74,7 +74,7 @@ pub(crate) fn join(args: &JoinArguments, verbosity: log::Verbosity) -> Result<()
     let manifest =
         RunManifest::from_toml(&definition).context("the coordinator serves what cannot be used")?;
     log::tag(&manifest.fingerprint.to_string()[..16], &home.id().to_string());
-    let directory = home.of_run(manifest.fingerprint, &LocalDisk)?;
+    let directory = home.of_run(manifest.fingerprint, several)?;
     keep_definition(&directory, &manifest, disk)?;
     let shared_store = Some(PathBuf::from(shared_store)).filter(|path| !path.as_os_str().is_empty());
     if let Some(shared) = shared_store.as_ref().filter(|shared| !shared.is_dir()) {
