@@ -481,3 +481,21 @@ fn the_second_worker_with_one_id_is_refused() {
     cluster.join(&["three"]);
     assert_same(&cluster.finishes(), &undisturbed(&LONG));
 }
+
+/// The worker has a layer that it was told to delete, in an order that did not arrive.
+#[test]
+fn a_layer_whose_deletion_was_lost_goes_with_the_next() {
+    const SPACE: [&str; 3] = ["3x3", "--shards", "2"];
+    let mut cluster = Cluster::new(&SPACE, &["--audit", "0", "--lease", "60s"]);
+    cluster.serve();
+    // Two tasks for each depth: this is the first one of depth 4, and depth 0 was deleted long ago.
+    cluster.join_until("w1", "computing:9:stop");
+    cluster.until_stopped("w1");
+    let (_, _, file) = cluster.files("w1").remove(0);
+    let lost = file.parent().unwrap().with_file_name("d000");
+    std::fs::create_dir_all(&lost).unwrap();
+    std::fs::write(lost.join("s00000.layer"), "of depth 0").unwrap();
+    cluster.signal("w1", libc::SIGCONT);
+    assert_same(&cluster.finishes(), &undisturbed(&SPACE));
+    assert!(!lost.exists());
+}

@@ -4,9 +4,12 @@
 //! lost. The report of a worker waits meanwhile, as if it were still on its way.
 
 use crate::cluster::event::Event;
-use crossbeam_channel::{Receiver, Sender, unbounded};
+use crossbeam_channel::{Receiver, Sender, TryRecvError, unbounded};
 use fathom_layer::LayerError;
 use fathom_proto::{Failure, Outcome, StoredFile};
+use fathom_run::Geometry;
+use fathom_task::Store;
+use std::sync::Arc;
 use std::thread::{Builder, Scope};
 use tracing::warn;
 
@@ -18,13 +21,14 @@ pub(super) struct Checker {
 }
 
 impl Checker {
-    /// Starts the thread, which calls `check` for each file. When the checker is dropped, the thread ends.
+    /// Starts the thread, which reads files of this store. When the checker is dropped, the thread ends.
     ///
     /// # Errors
     /// If the system starts no thread.
     pub(super) fn start<'scope>(
         scope: &'scope Scope<'scope, '_>,
-        check: impl Fn(&StoredFile) -> Result<(), LayerError> + Send + 'scope,
+        store: Arc<Store<'scope>>,
+        geometry: Geometry,
     ) -> std::io::Result<Self> {
         let (reports, given) = unbounded::<(Event, Vec<StoredFile>)>();
         let (ended, checked) = unbounded();
@@ -32,7 +36,7 @@ impl Checker {
             for (mut event, files) in given {
                 files
                     .iter()
-                    .filter(|file| !is_lost(file, check(file)))
+                    .filter(|file| !is_lost(file, check(&store, &geometry, file)))
                     .for_each(|file| keep(file, &mut event));
                 // The loop that does not listen any more has ended.
                 let _ = ended.send(event);
@@ -48,9 +52,26 @@ impl Checker {
     }
 
     /// Returns a report whose files were checked, once; `None` if there is none at present.
+    ///
+    /// # Panics
+    /// If the thread has panicked: reports would be lost without a word.
     pub(super) fn next(&self) -> Option<Event> {
-        self.checked.try_recv().ok()
+        match self.checked.try_recv() {
+            Err(TryRecvError::Disconnected) => panic!("the thread that checks files has panicked"),
+            checked => checked.ok(),
+        }
     }
+}
+
+/// Checks that a file is whole, and the one that was reported.
+///
+/// # Errors
+/// If it is not, or cannot be read.
+fn check(store: &Store<'_>, geometry: &Geometry, file: &StoredFile) -> Result<(), LayerError> {
+    let StoredFile { task, digest } = *file;
+    let file = store.open_shard(geometry, task.depth, task.shard)?;
+    file.check_all()?;
+    digest.map_or(Ok(()), |digest| file.check_digest(digest))
 }
 
 /// Returns whether a file is damaged or missing, as far as this process can see.
@@ -76,7 +97,7 @@ fn keep(file: &StoredFile, report: &mut Event) {
         if let Err(Failure::Damaged { file: named, message, .. }) = result
             && *named == file.task
         {
-            let message = format!("the worker cannot read it, and the coordinator keeps it: {message}");
+            let message = format!("the coordinator keeps the file, though the worker says: {message}");
             *result = Err(Failure::Unreachable { file: file.task, addresses: Vec::new(), message });
         }
     }

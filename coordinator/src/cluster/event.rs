@@ -84,11 +84,11 @@ impl Progress {
         let done = |progress: &Self| {
             (progress.cosets, progress.states, progress.audited_cosets, progress.received_bytes)
         };
-        let passed = |progress: &Self| progress.usage.read_bytes + progress.usage.written_bytes;
+        let passed = |progress: &Self| progress.usage.read_bytes.saturating_add(progress.usage.written_bytes);
         self.underway.is_empty()
             || self.underway != before.underway
             || done(self) != done(before)
-            || passed(self) > passed(before) + MOST_LOGGED
+            || passed(self) > passed(before).saturating_add(MOST_LOGGED)
     }
 }
 

@@ -159,17 +159,6 @@ fn drop_false(past: &mut Past, store: &Store<'_>, geometry: &Geometry) {
     past.disowned.extend(dropped);
 }
 
-/// Checks that a file is whole, and the one that was reported.
-///
-/// # Errors
-/// If it is not, or cannot be read.
-fn check(store: &Store<'_>, geometry: &Geometry, file: &StoredFile) -> Result<(), LayerError> {
-    let StoredFile { task, digest } = *file;
-    let file = store.open_shard(geometry, task.depth, task.shard)?;
-    file.check_all()?;
-    digest.map_or(Ok(()), |digest| file.check_digest(digest))
-}
-
 /// Compares a report with its file.
 ///
 /// # Errors
@@ -308,7 +297,7 @@ impl<'d> Coordinator<'d> {
                 old.for_each(|layer| retirer.retire(layer.depth));
                 self.retirer = Some(retirer);
                 let shared = Arc::clone(store);
-                let checker = Checker::start(scope, move |file| check(&shared, &geometry, file));
+                let checker = Checker::start(scope, shared, self.geometry);
                 self.checker = Some(checker.context("cannot start a thread")?);
             }
             self.until_end()

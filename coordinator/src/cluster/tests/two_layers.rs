@@ -28,6 +28,13 @@ fn at_work(rules: Rules) -> Table {
     t
 }
 
+/// Returns a table of two shards at depth 2, from which on every shard is audited.
+fn audited(workers: &str) -> Table {
+    let mut t = Table::with(two(2), workers).at_depth(2);
+    t.state.rules.audit = PARTS;
+    t
+}
+
 /// Returns the table of [`at_work`] after 2/0 is made and 0/0 is given back.
 fn given_back() -> Table {
     let mut t = at_work(two(2));
@@ -81,10 +88,7 @@ fn a_source_stays_until_enough_workers_have_what_was_made_of_it() {
 
 #[test]
 fn a_source_stays_until_the_audit_is_over() {
-    let mut t = Table::with(Rules { audit: PARTS, ..two(2) }, "a b");
-    t.state.rules.audit = 0;
-    let mut t = t.at_depth(2);
-    t.state.rules.audit = PARTS;
+    let mut t = audited("a b");
     t.take("a", 1);
     t.made("a", 2, 0, 1);
     assert_eq!(t.tick(501), ["save 2/0, held 2/0 a"]);
@@ -100,10 +104,7 @@ fn a_source_stays_until_the_audit_is_over() {
 /// Two of three results agree, so the shard stays when its maker is set aside because of another one.
 #[test]
 fn a_third_worker_that_agrees_has_audited() {
-    let mut t = Table::with(Rules { audit: PARTS, ..two(2) }, "a b c");
-    t.state.rules.audit = 0;
-    let mut t = t.at_depth(2);
-    t.state.rules.audit = PARTS;
+    let mut t = audited("a b c");
     t.orders("a", 1);
     t.made("a", 2, 0, 1);
     assert!(t.orders("b", 1)[0].starts_with("b <- audit 2/0 #1.1 not portable"));

@@ -24,8 +24,9 @@ pub(super) fn states_by_orbits_of<L: Copy + Into<u32>>(
 /// follow from the action on each orbit, it is the order of the group divided by the number of elements that
 /// change nothing visible.
 pub(super) fn states_without_words(puzzle: &Puzzle, labels: &Labels) -> Option<BigUint> {
-    /// The chain of a group on more cells takes too long, and that on more points too much memory.
+    /// The chain of a group on more cells takes too long.
     const MOST_CELLS: usize = 255;
+    /// The chain of a group on more points takes too much memory, which grows with their square.
     const MOST_POINTS: usize = 2048;
     states_by_orbits_of(puzzle, labels).or_else(|| {
         if puzzle.cells > MOST_CELLS
