@@ -6,6 +6,8 @@ use fathom_space::Plan;
 /// The number of shards for each thread: enough that threads end a depth at about the same time. Each file
 /// takes some tenths of a millisecond of a file system, whose directories threads change one after another.
 const SHARDS_A_THREAD: u64 = 4;
+/// The least bytes of a shard of a dense layer if there are more shards than threads.
+const WELCOME_SHARD_BYTES: u64 = 1 << 20;
 /// The least bytes of a shard of a dense layer, unless cosets or the user ask for more shards.
 const LEAST_SHARD_BYTES: u64 = 256 << 10;
 /// The most bytes of a shard of a dense layer, up to [`MOST_SHARDS`]: an interruption loses the shards in the
@@ -53,7 +55,10 @@ impl Makers {
         let cosets = plan.representative_cosets;
         let bytes = plan.layer_bytes();
         let fewest = if bytes < PAIR_BYTES { 1 } else { 2 };
-        let for_threads = self.threads.map_or(most, |threads| SHARDS_A_THREAD * threads as u64);
+        let for_threads = self.threads.map_or(most, |threads| {
+            let threads = threads as u64;
+            (bytes / WELCOME_SHARD_BYTES).clamp(threads, SHARDS_A_THREAD * threads)
+        });
         let by_threads = for_threads.min(bytes / LEAST_SHARD_BYTES);
         let by_size = by_threads.max(bytes / MOST_SHARD_BYTES).max(cosets / SHARD_COSETS);
         let by_size = by_size.clamp(fewest, most).min(cosets) as u32;
@@ -70,7 +75,7 @@ mod tests {
     use fathom_space::Labels;
 
     /// A dense layer of 3x3 takes 5,520 bytes, of 2x2x2 45,360, and of 2x6 2,688,768, which is a little more
-    /// than 10 times 256 KiB. One of 2x7 takes 539,884,800, a little more than 32 times 16 MiB, in 170
+    /// than 10 times 256 KiB and 2 times 1 MiB. One of 2x7 takes 539,884,800, a little more than 32 times 16 MiB, in 170
     /// cosets.
     #[test]
     fn shards_are_cut_by_size_and_threads() {
@@ -81,10 +86,11 @@ mod tests {
             ("2x2x2", 3, None, 2),
             ("2x6", 1, None, 10),
             ("2x6", 3, None, 9),
-            ("2x6", 1, Some(1), 4),
-            ("2x6", 1, Some(2), 8),
+            ("2x6", 1, Some(1), 2),
+            ("2x6", 1, Some(2), 2),
+            ("2x6", 1, Some(4), 4),
             ("2x6", 1, Some(16), 10),
-            ("2x6", 3, Some(3), 9),
+            ("2x6", 3, Some(3), 3),
             ("2x7", 1, None, 170),
             ("2x7", 1, Some(2), 32),
             ("2x7", 1, Some(16), 64),
