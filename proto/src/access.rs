@@ -87,25 +87,23 @@ impl Access {
     /// Bad input: options that contradict each other, or files that are missing, invalid, or secret and
     /// readable by others.
     pub fn load(asked: &AccessArguments) -> Result<Self> {
-        let with_keys = asked.with_keys();
-        // Users with `--insecure` may have a default for `--keys` in their settings, for other runs.
-        let asked = if asked.insecure { asked } else { &with_keys };
+        let given = asked.files()?;
         if asked.insecure && asked.has_tls() {
             return Err(bad_input!("--insecure and the --tls options contradict each other: leave one out"));
         }
-        if asked.tls_name.is_some() && asked.tls_ca.is_none() {
+        if asked.tls_name.is_some() && given.ca.is_none() {
             return Err(bad_input!("--tls-name is of use with --tls-ca alone: give both or neither"));
         }
-        let identity = match (&asked.tls_cert, &asked.tls_key) {
+        let identity = match (&given.cert, &given.key) {
             (Some(certificate), Some(key)) => Some(files::identity(certificate, key)?),
             (None, None) => None,
             (Some(_), None) => return Err(bad_input!("--tls-cert needs its private key: give --tls-key")),
             (None, Some(_)) => return Err(bad_input!("--tls-key needs its certificate: give --tls-cert")),
         };
-        let authority = asked.tls_ca.as_deref().map(files::authority).transpose()?;
+        let authority = given.ca.as_ref().map(files::authority).transpose()?;
         let name = asked.tls_name.as_deref().unwrap_or(TLS_NAME);
         Ok(Self {
-            token: asked.token_file.as_deref().map(files::token).transpose()?.into(),
+            token: given.token.as_ref().map(files::token).transpose()?.into(),
             look_up: None,
             hint: None,
             server: match &identity {

@@ -183,6 +183,8 @@ fn printed(command: &str, directory: &Path) -> String {
         .args(["-c", &format!("exec 2>&1; {command}")])
         .current_dir(directory)
         .env("PATH", path)
+        // The number of shards, and so of files and bytes, depends on the number of threads.
+        .env("FATHOM_THREADS", "2")
         .env("XDG_CONFIG_HOME", directory)
         .stdin(Stdio::null())
         .output()

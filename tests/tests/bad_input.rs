@@ -59,6 +59,17 @@ fn nonsense_is_refused_and_leaves_nothing_behind() {
             "kernels are 'fastest', 'avx512', 'avx2', 'portable' and 'reference', not",
         ),
         (&["serve", "3x3", "--shared-store", "nowhere"], "there is no directory nowhere: make it where"),
+        (
+            &["serve", "3x3", "--listen", "nowhere.invalid:7400"],
+            "the name nowhere.invalid has no address here",
+        ),
+        (&["serve", "3x3", "--listen", "7400"], "no address with a port: give one such as 127.0.0.1:7400"),
+        (
+            &["serve", "3x3", "--keys", "nowhere"],
+            "--keys: there is no directory nowhere: 'fathom keys nowhere'",
+        ),
+        (&["run", "3x3", "--workers", "2", "--memory", "10MiB"], "of memory, and may take 5.00 MiB"),
+        (&["solve", "2x3", "0 1; 2 3; 5 4"], "STATE: row 1 has 2 tiles, and a row of the board has 3"),
         (&["run", "3x3", "--keep", "some"], "layers to keep are 'last', 'two' or 'all'"),
         (
             &["run", "5x5"],
@@ -106,6 +117,10 @@ fn nonsense_is_refused_and_leaves_nothing_behind() {
             "it has 3 tiles, and the puzzle has 9; tiles are counted from 0",
         ),
         (&["group", "3x3", "--contains", "1 2 3 4 5 6 7 8 9"], "there is no tile 9: they are 0 to 8"),
+        (
+            &["group", "2x3", "--element", "0 1;2 3;5 4"],
+            "--element: row 1 has 2 tiles, and a row of the board",
+        ),
         (&["group", "3x3", "--factor", "0,1,2;3,4,5;6,7,7"], "--factor: tile 7 is there twice"),
         (
             &["group", "3x3", "--factor", "1,0,2;3,4,5;6,7,8"],

@@ -177,6 +177,23 @@ fn options_come_before_variables_and_these_before_settings() {
     let (_, err) = texts(&output);
     assert_eq!(output.status.code(), Some(2), "{err}");
     assert!(err.contains("fathom/config.toml") && err.contains("unknown field `thread`"), "{err}");
+
+    // A wrong value is named by the place where it stands, and matters only where it is used.
+    fs::write(config.join("config.toml"), "memory = \"much\"\n").unwrap();
+    let refused = |variables: &[(&str, &str)], arguments: &[&str]| {
+        let mut command = fathom();
+        command.args(["run", "3x3", "--dir", "unused"]).args(arguments).current_dir(directory.path());
+        command.env("XDG_CONFIG_HOME", directory.path().join("config")).envs(variables.iter().copied());
+        let output = command.output().unwrap();
+        assert_eq!(output.status.code(), Some(2));
+        texts(&output).1
+    };
+    let file = refused(&[], &[]);
+    assert!(file.contains("fathom/config.toml: invalid value 'much' for '--memory <SIZE>'"), "{file}");
+    let variable = refused(&[("FATHOM_THREADS", "many"), ("FATHOM_MEMORY", "1GiB")], &[]);
+    assert!(variable.starts_with("error: FATHOM_THREADS: invalid value 'many'"), "{variable}");
+    let option = refused(&[("FATHOM_THREADS", "many")], &["--threads", "few", "--memory", "1GiB"]);
+    assert!(option.starts_with("error: invalid value 'few' for '--threads <N>'"), "{option}");
 }
 
 /// A process whose HOME is another user's directory has no settings. Settings that are there and cannot be

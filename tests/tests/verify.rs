@@ -136,6 +136,17 @@ fn a_run_without_layers() {
     fails(&verify(&run, &[]), 1, "nothing could be verified: the run in");
 }
 
+/// A file that cannot be opened says nothing about the counts.
+#[test]
+fn a_file_that_cannot_be_opened() {
+    let directory = fathom_tests::tempdir().unwrap();
+    let file = half(directory.path()).join("layers/d005/s00000.layer");
+    fs::remove_file(&file).unwrap();
+    fails(&verify(&directory.path().join("run"), &[]), 1, "depth 5 is not as run.db says");
+    std::os::unix::fs::symlink(&file, &file).unwrap();
+    fails(&verify(&directory.path().join("run"), &[]), 1, "depth 5 cannot be checked: cannot open");
+}
+
 /// Watched states are looked up in the files that were committed.
 #[test]
 fn a_replaced_file_of_a_run() {

@@ -1,6 +1,7 @@
 //! The command line.
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use fathom_command::address::{Reached, to_listen_on};
 use fathom_command::log::Verbosity;
 use fathom_command::machine::size;
 use fathom_proto::access::AccessArguments;
@@ -96,12 +97,12 @@ pub(crate) struct JoinArguments {
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
     /// Where to listen for other workers; port 0 is any that is free
-    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:0")]
+    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:0", value_parser = to_listen_on)]
     pub(crate) listen: SocketAddr,
     /// Where other workers reach this one, as HOST or HOST:PORT [default: where it listens, or as the
     /// coordinator sees it]
     #[arg(long, value_name = "HOST")]
-    pub(crate) advertise: Option<String>,
+    pub(crate) advertise: Option<Reached>,
     /// How long the coordinator may be silent before this worker gives up, for example 15min
     #[arg(long, value_name = "TIME", default_value = "15min", allow_hyphen_values = true, value_parser = humantime::parse_duration)]
     pub(crate) patience: Duration,

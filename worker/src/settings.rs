@@ -3,6 +3,8 @@
 //! An option on the command line overrides its variable, and a variable overrides the file.
 
 use anyhow::{Context, Result};
+use clap::builder::Resettable;
+use clap::error::{ContextKind, ContextValue};
 use clap::{Arg, ArgMatches, Command};
 use fathom_command::exit::said_by_system;
 use fathom_command::{bad_input, output};
@@ -26,6 +28,9 @@ pub struct Settings {
     pub threads: Option<u32>,
     /// The memory limit, with its unit.
     pub memory: Option<String>,
+    /// The file itself, if there is one.
+    #[serde(skip)]
+    path: Option<PathBuf>,
 }
 
 impl Settings {
@@ -41,7 +46,11 @@ impl Settings {
             return Ok(Self::default());
         };
         match std::fs::read_to_string(&path) {
-            Ok(text) => Self::parse(&text).with_context(|| format!("cannot use {}", path.display())),
+            Ok(text) => {
+                let settings =
+                    Self::parse(&text).with_context(|| format!("cannot use {}", path.display()))?;
+                Ok(Self { path: Some(path), ..settings })
+            }
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
                 Ok(Self::default())
             }
@@ -63,15 +72,35 @@ impl Settings {
     /// if the arguments are wrong, or if they ask for help.
     ///
     /// # Errors
-    /// If the help text cannot be written, for example to a file on a full disk.
+    /// If the help text cannot be written, for example to a file on a full disk, or a value in the file or a
+    /// variable is wrong.
     pub fn matches(&self, command: Command) -> Result<ArgMatches> {
-        match self.applied(command).try_get_matches() {
+        match self.applied(command.clone()).try_get_matches() {
             Ok(matches) => Ok(matches),
             Err(error) => {
+                if let Some(place) = self.place_of(&error, command) {
+                    let text = error.to_string();
+                    let what = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
+                    return Err(bad_input!("{place}: {what}"));
+                }
                 output::written(error.print().and_then(|()| std::io::stdout().flush()))?;
                 std::process::exit(error.exit_code())
             }
         }
+    }
+
+    /// Returns where a wrong value stands, if it does not stand on the command line: without the file, or
+    /// without the variables, there is no error.
+    fn place_of(&self, error: &clap::Error, command: Command) -> Option<String> {
+        let Some(ContextValue::String(argument)) = error.get(ContextKind::InvalidArg) else {
+            return None;
+        };
+        if command.clone().try_get_matches().is_ok() {
+            return self.path.as_ref().map(|path| path.display().to_string());
+        }
+        let long = argument.trim_start_matches('-').split([' ', '=']).next()?;
+        let variable = variable_of(&command, long)?;
+        without_variables(command).try_get_matches().is_ok().then_some(variable)
     }
 
     /// Sets these settings as defaults of a command and its subcommands.
@@ -92,6 +121,17 @@ impl Settings {
         }
         command.mut_subcommands(|command| self.applied(command))
     }
+}
+
+/// Returns the variable that overrides the default of an option of a command or of its subcommands.
+fn variable_of(command: &Command, long: &str) -> Option<String> {
+    let mut options = command.get_arguments().filter(|option| option.get_long() == Some(long));
+    let own = options.find_map(Arg::get_env).map(|variable| variable.display().to_string());
+    own.or_else(|| command.get_subcommands().find_map(|command| variable_of(command, long)))
+}
+
+fn without_variables(command: Command) -> Command {
+    command.mut_args(|option| option.env(Resettable::Reset)).mut_subcommands(without_variables)
 }
 
 #[cfg(test)]

@@ -20,10 +20,10 @@ use fathom_engine::directory::{RunDirectory, Visited};
 use fathom_engine::journal::{Files, Journal, LayerRow, LayersAt};
 use fathom_layer::{Digest, Disk, LayerError, sync_tree};
 use fathom_proto::{Done, Failure, Latencies, Outcome, StoredFile};
+use fathom_report::text::many;
 use fathom_run::WorkerId;
 use fathom_run::{Depth, Geometry, Keep, ShardId, ShardOrder, ShardReport, Task};
 use fathom_task::{Store, store};
-use indicatif::HumanCount;
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
@@ -490,7 +490,7 @@ impl<'d> Coordinator<'d> {
         let Committed { layer, .. } = commit_layer(&mut self.run, self.disk, reports, commit)?;
         self.journal.note(begun.elapsed());
         failpoint::point("committed");
-        self.news.layer(layer.depth, format!("{} states in {seconds:.1} s", HumanCount(layer.states)));
+        self.news.layer(layer.depth, format!("{} in {seconds:.1} s", many(layer.states, "state")));
         self.tell(json!({"message": "layer done", "depth": layer.depth.0, "states": layer.states}));
         if let Some(detail) = room::warning(&self.run, &self.state, &self.geometry)? {
             warn!(depth = layer.depth.0, detail, "little room");

@@ -9,6 +9,7 @@ use fathom_command::machine;
 use fathom_engine::directory::RunDirectory;
 use fathom_engine::journal::LayerRow;
 use fathom_engine::observer::{Observer, Progress};
+use fathom_report::text::many;
 use fathom_run::{Depth, ShardReport};
 use indicatif::{HumanBytes, HumanCount};
 use std::collections::BTreeMap;
@@ -212,7 +213,7 @@ impl Observer for Local {
         let mut noted = self.noted();
         noted.present = None;
         let seconds = layer.seconds;
-        let detail = format!("{} states in {seconds:.1} s", HumanCount(layer.states));
+        let detail = format!("{} in {seconds:.1} s", many(layer.states, "state"));
         noted.event("layer done", layer.depth, Some(detail));
         noted.outline.push(layer.clone());
     }

@@ -1,6 +1,8 @@
 //! The options of every command that communicates with other processes.
 
+use anyhow::Result;
 use clap::Args;
+use fathom_command::bad_input;
 use std::path::PathBuf;
 
 /// Who may talk to this process, and how it calls others.
@@ -32,21 +34,49 @@ pub struct AccessArguments {
 }
 
 impl AccessArguments {
-    /// Returns these options, with files of the directory of keys in place of those that are not named.
-    pub(super) fn with_keys(&self) -> Self {
-        let file = |own: &Option<PathBuf>, name| {
-            own.clone().or_else(|| self.keys.as_ref().map(|directory| directory.join(name)))
-        };
-        Self {
-            token_file: file(&self.token_file, "token"),
-            tls_cert: file(&self.tls_cert, "cert.pem"),
-            tls_key: file(&self.tls_key, "key.pem"),
-            tls_ca: file(&self.tls_ca, "ca.pem"),
-            ..self.clone()
+    /// Returns the files that these options name, with files of the directory of keys in place of those that
+    /// are not named. With `--insecure` that directory is passed over: users may have a default for `--keys`
+    /// in their settings, for other runs.
+    ///
+    /// # Errors
+    /// Bad input: there is no directory of keys.
+    pub(super) fn files(&self) -> Result<GivenFiles> {
+        let keys = self.keys.as_ref().filter(|_| !self.insecure);
+        if let Some(keys) = keys.filter(|keys| !keys.is_dir()) {
+            let keys = keys.display();
+            return Err(bad_input!(
+                "--keys: there is no directory {keys}: 'fathom keys {keys}' makes one; FATHOM_KEYS or config.toml may name it too"
+            ));
         }
+        let file = |option, own: &Option<PathBuf>, name| {
+            let own = own.as_ref().map(|path| GivenFile { option, path: path.clone() });
+            own.or_else(|| keys.map(|keys| GivenFile { option: "--keys", path: keys.join(name) }))
+        };
+        Ok(GivenFiles {
+            token: file("--token-file", &self.token_file, "token"),
+            cert: file("--tls-cert", &self.tls_cert, "cert.pem"),
+            key: file("--tls-key", &self.tls_key, "key.pem"),
+            ca: file("--tls-ca", &self.tls_ca, "ca.pem"),
+        })
     }
 
     pub(super) fn has_tls(&self) -> bool {
         self.tls_cert.is_some() || self.tls_key.is_some() || self.tls_ca.is_some() || self.tls_name.is_some()
     }
+}
+
+/// A file, and the option by which it was named, which messages begin with.
+#[derive(Clone, Debug)]
+pub(super) struct GivenFile {
+    pub(super) option: &'static str,
+    pub(super) path: PathBuf,
+}
+
+/// The files that stand for who may talk.
+#[derive(Clone, Debug)]
+pub(super) struct GivenFiles {
+    pub(super) token: Option<GivenFile>,
+    pub(super) cert: Option<GivenFile>,
+    pub(super) key: Option<GivenFile>,
+    pub(super) ca: Option<GivenFile>,
 }

@@ -3,6 +3,7 @@
 //! Only TLS 1.3 is used, because both sides are Fathom. Sessions are never resumed: certificates are checked
 //! at every connection, so that an expired one is refused.
 
+use super::arguments::GivenFile;
 use super::token::Token;
 use anyhow::Result;
 use fathom_command::bad_input;
@@ -16,7 +17,6 @@ use rustls::{ClientConfig, RootCertStore, ServerConfig};
 use std::fs::File;
 use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Largest size of a file with a secret or certificates, in bytes.
@@ -26,52 +26,51 @@ const LARGEST: u64 = 1 << 20;
 const ALPN: &[u8] = b"h2";
 
 /// Reads a file, and refuses it if others than its owner may access it.
-fn read_secret(path: &Path, option: &str) -> Result<Vec<u8>> {
-    let file = open(path, option)?;
-    let mode = file.metadata().map_err(|error| unreadable(path, option, &error))?.permissions().mode();
+fn read_secret(given: &GivenFile) -> Result<Vec<u8>> {
+    let file = open(given)?;
+    let mode = file.metadata().map_err(|error| unreadable(given, &error))?.permissions().mode();
     if mode & 0o077 != 0 {
-        let path = path.display();
+        let (option, path) = (given.option, given.path.display());
         return Err(bad_input!(
             "{option}: others may use {path}, for its mode is {:03o}: chmod 600 {path}",
             mode & 0o777
         ));
     }
-    read(file, path, option)
+    read(file, given)
 }
 
-fn open(path: &Path, option: &str) -> Result<File> {
-    File::open(path).map_err(|error| unreadable(path, option, &error))
+fn open(given: &GivenFile) -> Result<File> {
+    File::open(&given.path).map_err(|error| unreadable(given, &error))
 }
 
-fn read(file: File, path: &Path, option: &str) -> Result<Vec<u8>> {
+fn read(file: File, given: &GivenFile) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    file.take(LARGEST + 1).read_to_end(&mut bytes).map_err(|error| unreadable(path, option, &error))?;
+    file.take(LARGEST + 1).read_to_end(&mut bytes).map_err(|error| unreadable(given, &error))?;
     if bytes.len() as u64 > LARGEST {
-        return Err(bad_input!(
-            "{option}: {} is larger than {LARGEST} bytes: name another file",
-            path.display()
-        ));
+        let (option, path) = (given.option, given.path.display());
+        return Err(bad_input!("{option}: {path} is larger than {LARGEST} bytes: name another file"));
     }
     Ok(bytes)
 }
 
-fn unreadable(path: &Path, option: &str, error: &std::io::Error) -> anyhow::Error {
-    bad_input!("{option}: cannot read {}: {error}", path.display())
+fn unreadable(given: &GivenFile, error: &std::io::Error) -> anyhow::Error {
+    bad_input!("{}: cannot read {}: {error}", given.option, given.path.display())
 }
 
 /// Reads a token.
-pub(super) fn token(path: &Path) -> Result<Token> {
-    Token::new(&read_secret(path, "--token-file")?)
-        .map_err(|error| bad_input!("--token-file: {} {error}", path.display()))
+pub(super) fn token(given: &GivenFile) -> Result<Token> {
+    Token::new(&read_secret(given)?)
+        .map_err(|error| bad_input!("{}: {} {error}", given.option, given.path.display()))
 }
 
-fn certificates(path: &Path, option: &str) -> Result<Vec<CertificateDer<'static>>> {
-    let bytes = read(open(path, option)?, path, option)?;
+fn certificates(given: &GivenFile) -> Result<Vec<CertificateDer<'static>>> {
+    let bytes = read(open(given)?, given)?;
+    let (option, path) = (given.option, given.path.display());
     let certificates: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&bytes).collect();
     match certificates {
         Ok(certificates) if !certificates.is_empty() => Ok(certificates),
-        Ok(_) => Err(bad_input!("{option}: {} holds no certificate: name a PEM file", path.display())),
-        Err(error) => Err(bad_input!("{option}: {} is no PEM file: {error}", path.display())),
+        Ok(_) => Err(bad_input!("{option}: {path} holds no certificate: name a PEM file")),
+        Err(error) => Err(bad_input!("{option}: {path} is no PEM file: {error}")),
     }
 }
 
@@ -79,26 +78,19 @@ fn certificates(path: &Path, option: &str) -> Result<Vec<CertificateDer<'static>
 pub(super) struct Identity {
     certificates: Vec<CertificateDer<'static>>,
     key: PrivateKeyDer<'static>,
-    /// Used in messages: the file of the certificate, and the options that name it and its key.
-    path: PathBuf,
-    options: [&'static str; 2],
+    /// The files of the certificate and of its key, for messages.
+    files: [GivenFile; 2],
 }
 
 /// Reads a certificate and its key.
-pub(super) fn identity(certificate: &Path, key: &Path) -> Result<Identity> {
-    identity_of(("--tls-cert", certificate), ("--tls-key", key))
-}
-
-/// Reads a certificate and its key, each with the option that names the file.
-pub(super) fn identity_of(
-    (certificate_option, certificate): (&'static str, &Path),
-    (key_option, key): (&'static str, &Path),
-) -> Result<Identity> {
-    let certificates = certificates(certificate, certificate_option)?;
+pub(super) fn identity(certificate: &GivenFile, key: &GivenFile) -> Result<Identity> {
+    let certificates = certificates(certificate)?;
+    let files = [certificate.clone(), key.clone()];
+    let (option, path) = (key.option, key.path.display());
     // The error is dropped, because it might quote the file.
-    let key = PrivateKeyDer::from_pem_slice(&read_secret(key, key_option)?)
-        .map_err(|_| bad_input!("{key_option}: {} holds no private key: name a PEM file", key.display()))?;
-    Ok(Identity { certificates, key, path: certificate.into(), options: [certificate_option, key_option] })
+    let key = PrivateKeyDer::from_pem_slice(&read_secret(key)?)
+        .map_err(|_| bad_input!("{option}: {path} holds no private key: name a PEM file"))?;
+    Ok(Identity { certificates, key, files })
 }
 
 impl Identity {
@@ -133,8 +125,9 @@ impl Identity {
     }
 
     fn unfit(&self, error: &rustls::Error) -> anyhow::Error {
-        let ([certificate, key], path) = (self.options, self.path.display());
-        bad_input!("{certificate}: {path} cannot be used with the key of {key}: {error}")
+        let [certificate, key] = &self.files;
+        let (option, path) = (certificate.option, certificate.path.display());
+        bad_input!("{option}: {path} cannot be used with the key {}: {error}", key.path.display())
     }
 }
 
@@ -144,12 +137,11 @@ pub(super) struct Authority {
 }
 
 /// Reads the certificates of authorities.
-pub(super) fn authority(path: &Path) -> Result<Authority> {
+pub(super) fn authority(given: &GivenFile) -> Result<Authority> {
     let mut roots = RootCertStore::empty();
-    for certificate in certificates(path, "--tls-ca")? {
-        roots
-            .add(certificate)
-            .map_err(|error| bad_input!("--tls-ca: {} is no authority: {error}", path.display()))?;
+    let (option, path) = (given.option, given.path.display());
+    for certificate in certificates(given)? {
+        roots.add(certificate).map_err(|error| bad_input!("{option}: {path} is no authority: {error}"))?;
     }
     Ok(Authority { roots: Arc::new(roots) })
 }

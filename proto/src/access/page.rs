@@ -4,6 +4,7 @@
 //! nor stop the run. The secret is in the run's directory as [`NAME`], so that the address of the page stays
 //! the same when the run is served again.
 
+use super::arguments::GivenFile;
 use super::files;
 use super::keys::random_token;
 use super::local::{read, write};
@@ -68,7 +69,9 @@ impl PageTls {
     /// # Errors
     /// Bad input: a file is missing or invalid, or others can read the key.
     pub fn load(certificate: &Path, key: &Path) -> Result<Self> {
-        let identity = files::identity_of(("--http-tls-cert", certificate), ("--http-tls-key", key))?;
+        let given = |option, path: &Path| GivenFile { option, path: path.into() };
+        let identity =
+            files::identity(&given("--http-tls-cert", certificate), &given("--http-tls-key", key))?;
         let certificate = identity.first().clone();
         let mut config = identity.server(None)?;
         config.alpn_protocols = vec![ALPN.into()];

@@ -37,10 +37,14 @@ pub fn said_by_system(error: &std::io::Error) -> String {
     without_numbers(error.to_string())
 }
 
-/// Leaves the numbers of errors of the operating system, such as ` (os error 2)`, out of a message: the words
+/// Leaves the numbers of errors of the operating system, such as ` (os error 2)`, out of a message, and at
+/// its end what SQLite adds with a number, such as `: Error code 14: unable to open database file`: the words
 /// before them say the same.
 fn without_numbers(mut text: String) -> String {
     const BEFORE: &str = " (os error ";
+    if let Some(from) = text.rfind(": Error code ") {
+        text.truncate(from);
+    }
     while let Some(from) = text.find(BEFORE)
         && let Some(length) = text[from..].find(')')
     {
@@ -82,5 +86,8 @@ mod tests {
         let twice = format!("a: {missing}: b: {missing}");
         assert_eq!(without_numbers(twice), "a: No such file or directory: b: No such file or directory");
         assert_eq!(without_numbers("what (os error is".into()), "what (os error is");
+        let database =
+            "cannot use a: unable to open database file: a: Error code 14: unable to open database file";
+        assert_eq!(without_numbers(database.into()), "cannot use a: unable to open database file: a");
     }
 }

@@ -3,11 +3,12 @@
 //! Reading order: [`exit`] (errors as users meet them, and exit codes), [`output`] (results),
 //! [`terminal_line`] (the last line of a terminal), [`mod@doing`] (announces what takes long), [`interrupt`]
 //! (signals), [`log`] (all other messages, in files that `rotation` keeps small), [`shell`] (commands that
-//! are printed), [`machine`] (memory and processors), [`failpoint`] (kills or stops the process at a given
-//! point).
+//! are printed), [`machine`] (memory and processors), [`address`] (addresses that people give), [`failpoint`]
+//! (kills or stops the process at a given point).
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
+pub mod address;
 pub mod doing;
 pub mod exit;
 pub mod failpoint;

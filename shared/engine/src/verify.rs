@@ -4,7 +4,7 @@ use crate::directory::RunDirectory;
 use crate::journal::{Files, LayerRow, ShardRow, Watched as WatchedState};
 use anyhow::{Context, Result, anyhow};
 use fathom_kernel::Engine;
-use fathom_layer::{Digest, Disk, LayerDigest, LayerFile, Totals};
+use fathom_layer::{Digest, Disk, LayerDigest, LayerError, LayerFile, Totals};
 use fathom_run::{Depth, Geometry, Lookback, RunManifest, ShardId, ShardOrder, ShardReport, Task};
 use fathom_space::counting::Pairs;
 use fathom_space::{CosetGraph, CosetId, Transforms};
@@ -44,8 +44,13 @@ pub fn verify(run: &RunDirectory, disk: &dyn Disk) -> Result<Verified> {
         // What lies about of a layer that counts as removed may be of any kind.
         let is_kept = |depth: Depth| layers[depth.0 as usize].files != Files::Removed;
         counter.store = Some(store).filter(|_| layer.depth.previous().is_some_and(is_kept));
-        verify_layer(&mut counter, store, layer, &shards, &mut verified)
-            .with_context(|| format!("depth {} is not as run.db says", layer.depth))?;
+        verify_layer(&mut counter, store, layer, &shards, &mut verified).map_err(|error| {
+            let is_unread = error
+                .downcast_ref::<LayerError>()
+                .is_some_and(|error| !error.is_damage() && !error.is_missing());
+            let found = if is_unread { "cannot be checked" } else { "is not as run.db says" };
+            error.context(format!("depth {} {found}", layer.depth))
+        })?;
         verify_watched(&job, store, layer, &run.digests(layer.depth)?, &watched)
             .with_context(|| format!("watched states are not as run.db says at depth {}", layer.depth))?;
         verified.layers += 1;

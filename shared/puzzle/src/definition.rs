@@ -101,9 +101,14 @@ impl Definition {
     /// metric is [`Metric::Given`].
     ///
     /// # Errors
-    /// [`DefinitionError`] if there are no orbits, an orbit has no cells or no orientations, the name of an
-    /// orbit is bad or given twice, or there are more than [`Definition::MAX_POINTS`] points.
+    /// [`DefinitionError`] if the name has a control character, there are no orbits, an orbit has no cells or
+    /// no orientations, the name of an orbit is bad or given twice, or there are more than
+    /// [`Definition::MAX_POINTS`] points.
     pub fn new(name: impl Into<String>, orbits: Vec<Orbit>) -> Result<Self, DefinitionError> {
+        let name = name.into();
+        if let Some(control) = name.chars().find(|c| c.is_control()) {
+            return Err(DefinitionError::BadTitle { name, control });
+        }
         if orbits.is_empty() || orbits.iter().any(|orbit| orbit.cells == 0) {
             return Err(DefinitionError::NoCells);
         }
@@ -130,7 +135,7 @@ impl Definition {
             .map(|(cell, &orbit)| Piece { label: cell, orientation: 0, seen: orbits[orbit].orientations })
             .collect();
         Ok(Self {
-            name: name.into(),
+            name,
             orbits,
             orbit_of,
             moves: Vec::new(),

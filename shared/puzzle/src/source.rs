@@ -185,12 +185,12 @@ impl PuzzleSpec {
         }
     }
 
-    /// Returns what users are told before the puzzle is searched: how its file was read, and whether moves
-    /// lack inverses.
+    /// Returns what users are told before the puzzle is searched: how its file was read, and whether moves,
+    /// perhaps chosen by name, lack inverses.
     ///
     /// # Errors
     /// [`DefinitionError`] if the metric makes too many moves.
-    pub fn remarks(&self, metric: Metric) -> Result<Vec<String>, DefinitionError> {
+    pub fn remarks(&self, metric: Metric, moves_are_chosen: bool) -> Result<Vec<String>, DefinitionError> {
         let mut remarks = match self {
             Self::Board(_) => Vec::new(),
             Self::Defined(definition) => definition.remarks().to_vec(),
@@ -201,10 +201,13 @@ impl PuzzleSpec {
             && definition.free().is_empty()
             && !definition.is_closed_under_inverses(metric)?
         {
-            remarks.push(
-                "not all inverses of the moves are moves, so distances are along moves; --metric single adds the inverses, --metric multi all powers"
-                    .into(),
-            );
+            let way = match moves_are_chosen {
+                true => "with --metric single or multi, --moves can name inverses, too",
+                false => "--metric single adds the inverses, --metric multi all powers",
+            };
+            remarks.push(format!(
+                "not all inverses of the moves are moves, so distances are along moves; {way}"
+            ));
         }
         Ok(remarks)
     }

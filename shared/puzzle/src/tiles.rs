@@ -17,6 +17,31 @@ pub fn check(tiles: &[usize], cells: usize) -> Result<(), String> {
     check_from(0, tiles, cells)
 }
 
+/// Checks that each row has `columns` tiles, if the text is tiles in rows that end with semicolons: a state
+/// of another board may have as many tiles.
+///
+/// # Errors
+/// The fault, as the end of a sentence.
+pub fn check_rows(text: &str, columns: usize) -> Result<(), String> {
+    if !is_tiles(text) || !text.contains(';') {
+        return Ok(());
+    }
+    let rows =
+        text.split(';').map(|row| row.split([' ', '\t', ',']).filter(|entry| !entry.is_empty()).count());
+    match rows.enumerate().find(|&(_, tiles)| tiles != columns && tiles > 0) {
+        Some((row, tiles)) => {
+            Err(format!("row {} has {tiles} tiles, and a row of the board has {columns}", row + 1))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Returns whether a text consists of numbers and separators, and does not begin as cycles do.
+fn is_tiles(text: &str) -> bool {
+    text.trim_start().starts_with(|c: char| c.is_ascii_digit())
+        && text.chars().all(|c| c.is_ascii_digit() || c.is_whitespace() || ",;".contains(c))
+}
+
 /// Reads the tiles on `cells` cells, numbered from `first`.
 fn read_from(first: usize, text: &str, cells: usize) -> Result<Vec<usize>, String> {
     let entries = text.split([' ', '\t', ',', ';']).filter(|entry| !entry.is_empty());
@@ -51,9 +76,7 @@ fn check_from(first: usize, tiles: &[usize], cells: usize) -> Result<(), String>
 /// # Errors
 /// The reason why the numbers are not the tiles of a state, as the end of a sentence.
 pub fn counted_from_one(text: &str, cells: usize) -> Result<String, String> {
-    let is_tiles = text.trim_start().starts_with(|c: char| c.is_ascii_digit())
-        && text.chars().all(|c| c.is_ascii_digit() || c.is_whitespace() || ",;".contains(c));
-    if !is_tiles {
+    if !is_tiles(text) {
         return Ok(text.into());
     }
     let tiles = read_from(1, text, cells)
@@ -64,6 +87,17 @@ pub fn counted_from_one(text: &str, cells: usize) -> Result<String, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rows_are_those_of_the_board() {
+        for right in ["3 1 2; 5,4 0", "3 1 2; 5,4 0;", "3 1 2 5 4 0", "(1,2);(3,4)", "V1;H1"] {
+            assert_eq!(check_rows(right, 3), Ok(()), "{right}");
+        }
+        for (wrong, row) in [("3 1; 2 5; 4 0", 1), ("3 1 2; 5 4 0 6", 2), ("3 1 2 5; 4 0", 1)] {
+            let found = check_rows(wrong, 3).unwrap_err();
+            assert!(found.starts_with(&format!("row {row} has ")) && found.ends_with("has 3"), "{found}");
+        }
+    }
 
     #[test]
     fn tiles_are_counted_from_one_or_from_none() {

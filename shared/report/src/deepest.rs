@@ -118,6 +118,7 @@ pub fn caption(report: &Report, deepest: &Deepest) -> (&'static str, String) {
                 HumanCount(all)
             )
         }
+        None if states == 1 => "there is 1 state".into(),
         None if states == shown => format!("there are {}", many(states, "state")),
         None => format!("there are {}; here are {shown} of them", many(states, "state")),
     };

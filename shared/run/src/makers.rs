@@ -75,8 +75,8 @@ mod tests {
     use fathom_space::Labels;
 
     /// A dense layer of 3x3 takes 5,520 bytes, of 2x2x2 45,360, and of 2x6 2,688,768, which is a little more
-    /// than 10 times 256 KiB and 2 times 1 MiB. One of 2x7 takes 539,884,800, a little more than 32 times 16 MiB, in 170
-    /// cosets.
+    /// than 10 times 256 KiB and 2 times 1 MiB. One of 2x7 takes 539,884,800, a little more than 32 times
+    /// 16 MiB, in 170 cosets.
     #[test]
     fn shards_are_cut_by_size_and_threads() {
         for (word, processes, threads, shards) in [

@@ -2,6 +2,7 @@
 
 use crate::arguments::JoinArguments;
 use anyhow::{Context, Result, anyhow};
+use fathom_command::exit::said_by_system;
 use fathom_command::interrupt::on_request;
 use fathom_command::{bad_input, log, machine};
 use fathom_layer::{Deferred, Disk, LimitedDisk, LocalDisk};
@@ -117,7 +118,10 @@ pub(crate) fn join(args: &JoinArguments, verbosity: log::Verbosity) -> Result<()
     let files = OpenFiles::new(store, job.geometry);
     let exchange = Exchange::new(files.clone(), job.geometry, Arc::clone(&meter)).with_counting(job, store);
     let listener = runtime.block_on(TcpListener::bind(args.listen));
-    let listener = listener.with_context(|| format!("cannot listen on {}", args.listen))?;
+    let listener = listener.map_err(|error| {
+        let (address, why) = (args.listen, said_by_system(&error));
+        bad_input!("cannot listen on {address}: {why}: name another address with --listen")
+    })?;
     let address = advertised(args, listener.local_addr()?.port());
     info!(kernel = job.kernel(), cosets = job.graph.len(), address, "ready");
     serve(&runtime, &access, listener, exchange)?;
@@ -195,10 +199,7 @@ fn remove(directory: &Path) {
 /// the address that it sees.
 fn advertised(args: &JoinArguments, port: u16) -> String {
     match &args.advertise {
-        Some(address) if address.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok()) => {
-            address.clone()
-        }
-        Some(host) => format!("{host}:{port}"),
+        Some(reached) => reached.with_port(port),
         None if args.listen.ip().is_unspecified() => format!(":{port}"),
         None => format!("{}:{port}", host(args)),
     }

@@ -5,6 +5,7 @@ use super::page::HttpArguments;
 use super::search::{BeginArguments, OnDoneArguments};
 use super::space::SpaceArguments;
 use clap::{Args, value_parser};
+use fathom_command::address::to_listen_on;
 use fathom_coordinator::cluster::audit::PARTS;
 use fathom_proto::access::AccessArguments;
 use std::net::SocketAddr;
@@ -15,7 +16,7 @@ use std::time::Duration;
 #[derive(Debug, Args)]
 pub(crate) struct ClusterArguments {
     /// Where to listen for workers
-    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:7400")]
+    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:7400", value_parser = to_listen_on)]
     pub(crate) listen: SocketAddr,
     /// How many workers must hold a file before its task is done
     #[arg(long, value_name = "R", default_value_t = 1, value_parser = value_parser!(u32).range(1..=16))]

@@ -1,6 +1,7 @@
 //! A page in a browser that shows a run.
 
 use clap::Args;
+use fathom_command::address::to_listen_on;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -10,7 +11,7 @@ use std::time::Duration;
 #[command(next_help_heading = "Page")]
 pub(crate) struct HttpArguments {
     /// Show the run in a browser, at this address, for example 127.0.0.1:8080; port 0 takes one that is free
-    #[arg(long, value_name = "ADDR:PORT")]
+    #[arg(long, value_name = "ADDR:PORT", value_parser = to_listen_on)]
     pub(crate) http: Option<SocketAddr>,
     /// The certificate of the page and those that vouch for it, as PEM; needed where other machines may look
     #[arg(long, value_name = "FILE", requires = "http_tls_key")]

@@ -123,7 +123,8 @@ impl SpaceArguments {
         };
         let option = if self.track.is_some() { "--track" } else { "--labels" };
         let labels = labels.map_err(|error| bad_input!("{option}: {error}"))?;
-        for remark in source.remarks(metric).map_err(|error| bad_input!("{error}"))? {
+        let remarks = source.remarks(metric, self.moves.is_some());
+        for remark in remarks.map_err(|error| bad_input!("{error}"))? {
             // Where other labels are asked for, those of the file do not matter.
             if !(remark.contains("--labelled")
                 && (self.labelled || self.track.is_some() || self.labels.is_some()))

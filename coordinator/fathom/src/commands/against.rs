@@ -56,6 +56,8 @@ struct Found {
 
 pub(crate) fn compare(args: &BenchArguments, other: &Path) -> Result<()> {
     let this = std::env::current_exe().context("cannot tell where this program is")?;
+    // Without a directory a name would be looked for on the PATH alone.
+    let program = if other.is_file() { std::path::absolute(other)? } else { other.to_owned() };
     let root = args.dir.clone().unwrap_or_else(std::env::temp_dir);
     let runs: Vec<Vec<String>> = match &args.run[..] {
         [] => SEARCHES
@@ -72,7 +74,7 @@ pub(crate) fn compare(args: &BenchArguments, other: &Path) -> Result<()> {
             // The build that runs first alternates from pair to pair.
             for turn in 0..2 {
                 let who = ((pair + turn) % 2) as usize;
-                let (of_run, what) = time(if who == 0 { &this } else { other }, run, &root)?;
+                let (of_run, what) = time(if who == 0 { &this } else { &program }, run, &root)?;
                 took[who] = Some(of_run);
                 found[who] = Some(what);
             }

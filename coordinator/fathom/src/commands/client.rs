@@ -146,7 +146,11 @@ pub(crate) fn table_of(workers: &[WorkerStatus]) -> String {
             },
             worker.shards_running.to_string(),
             worker.files.to_string(),
-            format!("{}/s", HumanCount(worker.states_per_second as u64)),
+            match worker.states_per_second as u64 {
+                // Nothing is known of it yet.
+                0 => "-".into(),
+                rate => format!("{}/s", HumanCount(rate)),
+            },
             worker.heard_seconds.map_or("-".into(), |seconds| format!("{seconds:.1} s ago")),
             HumanBytes(worker.sent_bytes).to_string(),
             match worker.disk_limit_bytes {

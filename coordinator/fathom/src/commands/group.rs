@@ -105,6 +105,9 @@ impl Generators {
     }
 
     fn element(&self, option: &str, text: &str) -> Result<Permutation> {
+        if let PuzzleSpec::Board(board) = &self.source {
+            tiles::check_rows(text, board.columns()).map_err(|error| bad_input!("{option}: {error}"))?;
+        }
         let text = match self.from_one {
             true => &tiles::counted_from_one(text, self.points)
                 .map_err(|error| bad_input!("{option}: {error}"))?,

@@ -2,11 +2,11 @@
 //! that connect to it over loopback. Coordinator and workers share the run's directory.
 
 use crate::arguments::{ClusterArguments, RunArguments};
-use crate::commands::begin::{open_or_begin, require_room};
+use crate::commands::begin::{open_or_begin, require_resources};
 use crate::commands::on_done;
 use crate::commands::page::{self, Shown};
 use crate::commands::progress::served::DisplayOptions;
-use crate::commands::served::{Served, ended, on_signals, report};
+use crate::commands::served::{Served, ended, listen, on_signals, report};
 use anyhow::{Context, Result, anyhow};
 use fathom_command::exit::Interrupted;
 use fathom_command::{bad_input, log};
@@ -15,6 +15,7 @@ use fathom_coordinator::cluster::handle::CoordinatorHandle;
 use fathom_coordinator::page::Listening;
 use fathom_engine::directory::{LOG, RunDirectory};
 use fathom_engine::journal::LayersAt;
+use fathom_engine::search::Options;
 use fathom_layer::LocalDisk;
 use fathom_proto::access::{Access, AccessArguments};
 use fathom_run::{Makers, RunError, lock, tables};
@@ -50,8 +51,14 @@ pub(crate) fn run(args: &RunArguments, workers: u32, verbosity: log::Verbosity) 
     // Each worker has at least one thread.
     let threads = args.search.options().threads.max(workers as usize);
     let makers = Makers { processes: workers, threads: Some(threads) };
+    let options = args.search.options();
+    let of_worker = Options {
+        threads: threads / workers as usize,
+        memory_bytes: options.memory_bytes / u64::from(workers),
+        ..options
+    };
     let run = open_or_begin(&args.space, &args.begin, makers, |space, plan, path| {
-        require_room(args, space, plan, path)
+        require_resources(args, of_worker, space, plan, path)
     })?;
     log::start(&run.path.join(LOG), verbosity.lines())?;
     if let Some(ending) = ended(&run, args.search.max_depth)? {
@@ -110,7 +117,8 @@ fn with_workers(
         };
         tell.send_replace(list());
     });
-    let served = Served::begin(run, &layers_at, &cluster, &access, display, listed)?;
+    let listener = listen(cluster.listen)?;
+    let served = Served::begin(run, listener, &layers_at, &cluster, &access, display, listed)?;
     let signal = Arc::new(AtomicUsize::new(0));
     for number in [SIGINT, SIGTERM] {
         signal_hook::flag::register_usize(number, Arc::clone(&signal), number as usize)?;

@@ -12,8 +12,8 @@ use fathom_command::terminal_line;
 use fathom_engine::directory::RunDirectory;
 use fathom_engine::journal::LayerRow;
 use fathom_engine::observer::{Observer, Progress};
+use fathom_report::text::many;
 use fathom_run::{Depth, ShardReport};
-use indicatif::HumanCount;
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
@@ -62,7 +62,7 @@ impl Line {
     fn committed(&self, layer: &LayerRow) {
         if layer.seconds >= LONG && self.is_on_terminal {
             let took = line::duration(layer.seconds);
-            let text = format!("depth {}: {} states in {took}", layer.depth, HumanCount(layer.states));
+            let text = format!("depth {}: {} in {took}", layer.depth, many(layer.states, "state"));
             terminal_line::tell(&text);
         }
     }

@@ -5,7 +5,7 @@ use crate::commands::begin::open_or_begin;
 use crate::commands::on_done;
 use crate::commands::page::{self, Shown};
 use crate::commands::progress::served::DisplayOptions;
-use crate::commands::served::{Served, ended, on_signals, report};
+use crate::commands::served::{Served, ended, listen, on_signals, report};
 use anyhow::Result;
 use fathom_command::{bad_input, log};
 use fathom_coordinator::cluster::handle::CoordinatorHandle;
@@ -37,7 +37,11 @@ pub(crate) fn serve(args: &ServeArguments, verbosity: log::Verbosity) -> Result<
         ));
     }
     let listening = page::listen(&args.http)?;
-    let run = open_or_begin(&args.space, &args.begin, Makers::unknown(), |_, _, _| Ok(args.begin.keep))?;
+    let mut listener = None;
+    let run = open_or_begin(&args.space, &args.begin, Makers::unknown(), |_, _, _| {
+        listener = Some(listen(args.cluster.listen)?);
+        Ok(args.begin.keep)
+    })?;
     log::start(&run.path.join(LOG), verbosity.lines())?;
     if let Some(ending) = ended(&run, args.cluster.max_depth)? {
         let shown = Shown::ended(listening, &args.http, &run)?;
@@ -48,7 +52,8 @@ pub(crate) fn serve(args: &ServeArguments, verbosity: log::Verbosity) -> Result<
     let path = run.path.clone();
     let display = DisplayOptions { verbosity, max_depth: args.cluster.max_depth, holds_layers: false };
     let (_, nothing_listed) = watch::channel(None);
-    let served = Served::begin(run, &layers_at, &args.cluster, &access, display, nothing_listed)?;
+    let listener = listener.map_or_else(|| listen(args.cluster.listen), Ok)?;
+    let served = Served::begin(run, listener, &layers_at, &args.cluster, &access, display, nothing_listed)?;
     on_signals(served.handle.clone(), CoordinatorHandle::terminate)?;
     let shown = Shown::served(listening, &args.http, served.run(), &served.handle)?;
     match served.until_end() {

@@ -8,6 +8,7 @@ use crate::commands::result;
 use anyhow::{Context, Result, anyhow};
 use fathom_command::bad_input;
 use fathom_command::doing::doing;
+use fathom_command::exit::said_by_system;
 use fathom_command::interrupt::{interrupts, on_request};
 use fathom_command::terminal_line;
 use fathom_coordinator::cluster::bounds::Bounds;
@@ -70,6 +71,20 @@ pub(crate) fn report(ending: &Ending, run: &RunDirectory, json: bool) -> Result<
     }
 }
 
+/// Listens for workers, who are let in later. Returns the runtime of the listener with it.
+///
+/// # Errors
+/// If another process listens there, or the address is none of this host.
+pub(crate) fn listen(address: SocketAddr) -> Result<(Runtime, TcpListener)> {
+    let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+    let listener = runtime.block_on(TcpListener::bind(address));
+    let listener = listener.map_err(|error| {
+        let why = said_by_system(&error);
+        bad_input!("cannot listen on {address}: {why}: name another address with --listen")
+    })?;
+    Ok((runtime, listener))
+}
+
 /// A run that is being served.
 pub(crate) struct Served {
     runtime: Runtime,
@@ -88,10 +103,11 @@ pub(crate) struct Served {
 }
 
 impl Served {
-    /// Listens for workers, and restores the run from its journal. Workers get `listed`, which they need not
-    /// list themselves, before they begin.
+    /// Restores the run from its journal, and lets in the workers that call `listener`. Workers get `listed`,
+    /// which they need not list themselves, before they begin.
     pub(crate) fn begin(
         mut run: RunDirectory,
+        (runtime, listener): (Runtime, TcpListener),
         layers_at: &LayersAt,
         args: &ClusterArguments,
         access: &Access,
@@ -132,9 +148,6 @@ impl Served {
             // A run that keeps two layers deletes a shard only when what was made from it is durable.
             sync_after: if definition.keep == Keep::Two { Duration::ZERO } else { args.sync_after },
         };
-        let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
-        let listener = runtime.block_on(TcpListener::bind(args.listen));
-        let listener = listener.with_context(|| format!("cannot listen on {}", args.listen))?;
         let address = listener.local_addr()?;
         // The token is published before any caller is let in, so that all callers find it.
         let token = match access.needs_local_token(address) {

@@ -6,7 +6,7 @@ use fathom_algebra::OrientedPermutation;
 use fathom_command::{bad_input, output};
 use fathom_engine::directory::RunDirectory;
 use fathom_layer::LocalDisk;
-use fathom_puzzle::tiles;
+use fathom_puzzle::{PuzzleSpec, tiles};
 use fathom_solve::{Bidirectional, KeptLayers, SearchError, Solutions, SolveModel, SpaceWords, descend};
 use serde_json::json;
 
@@ -17,6 +17,11 @@ pub(crate) fn solve(args: &SolveArguments) -> Result<()> {
         None => args.space.spec()?,
     };
     let model = SolveModel::new(&spec).map_err(|error| bad_input!("{error}"))?;
+    if let PuzzleSpec::Board(board) = &spec.source
+        && !args.scramble
+    {
+        tiles::check_rows(&args.state, board.columns()).map_err(|error| bad_input!("STATE: {error}"))?;
+    }
     let text = match args.from_one && !args.scramble {
         true => tiles::counted_from_one(&args.state, spec.source.cells())
             .map_err(|error| bad_input!("STATE: {error}"))?,

@@ -82,9 +82,9 @@ fn of_coordinator(coordinator: &mut Coordinator, json: bool) -> Result<(Found, S
             HumanCount(fields["states"].as_u64().unwrap_or(0))
         ),
         format!(
-            "depth {}: {} shards done, {} running, {} waiting, for {:.1} s; {} sent between workers",
+            "depth {}: {} done, {} running, {} waiting, for {:.1} s; {} sent between workers",
             cluster.depth,
-            cluster.shards_done,
+            many(cluster.shards_done.into(), "shard"),
             cluster.shards_running,
             cluster.shards_waiting,
             cluster.depth_seconds,

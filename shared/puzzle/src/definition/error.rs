@@ -29,6 +29,14 @@ pub enum DefinitionError {
     /// Two orbits, or two generators, have one name.
     #[error("the name {0:?} is given twice")]
     NameTwice(String),
+    /// The name of the puzzle cannot be printed in one line.
+    #[error("the puzzle's name {name:?} has the character {control:?}: give it a name of one line")]
+    BadTitle {
+        /// The name.
+        name: String,
+        /// The character.
+        control: char,
+    },
     /// A name cannot be written on the command line.
     #[error("{0:?} is no name: names are not empty, without blanks, commas, quotes and parentheses")]
     BadName(String),

@@ -47,6 +47,8 @@ fn generators_that_do_not_fit_are_refused() {
     for name in ["", "a b", "a,b", "(a)", "a\"", "a\n"] {
         assert_eq!(error(name, &good), DefinitionError::BadName(name.into()));
     }
+    let two_lines = Definition::of_degree("a\nb", 2).unwrap_err();
+    assert_eq!(two_lines, DefinitionError::BadTitle { name: "a\nb".into(), control: '\n' });
     let other = OrientedPermutation::from_cells(Permutation::identity(4));
     assert_eq!(error("x", &other).to_string(), "x acts on 4 cells, but the puzzle has 5");
     let other = OrientedPermutation::from_cells(Permutation::identity(5));

@@ -38,6 +38,12 @@ fn files_that_are_not_what_they_should_be() {
     }
     assert!(Access::load(&files.token(&files.write("framed", &format!(" {TOKEN}\r\n"), 0o400))).is_ok());
     refuses(&files.token(&files.path("nowhere")), "--token-file: cannot read");
+    let keys = |path| AccessArguments { keys: Some(path), ..AccessArguments::default() };
+    refuses(&keys(files.path("nowhere")), "--keys: there is no directory");
+    std::fs::create_dir(files.path("empty")).unwrap();
+    refuses(&keys(files.path("empty")), "--keys: cannot read");
+    let passed_over = AccessArguments { insecure: true, ..keys(files.path("nowhere")) };
+    assert!(Access::load(&passed_over).is_ok());
     refuses(&files.token(Path::new("/dev/zero")), "others may use /dev/zero");
     refuses(&files.token(&files.write("large", &"x".repeat((1 << 20) + 1), 0o600)), "is larger than 1048576");
 
@@ -56,7 +62,7 @@ fn files_that_are_not_what_they_should_be() {
         (tls(&|asked| asked.tls_key = Some(shared.clone())), "--tls-key: others may use"),
         (tls(&|asked| asked.tls_key = Some(cert.clone())), "--tls-key: others may use"),
         (tls(&|asked| asked.tls_key = Some(token.clone())), "token holds no private key: name a PEM file"),
-        (tls(&|asked| asked.tls_key = Some(other.clone())), "cannot be used with the key of --tls-key"),
+        (tls(&|asked| asked.tls_key = Some(other.clone())), "cannot be used with the key "),
         (tls(&|asked| asked.tls_key = None), "--tls-cert needs its private key: give --tls-key"),
         (tls(&|asked| asked.tls_cert = None), "--tls-key needs its certificate: give --tls-cert"),
         (tls(&|asked| asked.tls_cert = Some(key.clone())), "key.pem holds no certificate: name a PEM file"),

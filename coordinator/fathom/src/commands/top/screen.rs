@@ -102,7 +102,11 @@ fn draw_workers(frame: &mut Frame<'_>, screen: &Screen, area: Rect) {
             worker.presence.clone(),
             worker.threads.to_string(),
             worker.shards_running.to_string(),
-            format!("{}/s", line::rounded(worker.states_per_second)),
+            match worker.states_per_second {
+                // Nothing is known of it yet.
+                0.0 => "-".into(),
+                rate => format!("{}/s", line::rounded(rate)),
+            },
             worker.heard_seconds.map_or("-".into(), |seconds| format!("{seconds:.0} s ago")),
             bytes(worker.free_bytes),
         ])
