@@ -437,12 +437,12 @@ fn a_name_is_nothing_but_a_name() {
     );
     let latex = run.in_format("latex");
     assert!(latex.contains(r"\$a\_1\textasciicircum{}2\$ \{\textbackslash{}em\} \%|\#\textasciitilde{}"));
-    // A line break in a name would be a line of its own among the terms.
+    // A line break in a name would be a line of its own among the terms of a sequence.
     fs::write(&file, format!("name = \"two\\n9 9\"\n{text}")).unwrap();
-    let run = Run::new(&[file.to_str().unwrap()]);
-    let oeis = run.in_format("oeis");
-    let terms: Vec<&str> = oeis.lines().filter(|line| !line.starts_with('#')).collect();
-    assert_eq!(terms, ["0 1", "1 2", "2 2", "3 1"]);
+    let output = fathom_tests::fathom().arg("plan").arg(&file).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert!(error.contains("has the character '\\n': give it a name of one line"), "{error}");
 }
 
 #[test]

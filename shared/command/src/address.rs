@@ -3,8 +3,8 @@
 use std::net::{Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::str::FromStr;
 
-/// Reads an address to listen on, as `ADDR:PORT`; the address may be a name of this host. Of several addresses
-/// of a name the first is taken.
+/// Reads an address to listen on, as `ADDR:PORT`; the address may be a name of this host. Of several
+/// addresses of a name the first is taken.
 ///
 /// # Errors
 /// A message for people, if the text is no address or the name has none.

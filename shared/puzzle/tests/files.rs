@@ -153,7 +153,7 @@ fn families_are_written_and_read_again() {
 fn definitions() -> impl Strategy<Value = Definition> {
     let orbits = prop::collection::vec((1_usize..5, 1_u16..5), 1..4);
     let seeds = prop::collection::vec(any::<u64>(), 6);
-    let name = "[a-zA-Z0-9'^_.+ \"\\\\\u{e9}#=\\[\\]\t]{1,12}";
+    let name = "[a-zA-Z0-9'^_.+ \"\\\\\u{e9}#=\\[\\]]{1,12}";
     (orbits, seeds, prop::collection::vec(0_u16..3, 12), name, 0..3).prop_map(
         |(sizes, seeds, labels, name, metric)| {
             let orbits = sizes.iter().enumerate().map(|(i, &(cells, orientations))| Orbit {
