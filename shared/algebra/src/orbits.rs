@@ -1,6 +1,13 @@
 //! Orbits of a generated group, and the blocks of an orbit.
 
 use crate::Permutation;
+use std::collections::BTreeMap;
+
+/// The elements that leave a point where it is from which [`smallest_blocks`] tells which other points are
+/// alike, at most.
+const MOST_FIXING: usize = 16;
+/// The points to which elements are kept meanwhile that lead there, at most.
+const MOST_WAYS: usize = 512;
 
 /// Returns the orbits of more than one point of the group that `generators` generate on `degree` points. The
 /// points of an orbit are in increasing order, and orbits are in order of their smallest points.
@@ -31,20 +38,59 @@ pub fn all_orbits(degree: usize, generators: &[Permutation]) -> Vec<Vec<usize>> 
 /// blocks of a permutation group*, 1975.)
 pub fn smallest_blocks(orbit: &[usize], generators: &[Permutation]) -> Option<Vec<Vec<usize>>> {
     let (&first, others) = orbit.split_first()?;
-    let degree = generators.first()?.degree();
-    let systems = others.iter().map(|&other| {
-        // The finest partition with both points in one part: if two points are in one part, so are their
-        // images.
-        let mut classes = Classes::new(degree);
-        let mut joined = vec![(first, other)];
-        while let Some((a, b)) = joined.pop() {
-            if classes.join(a, b) {
-                joined.extend(generators.iter().map(|generator| (generator.apply(a), generator.apply(b))));
+    generators.first()?;
+    let others = unlike(first, others, generators);
+    let systems = others.into_iter().map(|other| finest(orbit, generators, other));
+    systems.min_by_key(|system| system[0].len()).filter(|system| system.len() > 1)
+}
+
+/// Returns the finest partition of an orbit into blocks that has its first point and `other` in one part.
+fn finest(orbit: &[usize], generators: &[Permutation], other: usize) -> Vec<Vec<usize>> {
+    // If two points are in one part, so are their images.
+    let mut classes = Classes::new(generators[0].degree());
+    let mut joined = vec![(orbit[0], other)];
+    while let Some((a, b)) = joined.pop() {
+        if classes.join(a, b) {
+            joined.extend(generators.iter().map(|generator| (generator.apply(a), generator.apply(b))));
+        }
+    }
+    classes.listed(orbit.to_vec())
+}
+
+/// Returns the first of the points that some elements map to each other that leave `first` where it is: they
+/// map the parts with `first` and one of these points to each other, too, so that one of them is enough.
+fn unlike(first: usize, others: &[usize], generators: &[Permutation]) -> Vec<usize> {
+    let mut classes = Classes::new(generators[0].degree());
+    for element in fixing(first, generators) {
+        others.iter().for_each(|&point| drop(classes.join(point, element.apply(point))));
+    }
+    classes.listed(others.to_vec()).into_iter().map(|alike| alike[0]).collect()
+}
+
+/// Returns up to [`MOST_FIXING`] elements other than the identity that leave a point where it is. (O. Schreier:
+/// each edge that closes a cycle in the graph of an orbit makes one.) The cycles nearest to the point come
+/// first, because their elements take the fewest products.
+fn fixing(point: usize, generators: &[Permutation]) -> Vec<Permutation> {
+    let mut ways = BTreeMap::from([(point, Permutation::identity(generators[0].degree()))]);
+    let (mut reached, mut next, mut found) = (vec![point], 0, Vec::new());
+    while let Some(from) = reached.get(next).copied() {
+        next += 1;
+        for generator in generators {
+            let to = generator.apply(from);
+            let way = || ways[&from].then(generator);
+            if let Some(other) = ways.get(&to) {
+                let element = way().then(&other.inverse());
+                found.extend(Some(element).filter(|element| !element.is_identity()));
+                if found.len() == MOST_FIXING {
+                    return found;
+                }
+            } else if ways.len() < MOST_WAYS {
+                ways.insert(to, way());
+                reached.push(to);
             }
         }
-        classes.listed(orbit.to_vec())
-    });
-    systems.min_by_key(|system| system[0].len()).filter(|system| system.len() > 1)
+    }
+    found
 }
 
 /// A partition of points, as a union-find forest. The root of a class is its smallest point.
@@ -116,6 +162,38 @@ mod tests {
         );
         assert_eq!(blocks(7, &["(1,2,3,4,5,6,7)"]), None);
         assert_eq!(blocks(5, &["(1,2,3)", "(3,4,5)"]), None);
+    }
+
+    /// Which points are alike must not change which system of blocks is found.
+    #[test]
+    fn one_of_points_that_are_alike_is_enough() {
+        for (degree, generators) in [
+            (6, &["(1,2,3,4,5,6)", "(2,6)(3,5)"][..]),
+            (8, &["(1,2,3,4)(5,6,7,8)", "(1,5)(2,8)(3,7)(4,6)"]),
+            (8, &["(1,2)", "(1,3,5,7)(2,4,6,8)"]),
+            (9, &["(1,2,3)", "(1,4,7)(2,5,8)(3,6,9)"]),
+            (12, &["(1,2)", "(1,3,5)(2,4,6)", "(1,7)(2,8)(3,9)(4,10)(5,11)(6,12)"]),
+            (12, &["(1,2,3,4,5,6,7,8,9,10,11,12)"]),
+            (12, &["(1,2,3,4,5,6,7,8,9,10,11,12)", "(1,2)"]),
+        ] {
+            let generators = parsed(degree, generators);
+            for element in fixing(3, &generators) {
+                assert!(element.apply(3) == 3 && !element.is_identity());
+            }
+            let orbit: Vec<usize> = (0..degree).collect();
+            let all = (1..degree).map(|other| finest(&orbit, &generators, other));
+            let expected = all.min_by_key(|system| system[0].len()).filter(|system| system.len() > 1);
+            assert_eq!(smallest_blocks(&orbit, &generators), expected, "{generators:?}");
+        }
+        let symmetric = parsed(
+            40,
+            &[
+                "(1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31,32,33,34,35,36,37,38,39,40)",
+                "(1,2)",
+            ],
+        );
+        let others: Vec<usize> = (1..40).collect();
+        assert!(unlike(0, &others, &symmetric).len() < 30);
     }
 
     #[test]
