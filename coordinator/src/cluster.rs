@@ -8,7 +8,7 @@
 //! [`rate`] (the speed of workers), `room` (free space on their disks), `retire` (old layers of a shared
 //! store), `checker` (its files that workers call damaged), [`serve`] (the loop that feeds events in and
 //! carries effects out), [`handle`] (how other threads ask the loop), [`status`] (the report for people),
-//! [`view`] (the data of the web page).
+//! [`view`] (the data of the web page), `waiting` (what the log says of a run that waits).
 //!
 //! Invariants: effects are carried out in order; a layer is committed before the next layer begins; messages
 //! of a worker count only while its session lasts.
@@ -35,3 +35,4 @@ pub mod status;
 #[cfg(test)]
 mod tests;
 pub mod view;
+mod waiting;

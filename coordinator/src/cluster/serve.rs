@@ -11,6 +11,7 @@ use crate::cluster::retire::Retirer;
 use crate::cluster::service::require_small_shards;
 use crate::cluster::state::{HeldFile, Past, Rules, State, digest_of};
 use crate::cluster::view::{LayerProgress, News, ShardStory, View};
+use crate::cluster::waiting::{self, Waiting};
 use crate::cluster::{room, status};
 use anyhow::{Context, Result};
 use crossbeam_channel::{Receiver, RecvTimeoutError, unbounded};
@@ -60,6 +61,8 @@ pub struct Coordinator<'d> {
     begun: Instant,
     /// Latencies of writes to the journal.
     journal: Latencies,
+    /// What the log has said of waits.
+    waiting: Waiting,
     /// Events for a page.
     news: News,
     /// The last view, for a page that asks after the loop has ended.
@@ -237,6 +240,7 @@ impl<'d> Coordinator<'d> {
             asked: 0,
             begun: Instant::now(),
             journal: Latencies::default(),
+            waiting: Waiting::default(),
             news: News::default(),
             last_view,
             is_ending,
@@ -322,6 +326,7 @@ impl<'d> Coordinator<'d> {
                 }
             }
             self.is_ending.store(self.state.ending.is_some(), Ordering::Relaxed);
+            self.tell_of_waits();
             let left = TICK.saturating_sub(ticked.elapsed());
             let event = match self.messages.recv_timeout(left) {
                 Ok(Message::Ask(event, sender)) => {
@@ -479,6 +484,23 @@ impl<'d> Coordinator<'d> {
             }
         }
         Ok(None)
+    }
+
+    /// Tells the log why the run waits, if it has waited for long, and that it goes on.
+    fn tell_of_waits(&mut self) {
+        let now = self.now();
+        let obstacle = || status::obstacle(&self.state, now).filter(|_| self.state.ending.is_none());
+        match self.waiting.look(now, obstacle) {
+            Some(waiting::News::Waits(detail)) => {
+                warn!(run = self.name(), detail, "run waits");
+                self.tell(json!({"message": "run waits", "detail": detail}));
+            }
+            Some(waiting::News::GoesOn) => {
+                info!(run = self.name(), "run goes on");
+                self.tell(json!({"message": "run goes on"}));
+            }
+            None => {}
+        }
     }
 
     fn commit(&mut self, reports: &[Arc<ShardReport>], took: Duration, held: &Held) -> Result<()> {

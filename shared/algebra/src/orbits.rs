@@ -62,14 +62,16 @@ fn finest(orbit: &[usize], generators: &[Permutation], other: usize) -> Vec<Vec<
 fn unlike(first: usize, others: &[usize], generators: &[Permutation]) -> Vec<usize> {
     let mut classes = Classes::new(generators[0].degree());
     for element in fixing(first, generators) {
-        others.iter().for_each(|&point| drop(classes.join(point, element.apply(point))));
+        for &point in others {
+            classes.join(point, element.apply(point));
+        }
     }
     classes.listed(others.to_vec()).into_iter().map(|alike| alike[0]).collect()
 }
 
-/// Returns up to [`MOST_FIXING`] elements other than the identity that leave a point where it is. (O. Schreier:
-/// each edge that closes a cycle in the graph of an orbit makes one.) The cycles nearest to the point come
-/// first, because their elements take the fewest products.
+/// Returns up to [`MOST_FIXING`] elements other than the identity that leave a point where it is. Each edge
+/// that closes a cycle in the graph of an orbit makes one (Schreier's lemma). The cycles nearest to the point
+/// come first, because their elements take the fewest products.
 fn fixing(point: usize, generators: &[Permutation]) -> Vec<Permutation> {
     let mut ways = BTreeMap::from([(point, Permutation::identity(generators[0].degree()))]);
     let (mut reached, mut next, mut found) = (vec![point], 0, Vec::new());
