@@ -4,7 +4,7 @@ use std::net::{Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::str::FromStr;
 
 /// Reads an address to listen on, as `ADDR:PORT`; the address may be a name of this host. Of several
-/// addresses of a name the first is taken.
+/// addresses of a name the first of IPv4 is taken, which others can write without brackets.
 ///
 /// # Errors
 /// A message for people, if the text is no address or the name has none.
@@ -18,8 +18,9 @@ pub fn to_listen_on(text: &str) -> Result<SocketAddr, String> {
         .ok_or_else(|| {
             format!("{text:?} is no address with a port: give one such as 127.0.0.1:7400 or [::1]:7400")
         })?;
-    let found = text.to_socket_addrs().ok().and_then(|mut addresses| addresses.next());
-    found.ok_or_else(|| format!("the name {name} has no address here: give one such as 127.0.0.1:7400"))
+    let found: Vec<SocketAddr> = text.to_socket_addrs().map(Iterator::collect).unwrap_or_default();
+    let found = found.iter().find(|address| address.is_ipv4()).or(found.first());
+    found.copied().ok_or_else(|| format!("the name {name} has no address here: give one such as 127.0.0.1:7400"))
 }
 
 /// Where other hosts reach a process.
