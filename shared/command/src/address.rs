@@ -20,7 +20,9 @@ pub fn to_listen_on(text: &str) -> Result<SocketAddr, String> {
         })?;
     let found: Vec<SocketAddr> = text.to_socket_addrs().map(Iterator::collect).unwrap_or_default();
     let found = found.iter().find(|address| address.is_ipv4()).or(found.first());
-    found.copied().ok_or_else(|| format!("the name {name} has no address here: give one such as 127.0.0.1:7400"))
+    found
+        .copied()
+        .ok_or_else(|| format!("the name {name} has no address here: give one such as 127.0.0.1:7400"))
 }
 
 /// Where other hosts reach a process.

@@ -47,6 +47,8 @@ pub struct Space {
     solved: Box<[u8]>,
     /// The number of orientations on each cell.
     orders: Box<[u16]>,
+    /// By cell: the number of turns after which all pieces that come there look as before.
+    periods: Box<[u16]>,
     orbits: Box<[CellOrbit]>,
     moves: Vec<WordMove>,
     /// The moves followed by free moves. Through them a state is reached from all states that lead to it.
@@ -233,6 +235,7 @@ impl Space {
         };
         let moves = puzzle.moves.iter().map(step).collect();
         let incoming_moves = puzzle.incoming_moves.iter().map(step).collect();
+        let periods = periods(&orders, &orbits, &letters);
         let mut space = Self {
             puzzle,
             rings,
@@ -245,6 +248,7 @@ impl Space {
             labels,
             letters,
             solved,
+            periods,
             orders,
             orbits,
             moves,
@@ -324,6 +328,12 @@ impl Space {
     /// Returns the number of orientations on a cell.
     pub(crate) fn order(&self, cell: usize) -> u16 {
         self.orders[cell]
+    }
+
+    /// Returns the number of turns of a cell after which all pieces that come there look as before. The number
+    /// divides that of its orientations.
+    pub(crate) fn period(&self, cell: usize) -> u16 {
+        self.periods[cell]
     }
 
     /// Returns the orbits of cells under the moves.
@@ -448,6 +458,20 @@ fn group(puzzle: &Puzzle) -> StabiliserChain {
 fn generators(puzzle: &Puzzle) -> Vec<Permutation> {
     let moves = puzzle.moves.iter().map(|m| &m.action);
     moves.chain(&puzzle.free).map(|action| action.as_points()).collect()
+}
+
+/// Returns the periods of cells with these numbers of orientations.
+fn periods(orders: &[u16], orbits: &[CellOrbit], letters: &Letters) -> Box<[u16]> {
+    let mut periods: Box<[u16]> = orders.into();
+    for CellOrbit { cells, labels, .. } in orbits {
+        let shows_all =
+            |period: &u16| labels.iter().all(|&label| period % u16::from(letters.seen(label)) == 0);
+        for &cell in cells {
+            let period = &mut periods[usize::from(cell)];
+            *period = (1..=*period).find(shows_all).unwrap_or(*period);
+        }
+    }
+    periods
 }
 
 fn orbits(puzzle: &Puzzle, cells_of: Vec<Vec<usize>>, labels: &Labels<u8>) -> Box<[CellOrbit]> {

@@ -192,14 +192,13 @@ impl Space {
     pub(crate) fn compose(&self, first: &Symmetry, second: &Symmetry) -> Symmetry {
         let cells: Box<[Cell]> = first.cells.iter().map(|&cell| second.cells[usize::from(cell)]).collect();
         let at = |cell: usize| usize::from(first.cells[cell]);
-        let factor = |cell: usize| match self.order(cell) {
+        let factor = |cell: usize| match self.period(cell) {
             1 => 1,
-            order => (u16::from(second.factors[at(cell)]) * u16::from(first.factors[cell]) % order) as u8,
+            period => (u16::from(second.factors[at(cell)]) * u16::from(first.factors[cell]) % period) as u8,
         };
         let turn = |cell: usize| {
-            let order = self.order(cell);
             let turned = u16::from(second.factors[at(cell)]) * u16::from(first.turn(cell));
-            ((turned + u16::from(second.turn(at(cell)))) % order) as u8
+            ((turned + u16::from(second.turn(at(cell)))) % self.period(cell)) as u8
         };
         let mut composed = Symmetry {
             turns: match self.letters().width() {
@@ -219,10 +218,10 @@ impl Space {
     pub(crate) fn inverse(&self, symmetry: &Symmetry) -> Symmetry {
         let (mut turns, mut factors) = (vec![0; self.cells()], vec![1; self.cells()]);
         for (cell, &to) in symmetry.cells.iter().enumerate() {
-            let (order, factor) = (self.order(cell), u16::from(symmetry.factors[cell]));
-            let unit = (1..order).find(|unit| unit * factor % order == 1).unwrap_or(1);
+            let (period, factor) = (self.period(cell), u16::from(symmetry.factors[cell]));
+            let unit = (1..period).find(|unit| unit * factor % period == 1).unwrap_or(1);
             factors[usize::from(to)] = unit as u8;
-            turns[usize::from(to)] = ((order - u16::from(symmetry.turn(cell))) * unit % order) as u8;
+            turns[usize::from(to)] = ((period - u16::from(symmetry.turn(cell))) * unit % period) as u8;
         }
         let mut inverse = Symmetry {
             cells: inverse(&symmetry.cells, |cell| cell as Cell),
@@ -235,21 +234,30 @@ impl Space {
         inverse
     }
 
-    /// Turns all letters of each orbit so that nothing leaves the orbit's first cell turned.
+    /// Turns all letters of each orbit so that nothing leaves the orbit's first cell turned, and leaves out what
+    /// cannot be seen of factors and turns.
     fn normalise(&self, symmetry: &mut Symmetry) {
+        for (cell, factor) in symmetry.factors.iter_mut().enumerate() {
+            *factor = match self.period(cell) {
+                1 => 1,
+                period => (u16::from(*factor) % period) as u8,
+            };
+        }
         if symmetry.turns.is_empty() {
             return;
         }
         for orbit in self.orbits() {
-            let by = symmetry.turns[usize::from(orbit.cells[0])];
+            let first = usize::from(orbit.cells[0]);
+            let by = u16::from(symmetry.turns[first]) % self.period(first);
+            for &cell in &orbit.cells {
+                let (cell, period) = (usize::from(cell), self.period(cell.into()));
+                let turn = u16::from(symmetry.turns[cell]) % period;
+                symmetry.turns[cell] = ((turn + period - by) % period) as u8;
+            }
             if by == 0 {
                 continue;
             }
-            for &cell in &orbit.cells {
-                let order = self.order(usize::from(cell));
-                let turn = &mut symmetry.turns[usize::from(cell)];
-                *turn = ((u16::from(*turn) + order - u16::from(by)) % order) as u8;
-            }
+            let by = by as u8;
             for letter in 0..self.letters().count() {
                 if orbit.labels.contains(&self.letters().mark(letter as u8)) {
                     symmetry.letters[letter] = self.letters().turned(symmetry.letters[letter], by);
