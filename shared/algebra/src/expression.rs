@@ -232,7 +232,7 @@ pub fn sequence<E: Element>(
     identity: &E,
     named: &mut dyn FnMut(&str) -> Result<Option<E>, String>,
 ) -> Result<Option<E>, ExpressionError> {
-    Parser { text, at: 0, identity, named, known: HashMap::new(), factors: 0 }.run()
+    Parser { text, at: 0, identity, named, known: HashMap::new(), is_formula: false, factors: 0 }.run()
 }
 
 /// Returns the length of the cycle `(1,2,3)` or of the list of cycles `[[1,2,3],[4,5]]` with which a text
@@ -266,6 +266,8 @@ struct Parser<'a, E> {
     named: &'a mut dyn FnMut(&str) -> Result<Option<E>, String>,
     /// The answers of `named`, so that `named` is asked once for each name.
     known: HashMap<String, Option<E>>,
+    /// Whether the factor at this place is read as in formulas.
+    is_formula: bool,
     factors: usize,
 }
 
@@ -382,18 +384,21 @@ impl<E: Element> Parser<'_, E> {
         }
     }
 
-    /// Returns the element for a name. If a name with `_` is unknown, the name without `_` and braces is
-    /// tried: formulas write `V_{1}` for `V1`.
+    /// Returns the element for a name. In a formula, the name without `_` and braces is tried too.
     fn find(&mut self, name: &str) -> Result<Option<E>, ExpressionError> {
+        let found = self.find_as_written(name)?;
+        if found.is_some() || !self.is_formula || !name.contains('_') {
+            return Ok(found);
+        }
+        let plain: String = name.chars().filter(|c| !"_{}".contains(*c)).collect();
+        self.find_as_written(&plain)
+    }
+
+    fn find_as_written(&mut self, name: &str) -> Result<Option<E>, ExpressionError> {
         if let Some(known) = self.known.get(name) {
             return Ok(known.clone());
         }
-        let fault = |reason| ExpressionError::Name { at: self.at, reason };
-        let mut found = (self.named)(name).map_err(fault)?;
-        if found.is_none() && name.contains('_') {
-            let plain: String = name.chars().filter(|c| !"_{}".contains(*c)).collect();
-            found = (self.named)(&plain).map_err(fault)?;
-        }
+        let found = (self.named)(name).map_err(|reason| ExpressionError::Name { at: self.at, reason })?;
         self.known.insert(name.into(), found.clone());
         Ok(found)
     }
@@ -410,10 +415,27 @@ impl<E: Element> Parser<'_, E> {
         Ok(found)
     }
 
+    /// Reads the factor at this place, as [`Self::names_here`] does, and if that fails, as in formulas, which
+    /// write `V_{1}` for `V1`: names that have `_` come first.
+    fn names(&mut self) -> Result<(Option<E>, E), ExpressionError> {
+        match self.names_here() {
+            Err(unknown @ ExpressionError::NoSuchGenerator { .. }) => {
+                self.is_formula = true;
+                let read = self.names_here();
+                self.is_formula = false;
+                match read {
+                    Err(ExpressionError::NoSuchGenerator { .. }) => Err(unknown),
+                    read => read,
+                }
+            }
+            read => read,
+        }
+    }
+
     /// Reads the factor at this place: the longest name that ends here, or a name with a number and `'`
     /// behind it, or several of those without blanks between them. In the last case the first value is the
     /// product of all but the last, because a power behind the text applies to the last only.
-    fn names(&mut self) -> Result<(Option<E>, E), ExpressionError> {
+    fn names_here(&mut self) -> Result<(Option<E>, E), ExpressionError> {
         let rest = &self.text[self.at..];
         let long = rest.find(|c: char| c.is_whitespace() || "()".contains(c)).unwrap_or(rest.len());
         let ends =

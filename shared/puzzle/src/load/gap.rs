@@ -15,6 +15,7 @@ use super::Fault;
 use crate::definition::{Definition, DefinitionError, Piece};
 use fathom_algebra::OrientedPermutation;
 use reader::Reader;
+use std::collections::HashSet;
 use value::{Element, Value, elements_of, extended, holds_permutations};
 
 /// The name that PuzzleGeometry gives to the list of the points that look alike.
@@ -60,9 +61,17 @@ pub(super) fn read(text: &str, stem: &str) -> Result<Definition, Fault> {
     };
     let mut puzzle =
         Definition::of_degree(puzzle_name(name, stem), degree).map_err(|error| Fault::new(at, error))?;
+    let mut names: HashSet<String> = elements.iter().filter_map(|element| element.name.clone()).collect();
     for (number, Element { name, at, action }) in (1..).zip(elements) {
-        let name = name.unwrap_or_else(|| format!("g{number}"));
+        let is_given = name.is_some();
+        let other_name = || (number..).map(|number| format!("g{number}")).find(|name| !names.contains(name));
+        let name = name.or_else(other_name).expect("there are more numbers than names");
+        names.insert(name.clone());
         let action = OrientedPermutation::from_cells(extended(&action, degree));
+        // A generator may be listed twice.
+        if is_given && puzzle.moves().iter().any(|known| known.name == name && known.action == action) {
+            continue;
+        }
         puzzle.add_move(name, action).map_err(|error| Fault::new(at, error))?;
     }
     if let Some((at, values)) = alike {

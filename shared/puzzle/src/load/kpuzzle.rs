@@ -303,17 +303,17 @@ fn work_out(
     if depth > MAX_DEPTH {
         return Err(format!("derived moves refer to each other in a circle, or more than {MAX_DEPTH} deep"));
     }
+    let fault = |(at, reason)| format!("in {sequence:?} at offset {at}: {reason}");
+    let is_name = |name: &str| done.contains_key(name) || sequences.contains_key(name);
+    for part in sequence::names_in(sequence, is_name).map_err(fault)? {
+        work_out(&part, sequences, identity, done, depth + 1)?;
+    }
     let action = sequence::evaluate(sequence, identity, &mut |name| {
-        work_out(name, sequences, identity, done, depth + 1)
-    })
-    .map_err(|(at, reason)| {
-        // References that are too deep are reported as such, without the sequences on the way.
-        if reason.starts_with("derived moves") {
-            reason
-        } else {
-            format!("in {sequence:?} at offset {at}: {reason}")
-        }
-    })?;
+        // Other names are no part of the sequence, but the text may begin as they do.
+        let other = || sequences.contains_key(name).then(|| identity.clone());
+        Ok(done.get(name).cloned().or_else(other))
+    });
+    let action = action.map_err(fault)?;
     done.insert(name.into(), action.clone());
     Ok(Some(action))
 }

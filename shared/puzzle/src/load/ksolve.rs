@@ -351,53 +351,59 @@ impl<'a> Reader<'a> {
     fn work_out_sequences(&mut self) -> Result<(), Fault> {
         let Some(puzzle) = &mut self.puzzle else { return Ok(()) };
         let identity = OrientedPermutation::identity(puzzle.orders());
-        let nothing = OrientedPermutation::identity([1]);
         let named = puzzle.moves().iter().chain(puzzle.spare());
         let mut known: HashSet<String> = named.map(|generator| generator.name.clone()).collect();
-        let mut waiting = std::mem::take(&mut self.sequences);
+        let waiting = std::mem::take(&mut self.sequences);
+        let mut names: HashSet<&str> = waiting.iter().map(|sequence| sequence.name).collect();
+        names.extend(known.iter().map(String::as_str));
+        let parts = waiting.iter().map(|sequence| {
+            sequence::names_in(sequence.text, |name| names.contains(name))
+                .map_err(|(offset, reason)| Fault::syntax(sequence.start + offset, reason))
+        });
+        let parts: Vec<BTreeSet<String>> = parts.collect::<Result<_, _>>()?;
+        let names: HashSet<String> = names.into_iter().map(str::to_owned).collect();
+        let mut waiting: Vec<(Sequence<'_>, BTreeSet<String>)> = waiting.into_iter().zip(parts).collect();
         for depth in 0.. {
             let before = waiting.len();
-            let mut fault = None;
             let mut still = Vec::new();
-            for sequence in waiting {
-                // Products are made once, when all names are known.
-                let are_known = sequence::evaluate(sequence.text, &nothing, &mut |name| {
-                    Ok(known.contains(name).then(|| nothing.clone()))
-                });
-                let action = are_known.and_then(|_| {
-                    sequence::evaluate(sequence.text, &identity, &mut |name| {
-                        let mut all = puzzle.moves().iter().chain(puzzle.spare());
-                        Ok(all
-                            .find(|generator| generator.name == name)
-                            .map(|generator| generator.action.clone()))
+            for (sequence, parts) in waiting {
+                if !parts.iter().all(|part| known.contains(part)) {
+                    still.push((sequence, parts));
+                    continue;
+                }
+                let Sequence { at, name, .. } = sequence;
+                let action = sequence::evaluate(sequence.text, &identity, &mut |name| {
+                    let mut all = puzzle.moves().iter().chain(puzzle.spare());
+                    let found = all.find(|generator| generator.name == name);
+                    // Other names are no part of the sequence, but the text may begin as they do.
+                    Ok(match found {
+                        Some(generator) => Some(generator.action.clone()),
+                        None => names.contains(name).then(|| identity.clone()),
                     })
                 });
-                match action {
-                    Ok(action) => {
-                        let Sequence { at, name, .. } = sequence;
-                        let added = match sequence.is_alias || is_rotation(name) {
-                            true => puzzle.add_spare(name, action),
-                            false => puzzle.add_move(name, action),
-                        };
-                        added.map_err(|error| Fault::new(at, error))?;
-                        known.insert(name.to_owned());
-                    }
-                    Err((offset, reason)) => {
-                        fault.get_or_insert_with(|| Fault::syntax(sequence.start + offset, reason));
-                        still.push(sequence);
-                    }
-                }
+                let action =
+                    action.map_err(|(offset, reason)| Fault::syntax(sequence.start + offset, reason))?;
+                let added = match sequence.is_alias || is_rotation(name) {
+                    true => puzzle.add_spare(name, action),
+                    false => puzzle.add_move(name, action),
+                };
+                added.map_err(|error| Fault::new(at, error))?;
+                known.insert(name.to_owned());
             }
-            match fault {
-                None => break,
-                // No sequence has been added in this pass, so the missing names do not exist.
-                Some(fault) if still.len() == before => return Err(fault),
-                Some(_) if depth == MAX_DEPTH => {
-                    let reason = format!("sequences refer to later ones more than {MAX_DEPTH} deep");
-                    return Err(Fault::syntax(still[0].at, reason));
-                }
-                Some(_) => waiting = still,
+            let Some((first, parts)) = still.first() else { break };
+            if still.len() == before {
+                let missing = parts.iter().find(|part| !known.contains(*part)).expect("a part is not known");
+                let reason = format!(
+                    "the sequence {:?} needs {missing:?}, and sequences need each other in a circle",
+                    first.name
+                );
+                return Err(Fault::syntax(first.at, reason));
             }
+            if depth == MAX_DEPTH {
+                let reason = format!("sequences refer to later ones more than {MAX_DEPTH} deep");
+                return Err(Fault::syntax(first.at, reason));
+            }
+            waiting = still;
         }
         Ok(())
     }

@@ -1,7 +1,9 @@
 //! Sequences of moves in files, as cubing.js and twsearch write them. The [reader of all
 //! sequences](fathom_algebra::expression) reads them.
 
+use fathom_algebra::expression::Element;
 use fathom_algebra::{ExpressionError, OrientedPermutation, expression};
+use std::collections::BTreeSet;
 
 /// The largest number of bytes of all sequences of a file together.
 pub const MAX_BYTES: usize = 1 << 20;
@@ -18,10 +20,47 @@ pub fn evaluate(
 ) -> Result<OrientedPermutation, (usize, String)> {
     match expression::sequence(text, identity, move_named) {
         Ok(product) => Ok(product.unwrap_or_else(|| identity.clone())),
-        Err(ExpressionError::NoSuchGenerator { at, name, .. }) => {
-            Err((at, format!("there is no move {name:?}")))
-        }
-        Err(error) => Err((error.at(), error.reason())),
+        Err(error) => Err(fault(error)),
+    }
+}
+
+/// Returns the names of which a sequence consists, whatever they mean. `is_name` knows all names of the file,
+/// because which names a text without blanks consists of depends on them.
+///
+/// # Errors
+/// The byte offset of the fault, and the reason.
+pub fn names_in(text: &str, is_name: impl Fn(&str) -> bool) -> Result<BTreeSet<String>, (usize, String)> {
+    let mut named = |name: &str| Ok(is_name(name).then(|| Names(BTreeSet::from([name.to_owned()]))));
+    match expression::sequence(text, &Names::default(), &mut named) {
+        Ok(names) => Ok(names.unwrap_or_default().0),
+        Err(error) => Err(fault(error)),
+    }
+}
+
+/// The names of which an expression consists.
+#[derive(Clone, Debug, Default)]
+struct Names(BTreeSet<String>);
+
+impl Element for Names {
+    fn then(mut self, next: &Self) -> Option<Self> {
+        self.0.extend(next.0.iter().cloned());
+        Some(self)
+    }
+
+    fn inverse(&self) -> Self {
+        self.clone()
+    }
+
+    fn power(&self, _: i64) -> Option<Self> {
+        Some(self.clone())
+    }
+}
+
+/// Returns the byte offset of a fault, and the reason.
+fn fault(error: ExpressionError) -> (usize, String) {
+    match error {
+        ExpressionError::NoSuchGenerator { at, name, .. } => (at, format!("there is no move {name:?}")),
+        error => (error.at(), error.reason()),
     }
 }
 

@@ -160,6 +160,12 @@ fn gap_texts() {
     assert_eq!(read("R := (1,2);\nU := (2,3);"), "some 3: R (1,2); U (2,3)");
     assert_eq!(read("R := (1,2); U := (2,3); cube := Group(U, R, ());"), "cube 3: U (2,3); R (1,2)");
     assert_eq!(read("(1,2)"), "some 2: g1 (1,2)");
+    assert_eq!(read("a := (1,2); G := Group(a, a);"), "G 2: a (1,2)");
+    // A number in parentheses behind '^' is an exponent.
+    assert_eq!(read("G := Group((1,2,3,4)^(2), (1,2,3)^( -1 ));"), "G 4: g1 (1,3)(2,4); g2 (1,3,2)");
+    assert_eq!(read("G := Group((1,2)^(2,3), ((1,2))^(1));"), "G 3: g1 (1,3); g2 (1,2)");
+    // A permutation without a name does not get the name of another.
+    assert_eq!(read("g1 := (1,2); G := Group(g1*(2,3), g1);"), "G 3: g2 (1,3,2); g1 (1,2)");
     // GAP separates points by commas; the reader accepts blanks as well.
     assert_eq!(read("(1 2 3)"), "some 3: g1 (1,2,3)");
 }
@@ -212,7 +218,6 @@ fn faults_of_gap_texts() {
     assert_eq!(error("(1,2,3); ip := [1,2];"), "file:1:10: ip is a list of lists of points that look alike");
     assert_eq!(error(""), "file: the puzzle has no moves");
     assert_eq!(error("(1,2) (3,4) 7"), "file:1:13: expected ';', found '7'");
-    assert_eq!(error("a:=(1,2); Group(a,a)"), "file:1:4: the name \"a\" is given twice");
     assert_eq!(error(&"[".repeat(99)), "file:1:34: lists are nested more than 32 deep");
 }
 
@@ -311,7 +316,17 @@ fn ksolve_sequences_may_use_what_stands_behind_them() {
     // Rows name the cell that a piece comes from: so R is (1,3,2), and x is (1,5,4,3,2), twice (1,4,2,5,3).
     assert_eq!(names, ["R (1,3,2)", "S ()", "yz (1,4,2,5,3)"]);
     let circle = format!("{text}MoveSequence a b\nMoveSequence b a\n");
-    assert_eq!(error(Format::Ksolve, &circle), "file:16:16: there is no move \"b\"");
+    assert_eq!(
+        error(Format::Ksolve, &circle),
+        "file:16:1: the sequence \"a\" needs \"b\", and sequences need each other in a circle"
+    );
+    // BR is a name, wherever it stands, and not B R.
+    let moves = "Move B\nP\n2 1 3 4 5\nEnd\nMove R\nP\n1 3 2 4 5\nEnd\nMove C\nP\n1 2 3 5 4\nEnd\n";
+    for lines in [["MoveSequence A BR\n", "MoveAlias BR C\n"], ["MoveAlias BR C\n", "MoveSequence A BR\n"]] {
+        let text = format!("Name x\nSet P 5 1\nSolved\nEnd\n{moves}{}", lines.concat());
+        let puzzle = parse(&text, Format::Ksolve, "x").unwrap();
+        assert_eq!(puzzle.moves().last().unwrap().action.to_string(), "(4,5)");
+    }
 }
 
 #[test]
@@ -441,6 +456,24 @@ fn kpuzzles_of_both_ages() {
     let c = a.then(&b.inverse());
     assert_eq!(puzzle.spare()[0].action, c);
     assert_eq!(puzzle.spare()[1].action, c.then(&a).then(&c.inverse()).power(2));
+}
+
+/// The text of a derived move may begin as the move itself does.
+#[test]
+fn derived_moves_are_no_part_of_longer_names() {
+    let turn = |permutation: &str| {
+        format!("{{\"A\": {{\"permutation\": {permutation}, \"orientationDelta\": [0, 0, 0]}}}}")
+    };
+    let text = format!(
+        "{{\"name\": \"x\", \"orbits\": [{{\"orbitName\": \"A\", \"numPieces\": 3, \"numOrientations\": 1}}], \
+         \"defaultPattern\": {{\"A\": {{\"pieces\": [0, 1, 2], \"orientation\": [0, 0, 0]}}}}, \
+         \"moves\": {{\"Rw\": {}, \"M\": {}}}, \"derivedMoves\": {{\"R\": \"Rw2 M\"}}}}",
+        turn("[1, 2, 0]"),
+        turn("[0, 2, 1]")
+    );
+    let puzzle = parse(&text, Format::Kpuzzle, "x").unwrap();
+    let [rw, m] = [0, 1].map(|number| puzzle.moves()[number].action.clone());
+    assert_eq!(puzzle.spare()[0].action, rw.power(2).then(&m));
 }
 
 #[test]

@@ -91,8 +91,10 @@ impl<'a> Reader<'a> {
         let mut value = self.single(depth)?;
         while self.accept("^") {
             let at = self.at;
-            let sign = if self.accept("-") { -1 } else { 1 };
-            let exponent = self.single(depth)?;
+            let (sign, exponent) = match self.number_in_parentheses() {
+                Some(number) => number,
+                None => (if self.accept("-") { -1 } else { 1 }, self.single(depth)?),
+            };
             value = match (value, exponent) {
                 (Value::Permutation(base), Value::Number(_, times)) => {
                     let times = i64::try_from(times).ok().filter(|&times| times <= MAX_EXPONENT);
@@ -115,6 +117,20 @@ impl<'a> Reader<'a> {
             };
         }
         Ok(value)
+    }
+
+    /// Reads a number in parentheses, such as `(-1)`, with its sign. As a value of its own it would be a cycle.
+    fn number_in_parentheses(&mut self) -> Option<(i64, Value)> {
+        self.peek().filter(|&next| next == '(')?;
+        let (inside, _) = self.text[self.at + 1..].split_once(')')?;
+        let (sign, digits) = match inside.trim().strip_prefix('-') {
+            Some(digits) => (-1, digits.trim_start()),
+            None => (1, inside.trim()),
+        };
+        let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+        let number = Value::Number(self.at, digits.parse().unwrap_or(u64::MAX));
+        self.at += if is_number { inside.len() + 2 } else { 0 };
+        is_number.then_some((sign, number))
     }
 
     fn single(&mut self, depth: usize) -> Result<Value, Fault> {
