@@ -323,3 +323,36 @@ pub(crate) fn induced<P: Copy + Into<usize>>(
     }
     Some(images[..classes].into())
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::placements::Placements;
+    use crate::{Labels, Space};
+    use fathom_algebra::OrientedPermutation;
+    use fathom_puzzle::definition::{Orbit, Piece};
+    use fathom_puzzle::{Definition, Metric};
+    use std::collections::HashSet;
+
+    /// The pieces that come to cells 2 and 3 show two of four turns, and the piece on cell 1 shows all. Turning
+    /// cell 3 by two changes nothing that is seen.
+    #[test]
+    fn symmetries_do_not_differ_by_what_cannot_be_seen() {
+        let orbit = Orbit { name: "A".into(), cells: 3, orientations: 4 };
+        let mut definition = Definition::new("t", vec![orbit]).unwrap();
+        let action = OrientedPermutation::parse("(2,3+1)", &definition.orders()).unwrap();
+        definition.add_move("x", action).unwrap();
+        let seen = [4, 2, 2].into_iter().zip(0..);
+        let solved: Vec<Piece> = seen.map(|(seen, label)| Piece { label, orientation: 0, seen }).collect();
+        definition.set_solved(&solved).unwrap();
+        let puzzle = definition.puzzle(Metric::Multi).unwrap();
+        let space = Space::new(puzzle, Metric::Multi, Labels::distinct(3)).unwrap();
+        assert_eq!(space.states().to_string(), "4");
+        let placements = Placements::new(&space);
+        let actions = space.symmetries().iter().map(|symmetry| placements.of_symmetry(&space, symmetry));
+        assert_eq!(actions.collect::<HashSet<_>>().len(), space.symmetries().len());
+        for symmetry in space.symmetries() {
+            let back = space.inverse(symmetry);
+            assert_eq!(space.compose(symmetry, &back), space.symmetries()[0]);
+        }
+    }
+}

@@ -78,6 +78,30 @@ fn expressions_mean_what_they_say() {
     assert_eq!(read("(V1)^2").unwrap(), "(2,6,4)");
 }
 
+/// `R_2` is a name of its own here, and a formula writes `S_1` for `S1`.
+#[test]
+fn names_that_have_underscores_come_first() {
+    let named = |name: &str| {
+        let cycles = match name {
+            "R" => "(1,2,3,4,5)",
+            "R_2" => "(1,2)",
+            "S1" => "(2,3)",
+            // As the power of a move that is its own inverse, "R_2'" has no name.
+            "R2'" => "(1,4,2,5,3)",
+            _ => return Ok(None),
+        };
+        Ok(Some(Permutation::parse(cycles, 5).unwrap()))
+    };
+    let read = |text| {
+        let product = sequence(text, &Permutation::identity(5), &mut { named });
+        product.map(|product| product.unwrap().to_string())
+    };
+    assert_eq!(read("R_2'").unwrap(), "(1,2)");
+    assert_eq!(read("R_{2}'").unwrap(), read("R2'").unwrap());
+    assert_eq!(read("S_1 R_2'").unwrap(), read("S1 R_2").unwrap());
+    assert!(read("R_3x").is_err());
+}
+
 #[test]
 fn errors_name_place_and_reason() {
     for (text, says) in [
