@@ -82,7 +82,8 @@ pub fn read(path: &Path, space: &Space) -> Result<Vec<Box<[u8]>>> {
             .map(|tiles| tiles.iter().map(|&tile| tile as u16).collect::<Vec<u16>>());
         let word = state.and_then(|tiles| match &is_member {
             Some(is_member) if !is_member(&tiles) => Err("the moves do not lead to it".into()),
-            _ => Ok(packed(&tiles)),
+            Some(_) => Ok(packed(&tiles)),
+            None => require_places(&tiles, space).map(|()| packed(&tiles)),
         });
         states.push(
             word.map_err(|reason| bad_input!("--watch-states: {}, line {number}: {reason}", path.display()))?,
@@ -91,6 +92,22 @@ pub fn read(path: &Path, space: &Space) -> Result<Vec<Box<[u8]>>> {
     match states.is_empty() {
         true => Err(bad_input!("--watch-states: {} names no states: give one a line", path.display())),
         false => Ok(states),
+    }
+}
+
+/// Checks that moves bring each tile, or one with its label, to the cell where it stands. Tiles that look alike
+/// have labels of their own where moves bring them to different cells.
+///
+/// # Errors
+/// The first tile that is wrong.
+fn require_places(tiles: &[u16], space: &Space) -> Result<(), String> {
+    let is_wrong = |&(cell, &tile): &(usize, &u16)| !space.comes_to(tile.into(), cell);
+    match tiles.iter().enumerate().find(is_wrong) {
+        Some((cell, tile)) => Err(format!(
+            "no moves bring tile {tile} to cell {}: of tiles that look alike name one that they bring there",
+            cell + 1
+        )),
+        None => Ok(()),
     }
 }
 
@@ -155,6 +172,18 @@ mod tests {
         assert_eq!(state.word(&labelled).unwrap(), [1, 0, 1, 0]);
         let damaged = Watched { tiles: [2, 0, 3, 9].into(), depth: None };
         assert!(damaged.word(&labelled).unwrap_err().to_string().contains("there is no tile 9"));
+    }
+
+    /// Only the first row moves, and tile 1 looks like the tiles of the second one.
+    #[test]
+    fn tiles_that_look_alike_stand_where_moves_bring_them() {
+        let board: Board = "2x3".parse().unwrap();
+        let moves = fathom_puzzle::PuzzleSpec::Board(board).with_moves(Metric::Multi, "H1").unwrap();
+        let labels = Labels::parse_list("0,1,0,1,1,1", 6).unwrap();
+        let space = Space::new(moves.puzzle(Metric::Given).unwrap(), Metric::Given, labels).unwrap();
+        assert!(read_text("1 2 0 3 4 5", &space).is_ok());
+        let error = read_text("3 2 0 1 4 5", &space).unwrap_err();
+        assert!(error.contains("line 1: no moves bring tile 3 to cell 1: of tiles"), "{error}");
     }
 
     #[test]
