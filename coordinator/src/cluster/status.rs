@@ -249,7 +249,25 @@ pub(super) fn obstacle(state: &State, now: Millis) -> Option<String> {
             "all workers rest, because their disks are full, their quotas are used up, or tasks failed there: the log says more".into(),
         );
     }
-    kept_by_nobody(state, now).or_else(|| unreached(state, now)).or_else(|| stalled(state, now))
+    without_copies(state, now)
+        .or_else(|| kept_by_nobody(state, now))
+        .or_else(|| unreached(state, now))
+        .or_else(|| stalled(state, now))
+}
+
+/// Returns which workers are missing for the copies that each file must have.
+fn without_copies(state: &State, now: Millis) -> Option<String> {
+    let is_willing = |worker: &Worker| worker.is_willing(now);
+    let names = state.workers.alive().filter(|(_, worker)| !is_willing(worker));
+    let names: Vec<&str> = names.map(|(_, worker)| worker.name.as_str()).collect();
+    let willing = state.workers.alive().filter(|(_, worker)| is_willing(worker)).count();
+    (willing < state.rules.replicas).then(|| {
+        format!(
+            "{} workers must hold each file, and not {} can take copies now, because they are drained, or rest: disks may be full, or quotas used up; the log says more, and another worker would help",
+            state.rules.replicas,
+            names.join(", ")
+        )
+    })
 }
 
 /// Returns which shards no worker can keep, because the stores in which they would lie have failed.
