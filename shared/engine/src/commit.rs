@@ -118,7 +118,7 @@ fn add_up<R: Borrow<ShardReport>>(
     }
     let totals: Totals = reports.iter().map(|report| report.totals).sum();
     let Classes { up_to_symmetry, with_inverse } = Classes::of(&totals, symmetries)
-        .map_err(|reason| anyhow!("the counts of depth {depth} contradict each other: {reason}"))?;
+        .map_err(|reason| anyhow!("the counts of depth {depth} contradict each other: {reason}; a layer is wrong, and so may be one before it: begin again in another directory"))?;
     Ok(LayerRow {
         depth,
         states: totals.states,

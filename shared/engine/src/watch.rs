@@ -95,8 +95,8 @@ pub fn read(path: &Path, space: &Space) -> Result<Vec<Box<[u8]>>> {
     }
 }
 
-/// Checks that moves bring each tile, or one with its label, to the cell where it stands. Tiles that look alike
-/// have labels of their own where moves bring them to different cells.
+/// Checks that moves bring each tile, or one with its label, to the cell where it stands. Tiles that look
+/// alike have labels of their own where moves bring them to different cells.
 ///
 /// # Errors
 /// The first tile that is wrong.

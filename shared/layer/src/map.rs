@@ -3,10 +3,11 @@
 //!
 //! A map is sound as long as the bytes of the file do not change. Fathom ensures this for its own writes: a
 //! file is written under a name that no other writer has, and never again once it has its final name. There
-//! is no protection from other programs. If one of them shortens the file, reading ends the process. If one
-//! writes to the file in place, a coset whose checksum was compared before the change is read with the
-//! change: only the first read of a coset through a map compares the checksum. The [`Stamp`] of a file shows,
-//! when the file is requested again, that another program has changed or replaced it.
+//! is no protection from other programs. If one of them shortens the file, reading ends the process, except
+//! on the page with the new end, whose rest then reads as zeros. If one writes to the file in place, a coset
+//! whose checksum was compared before the change is read with the change: only the first read of a coset
+//! through a map compares the checksum. The [`Stamp`] of a file shows, when the file is requested again, that
+//! another program has changed or replaced it.
 //!
 //! Reading a mapped page can fail long after the file was opened: the disk is bad, a network file system is
 //! gone, or another program has truncated the file. The kernel then sends SIGBUS. [`report_faults`] installs

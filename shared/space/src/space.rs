@@ -330,8 +330,8 @@ impl Space {
         self.orders[cell]
     }
 
-    /// Returns the number of turns of a cell after which all pieces that come there look as before. The number
-    /// divides that of its orientations.
+    /// Returns the number of turns of a cell after which all pieces that come there look as before. It
+    /// divides the number of the cell's orientations.
     pub(crate) fn period(&self, cell: usize) -> u16 {
         self.periods[cell]
     }
@@ -465,7 +465,7 @@ fn periods(orders: &[u16], orbits: &[CellOrbit], letters: &Letters) -> Box<[u16]
     let mut periods: Box<[u16]> = orders.into();
     for CellOrbit { cells, labels, .. } in orbits {
         let shows_all =
-            |period: &u16| labels.iter().all(|&label| period % u16::from(letters.seen(label)) == 0);
+            |period: &u16| labels.iter().all(|&label| period.is_multiple_of(letters.seen(label).into()));
         for &cell in cells {
             let period = &mut periods[usize::from(cell)];
             *period = (1..=*period).find(shows_all).unwrap_or(*period);

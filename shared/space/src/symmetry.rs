@@ -234,8 +234,8 @@ impl Space {
         inverse
     }
 
-    /// Turns all letters of each orbit so that nothing leaves the orbit's first cell turned, and leaves out what
-    /// cannot be seen of factors and turns.
+    /// Turns all letters of each orbit so that nothing leaves the orbit's first cell turned, and leaves out
+    /// what cannot be seen of factors and turns.
     fn normalise(&self, symmetry: &mut Symmetry) {
         for (cell, factor) in symmetry.factors.iter_mut().enumerate() {
             *factor = match self.period(cell) {
@@ -333,8 +333,8 @@ mod tests {
     use fathom_puzzle::{Definition, Metric};
     use std::collections::HashSet;
 
-    /// The pieces that come to cells 2 and 3 show two of four turns, and the piece on cell 1 shows all. Turning
-    /// cell 3 by two changes nothing that is seen.
+    /// The pieces that come to cells 2 and 3 show two of four turns, and the piece on cell 1 shows all.
+    /// Turning cell 3 by two changes nothing that is seen.
     #[test]
     fn symmetries_do_not_differ_by_what_cannot_be_seen() {
         let orbit = Orbit { name: "A".into(), cells: 3, orientations: 4 };

@@ -184,7 +184,8 @@ impl Worker {
         });
         let (runtime, preparing) = (Handle::current(), Arc::clone(&shared));
         // It reads files, and would move the runtime to another thread each time.
-        tokio::task::spawn_blocking(move || runtime.block_on(preparing.prepare_all(to_prepare)));
+        let preparing =
+            tokio::task::spawn_blocking(move || runtime.block_on(preparing.prepare_all(to_prepare)));
         let mut calls = Calls::default();
         let begun = Instant::now();
         let mut actions = first;
@@ -218,27 +219,51 @@ impl Worker {
             let _ = shared.worker.store.remove_empty(newest);
         }
         drop(prepare);
-        let (end, session, number, outcomes) = result?;
-        // Who has left holds nothing back.
-        block_in_place(|| shared.make_durable())?;
-        if session != 0 {
-            // If the report fails, the inventory of the next registration tells what was done.
-            calls.reports.spawn(Arc::clone(&shared).report(session, number, outcomes));
-            let reports = async { while calls.reports.join_next().await.is_some() {} };
-            let _ = tokio::time::timeout(SHUTDOWN_TIMEOUT, reports).await;
-            let last = v1::HeartbeatRequest { session, progress: Some(shared.progress(&[])) };
-            let left = async {
-                let mut client = shared.worker.caller.client().await.ok()?;
-                client.heartbeat(last).await.ok()?;
-                client.leave(v1::LeaveRequest { session }).await.ok()
-            };
-            let _ = tokio::time::timeout(SHUTDOWN_TIMEOUT, left).await;
-        }
-        Ok(end)
+        let end = match result {
+            Ok((end, session, number, outcomes)) => {
+                shared.leave(session, number, outcomes, &mut calls).await.map(|()| end)
+            }
+            Err(error) => Err(error),
+        };
+        // What still runs when the runtime shuts down would panic where it sleeps.
+        calls.reports.shutdown().await;
+        calls.others.shutdown().await;
+        let _ = tokio::time::timeout(SHUTDOWN_TIMEOUT, preparing).await;
+        end
     }
 }
 
 impl Shared {
+    /// Makes all files durable, reports the last outcomes, and leaves the run.
+    ///
+    /// # Errors
+    /// If files cannot be made durable.
+    async fn leave(
+        self: &Arc<Self>,
+        session: u64,
+        number: u64,
+        outcomes: Vec<Outcome>,
+        calls: &mut Calls,
+    ) -> Result<()> {
+        // Who has left holds nothing back.
+        block_in_place(|| self.make_durable())?;
+        if session == 0 {
+            return Ok(());
+        }
+        // If the report fails, the inventory of the next registration tells what was done.
+        calls.reports.spawn(Arc::clone(self).report(session, number, outcomes));
+        let reports = async { while calls.reports.join_next().await.is_some() {} };
+        let _ = tokio::time::timeout(SHUTDOWN_TIMEOUT, reports).await;
+        let last = v1::HeartbeatRequest { session, progress: Some(self.progress(&[])) };
+        let left = async {
+            let mut client = self.worker.caller.client().await.ok()?;
+            client.heartbeat(last).await.ok()?;
+            client.leave(v1::LeaveRequest { session }).await.ok()
+        };
+        let _ = tokio::time::timeout(SHUTDOWN_TIMEOUT, left).await;
+        Ok(())
+    }
+
     pub(super) fn prepared(&self) -> MutexGuard<'_, BTreeSet<(Depth, usize)>> {
         self.prepared.lock().expect("the lock is never poisoned: no code panics while holding it")
     }

@@ -119,7 +119,8 @@ impl<'a> Reader<'a> {
         Ok(value)
     }
 
-    /// Reads a number in parentheses, such as `(-1)`, with its sign. As a value of its own it would be a cycle.
+    /// Reads a number in parentheses, such as `(-1)`, with its sign. As a value of its own it would be a
+    /// cycle.
     fn number_in_parentheses(&mut self) -> Option<(i64, Value)> {
         self.peek().filter(|&next| next == '(')?;
         let (inside, _) = self.text[self.at + 1..].split_once(')')?;
