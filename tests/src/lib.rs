@@ -191,9 +191,11 @@ impl Setup {
     }
 }
 
-/// Returns the command `fathom`, built like these tests.
+/// Returns the command `fathom`, built like these tests, beside the command `fathom-worker`, which
+/// `run --workers` starts.
 pub fn fathom() -> Command {
     static BINARY: OnceLock<PathBuf> = OnceLock::new();
+    fathom_worker();
     Command::new(BINARY.get_or_init(|| build("fathom")))
 }
 

@@ -300,8 +300,6 @@ fn workers_of_one_machine() {
 
 /// Begins a run in a directory, or goes on with it.
 fn run(path: &Path, more: &[&str]) -> Output {
-    // Builds the worker, which is expected beside the other binary.
-    let _ = fathom_worker();
     let mut command = fathom();
     command.arg("run").args(SPACE).args(["-q", "--json", "--threads", "2"]).args(more);
     command.arg("--dir").arg(path).output().unwrap()

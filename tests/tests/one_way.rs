@@ -189,8 +189,6 @@ fn workers_and_tasks_find_the_same() {
     let expected = run(&at("alone"), &[]);
     assert_eq!(json(&fathom().args(["verify", "--json"]).arg(at("alone")).output().unwrap())["layers"], 36);
 
-    // Builds the worker, which is expected beside the other binary.
-    let _ = fathom_worker();
     assert_same(&run(&at("workers"), &["--workers", "3", "--threads", "3"]), &expected);
 
     run(&at("tasks"), &["--max-depth", "25"]);

@@ -4,7 +4,7 @@ use fathom_algebra::{OrientedPermutation, Permutation};
 use fathom_puzzle::{Metric, PuzzleSpec};
 use fathom_run::SpaceSpec;
 use fathom_space::Labels;
-use fathom_tests::{KnownTable, assert_same, fathom, fathom_worker, json, known_tables, texts};
+use fathom_tests::{KnownTable, assert_same, fathom, json, known_tables, texts};
 use serde_json::{Value, json as value};
 use std::collections::HashSet;
 use std::fs;
@@ -371,8 +371,6 @@ fn sequences_are_converted_for_a_cube_that_is_held() {
 /// A worker that joins learns the definition from its coordinator.
 #[test]
 fn workers_search_families_too() {
-    // Builds the worker, which is expected beside the other binary.
-    let _ = fathom_worker();
     assert_same(&run(&["pancake:8", "--workers", "2", "--threads", "2"]), &run(&["pancake:8"]));
 }
 

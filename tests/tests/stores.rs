@@ -234,7 +234,6 @@ fn other_stores_are_refused() {
 
 #[test]
 fn workers_of_one_machine_use_all_stores() {
-    let _ = fathom_worker();
     let spread = Spread::new();
     let found = json(&spread.run(&NAMES).args(["--workers", "2"]).output().unwrap());
     assert_same(&found, &undisturbed(&SPACE));

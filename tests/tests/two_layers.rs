@@ -5,7 +5,7 @@ use fathom_layer::{Disk, DiskFile, LocalDisk, tree_bytes};
 use fathom_puzzle::{Board, Metric, PuzzleSpec};
 use fathom_run::manifest::{Keep, SpaceSpec};
 use fathom_space::Labels;
-use fathom_tests::{Setup, assert_same, fathom, fathom_worker, json, texts};
+use fathom_tests::{Setup, assert_same, fathom, json, texts};
 use serde_json::Value;
 use std::io;
 use std::os::unix::process::ExitStatusExt;
@@ -299,7 +299,6 @@ fn a_disk_for_two_layers_is_enough() {
         assert!(!directory.path().join("refused").exists());
     }
     // Workers of one machine share the files, and each may be ahead by some shards.
-    let _ = fathom_worker();
     let found = begin("workers", three - 1, &["--workers", "2", "--shards", "100"]);
     assert!(texts(&found).1.contains("keeps two"), "{}", texts(&found).1);
     assert_eq!(json(&found)["digest"], expected["digest"]);
