@@ -10,6 +10,7 @@ mod bad_input;
 mod bench;
 mod bound;
 mod browser;
+mod changed_files;
 mod cluster;
 mod cluster_faults;
 mod cluster_lies;

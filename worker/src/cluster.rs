@@ -4,7 +4,8 @@
 //! Reading order: [`home`] (the worker's directory, and its recovery), [`files`] (the open files of the
 //! store), [`inputs`] (the layers that tasks read), [`holders`] (which peers hold which files), [`fetch`]
 //! (the client side of the exchange), [`exchange`] (the server side), [`caller`] (calls to the coordinator),
-//! [`session`] (the decisions, without side effects), [`driver`] (carries them out), `orders` (copying,
+//! [`session`] (the decisions, without side effects), [`driver`] (carries them out), `ended` (what the
+//! kernel threads have done), `orders` (copying,
 //! discarding and retiring files), `prepare` (fetching what a task reads before it begins), [`failure`]
 //! (errors of this worker's disks, for the coordinator).
 //!
@@ -13,6 +14,7 @@
 
 pub mod caller;
 pub mod driver;
+mod ended;
 pub mod exchange;
 pub mod failure;
 pub mod fetch;

@@ -26,6 +26,8 @@ use tracing::{debug, warn};
 #[derive(Debug)]
 pub(crate) struct Older {
     depth: Depth,
+    /// The newer layer, from which the new shards are made too.
+    newest: Arc<Layer>,
     /// By shard: the size of the file in bytes, 0 if there is none.
     bytes: Box<[u64]>,
     /// The reports of new shards whose sources are not given back yet.
@@ -52,6 +54,7 @@ impl Older {
     pub(crate) fn open(
         store: &Store<'_>,
         geometry: &Geometry,
+        newest: &Arc<Layer>,
         depth: Depth,
         opened: Option<&Layer>,
         digests: &[Digest],
@@ -87,7 +90,7 @@ impl Older {
         };
         let layers: Vec<Arc<Layer>> = geometry.cut.ids().map(open).collect::<Result<_, _>>()?;
         let bytes = layers.iter().map(|layer| layer.bytes()).collect();
-        Ok((Self { depth, bytes, made: Vec::new() }, layers))
+        Ok((Self { depth, newest: Arc::clone(newest), bytes, made: Vec::new() }, layers))
     }
 
     /// Records that a shard of the new layer is made.
@@ -100,11 +103,13 @@ impl Older {
     /// durable then.
     ///
     /// # Errors
-    /// If the journal cannot be written, or a file cannot be deleted.
+    /// If the newer layer has changed since it was opened, so that new shards may be wrong. Nothing is given
+    /// back then. Otherwise if the journal cannot be written, or a file cannot be deleted.
     pub(crate) fn give_back(&mut self, journal: &mut Journal, removers: &mut Removers<'_>) -> Result<()> {
         if self.made.is_empty() || self.may_wait() || journal.is_held() {
             return Ok(());
         }
+        self.newest.check_unchanged()?;
         journal.give_back(&self.made, self.depth).context("cannot write run.db")?;
         for report in std::mem::take(&mut self.made) {
             let shard = report.task.shard;

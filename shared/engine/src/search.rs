@@ -261,7 +261,7 @@ impl Search<'_> {
     fn make(&mut self, depth: Depth, left: u64) -> Result<Option<LayerRow>> {
         let begun = Instant::now();
         self.require_room(depth, left)?;
-        let Some(reports) = self.do_tasks(depth)? else {
+        let Some(reports) = self.make_files(depth)? else {
             return Ok(None);
         };
         self.process.seconds = self.begun.elapsed().as_secs_f64();
@@ -311,14 +311,14 @@ impl Search<'_> {
         self.store.remove(depth)
     }
 
-    /// Runs all tasks of a layer. Returns the reports in order of shards, or `None` if the search was
-    /// stopped.
-    fn do_tasks(&mut self, depth: Depth) -> Result<Option<Vec<ShardReport>>> {
+    /// Makes the files of a layer. Returns the reports in order of shards, or `None` if the search was
+    /// stopped. If another program writes to a file meanwhile from which the layer is made, no file of the
+    /// layer counts: a coset that is read several times is compared with its checksum only once.
+    fn make_files(&mut self, depth: Depth) -> Result<Option<Vec<ShardReport>>> {
         let prepared = self.store.remove_unfinished(depth).and_then(|()| self.store.prepare(depth));
         prepared.map_err(|error| self.explain(depth, error))?;
         let mut before = Vec::new();
-        let older = depth.previous().and_then(Depth::previous);
-        let older = older.filter(|_| self.job.lookback == Lookback::Two);
+        let older = self.older(depth);
         for below in self.job.lookback.below(depth).filter(|&below| Some(below) != older) {
             if let Some(layer) = self.archived.get(&below) {
                 before.push(Arc::clone(layer));
@@ -334,9 +334,36 @@ impl Search<'_> {
             }
             before.push(layer);
         }
+        let ended = self.do_tasks(depth, &before);
+        if let Err(changed) = before.iter().try_for_each(|layer| layer.check_unchanged()) {
+            self.discard_made(depth)?;
+            return Err(ended.err().unwrap_or_else(|| self.explain(depth, changed)));
+        }
+        // What has a window does not stay in memory.
+        self.opened = match (self.job.lookback, depth.previous(), before.pop()) {
+            (Lookback::Two, Some(newest), Some(layer)) if !layer.is_windowed() => Some((newest, layer)),
+            _ => None,
+        };
+        ended
+    }
+
+    /// Deletes the files of a layer that is not committed, except for those that cannot be made again.
+    fn discard_made(&self, depth: Depth) -> Result<()> {
+        let given_back =
+            self.run.journal.given_back(&self.run.visited()?.layers).context("cannot read run.db")?;
+        let shards = self.job.geometry.cut.ids().filter(|shard| !given_back.contains_key(shard));
+        let discarded =
+            shards.map(|shard| self.store.discard(Task { depth, shard })).collect::<Result<_, _>>();
+        discarded.map_err(|error| self.explain_deletion(depth, error))
+    }
+
+    /// Runs all tasks of a layer, which read the layers `before` and the older one of two. Returns the
+    /// reports in order of shards, or `None` if the search was stopped.
+    fn do_tasks(&mut self, depth: Depth, before: &[Arc<Layer>]) -> Result<Option<Vec<ShardReport>>> {
         let cut = self.job.geometry.cut;
         let mut reports: Vec<Option<ShardReport>> = vec![None; cut.shards() as usize];
-        let older = older.zip(before.first()).map(|(older, newest)| self.open_older(depth, newest, older));
+        let older = self.older(depth).zip(before.first());
+        let older = older.map(|(older, newest)| self.open_older(depth, newest, older));
         let (older, sources) = older.transpose()?.unzip();
         let mut older = older.filter(|_| self.run.manifest.keep == Keep::Two);
         // A source stays open no longer than the task that reads it.
@@ -423,12 +450,6 @@ impl Search<'_> {
         }
         let deleted = self.removers.finish();
         self.observer.layer_ends(self.progress());
-        drop(tasks);
-        // What has a window does not stay in memory.
-        self.opened = match (self.job.lookback, depth.previous(), before.pop()) {
-            (Lookback::Two, Some(newest), Some(layer)) if !layer.is_windowed() => Some((newest, layer)),
-            _ => None,
-        };
         match failure {
             Some(error) => Err(self.explain_task(depth, error)),
             // If no task failed, a task without a report was stopped.
@@ -439,9 +460,19 @@ impl Search<'_> {
         }
     }
 
+    /// Returns the older of the two layers from which the layer at `depth` is made, if there are two.
+    fn older(&self, depth: Depth) -> Option<Depth> {
+        depth.previous().and_then(Depth::previous).filter(|_| self.job.lookback == Lookback::Two)
+    }
+
     /// Opens the older of the two layers, shard by shard, for the tasks of the layer at `depth`. No other
     /// file of that layer stays open.
-    fn open_older(&mut self, depth: Depth, newest: &Layer, older: Depth) -> Result<(Older, Vec<Arc<Layer>>)> {
+    fn open_older(
+        &mut self,
+        depth: Depth,
+        newest: &Arc<Layer>,
+        older: Depth,
+    ) -> Result<(Older, Vec<Arc<Layer>>)> {
         // Beside a layer with a window, nothing else stays in memory.
         let opened = self.opened.take().filter(|(opened, _)| *opened == older && !newest.is_windowed());
         let opened = opened.map(|(_, layer)| layer);
@@ -450,7 +481,7 @@ impl Search<'_> {
         let reports = reports.iter().filter(|report| gives_back && report.task.depth == depth);
         let made = reports.map(|report| (report.task.shard, ShardRow::of(report).digest)).collect();
         let digests = self.run.digests(older)?;
-        Older::open(self.store, &self.job.geometry, older, opened.as_deref(), &digests, &made)
+        Older::open(self.store, &self.job.geometry, newest, older, opened.as_deref(), &digests, &made)
             .map_err(|error| self.explain_task(depth, error))
     }
 

@@ -93,6 +93,12 @@ pub enum LayerError {
         /// The digest that was committed.
         expected: Digest,
     },
+    /// Another program has written to the file while it was open.
+    #[error("{path} was changed while it was in use: no other program may write to layer files", path = path.display())]
+    Changed {
+        /// The file.
+        path: PathBuf,
+    },
     /// The data of one coset do not match its directory entry.
     #[error("{path} is damaged at coset {coset} (offset {offset}, {length} bytes): {reason}", path = path.display())]
     DamagedCoset {
@@ -122,6 +128,7 @@ impl LayerError {
             | Self::WrongLength { .. }
             | Self::DamagedDirectory { .. }
             | Self::Replaced { .. }
+            | Self::Changed { .. }
             | Self::DamagedCoset { .. } => true,
             Self::Io { .. } | Self::Store { .. } | Self::NewerFormat { .. } | Self::Misplaced { .. } => false,
         }
@@ -139,6 +146,7 @@ impl LayerError {
             | Self::WrongLength { path, .. }
             | Self::DamagedDirectory { path, .. }
             | Self::Replaced { path, .. }
+            | Self::Changed { path }
             | Self::DamagedCoset { path, .. } => path,
         }
     }

@@ -282,6 +282,18 @@ impl LayerFile {
         self.map.is_at(&self.path)
     }
 
+    /// Checks that no program has written to the file since it was opened. Whoever has read cosets more than
+    /// once must check this before using what came of them: only the first read compares checksums.
+    ///
+    /// # Errors
+    /// [`LayerError::Changed`].
+    pub fn check_unchanged(&self) -> Result<(), LayerError> {
+        match self.map.has_changed(&self.path) {
+            true => Err(LayerError::Changed { path: self.path.clone() }),
+            false => Ok(()),
+        }
+    }
+
     /// Returns the bytes of the whole file.
     pub fn whole(&self) -> &[u8] {
         self.map.bytes()

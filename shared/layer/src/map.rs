@@ -6,8 +6,8 @@
 //! is no protection from other programs. If one of them shortens the file, reading ends the process, except
 //! on the page with the new end, whose rest then reads as zeros. If one writes to the file in place, a coset
 //! whose checksum was compared before the change is read with the change: only the first read of a coset
-//! through a map compares the checksum. The [`Stamp`] of a file shows, when the file is requested again, that
-//! another program has changed or replaced it.
+//! through a map compares the checksum. The [`Stamp`] of a file shows that another program has changed or
+//! replaced it: when the file is requested again, and before anything counts that was made from it.
 //!
 //! Reading a mapped page can fail long after the file was opened: the disk is bad, a network file system is
 //! gone, or another program has truncated the file. The kernel then sends SIGBUS. [`report_faults`] installs
@@ -53,9 +53,9 @@ impl Map {
         // SAFETY: the bytes of a map must not change while the map lives. Only finished files are mapped, and
         // Fathom never writes to a file that has its final name: it replaces or removes the name, which
         // leaves the mapped file as it was. That no other program writes to the file is a condition on the
-        // user of Fathom, which nothing here can enforce: bytes that change after their checksum was compared
-        // are not noticed. If the file is shortened, reads beyond its end fault, which ends the process (see
-        // `report_faults`).
+        // user of Fathom, which nothing here can enforce: that bytes change after their checksum was compared
+        // is noticed only when the file's stamp is compared. If the file is shortened, reads beyond its end
+        // fault, which ends the process (see `report_faults`).
         let map = unsafe { Mmap::map(&file)? };
         if map.len() as u64 != file.metadata()?.len() {
             return Err(io::Error::other("its length changes while it is opened"));
@@ -72,6 +72,12 @@ impl Map {
     /// Returns whether the file at a path is the one that is mapped.
     pub fn is_at(&self, path: &Path) -> bool {
         Stamp::of(path).is_ok_and(|stamp| stamp == self.stamp)
+    }
+
+    /// Returns whether the mapped file is at a path, with other contents or another length than when it was
+    /// mapped. A file that was replaced or removed has not changed: the map keeps its bytes.
+    pub fn has_changed(&self, path: &Path) -> bool {
+        Stamp::of(path).is_ok_and(|stamp| stamp.is_changed(&self.stamp))
     }
 
     /// Opens the file again and keeps it open, so that parts of it can be [evicted](crate::evict) faster.
@@ -131,6 +137,13 @@ impl Stamp {
     /// The error of the operating system.
     pub fn of(path: &Path) -> io::Result<Self> {
         Ok(Self::from(&std::fs::metadata(path)?))
+    }
+
+    /// Returns whether this is the file with that earlier stamp, written to since. A change of its names or
+    /// of its permissions is none of its contents.
+    fn is_changed(&self, earlier: &Self) -> bool {
+        (self.device, self.file) == (earlier.device, earlier.file)
+            && (self.bytes, self.modified) != (earlier.bytes, earlier.modified)
     }
 }
 

@@ -77,6 +77,15 @@ impl Layer {
         self.files().try_for_each(|file| file.check_digest(digests[file.identity().shard as usize]))
     }
 
+    /// Checks that no program has written to the files that are here since they were opened. This asks the
+    /// file system about each of them.
+    ///
+    /// # Errors
+    /// [`LayerError::Changed`] for the first file that has changed.
+    pub fn check_unchanged(&self) -> Result<(), LayerError> {
+        self.files().try_for_each(LayerFile::check_unchanged)
+    }
+
     /// Adds the file of a shard. Does nothing if the layer already has it.
     ///
     /// # Panics

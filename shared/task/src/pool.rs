@@ -65,6 +65,8 @@ pub struct Ended {
     pub is_found: bool,
     /// The time that the task took.
     pub took: Duration,
+    /// The layers that the task has read and that others may have read before it.
+    pub before: Vec<Arc<Layer>>,
 }
 
 /// What a thread is told to do.
@@ -85,9 +87,33 @@ fn caught<T>(task: Task, part: impl FnOnce() -> Result<T, TaskError>) -> Result<
     catch_unwind(AssertUnwindSafe(part)).unwrap_or(Err(TaskError::Panicked { task }))
 }
 
+/// A task that was computed, and whose file may still have to be made durable.
+struct Computed {
+    task: Task,
+    purpose: Purpose,
+    begun: Instant,
+    /// As in [`Ended::before`].
+    before: Vec<Arc<Layer>>,
+}
+
+impl Computed {
+    /// Drops all layers but the newest that only this task has read. This unmaps their files, which should
+    /// not take the time of the thread that waits for tasks.
+    fn new(task: Task, purpose: Purpose, begun: Instant, mut before: Vec<Arc<Layer>>) -> Self {
+        let mut is_newest = true;
+        before.retain(|layer| std::mem::take(&mut is_newest) || Arc::strong_count(layer) > 1);
+        Self { task, purpose, begun, before }
+    }
+
+    fn ended(self, result: Result<ShardReport, TaskError>, is_found: bool) -> Ended {
+        let Self { task, purpose, begun, before } = self;
+        Ended { task, purpose, result, is_found, took: begun.elapsed(), before }
+    }
+}
+
 /// The thread that makes the large files of one kernel thread durable, one at a time.
 struct Finisher<'d> {
-    files: Sender<(Box<Unfinished<'d>>, Purpose, Instant)>,
+    files: Sender<(Box<Unfinished<'d>>, Computed)>,
     /// Has a message whenever the thread has nothing to do.
     idle: Receiver<()>,
 }
@@ -101,14 +127,13 @@ impl<'d> Finisher<'d> {
         store: &'d Store<'d>,
         tell: impl Fn(Ended) -> bool + Send + 'scope,
     ) -> std::io::Result<Self> {
-        let (files, inbox) = bounded::<(Box<Unfinished<'d>>, Purpose, Instant)>(1);
+        let (files, inbox) = bounded::<(Box<Unfinished<'d>>, Computed)>(1);
         let (is_idle, idle) = bounded(1);
         Builder::new().name(format!("finisher-{number}")).spawn_scoped(scope, move || {
             let _ = is_idle.send(());
-            for (file, purpose, begun) in inbox {
-                let task = file.task();
-                let result = caught(task, || file.finish(job, store));
-                tell(Ended { task, purpose, result, is_found: false, took: begun.elapsed() });
+            for (file, computed) in inbox {
+                let result = caught(computed.task, || file.finish(job, store));
+                tell(computed.ended(result, false));
                 let _ = is_idle.send(());
             }
         })?;
@@ -121,16 +146,16 @@ impl<'d> Finisher<'d> {
     }
 
     /// Makes a file durable, and reports its task. The thread must be [idle](Self::await_idle).
-    fn finish(&self, file: Box<Unfinished<'d>>, purpose: Purpose, begun: Instant) {
+    fn finish(&self, file: Box<Unfinished<'d>>, computed: Computed) {
         // The thread does not end before this.
-        let _ = self.files.send((file, purpose, begun));
+        let _ = self.files.send((file, computed));
     }
 }
 
 /// What came of an order.
 struct Done<'j> {
-    /// The task, unless other threads still work on it, with the time at which the task began.
-    ended: Option<(Task, Purpose, Instant, Result<Made<'j>, TaskError>)>,
+    /// The task and its result, unless other threads still work on the task.
+    ended: Option<(Computed, Result<Made<'j>, TaskError>)>,
     /// Whether the thread must end, because its expander may be in any state.
     has_panicked: bool,
 }
@@ -146,11 +171,10 @@ fn do_order<'j>(expander: &mut Expander<'j>, order: Order<'j>, watch: &mut Stopw
                 Purpose::Audit(engine) => expander.audit(task, engine, &layers).map(Made::Reported),
                 Purpose::Make(leftover) => expander.make(task, leftover, &layers, watch),
             });
-            // This unmaps the files that only this task read.
-            drop(before);
+            let computed = Computed::new(task, purpose, now, before);
             watch.lap(Cause::Subtract);
             let has_panicked = made.as_ref().is_err_and(is_panic);
-            Done { ended: Some((task, purpose, now, made)), has_panicked }
+            Done { ended: Some((computed, made)), has_panicked }
         }
         Order::Together(joint) => {
             let task = joint.task();
@@ -160,9 +184,11 @@ fn do_order<'j>(expander: &mut Expander<'j>, order: Order<'j>, watch: &mut Stopw
                 joint.fail(error);
             }
             let purpose = Purpose::Make(joint.leftover());
-            let ended = joint.leave();
+            let ended = joint.leave().map(|left| {
+                let begun = left.begun.unwrap_or(now);
+                (Computed::new(task, purpose, begun, left.before), left.result)
+            });
             watch.lap(Cause::Subtract);
-            let ended = ended.map(|(begun, made)| (task, purpose, begun.unwrap_or(now), made));
             Done { ended, has_panicked }
         }
     }
@@ -209,7 +235,7 @@ impl<'env> Orders<'env> {
                 for order in inbox {
                     let mut watch = Stopwatch::start();
                     let Done { ended, has_panicked } = do_order(&mut expander, order, &mut watch);
-                    let Some((task, purpose, begun, made)) = ended else {
+                    let Some((computed, made)) = ended else {
                         watch.add_to(&counters.spent);
                         if has_panicked {
                             return;
@@ -221,25 +247,25 @@ impl<'env> Orders<'env> {
                         // If the system has no more threads, this one does all of it.
                         finisher = Finisher::start(scope, number, job, store, tell.clone()).ok();
                     }
-                    let is_found = matches!(&made, Ok(Made::Reported(_))) && !purpose.is_audit();
+                    let is_audit = computed.purpose.is_audit();
+                    let is_found = matches!(&made, Ok(Made::Reported(_))) && !is_audit;
                     let result = match (made, &finisher) {
                         (Ok(Made::Unfinished(file)), Some(finisher)) if is_large => {
                             finisher.await_idle();
                             watch.lap(Cause::Sync);
                             watch.add_to(&counters.spent);
-                            finisher.finish(file, purpose, begun);
+                            finisher.finish(file, computed);
                             continue;
                         }
-                        (Ok(Made::Unfinished(file)), _) => caught(task, || file.finish(job, store)),
+                        (Ok(Made::Unfinished(file)), _) => caught(computed.task, || file.finish(job, store)),
                         (Ok(Made::Reported(report)), _) => Ok(report),
                         (Err(error), _) => Err(error),
                     };
                     watch.lap(Cause::Sync);
-                    if !purpose.is_audit() {
+                    if !is_audit {
                         watch.add_to(&counters.spent);
                     }
-                    let took = begun.elapsed();
-                    if !tell(Ended { task, purpose, result, is_found, took }) || has_panicked {
+                    if !tell(computed.ended(result, is_found)) || has_panicked {
                         return;
                     }
                 }

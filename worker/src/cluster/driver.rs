@@ -6,6 +6,7 @@
 //! what tasks read before the kernel threads begin with them.
 
 use crate::cluster::caller::Caller;
+use crate::cluster::ended::Waiting;
 use crate::cluster::fetch::Fetcher;
 use crate::cluster::files::OpenFiles;
 use crate::cluster::holders::Holders;
@@ -22,11 +23,11 @@ use fathom_proto::access::Access;
 use fathom_proto::access::Connection;
 use fathom_proto::v1;
 use fathom_proto::v1::coordinator_client::CoordinatorClient;
-use fathom_proto::{Done, Failure, Outcome, StoredFile, Usage};
+use fathom_proto::{Failure, Outcome, StoredFile, Usage};
 use fathom_run::{Depth, Keep, Task, WorkerId};
 use fathom_task::expand::Leftover;
 use fathom_task::pool::{Ended, NoThreads, Orders, Purpose};
-use fathom_task::{BeyondMemory, Counters, Job, Store, TaskError};
+use fathom_task::{BeyondMemory, Counters, Job, Store};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::pin::Pin;
@@ -118,6 +119,8 @@ pub(super) struct Shared {
     pub(super) computing: AtomicUsize,
     /// Tells that a task has ended.
     pub(super) task_ended: Notify,
+    /// The tasks that have ended and that the loop does not know of.
+    pub(super) ended: Waiting,
     /// The tasks whose inputs are being fetched, or are about to be.
     fetching: Mutex<BTreeSet<Task>>,
     /// The holder map of the present session.
@@ -171,6 +174,7 @@ impl Worker {
             prepared: Mutex::default(),
             computing: AtomicUsize::new(0),
             task_ended: Notify::new(),
+            ended: Waiting::default(),
             fetching: Mutex::default(),
             holders: Mutex::default(),
             depth: Mutex::default(),
@@ -203,8 +207,13 @@ impl Worker {
                     Ok(input) => input,
                     Err(error) => break Err(error),
                 },
-                ended = ended.recv() => match ended {
-                    Some(ended) => shared.task_ended(ended),
+                first = ended.recv() => match first {
+                    Some(first) => {
+                        let others = std::iter::from_fn(|| ended.try_recv().ok());
+                        shared.tasks_ended(std::iter::once(first).chain(others));
+                        actions = Vec::new();
+                        continue;
+                    }
                     None => break Err(NoThreads.into()),
                 },
                 () = sleep_until(begun + wake.unwrap_or_default()), if wake.is_some() => Input::Time,
@@ -507,24 +516,6 @@ impl Shared {
             Ok(Input::ReportAnswered { session, known })
         })
         .await;
-    }
-
-    /// Converts the result of a task from a kernel thread to an event.
-    fn task_ended(&self, ended: Ended) -> Input {
-        self.computing.fetch_sub(1, Ordering::Relaxed);
-        self.task_ended.notify_one();
-        let Ended { task, purpose, result, is_found, took } = ended;
-        let result = match result {
-            Ok(report) if is_found => Ok(Done::Found(report)),
-            Ok(report) => Ok(Done::Made(report)),
-            Err(TaskError::Layer(error)) => Err(self.failure(&error)),
-            Err(TaskError::Stopped) => Err(Failure::Stopped),
-            Err(error @ TaskError::TooManyStates { .. }) => Err(Failure::Contradiction(error.to_string())),
-            Err(error @ (TaskError::Panicked { .. } | TaskError::GivenBack { .. })) => {
-                Err(Failure::Other(error.to_string()))
-            }
-        };
-        Input::TaskEnded { task, audit: purpose.is_audit(), result, took: Some(took) }
     }
 
     /// Converts an error of the disk to a failure for the coordinator.

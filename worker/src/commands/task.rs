@@ -62,18 +62,22 @@ pub(crate) fn task(args: &TaskArguments, verbosity: log::Verbosity) -> Result<()
         tasks.iter().for_each(|&task| pool.submit(task, before.clone()));
         let mut running = tasks.len();
         let mut failure = Ok(());
+        let mut made = Vec::new();
         while running > 0 {
-            for Ended { task, result, took, .. } in pool.ended(TICK)? {
+            for Ended { task, result, is_found, took, .. } in pool.ended(TICK)? {
                 running -= 1;
                 match result {
-                    Ok(report) => info!(
-                        depth = task.depth.0,
-                        shard = task.shard.0,
-                        states = report.totals.states,
-                        bytes = report.bytes,
-                        seconds = took.as_secs_f64(),
-                        "task done"
-                    ),
+                    Ok(report) => {
+                        info!(
+                            depth = task.depth.0,
+                            shard = task.shard.0,
+                            states = report.totals.states,
+                            bytes = report.bytes,
+                            seconds = took.as_secs_f64(),
+                            "task done"
+                        );
+                        made.extend((!is_found).then_some(task));
+                    }
                     Err(error) => {
                         // The other tasks stop too, because they are likely to fail in the same way.
                         stop.store(true, Ordering::Relaxed);
@@ -83,6 +87,11 @@ pub(crate) fn task(args: &TaskArguments, verbosity: log::Verbosity) -> Result<()
                     }
                 }
             }
+        }
+        // A coset that several tasks read is compared with its checksum only once.
+        if let Err(changed) = before.iter().try_for_each(|layer| layer.check_unchanged()) {
+            made.into_iter().try_for_each(|task| store.discard(task))?;
+            failure = failure.and(Err(changed.into()));
         }
         Ok(failure)
     })?;

@@ -6,9 +6,11 @@ use fathom_run::Depth;
 use fathom_task::TaskError;
 
 impl Search<'_> {
-    /// Returns the error of a file that could not be deleted, with what to do about it.
+    /// Returns the error of a file that could not be deleted, or before that could be, with what to do about
+    /// it.
     pub(super) fn explain_deletion(&self, depth: Depth, error: LayerError) -> anyhow::Error {
-        if error.is_quota() || error.is_disk_full() {
+        let is_changed = matches!(error, LayerError::Changed { .. });
+        if is_changed || error.is_quota() || error.is_disk_full() {
             return self.explain(depth, error);
         }
         let path = self.run.path.display();
@@ -47,6 +49,10 @@ impl Search<'_> {
         } else if let LayerError::Store { .. } = error {
             format!(
                 "depth {depth} could not be made; mount the disk of the store, then go on with 'fathom resume {path}'"
+            )
+        } else if let LayerError::Changed { .. } = error {
+            format!(
+                "depth {depth} could not be made; once the file is what was written, go on with 'fathom resume {path}', which checks it"
             )
         } else if error.is_damage() || error.is_missing() {
             format!(

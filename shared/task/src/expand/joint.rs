@@ -84,6 +84,17 @@ struct Taken {
     is_copied: bool,
 }
 
+/// What the last thread of a task gets.
+#[derive(Debug)]
+pub(crate) struct Left<'j> {
+    /// The time at which the task began, unless it failed before.
+    pub(crate) begun: Option<Instant>,
+    /// The layers below the one to make.
+    pub(crate) before: Vec<Arc<Layer>>,
+    /// The result of the task.
+    pub(crate) result: Result<Made<'j>, TaskError>,
+}
+
 /// Ignores poisoning: the panic is recorded as the task's failure.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -223,9 +234,8 @@ impl<'j> Joint<'j> {
         self.moved.notify_all();
     }
 
-    /// Takes note that a thread does no more for the task. The last thread gets the time at which the task
-    /// began, and its result. No layer is held any more then.
-    pub(crate) fn leave(&self) -> Option<(Option<Instant>, Result<Made<'j>, TaskError>)> {
+    /// Takes note that a thread does no more for the task. The last thread gets what the others have left.
+    pub(crate) fn leave(&self) -> Option<Left<'j>> {
         let mut handing = lock(&self.handing);
         handing.threads -= 1;
         if handing.threads > 0 {
@@ -248,7 +258,7 @@ impl<'j> Joint<'j> {
             let before: Vec<&Layer> = before.iter().map(|layer| &**layer).collect();
             release_older(self.task, &before);
         }
-        Some((begun, result))
+        Some(Left { begun, before, result })
     }
 }
 

@@ -1,0 +1,126 @@
+//! Another program writes to a layer file in place, while the layer above it is made. A coset is compared with
+//! its checksum when it is read first, so what a task reads later could be anything. No file counts that was
+//! made meanwhile.
+
+use fathom_engine::directory::RunDirectory;
+use fathom_tests::cluster::{Cluster, undisturbed};
+use fathom_tests::process::{signal, until_stopped};
+use fathom_tests::{assert_same, fathom, fathom_worker, json, texts};
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+const SPACE: [&str; 3] = ["2x6", "--shards", "10"];
+const SAYS: &str = "was changed while it was in use: no other program may write to layer files";
+
+fn files(run: &Path, depth: u32) -> Vec<PathBuf> {
+    let entries = fs::read_dir(run.join(format!("layers/d{depth:03}")));
+    entries.into_iter().flatten().map(|entry| entry.unwrap().path()).collect()
+}
+
+/// Changes one bit of each file, and leaves its length.
+fn change(files: &[PathBuf]) {
+    for path in files {
+        let file = File::options().read(true).write(true).open(path).unwrap();
+        let (mut byte, at) = ([0], file.metadata().unwrap().len() - 100);
+        file.read_exact_at(&mut byte, at).unwrap();
+        file.write_all_at(&[byte[0] ^ 8], at).unwrap();
+    }
+}
+
+/// Lets a command stop itself before its last shard of depth 8 is durable, changes depth 7, and lets the
+/// command go on. Then puts depth 7 back, as a copy in place would.
+fn disturbed(mut command: Command, shards: u32, run: &Path) -> Output {
+    command.env("FATHOM_FAILPOINT", format!("writing:{shards}:stop"));
+    let child =
+        command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap();
+    until_stopped(&child);
+    let files = files(run, 7);
+    let whole: Vec<Vec<u8>> = files.iter().map(|path| fs::read(path).unwrap()).collect();
+    assert_eq!(files.len(), 10);
+    change(&files);
+    signal(&child, libc::SIGCONT);
+    let output = child.wait_with_output().unwrap();
+    files.iter().zip(whole).for_each(|(path, bytes)| fs::write(path, bytes).unwrap());
+    output
+}
+
+fn assert_refused(output: &Output) {
+    let (out, err) = texts(output);
+    assert_eq!((output.status.code(), out.as_str()), (Some(1), ""), "{err}");
+    assert!(err.contains("layers/d007/s0000") && err.contains(SAYS), "{err}");
+}
+
+fn search(run: &Path, keep: &str) -> Command {
+    let mut command = fathom();
+    command.arg("run").args(SPACE).args([
+        "--keep",
+        keep,
+        "--threads",
+        "1",
+        "--sync-after",
+        "0s",
+        "-q",
+        "--json",
+    ]);
+    command.arg("--dir").arg(run);
+    command
+}
+
+#[test]
+fn a_search_makes_the_layer_again() {
+    for (keep, stay) in [("last", 0), ("all", 0), ("two", 9)] {
+        let directory = fathom_tests::tempdir().unwrap();
+        let run = directory.path().join("run");
+        assert_refused(&disturbed(search(&run, keep), 90, &run));
+        assert_eq!(RunDirectory::open(&run).unwrap().journal.layers().unwrap().len(), 8);
+        // What was made from a shard that was given back cannot be made again, and was compared before.
+        assert_eq!(files(&run, 8).len(), stay, "{keep}");
+        assert_same(&json(&search(&run, keep).output().unwrap()), &undisturbed(&SPACE));
+        let verified = fathom().arg("verify").arg(&run).output().unwrap();
+        assert!(verified.status.success(), "{}", texts(&verified).1);
+    }
+}
+
+#[test]
+fn tasks_leave_no_file() {
+    let directory = fathom_tests::tempdir().unwrap();
+    let run = directory.path().join("run");
+    assert!(search(&run, "last").args(["--max-depth", "7"]).output().unwrap().status.success());
+    let task = |shards: &str| {
+        let mut command = fathom_worker();
+        command.args(["task", "-q", "--threads", "1", "--depth", "8", "--shards", shards, "--run"]).arg(&run);
+        command
+    };
+    assert!(task("0-3").output().unwrap().status.success());
+    assert_refused(&disturbed(task("2-9"), 6, &run));
+    // The earlier task had read the files as they were written.
+    assert_eq!(files(&run, 8).len(), 4);
+    assert!(task("0-9").output().unwrap().status.success());
+    assert!(fathom().args(["merge", "-q", "--depth", "8"]).arg(&run).output().unwrap().status.success());
+    assert_same(&json(&search(&run, "last").output().unwrap()), &undisturbed(&SPACE));
+}
+
+#[test]
+fn a_worker_makes_its_tasks_again() {
+    for more in [&["--keep", "all", "--audit", "0"][..], &["--audit", "100%", "--replicas", "2"]] {
+        let mut cluster = Cluster::new(&SPACE, more);
+        cluster.serve();
+        cluster.join_until("w1", "writing:50:stop");
+        if more.contains(&"--replicas") {
+            cluster.join(&["w2"]);
+        }
+        cluster.until_stopped("w1");
+        let files = cluster.files("w1");
+        let depth = files.iter().map(|(depth, ..)| *depth).max().unwrap() - 1;
+        let files = files.into_iter().filter(|(of, ..)| *of == depth);
+        change(&files.map(|(_, _, path)| path).take(2).collect::<Vec<_>>());
+        cluster.signal("w1", libc::SIGCONT);
+        assert_same(&cluster.finishes(), &undisturbed(&SPACE));
+        let not_done = cluster.logged_by("w1", "not done");
+        let says =
+            |line: &serde_json::Value| line["reason"].as_str().is_some_and(|reason| reason.contains(SAYS));
+        assert!(not_done.iter().any(says), "{not_done:?}");
+    }
+}
