@@ -118,9 +118,9 @@ fn a_worker_makes_its_tasks_again() {
         change(&files.map(|(_, _, path)| path).take(2).collect::<Vec<_>>());
         cluster.signal("w1", libc::SIGCONT);
         assert_same(&cluster.finishes(), &undisturbed(&SPACE));
-        let not_done = cluster.logged_by("w1", "not done");
+        let deleted = cluster.logged_by("w1", "file deleted that may be wrong");
         let says =
-            |line: &serde_json::Value| line["reason"].as_str().is_some_and(|reason| reason.contains(SAYS));
-        assert!(not_done.iter().any(says), "{not_done:?}");
+            |line: &serde_json::Value| line["error"].as_str().is_some_and(|error| error.contains(SAYS));
+        assert!(deleted.iter().any(says), "{deleted:?}");
     }
 }

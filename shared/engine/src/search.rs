@@ -351,9 +351,8 @@ impl Search<'_> {
     fn discard_made(&self, depth: Depth) -> Result<()> {
         let given_back =
             self.run.journal.given_back(&self.run.visited()?.layers).context("cannot read run.db")?;
-        let shards = self.job.geometry.cut.ids().filter(|shard| !given_back.contains_key(shard));
-        let discarded =
-            shards.map(|shard| self.store.discard(Task { depth, shard })).collect::<Result<_, _>>();
+        let mut shards = self.job.geometry.cut.ids().filter(|shard| !given_back.contains_key(shard));
+        let discarded = shards.try_for_each(|shard| self.store.discard(Task { depth, shard }));
         discarded.map_err(|error| self.explain_deletion(depth, error))
     }
 

@@ -35,7 +35,7 @@ impl<'m> Part<'m> {
 }
 
 /// Asks the operating system to evict parts of maps; the next read of each gets it from disk. Maps that were
-/// not [kept open](Map::keep_open) leave in a slower way.
+/// not [kept open](Map::file) leave in a slower way.
 pub fn evict(parts: &[Part<'_>]) {
     // For the system, a length of 0 is everything.
     let parts = parts.iter().filter(|part| !part.bytes.is_empty());
@@ -120,9 +120,9 @@ mod tests {
         let bytes: Vec<u8> = (0..8 * page + 2).map(|at| (at / page) as u8 + 1).collect();
         file.write_all(&bytes).unwrap();
         file.as_file().sync_all().unwrap();
-        let map = Map::open(file.path()).unwrap();
-        if keep_open {
-            map.keep_open(file.path()).unwrap();
+        let mut map = Map::open(file.path()).unwrap();
+        if !keep_open {
+            map.close();
         }
         map.read_no_more_than_asked();
         // A file that was just written is in memory in larger pieces.
@@ -156,21 +156,5 @@ mod tests {
         let ends = [(1..3, true, true), (4..7, false, true), (15..17, false, true)];
         let gone = evicted(true, &ends);
         assert!(gone.is_empty() || gone == [2, 7], "{gone:?}");
-    }
-
-    #[test]
-    fn a_file_that_was_replaced_is_not_kept_open() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("file");
-        std::fs::write(&path, [1; 10]).unwrap();
-        let map = Map::open(&path).unwrap();
-        std::fs::write(directory.path().join("other"), [2; 10]).unwrap();
-        std::fs::rename(directory.path().join("other"), &path).unwrap();
-        map.keep_open(&path).unwrap();
-        assert!(map.file().is_none());
-        std::fs::remove_file(&path).unwrap();
-        assert!(map.keep_open(&path).is_err());
-        evict(&[Part::new(&map, 0..10, false, false)]);
-        assert_eq!(map.bytes(), [1; 10]);
     }
 }

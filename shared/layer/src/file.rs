@@ -304,12 +304,6 @@ impl LayerFile {
         self.map.read_no_more_than_asked();
     }
 
-    /// Keeps the file open, so that parts of it are [evicted](evict) faster.
-    pub fn keep_open(&self) {
-        // A file that cannot be opened again, for want of descriptors, say, costs only time.
-        let _ = self.map.keep_open(&self.path);
-    }
-
     /// Starts to read the data of a coset into the page cache, without waiting. Returns their length in
     /// bytes.
     ///

@@ -15,6 +15,7 @@
 
 use memmap2::Mmap;
 use rustix::fs::OFlags;
+use rustix::process::{Resource, getrlimit};
 use std::ffi::CString;
 use std::fs::{File, Metadata, OpenOptions};
 use std::io;
@@ -23,7 +24,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::ptr;
-use std::sync::OnceLock;
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
 /// The bytes of a mapped file.
@@ -32,8 +33,32 @@ pub struct Map {
     map: Mmap,
     stamp: Stamp,
     slot: Option<&'static Slot>,
-    /// The file, if it was [kept open](Self::keep_open).
-    file: OnceLock<File>,
+    file: Option<Kept>,
+}
+
+/// A file that stays open beside its map.
+#[derive(Debug)]
+struct Kept(File);
+
+/// The number of files that are kept open.
+static KEPT: AtomicUsize = AtomicUsize::new(0);
+
+impl Kept {
+    /// Keeps a file open, unless that takes more than a third of the descriptors that this process may have.
+    fn new(file: File) -> Option<Self> {
+        static MOST: LazyLock<usize> = LazyLock::new(|| {
+            let limit = getrlimit(Resource::Nofile).current;
+            limit.map_or(usize::MAX, |limit| usize::try_from(limit / 3).unwrap_or(usize::MAX))
+        });
+        let kept = |kept| (kept < *MOST).then_some(kept + 1);
+        KEPT.fetch_update(Ordering::Relaxed, Ordering::Relaxed, kept).is_ok().then(|| Self(file))
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        KEPT.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 impl Map {
@@ -61,7 +86,7 @@ impl Map {
             return Err(io::Error::other("its length changes while it is opened"));
         }
         let slot = Slot::take(&map, path);
-        Ok(Self { map, stamp: Stamp::from(&is), slot, file: OnceLock::new() })
+        Ok(Self { map, stamp: Stamp::from(&is), slot, file: Kept::new(file) })
     }
 
     /// Returns the bytes.
@@ -74,28 +99,26 @@ impl Map {
         Stamp::of(path).is_ok_and(|stamp| stamp == self.stamp)
     }
 
-    /// Returns whether the mapped file is at a path, with other contents or another length than when it was
-    /// mapped. A file that was replaced or removed has not changed: the map keeps its bytes.
+    /// Returns whether a program has written to the mapped file since it was mapped. If the file was
+    /// [kept open](Self::file), this is known whatever has become of its name; otherwise only as long as the
+    /// file is at its path.
     pub fn has_changed(&self, path: &Path) -> bool {
-        Stamp::of(path).is_ok_and(|stamp| stamp.is_changed(&self.stamp))
+        let now = match &self.file {
+            Some(Kept(file)) => file.metadata().map(|is| Stamp::from(&is)),
+            None => Stamp::of(path),
+        };
+        now.is_ok_and(|now| now.is_changed(&self.stamp))
     }
 
-    /// Opens the file again and keeps it open, so that parts of it can be [evicted](crate::evict) faster.
-    /// Does nothing if the path has another file now.
-    ///
-    /// # Errors
-    /// The error of the operating system.
-    pub fn keep_open(&self, path: &Path) -> io::Result<()> {
-        let file = File::open(path)?;
-        if Stamp::from(&file.metadata()?) == self.stamp {
-            let _ = self.file.set(file);
-        }
-        Ok(())
-    }
-
-    /// Returns the file, if it was [kept open](Self::keep_open).
+    /// Returns the file, if it was kept open: as long as the process has descriptors for other files too.
     pub fn file(&self) -> Option<&File> {
-        self.file.get()
+        self.file.as_ref().map(|Kept(file)| file)
+    }
+
+    /// Closes the file. The map stays.
+    #[cfg(test)]
+    pub(crate) fn close(&mut self) {
+        self.file = None;
     }
 
     /// Disables read-ahead: without this advice, reading a page from disk also reads its surroundings.

@@ -4,7 +4,7 @@
 use fathom_layer::map::{Map, Stamp};
 use fathom_layer::{Identity, LayerFile, LayerWriter, LocalDisk, Totals};
 use std::fs::{self, File};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::Path;
 use std::process::Command;
 
@@ -105,6 +105,37 @@ fn the_first_read_of_a_coset_compares_its_checksum() {
     assert!(read.coset(1).unwrap_err().is_damage());
     // A newly opened file compares each checksum again.
     assert!(LayerFile::open(&path, &identity()).unwrap().coset(1).unwrap_err().is_damage());
+}
+
+#[test]
+fn a_change_is_noticed_whatever_becomes_of_the_name() {
+    let directory = tempfile::tempdir().unwrap();
+    let (path, other) = (directory.path().join("s00000.layer"), directory.path().join("other"));
+    write(&path, 1);
+    let open = || LayerFile::open(&path, &identity()).unwrap();
+    let file = open();
+    file.check_unchanged().unwrap();
+    // Its names and permissions are none of its contents.
+    fs::hard_link(&path, &other).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o400)).unwrap();
+    fs::rename(&other, &path).unwrap();
+    file.check_unchanged().unwrap();
+    fs::remove_file(&path).unwrap();
+    write(&path, 3);
+    file.check_unchanged().unwrap();
+    let file = open();
+    change_in_place(&path);
+    let error = file.check_unchanged().unwrap_err();
+    assert!(error.is_damage() && error.to_string().contains("was changed while it was in use"), "{error}");
+    fs::remove_file(&path).unwrap();
+    assert!(file.check_unchanged().is_err());
+    write(&path, 1);
+    assert!(file.check_unchanged().is_err());
+    // A file that is cut and filled again.
+    let file = open();
+    let whole = fs::read(&path).unwrap();
+    fs::write(&path, whole).unwrap();
+    assert!(file.check_unchanged().is_err());
 }
 
 #[test]

@@ -1,7 +1,6 @@
 //! A whole layer, open for reading.
 
 use crate::window::{Next, Window};
-use fathom_command::machine;
 use fathom_kernel::Bits;
 use fathom_layer::evict::evict;
 use fathom_layer::{Digest, Disk, Imports, LayerError, LayerFile, ReadAhead, Stored};
@@ -65,6 +64,17 @@ impl Layer {
         }
     }
 
+    /// Returns a layer of the same files, which keeps no cosets from other workers in memory.
+    #[must_use]
+    pub fn files_only(&self) -> Self {
+        self.with_imports(Vec::new())
+    }
+
+    /// Returns whether two layers are of the same files, which were opened once.
+    pub fn has_files_of(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.files, &other.files)
+    }
+
     /// Checks that the files that are here hold what was committed. `digests` has the digest of each shard.
     ///
     /// # Errors
@@ -123,9 +133,6 @@ impl Layer {
     /// included, and cosets that will be read soon are [prefetched](Self::prefetch). `order` is the order in
     /// which shards are made from the layer.
     pub fn with_window(self, most_bytes: u64, order: &ShardOrder) -> Self {
-        if self.files().count() <= machine::many_descriptors() {
-            self.files().for_each(LayerFile::keep_open);
-        }
         // If most of a layer stays in memory, the pages around a page that is read are wanted soon as well,
         // and read-ahead helps. Otherwise it is turned off, and what is in memory since the file was written
         // leaves: the system keeps it in pieces that are larger than pages, and evicts no part of a piece.

@@ -6,7 +6,7 @@
 //! what tasks read before the kernel threads begin with them.
 
 use crate::cluster::caller::Caller;
-use crate::cluster::ended::Waiting;
+use crate::cluster::ended::Unreported;
 use crate::cluster::fetch::Fetcher;
 use crate::cluster::files::OpenFiles;
 use crate::cluster::holders::Holders;
@@ -119,8 +119,8 @@ pub(super) struct Shared {
     pub(super) computing: AtomicUsize,
     /// Tells that a task has ended.
     pub(super) task_ended: Notify,
-    /// The tasks that have ended and that the loop does not know of.
-    pub(super) ended: Waiting,
+    /// The tasks that have ended and are not reported yet.
+    pub(super) unreported: Unreported,
     /// The tasks whose inputs are being fetched, or are about to be.
     fetching: Mutex<BTreeSet<Task>>,
     /// The holder map of the present session.
@@ -174,7 +174,7 @@ impl Worker {
             prepared: Mutex::default(),
             computing: AtomicUsize::new(0),
             task_ended: Notify::new(),
-            ended: Waiting::default(),
+            unreported: Unreported::default(),
             fetching: Mutex::default(),
             holders: Mutex::default(),
             depth: Mutex::default(),
@@ -207,13 +207,8 @@ impl Worker {
                     Ok(input) => input,
                     Err(error) => break Err(error),
                 },
-                first = ended.recv() => match first {
-                    Some(first) => {
-                        let others = std::iter::from_fn(|| ended.try_recv().ok());
-                        shared.tasks_ended(std::iter::once(first).chain(others));
-                        actions = Vec::new();
-                        continue;
-                    }
+                ended = ended.recv() => match ended {
+                    Some(ended) => shared.task_ended(ended),
                     None => break Err(NoThreads.into()),
                 },
                 () = sleep_until(begun + wake.unwrap_or_default()), if wake.is_some() => Input::Time,
@@ -406,6 +401,7 @@ impl Shared {
     /// the first session only: later they may belong to running tasks.
     fn inventory(&self) -> Result<Vec<StoredFile>> {
         let Worker { store, job, files, .. } = &self.worker;
+        self.look_again();
         let tasks = match self.has_registered.load(Ordering::Relaxed) {
             false => {
                 let there = recover(store, &job.geometry)?;
@@ -505,7 +501,7 @@ impl Shared {
             return;
         }
         failpoint::point("reporting");
-        let outcomes = outcomes.into_iter().map(v1::Outcome::from).collect();
+        let outcomes = self.confirmed(outcomes).into_iter().map(v1::Outcome::from).collect();
         let request = v1::ReportRequest { session, number, outcomes };
         self.answer(|this| async move {
             let call = |mut client: Client| {

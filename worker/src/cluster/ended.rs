@@ -1,103 +1,151 @@
-//! Takes what the kernel threads have done to the session.
+//! Takes what the kernel threads have done to the session, and makes sure before a report that it counts.
 //!
-//! Several tasks read a coset, and only the first of them compares its checksum. So before a task counts, the
-//! file system is asked whether another program has written to the files that the task has read. If so, the
-//! task's own file is deleted, and the task has failed for a damaged file.
+//! Several tasks read a coset, and only the first of them compares its checksum. So before tasks are reported,
+//! the file system is asked whether another program has written to the files that they have read. If so, their
+//! own files are deleted, and they have failed for a damaged file.
 
 use crate::cluster::driver::{Shared, Worker};
 use crate::cluster::session::Input;
-use fathom_proto::{Done, Failure};
+use fathom_layer::LayerError;
+use fathom_proto::{Done, Failure, Outcome};
+use fathom_run::Task;
 use fathom_task::pool::Ended;
 use fathom_task::{Layer, TaskError};
 use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex};
+use std::sync::{Mutex, MutexGuard};
+use tokio::task::block_in_place;
 use tracing::warn;
 
-/// The loop itself asks about up to this many files: each takes about a microsecond on a local disk, and to
-/// wake another thread takes longer than some of them.
+/// A call asks about up to this many files without moving the runtime to another thread, which takes longer
+/// than some of them: about a microsecond each on a local disk.
 const FEW: usize = 256;
 
-/// The tasks that have ended and are not looked at yet.
+/// The tasks that have ended and are not reported yet.
 #[derive(Debug, Default)]
-pub(super) struct Waiting {
-    tasks: Mutex<Vec<Ended>>,
-    /// Held while some of them are looked at. Those that end meanwhile are looked at together.
+pub(super) struct Unreported {
+    tasks: Mutex<Tasks>,
+    /// Held while files are looked at: who comes meanwhile must know what was found.
     turn: Mutex<()>,
 }
 
+const NEVER: &str = "the lock is never poisoned: no code panics while holding it";
+
+#[derive(Debug, Default)]
+struct Tasks {
+    /// Each newest layer that tasks have read, with these tasks. Audits are no makers.
+    read: Vec<Read>,
+    /// The tasks that do not count, once for each time that they have ended.
+    spoilt: BTreeMap<Task, Vec<Failure>>,
+}
+
+#[derive(Debug)]
+struct Read {
+    layer: Layer,
+    makers: Vec<Task>,
+    audits: Vec<Task>,
+}
+
+impl Unreported {
+    fn lock(&self) -> MutexGuard<'_, Tasks> {
+        self.tasks.lock().expect(NEVER)
+    }
+}
+
+impl Tasks {
+    /// Adds a task that has read the files of a layer.
+    fn add(&mut self, layer: &Layer, task: Task, is_audit: bool) {
+        let known = self.read.iter().position(|read| read.layer.has_files_of(layer));
+        let known = known.unwrap_or_else(|| {
+            self.read.push(Read { layer: layer.files_only(), makers: Vec::new(), audits: Vec::new() });
+            self.read.len() - 1
+        });
+        let Read { makers, audits, .. } = &mut self.read[known];
+        if is_audit { audits.push(task) } else { makers.push(task) }
+    }
+}
+
 impl Shared {
-    /// Tells the loop of tasks that have ended.
-    pub(super) fn tasks_ended(self: &Arc<Self>, ended: impl Iterator<Item = Ended>) {
-        let never = "the lock is never poisoned: no code panics while holding it";
-        let is_quick = {
-            let mut waiting = self.ended.tasks.lock().expect(never);
-            waiting.extend(ended);
-            let newest = waiting.last().and_then(|ended| ended.before.first());
-            newest.is_none_or(|newest| newest.files().take(FEW + 1).count() <= FEW)
-        };
-        let this = Arc::clone(self);
-        let look = move || {
-            let _turn = this.ended.turn.lock().expect(never);
-            let ended = std::mem::take(&mut *this.ended.tasks.lock().expect(never));
-            this.look_at(ended);
-        };
-        if is_quick { look() } else { drop(tokio::task::spawn_blocking(look)) }
-    }
-
-    fn look_at(&self, ended: Vec<Ended>) {
-        let mut looked_at = BTreeMap::new();
-        for ended in ended {
-            let mut failure_of = |layer: &Arc<Layer>| match looked_at.entry(Arc::as_ptr(layer)) {
-                Entry::Occupied(known) => Option::clone(known.get()),
-                Entry::Vacant(unknown) => {
-                    let changed = layer.check_unchanged().err();
-                    unknown.insert(changed.map(|error| self.failure(&error))).clone()
-                }
-            };
-            // A file that was found was made from other files than these.
-            let is_new = ended.result.is_ok() && !ended.is_found;
-            let changed = ended.before.iter().filter(|_| is_new).find_map(&mut failure_of);
-            self.happened(self.task_ended(ended, changed));
+    /// Converts the result of a task from a kernel thread to an event.
+    pub(super) fn task_ended(&self, ended: Ended) -> Input {
+        let Ended { task, purpose, mut result, is_found, took, before } = ended;
+        let is_audit = purpose.is_audit();
+        // A file that was found was not made from what was read now.
+        if result.is_ok()
+            && !is_found
+            && let Some((newest, older)) = before.split_first()
+        {
+            self.unreported.lock().add(newest, task, is_audit);
+            // Of the other layers only the task's own shard was read, and by this task alone.
+            let mut own = older.iter().filter_map(|layer| layer.file(task.shard));
+            if let Err(changed) = own.try_for_each(|file| file.check_unchanged()) {
+                self.discard_made((!is_audit).then_some(task), &changed);
+                result = Err(changed.into());
+            }
         }
-    }
-
-    /// Converts the result of a task from a kernel thread to an event. The result does not count if what the
-    /// task has read was `changed`.
-    fn task_ended(&self, ended: Ended, changed: Option<Failure>) -> Input {
-        let Ended { task, purpose, result, is_found, took, before } = ended;
-        // A task that waits for memory looks for it when it is told.
+        // Whoever waits for memory looks for it when told.
         drop(before);
         self.computing.fetch_sub(1, Ordering::Relaxed);
         self.task_ended.notify_one();
-        let result = match (result, changed) {
-            (Ok(_), Some(failure)) => {
-                if !purpose.is_audit() {
-                    self.discard_made(task);
-                }
-                Err(failure)
-            }
-            (Ok(report), None) if is_found => Ok(Done::Found(report)),
-            (Ok(report), None) => Ok(Done::Made(report)),
-            (Err(TaskError::Layer(error)), _) => Err(self.failure(&error)),
-            (Err(TaskError::Stopped), _) => Err(Failure::Stopped),
-            (Err(error @ TaskError::TooManyStates { .. }), _) => {
-                Err(Failure::Contradiction(error.to_string()))
-            }
-            (Err(error @ (TaskError::Panicked { .. } | TaskError::GivenBack { .. })), _) => {
+        let result = match result {
+            Ok(report) if is_found => Ok(Done::Found(report)),
+            Ok(report) => Ok(Done::Made(report)),
+            Err(TaskError::Layer(error)) => Err(self.failure(&error)),
+            Err(TaskError::Stopped) => Err(Failure::Stopped),
+            Err(error @ TaskError::TooManyStates { .. }) => Err(Failure::Contradiction(error.to_string())),
+            Err(error @ (TaskError::Panicked { .. } | TaskError::GivenBack { .. })) => {
                 Err(Failure::Other(error.to_string()))
             }
         };
-        Input::TaskEnded { task, audit: purpose.is_audit(), result, took: Some(took) }
+        Input::TaskEnded { task, audit: is_audit, result, took: Some(took) }
     }
 
-    /// Deletes the file of a task that does not count.
-    fn discard_made(&self, task: fathom_run::Task) {
+    /// Looks at the files that tasks have read which are not reported yet. Deletes what was made from those
+    /// that have changed.
+    pub(super) fn look_again(&self) {
+        let _turn = self.unreported.turn.lock().expect(NEVER);
+        let read = std::mem::take(&mut self.unreported.lock().read);
+        let files = || read.iter().flat_map(|read| read.layer.files());
+        let changed = || -> Vec<Option<LayerError>> {
+            read.iter().map(|read| read.layer.check_unchanged().err()).collect()
+        };
+        let changed = if files().nth(FEW).is_none() { changed() } else { block_in_place(changed) };
+        for (Read { makers, audits, .. }, changed) in read.into_iter().zip(changed) {
+            let Some(error) = changed else { continue };
+            let failure = self.failure(&error);
+            self.discard_made(makers.iter().copied(), &error);
+            let mut unreported = self.unreported.lock();
+            for task in makers.into_iter().chain(audits) {
+                unreported.spoilt.entry(task).or_default().push(failure.clone());
+            }
+        }
+    }
+
+    /// Makes failures of those outcomes that do not count.
+    pub(super) fn confirmed(&self, mut outcomes: Vec<Outcome>) -> Vec<Outcome> {
+        self.look_again();
+        let spoilt = &mut self.unreported.lock().spoilt;
+        for Outcome { task, result, .. } in &mut outcomes {
+            if matches!(result, Ok(Done::Made(_)))
+                && let Some(failure) = spoilt.get_mut(task).and_then(Vec::pop)
+            {
+                *result = Err(failure);
+            }
+        }
+        spoilt.retain(|_, failures| !failures.is_empty());
+        outcomes
+    }
+
+    /// Deletes the files of tasks that do not count, because a file that they have read has `changed`.
+    fn discard_made(&self, tasks: impl IntoIterator<Item = Task>, changed: &LayerError) {
         let Worker { files, store, .. } = &self.worker;
-        files.forget_file(task);
-        if let Err(error) = store.discard(task) {
-            warn!(depth = task.depth.0, shard = task.shard.0, %error, "a file that may be wrong cannot be deleted");
+        for task in tasks {
+            let (depth, shard) = (task.depth.0, task.shard.0);
+            files.forget_file(task);
+            match store.discard(task) {
+                Ok(()) => warn!(depth, shard, error = %changed, "file deleted that may be wrong"),
+                Err(error) => warn!(depth, shard, %error, "a file that may be wrong cannot be deleted"),
+            }
         }
     }
 }
