@@ -68,7 +68,8 @@ pub(super) fn exported(text: &str) -> Result<Json, Fault> {
         let start = reader.at;
         let found = reader.statement()?;
         if let Some(found) = found.filter(|found| found.text.starts_with('{')) {
-            if exported.is_some() {
+            // An object may be exported by its name, and as the default.
+            if exported.as_ref().is_some_and(|known| known.text != found.text) {
                 let reason = "the module exports more than one object: leave one of them in the file";
                 return Err(Fault::syntax(start, reason));
             }
@@ -165,7 +166,11 @@ impl<'a> Reader<'a> {
             self.skip_statement();
             return Ok(None);
         }
-        if is_exported && self.accept_word("default") || !is_exported && self.accept("module.exports =") {
+        let is_module = !is_exported && self.accept("module.exports");
+        if is_module {
+            self.expect("=")?;
+        }
+        if is_module || is_exported && self.accept_word("default") {
             let mut value = Json::default();
             self.value(&mut value, 0)?;
             self.skip_type()?;

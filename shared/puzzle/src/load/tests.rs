@@ -543,6 +543,11 @@ fn modules_are_read_as_what_they_export() {
     let read = |text: &str, file: &str| parse(text, Format::of(file, text), file);
     assert_eq!(read(module, "x.ts").unwrap(), read(json, "x.json").unwrap());
     assert_eq!(read(module, "x.txt").unwrap().metric(), Metric::Multi);
+    for common in ["module.exports=", "module.exports = ", "export default "] {
+        assert_eq!(read(&format!("{common}{json};"), "x.js").unwrap(), read(json, "x.json").unwrap());
+    }
+    let twice = format!("{module}export default x;");
+    assert_eq!(read(&twice, "x.ts").unwrap(), read(json, "x.json").unwrap());
     let refused = |text: &str| read(text, "x.js").unwrap_err().to_string();
     assert_eq!(
         refused("const a = [1];\nconst b = a.slice(1);"),
@@ -556,7 +561,7 @@ fn modules_are_read_as_what_they_export() {
         refused("export const a = { b: c };").starts_with("x.js:1:23: \"c\" is no constant of this module")
     );
     assert!(
-        refused("export const a = {};\nexport const b = {};")
+        refused("export const a = {};\nexport const b = { c: 1 };")
             .starts_with("x.js:2:1: the module exports more than one object")
     );
     assert!(refused("console.log(1)").starts_with("x.js:1:1: expected 'export const NAME = {...}'"));
