@@ -184,6 +184,22 @@ fn faults_of_gap_texts() {
         format!("file:1:12: \"a\", which is not defined, is not supported: {why}")
     );
     assert_eq!(error("a;"), "file:1:1: \"a\" is not defined");
+    let why_not = "is not supported: Add(NAME, VALUE) and Append(NAME, LIST) are: or write the whole list";
+    for (text, what) in [
+        ("Add(g, (1,2));", "Add of something else than the name of a list"),
+        ("g := [(1,2)]; Add(g);", "Add of something else than the name of a list"),
+        ("g := [(1,2)]; Add(g, (2,3), 1);", "Add with these arguments"),
+        ("g := [(1,2)]; Append(g, (2,3));", "Append with these arguments"),
+        ("g := [(1,2)]; Remove(g, 1);", "Remove with these arguments"),
+        ("g := [(1,2)]; h := g; Add(h, (2,3));", "Add of a list that has another name beside \"h\""),
+    ] {
+        let found = error(text);
+        assert!(found.ends_with(&format!("{what} {why_not}")), "{found}");
+    }
+    for list in ["[1,3]", "[1,1]", "[0,1]", "1", "[1],[2]", "[(1,2)]"] {
+        let found = error(&format!("PermList({list});"));
+        assert!(found.starts_with("file:1:1: PermList takes "), "{found}");
+    }
     assert_eq!(error("G := Group(Random(S), (1,2));"), format!("file:1:12: Random is not supported: {why}"));
     assert_eq!(error("G := SymmetricGroup(5);"), "file: the puzzle has no moves");
     assert_eq!(
@@ -252,6 +268,16 @@ fn gap_expressions() {
         read("x := 5; t := \"(1,9)\"; G := Group((1,2)); Size(G); Print(\"a\", [1..48]);"),
         "G 2: g1 (1,2)"
     );
+    assert_eq!(
+        read("a := PermList([2,3,1]); G := Group(a, PermList([1,2,4,3]));"),
+        "G 4: a (1,2,3); g2 (3,4)"
+    );
+    assert_eq!(read("H := Group((1,2,3)); G := ClosureGroup(H, (1,2));"), "G 3: g1 (1,2,3); g2 (1,2)");
+    // Lists grow, with and without a group that is made of them.
+    let grown = "gens := []; a := (1,2); Add(gens, a); Append( gens , [(2,3), (3,4)] );";
+    assert_eq!(read(grown), "gens 4: a (1,2); g2 (2,3); g3 (3,4)");
+    assert_eq!(read(&format!("{grown} G := Group(gens);")), "G 4: a (1,2); g2 (2,3); g3 (3,4)");
+    assert_eq!(read("gens := [(1,2)]; G := Group(gens); Add(gens, (2,3));"), "G 2: g1 (1,2)");
     // This is the protocol of a session of GAP.
     let session = "gap> G := Group(\n> (1,2,3),\n> (2,3) );\nGroup([ (1,2,3), (2,9) ])\ngap> Size(G);\n6\n";
     assert_eq!(read(session), "G 3: g1 (1,2,3); g2 (2,3)");

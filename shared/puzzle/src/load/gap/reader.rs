@@ -1,9 +1,9 @@
 //! The grammar: statements, products, powers, lists and calls.
 
 use super::super::{Fault, Reason};
-use super::value::{Element, Value, checked_degree, elements_of, extended};
+use super::value::{Element, Value, checked_degree, elements_of, extended, of_images};
 use fathom_algebra::Permutation;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// The largest depth to which lists, calls and parentheses may be nested.
 const MAX_DEPTH: usize = 32;
@@ -14,11 +14,26 @@ const MAX_POINTS_IN_ALL: usize = 1 << 24;
 /// The largest exponent. Larger exponents are never needed, because they can be reduced modulo the order of
 /// the permutation.
 const MAX_EXPONENT: i64 = 1 << 40;
+/// The functions that change the list that they are called with.
+const CHANGE_LISTS: [&str; 9] = [
+    "Add",
+    "AddSet",
+    "Append",
+    "CopyListEntries",
+    "IntersectSet",
+    "Remove",
+    "RemoveSet",
+    "SubtractSet",
+    "UniteSet",
+];
+
 /// Reads statements one after another, and knows the values that were given names.
 pub(super) struct Reader<'a> {
     text: &'a str,
     at: usize,
     known: HashMap<String, Value>,
+    /// The names of lists that have several.
+    shared: HashSet<String>,
     /// The number of values that have been made so far, and of the points of the permutations among them.
     values: usize,
     points: usize,
@@ -26,7 +41,7 @@ pub(super) struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     pub(super) fn new(text: &'a str) -> Self {
-        Self { text, at: 0, known: HashMap::new(), values: 0, points: 0 }
+        Self { text, at: 0, known: HashMap::new(), shared: HashSet::new(), values: 0, points: 0 }
     }
 
     /// Returns the byte offset up to which the text is read.
@@ -34,7 +49,8 @@ impl<'a> Reader<'a> {
         self.at
     }
 
-    /// Reads `name := value;` or `value;`; the last semicolon is optional.
+    /// Reads `name := value;`, `value;` or a call that changes a list, as if the longer list were assigned to
+    /// its name; the last semicolon is optional.
     pub(super) fn statement(&mut self) -> Result<(Option<String>, Value), Fault> {
         let start = self.at;
         let mut name = None;
@@ -45,7 +61,13 @@ impl<'a> Reader<'a> {
                 self.at = start;
             }
         }
-        let mut value = self.value(0)?;
+        let mut value = match name.is_none().then(|| self.change()).transpose()?.flatten() {
+            Some((changed, value)) => {
+                name = Some(changed);
+                value
+            }
+            None => self.named_value(name.as_deref())?,
+        };
         if let (Some(name), Value::Permutation(element)) = (&name, &mut value) {
             element.name = Some(puzzle_move_name(name));
         }
@@ -57,6 +79,49 @@ impl<'a> Reader<'a> {
         }
         while self.accept(";") {}
         Ok((name, value))
+    }
+
+    /// Reads the value of a statement. If the name gets nothing but the value of another name, both are names of
+    /// one list, which changes under both.
+    fn named_value(&mut self, name: Option<&str>) -> Result<Value, Fault> {
+        let start = self.at;
+        let value = self.value(0)?;
+        let other = self.text[start..self.at].trim();
+        if let (Some(name), Value::List(_), true) = (name, &value, self.known.contains_key(other)) {
+            self.shared.extend([name.to_owned(), other.to_owned()]);
+        }
+        Ok(value)
+    }
+
+    /// Reads `Add(name, value)` or `Append(name, list)`, and returns the name with the longer list. Returns
+    /// nothing if something else is next.
+    fn change(&mut self) -> Result<Option<(String, Value)>, Fault> {
+        let start = self.at;
+        let Some(function) = self.word().filter(|word| CHANGE_LISTS.contains(&word.as_str())) else {
+            self.at = start;
+            return Ok(None);
+        };
+        let cannot = |what: String| {
+            let why = "Add(NAME, VALUE) and Append(NAME, LIST) are: or write the whole list";
+            Err(Fault::new(start, Reason::Unsupported { what, why }))
+        };
+        let name = if self.accept("(") { self.word() } else { None };
+        if let Some(name) = name.as_ref().filter(|name| self.shared.contains(*name)) {
+            return cannot(format!("{function} of a list that has another name beside {name:?}"));
+        }
+        let known = name.and_then(|name| Some((self.known.get(&name)?.clone(), name)));
+        let (Some((Value::List(mut values), name)), true) = (known, self.accept(",")) else {
+            return cannot(format!("{function} of something else than the name of a list"));
+        };
+        let (nested, points, _) = Value::List(values.clone()).size();
+        self.count(nested, points)?;
+        let mut arguments = self.values(")", 0)?;
+        match (function.as_str(), arguments.pop(), arguments.is_empty()) {
+            ("Add", Some(value), true) => values.push(value),
+            ("Append", Some(Value::List(more)), true) => values.extend(more),
+            _ => return cannot(format!("{function} with these arguments")),
+        }
+        Ok(Some((name, Value::List(values))))
     }
 
     /// Reads a product of powers.
@@ -173,7 +238,10 @@ impl<'a> Reader<'a> {
                         self.at += 1;
                         let arguments = self.values(")", depth)?;
                         match word.as_str() {
-                            "Group" | "GroupWithGenerators" => Ok(Value::Group(elements_of(arguments)?)),
+                            "Group" | "GroupWithGenerators" | "ClosureGroup" => {
+                                Ok(Value::Group(elements_of(arguments)?))
+                            }
+                            "PermList" => of_images(start, &arguments),
                             _ => Ok(Value::Other(start, word)),
                         }
                     }

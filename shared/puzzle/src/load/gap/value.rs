@@ -115,6 +115,30 @@ fn of_cycles(cycles: &[Value]) -> Result<Element, Fault> {
     Ok(Element { name: None, at, action })
 }
 
+/// Returns the permutation of the arguments of `PermList`: the image of each point, counted from 1. `at` is
+/// the byte offset of the call.
+///
+/// # Errors
+/// If the arguments are not one list of all points up to its length.
+pub(super) fn of_images(at: usize, arguments: &[Value]) -> Result<Value, Fault> {
+    let [Value::List(points)] = arguments else {
+        return Err(Fault::syntax(at, "PermList takes one list of points"));
+    };
+    let degree = checked_degree(at, points.len() as u64)?;
+    let image = |point: &Value| match *point {
+        Value::Number(_, point) => {
+            u16::try_from(point).ok()?.checked_sub(1).filter(|&p| usize::from(p) < degree)
+        }
+        _ => None,
+    };
+    let images = points.iter().map(image).collect::<Option<Vec<u16>>>();
+    let action = images.and_then(|images| Permutation::from_images(images).ok());
+    let action = action.ok_or_else(|| {
+        Fault::syntax(at, format!("PermList takes each point from 1 to {degree} once, in any order"))
+    })?;
+    Ok(Value::Permutation(Element { name: None, at, action }))
+}
+
 impl Value {
     /// Returns the number of values in this value, the number of points of its permutations, and the depth to
     /// which it is nested.
