@@ -1,6 +1,6 @@
-//! Another program writes to a layer file in place, while the layer above it is made. A coset is compared with
-//! its checksum when it is read first, so what a task reads later could be anything. No file counts that was
-//! made meanwhile.
+//! Another program writes to a layer file in place, while the layer above it is made. A coset is compared
+//! with its checksum when it is read first, so what a task reads later could be anything. No file counts that
+//! was made meanwhile.
 
 use fathom_engine::directory::RunDirectory;
 use fathom_tests::cluster::{Cluster, undisturbed};

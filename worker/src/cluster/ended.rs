@@ -1,8 +1,8 @@
 //! Takes what the kernel threads have done to the session, and makes sure before a report that it counts.
 //!
-//! Several tasks read a coset, and only the first of them compares its checksum. So before tasks are reported,
-//! the file system is asked whether another program has written to the files that they have read. If so, their
-//! own files are deleted, and they have failed for a damaged file.
+//! Several tasks read a coset, and only the first of them compares its checksum. So before tasks are
+//! reported, the file system is asked whether another program has written to the files that they have read.
+//! If so, their own files are deleted, and they have failed for a damaged file.
 
 use crate::cluster::driver::{Shared, Worker};
 use crate::cluster::session::Input;

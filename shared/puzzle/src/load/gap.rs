@@ -4,8 +4,8 @@
 //! assigned to names first, and products, powers and conjugates of permutations. PuzzleGeometry and CayleyPy
 //! write `Gen := [...]`, and `ip := [[1],[4,7],...]` for the points that look alike. `#` starts a comment.
 //! The puzzle has as many cells as its largest point; smaller points that nothing moves are cells too.
-//! `PermList([2,3,1])` is a permutation, `Add(gens, (1,2))` and `Append(gens, [(1,2)])` make a list longer, and
-//! `ClosureGroup(G, (1,2))` a group.
+//! `PermList([2,3,1])` is a permutation, `Add(gens, (1,2))` and `Append(gens, [(1,2)])` make a list longer,
+//! and `ClosureGroup(G, (1,2))` a group.
 //!
 //! Values that are no permutations are ignored as long as no move is made of them: numbers, texts, calls of
 //! functions such as `Size(Group(Gen))`. A move that would be made of such a value is refused.

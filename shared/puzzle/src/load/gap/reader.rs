@@ -81,8 +81,8 @@ impl<'a> Reader<'a> {
         Ok((name, value))
     }
 
-    /// Reads the value of a statement. If the name gets nothing but the value of another name, both are names of
-    /// one list, which changes under both.
+    /// Reads the value of a statement. If the name gets nothing but the value of another name, both are names
+    /// of one list, which changes under both.
     fn named_value(&mut self, name: Option<&str>) -> Result<Value, Fault> {
         let start = self.at;
         let value = self.value(0)?;
