@@ -337,7 +337,7 @@ impl Search<'_> {
         let ended = self.do_tasks(depth, &before);
         if let Err(changed) = before.iter().try_for_each(|layer| layer.check_unchanged()) {
             self.discard_made(depth)?;
-            return Err(ended.err().unwrap_or_else(|| self.explain(depth, changed)));
+            return Err(self.explain(depth, changed));
         }
         // What has a window does not stay in memory.
         self.opened = match (self.job.lookback, depth.previous(), before.pop()) {
@@ -386,7 +386,7 @@ impl Search<'_> {
         }
         self.observer.layer_begins(depth, cut.cosets().into(), cut.shards());
         // The kernel threads have work now.
-        self.remove_retired().inspect_err(|_| self.halt.store(true, Ordering::Relaxed))?;
+        let mut beside = self.remove_retired().inspect_err(|_| self.halt.store(true, Ordering::Relaxed));
         let mut failure: Option<TaskError> = None;
         while running > 0 {
             if self.stop.requested.load(Ordering::Relaxed) {
@@ -428,16 +428,10 @@ impl Search<'_> {
                 }
             }
             self.observer.progress(self.progress());
-            if failure.is_none() {
-                let stop = |_: &_| self.halt.store(true, Ordering::Relaxed);
-                self.release_when_grown().inspect_err(stop)?;
-                if let Some(older) = &mut older {
-                    let given = older.give_back(&mut self.run.journal, &mut self.removers).inspect_err(stop);
-                    given.map_err(|error| match error.downcast() {
-                        Ok(error) => self.explain_deletion(depth, error),
-                        Err(error) => error,
-                    })?;
-                }
+            if failure.is_none() && beside.is_ok() {
+                let given_back = self.give_back(depth, older.as_mut());
+                // The other tasks end first, so that nothing is written any more when this returns.
+                beside = given_back.inspect_err(|_| self.halt.store(true, Ordering::Relaxed));
             }
             while running < ahead
                 && !self.halt.load(Ordering::Relaxed)
@@ -453,10 +447,21 @@ impl Search<'_> {
             Some(error) => Err(self.explain_task(depth, error)),
             // If no task failed, a task without a report was stopped.
             None => {
+                beside?;
                 deleted.map_err(|error| self.explain_deletion(depth, error))?;
                 Ok(reports.into_iter().collect())
             }
         }
+    }
+
+    /// Makes durable what is held back, and gives back what is not read any more, as far as it is time.
+    fn give_back(&mut self, depth: Depth, older: Option<&mut Older>) -> Result<()> {
+        self.release_when_grown()?;
+        let Some(older) = older else { return Ok(()) };
+        older.give_back(&mut self.run.journal, &mut self.removers).map_err(|error| match error.downcast() {
+            Ok(error) => self.explain_deletion(depth, error),
+            Err(error) => error,
+        })
     }
 
     /// Returns the older of the two layers from which the layer at `depth` is made, if there are two.

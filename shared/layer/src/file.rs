@@ -7,7 +7,7 @@ use crate::evict::{Part, evict};
 use crate::format::{
     BadHeader, ENTRY_BYTES, Entry, HEADER_BYTES, Header, Identity, SLACK_BYTES, Totals, VERSION, data_offset,
 };
-use crate::map::Map;
+use crate::map::{Map, Stamp};
 use std::cell::RefCell;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -292,6 +292,11 @@ impl LayerFile {
             true => Err(LayerError::Changed { path: self.path.clone() }),
             false => Ok(()),
         }
+    }
+
+    /// Returns what the file system said about the file when it was opened.
+    pub fn stamp(&self) -> Stamp {
+        self.map.stamp()
     }
 
     /// Returns the bytes of the whole file.

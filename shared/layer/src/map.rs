@@ -110,6 +110,11 @@ impl Map {
         now.is_ok_and(|now| now.is_changed(&self.stamp))
     }
 
+    /// Returns the stamp of the file when it was mapped.
+    pub fn stamp(&self) -> Stamp {
+        self.stamp
+    }
+
     /// Returns the file, if it was kept open: as long as the process has descriptors for other files too.
     pub fn file(&self) -> Option<&File> {
         self.file.as_ref().map(|Kept(file)| file)
@@ -160,6 +165,12 @@ impl Stamp {
     /// The error of the operating system.
     pub fn of(path: &Path) -> io::Result<Self> {
         Ok(Self::from(&std::fs::metadata(path)?))
+    }
+
+    /// Returns whether the contents of this file were written after the last change of another one, in
+    /// whatever way: whoever sets times back changes the inode.
+    pub fn is_later_than(&self, other: &Self) -> bool {
+        self.modified > other.changed
     }
 
     /// Returns whether this is the file with that earlier stamp, written to since. A change of its names or

@@ -6,6 +6,7 @@ use crate::waits::{Cause, Stopwatch};
 use crate::{Counters, Job, Layer, Method, Store, TaskError};
 use fathom_command::failpoint;
 use fathom_kernel::{Engine, Kernel};
+use fathom_layer::map::Stamp;
 use fathom_layer::{LayerError, LayerWriter, NullDisk, ReadAhead, Stored, Totals};
 use fathom_run::{Lookback, ShardReport, Task};
 use fathom_space::{CosetId, Transform, Transforms};
@@ -121,6 +122,14 @@ fn contains(packed: &[u8], position: u32) -> bool {
     packed[position as usize / 8] >> (position % 8) & 1 == 1
 }
 
+/// Returns whether the file of a task was written after the last change of all files that the task reads.
+fn is_later(path: &Path, task: Task, before: &[&Layer]) -> bool {
+    let Ok(made) = Stamp::of(path) else { return false };
+    let older = before.iter().skip(1).filter_map(|layer| layer.file(task.shard)).map(|file| &**file);
+    let newest = before.iter().take(1).flat_map(|layer| layer.files());
+    newest.chain(older).all(|file| made.is_later_than(&file.stamp()))
+}
+
 /// Lets the older layers' files of a task that was computed leave memory, if memory is short.
 fn release_older(task: Task, before: &[&Layer]) {
     if let [newest, older @ ..] = before
@@ -229,7 +238,9 @@ impl<'j> Expander<'j> {
 
     /// Returns the report of a task whose complete file an interrupted run has left, and makes the file
     /// durable. If a source of the task was given back, the file must be there. A file that counts other
-    /// things than this run is made again: two runs that differ only in what they count share a store.
+    /// things than this run is made again: two runs that differ only in what they count share a store. So is a
+    /// file that is no later than what it was made from: an earlier process may have read bytes that were put
+    /// right since, and died before it noticed.
     fn finished(&self, task: Task, before: &[&Layer]) -> Result<Option<ShardReport>, TaskError> {
         let Self { job, store, counters, .. } = *self;
         let finished = match before.iter().any(|layer| layer.lacks(task.shard)) {
@@ -239,7 +250,10 @@ impl<'j> Expander<'j> {
                 }
                 report => Some(report?),
             },
-            false => store.finished(&job.geometry, task)?.filter(|report| job.counts_as(&report.totals)),
+            false if is_later(&store.path(task.depth, task.shard), task, before) => {
+                store.finished(&job.geometry, task)?.filter(|report| job.counts_as(&report.totals))
+            }
+            false => None,
         };
         if finished.is_some() {
             store.make_durable(task)?;

@@ -111,6 +111,16 @@ impl Computed {
     }
 }
 
+/// Checks that no program has written to the files of a task's own shard in the older layers that the task has
+/// read. Of these layers a task reads nothing else, and the task's own file is not finished yet.
+///
+/// # Errors
+/// [`TaskError::Layer`] for the first file that has changed.
+fn own_unchanged(task: Task, before: &[Arc<Layer>]) -> Result<(), TaskError> {
+    let mut own = before.iter().skip(1).filter_map(|layer| layer.file(task.shard));
+    Ok(own.try_for_each(|file| file.check_unchanged())?)
+}
+
 /// The thread that makes the large files of one kernel thread durable, one at a time.
 struct Finisher<'d> {
     files: Sender<(Box<Unfinished<'d>>, Computed)>,
@@ -171,9 +181,10 @@ fn do_order<'j>(expander: &mut Expander<'j>, order: Order<'j>, watch: &mut Stopw
                 Purpose::Audit(engine) => expander.audit(task, engine, &layers).map(Made::Reported),
                 Purpose::Make(leftover) => expander.make(task, leftover, &layers, watch),
             });
+            let has_panicked = made.as_ref().is_err_and(is_panic);
+            let made = made.and_then(|made| own_unchanged(task, &before).map(|()| made));
             let computed = Computed::new(task, purpose, now, before);
             watch.lap(Cause::Subtract);
-            let has_panicked = made.as_ref().is_err_and(is_panic);
             Done { ended: Some((computed, made)), has_panicked }
         }
         Order::Together(joint) => {
@@ -186,7 +197,8 @@ fn do_order<'j>(expander: &mut Expander<'j>, order: Order<'j>, watch: &mut Stopw
             let purpose = Purpose::Make(joint.leftover());
             let ended = joint.leave().map(|left| {
                 let begun = left.begun.unwrap_or(now);
-                (Computed::new(task, purpose, begun, left.before), left.result)
+                let made = left.result.and_then(|made| own_unchanged(task, &left.before).map(|()| made));
+                (Computed::new(task, purpose, begun, left.before), made)
             });
             watch.lap(Cause::Subtract);
             Done { ended, has_panicked }

@@ -59,7 +59,7 @@ impl Union {
     /// has more layers than these, because the task makes a lost file again.
     ///
     /// # Errors
-    /// [`LayerError`] if a layer is damaged. The shard's union is then empty again.
+    /// [`LayerError`] if a layer is damaged, or its file changes meanwhile. The shard's union is then empty again.
     ///
     /// # Panics
     /// If a coset of the shard is not [held](Layer::holds) by one of the layers to add.
@@ -79,13 +79,20 @@ impl Union {
         if of.bits.is_empty() {
             of.bits = vec![0; cosets.len() * self.packed_bytes + SLACK_BYTES];
         }
-        for layer in &before[..missing] {
+        let missing = &before[..missing];
+        for layer in missing {
             for (coset, bits) in cosets.clone().zip(of.bits.chunks_exact_mut(self.packed_bytes)) {
                 if let Err(error) = layer.coset(CosetId(coset)).map(|stored| add(&stored, bits)) {
                     *of = OfShard::default();
                     return Err(error);
                 }
             }
+        }
+        // What a changed file has left here would stay, whatever becomes of the file.
+        let mut files = missing.iter().filter_map(|layer| layer.file(shard));
+        if let Err(error) = files.try_for_each(|file| file.check_unchanged()) {
+            *of = OfShard::default();
+            return Err(error);
         }
         of.layers = before.len();
         Ok(Some(OfTask { of, first: cosets.start, packed_bytes: self.packed_bytes }))

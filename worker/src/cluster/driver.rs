@@ -352,6 +352,8 @@ impl Shared {
         if !is_first {
             block_in_place(|| self.make_durable())?;
         }
+        // What is in the store counts from now on.
+        self.look_again();
         let inventory = match imports {
             Some(_) => {
                 let stored = block_in_place(|| self.inventory())?;
@@ -401,7 +403,6 @@ impl Shared {
     /// the first session only: later they may belong to running tasks.
     fn inventory(&self) -> Result<Vec<StoredFile>> {
         let Worker { store, job, files, .. } = &self.worker;
-        self.look_again();
         let tasks = match self.has_registered.load(Ordering::Relaxed) {
             false => {
                 let there = recover(store, &job.geometry)?;

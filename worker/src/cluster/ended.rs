@@ -33,7 +33,7 @@ const NEVER: &str = "the lock is never poisoned: no code panics while holding it
 
 #[derive(Debug, Default)]
 struct Tasks {
-    /// Each newest layer that tasks have read, with these tasks. Audits are no makers.
+    /// Each newest layer that tasks have read, with these tasks.
     read: Vec<Read>,
     /// The tasks that do not count, once for each time that they have ended.
     spoilt: BTreeMap<Task, Vec<Failure>>,
@@ -43,7 +43,8 @@ struct Tasks {
 struct Read {
     layer: Layer,
     makers: Vec<Task>,
-    audits: Vec<Task>,
+    /// Audits, and tasks that have failed.
+    others: Vec<Task>,
 }
 
 impl Unreported {
@@ -53,35 +54,31 @@ impl Unreported {
 }
 
 impl Tasks {
-    /// Adds a task that has read the files of a layer.
-    fn add(&mut self, layer: &Layer, task: Task, is_audit: bool) {
+    /// Adds a task that has read the files of a layer, and made a file or not.
+    fn add(&mut self, layer: &Layer, task: Task, has_made: bool) {
         let known = self.read.iter().position(|read| read.layer.has_files_of(layer));
         let known = known.unwrap_or_else(|| {
-            self.read.push(Read { layer: layer.files_only(), makers: Vec::new(), audits: Vec::new() });
+            self.read.push(Read { layer: layer.files_only(), makers: Vec::new(), others: Vec::new() });
             self.read.len() - 1
         });
-        let Read { makers, audits, .. } = &mut self.read[known];
-        if is_audit { audits.push(task) } else { makers.push(task) }
+        let Read { makers, others, .. } = &mut self.read[known];
+        if has_made { makers.push(task) } else { others.push(task) }
     }
 }
 
 impl Shared {
     /// Converts the result of a task from a kernel thread to an event.
     pub(super) fn task_ended(&self, ended: Ended) -> Input {
-        let Ended { task, purpose, mut result, is_found, took, before } = ended;
+        let Ended { task, purpose, result, is_found, took, before } = ended;
         let is_audit = purpose.is_audit();
-        // A file that was found was not made from what was read now.
-        if result.is_ok()
-            && !is_found
-            && let Some((newest, older)) = before.split_first()
-        {
-            self.unreported.lock().add(newest, task, is_audit);
-            // Of the other layers only the task's own shard was read, and by this task alone.
-            let mut own = older.iter().filter_map(|layer| layer.file(task.shard));
-            if let Err(changed) = own.try_for_each(|file| file.check_unchanged()) {
-                self.discard_made((!is_audit).then_some(task), &changed);
-                result = Err(changed.into());
-            }
+        // A file that was found was not made from what was read now. What contradicts itself may have been read
+        // from a changed file.
+        let has_read = match &result {
+            Ok(_) => !is_found,
+            Err(error) => matches!(error, TaskError::TooManyStates { .. } | TaskError::Panicked { .. }),
+        };
+        if let Some(newest) = before.first().filter(|_| has_read) {
+            self.unreported.lock().add(newest, task, result.is_ok() && !is_audit);
         }
         // Whoever waits for memory looks for it when told.
         drop(before);
@@ -110,12 +107,12 @@ impl Shared {
             read.iter().map(|read| read.layer.check_unchanged().err()).collect()
         };
         let changed = if files().nth(FEW).is_none() { changed() } else { block_in_place(changed) };
-        for (Read { makers, audits, .. }, changed) in read.into_iter().zip(changed) {
+        for (Read { makers, others, .. }, changed) in read.into_iter().zip(changed) {
             let Some(error) = changed else { continue };
             let failure = self.failure(&error);
             self.discard_made(makers.iter().copied(), &error);
             let mut unreported = self.unreported.lock();
-            for task in makers.into_iter().chain(audits) {
+            for task in makers.into_iter().chain(others) {
                 unreported.spoilt.entry(task).or_default().push(failure.clone());
             }
         }
@@ -126,9 +123,13 @@ impl Shared {
         self.look_again();
         let spoilt = &mut self.unreported.lock().spoilt;
         for Outcome { task, result, .. } in &mut outcomes {
-            if matches!(result, Ok(Done::Made(_)))
-                && let Some(failure) = spoilt.get_mut(task).and_then(Vec::pop)
-            {
+            let is_of_task = match result {
+                Ok(Done::Made(_) | Done::Found(_)) | Err(Failure::Contradiction(_) | Failure::Other(_)) => {
+                    true
+                }
+                Ok(Done::Copied(_)) | Err(_) => false,
+            };
+            if is_of_task && let Some(failure) = spoilt.get_mut(task).and_then(Vec::pop) {
                 *result = Err(failure);
             }
         }

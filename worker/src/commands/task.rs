@@ -9,7 +9,7 @@ use fathom_engine::directory::JOURNAL;
 use fathom_engine::journal::Journal;
 use fathom_layer::LocalDisk;
 use fathom_run::{Depth, RunManifest, ShardId, Task, lock};
-use fathom_task::pool::Ended;
+use fathom_task::pool::{Ended, NoThreads};
 use fathom_task::{Counters, Job, Layer, Pool, Store, TaskError};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -63,8 +63,10 @@ pub(crate) fn task(args: &TaskArguments, verbosity: log::Verbosity) -> Result<()
         let mut running = tasks.len();
         let mut failure = Ok(());
         let mut made = Vec::new();
-        while running > 0 {
-            for Ended { task, result, is_found, took, .. } in pool.ended(TICK)? {
+        while running > 0
+            && let Ok(ended) = pool.ended(TICK)
+        {
+            for Ended { task, result, is_found, took, .. } in ended {
                 running -= 1;
                 match result {
                     Ok(report) => {
@@ -91,9 +93,9 @@ pub(crate) fn task(args: &TaskArguments, verbosity: log::Verbosity) -> Result<()
         // A coset that several tasks read is compared with its checksum only once.
         if let Err(changed) = before.iter().try_for_each(|layer| layer.check_unchanged()) {
             made.into_iter().try_for_each(|task| store.discard(task))?;
-            failure = failure.and(Err(changed.into()));
+            return Ok(Err(changed.into()));
         }
-        Ok(failure)
+        if running > 0 { Err(NoThreads.into()) } else { Ok(failure) }
     })?;
     match ended {
         Ok(()) => Ok(()),
