@@ -238,9 +238,9 @@ impl<'j> Expander<'j> {
 
     /// Returns the report of a task whose complete file an interrupted run has left, and makes the file
     /// durable. If a source of the task was given back, the file must be there. A file that counts other
-    /// things than this run is made again: two runs that differ only in what they count share a store. So is a
-    /// file that is no later than what it was made from: an earlier process may have read bytes that were put
-    /// right since, and died before it noticed.
+    /// things than this run is made again: two runs that differ only in what they count share a store. So is
+    /// a file that is no later than what it was made from: an earlier process may have read bytes that were
+    /// put right since, and died before it noticed.
     fn finished(&self, task: Task, before: &[&Layer]) -> Result<Option<ShardReport>, TaskError> {
         let Self { job, store, counters, .. } = *self;
         let finished = match before.iter().any(|layer| layer.lacks(task.shard)) {

@@ -111,8 +111,8 @@ impl Computed {
     }
 }
 
-/// Checks that no program has written to the files of a task's own shard in the older layers that the task has
-/// read. Of these layers a task reads nothing else, and the task's own file is not finished yet.
+/// Checks that no program has written to the files of a task's own shard in the older layers that the task
+/// has read. Of these layers a task reads nothing else, and the task's own file is not finished yet.
 ///
 /// # Errors
 /// [`TaskError::Layer`] for the first file that has changed.

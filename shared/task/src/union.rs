@@ -59,7 +59,8 @@ impl Union {
     /// has more layers than these, because the task makes a lost file again.
     ///
     /// # Errors
-    /// [`LayerError`] if a layer is damaged, or its file changes meanwhile. The shard's union is then empty again.
+    /// [`LayerError`] if a layer is damaged, or its file changes meanwhile. The shard's union is then empty
+    /// again.
     ///
     /// # Panics
     /// If a coset of the shard is not [held](Layer::holds) by one of the layers to add.

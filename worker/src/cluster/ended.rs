@@ -71,8 +71,8 @@ impl Shared {
     pub(super) fn task_ended(&self, ended: Ended) -> Input {
         let Ended { task, purpose, result, is_found, took, before } = ended;
         let is_audit = purpose.is_audit();
-        // A file that was found was not made from what was read now. What contradicts itself may have been read
-        // from a changed file.
+        // A file that was found was not made from what was read now. What contradicts itself may have been
+        // read from a changed file.
         let has_read = match &result {
             Ok(_) => !is_found,
             Err(error) => matches!(error, TaskError::TooManyStates { .. } | TaskError::Panicked { .. }),
