@@ -139,6 +139,10 @@ pub(crate) fn by_cuts(
     let mut all = Vec::new();
     let mut from = 0;
     for (at, &to) in cuts.iter().enumerate() {
+        // The pieces of a stage may stand as they must once those before are home.
+        if to == from && !all.is_empty() {
+            continue;
+        }
         let stage = order.stage(&(from..to)).ok_or(UpperError::TooLarge { stage: at + 1 })?;
         let found = certified(ball, &cover.puzzle, &stage, order, &(from..to), u64::MAX, &|| true);
         all.push(found.ok_or(UpperError::NotReached {
@@ -477,6 +481,18 @@ mod tests {
             let certificate = bound(board, metric, tiles, 2).unwrap();
             assert_eq!((certificate.upper_bound, certificate.stages[0].exact), (god_number, true), "{board}");
             assert_eq!(certificate.verify(1 << 30), Ok(()));
+        }
+    }
+
+    #[test]
+    fn stages_that_have_nothing_to_solve_are_left_out() {
+        // The moves of 3x3 are even, so two tiles that are left are at home; those of 1x6 are one cycle.
+        for (board, chain, stages) in
+            [("3x3", "0-6;0-8", 1), ("3x3", "0-2;0-6;0-8", 2), ("1x6", "0;0-5", 1), ("1x6", "0;0-2;0-5", 1)]
+        {
+            let certificate = bound(board, Metric::Multi, chain, 4).unwrap();
+            assert_eq!(certificate.stages.len(), stages, "{board} {chain}");
+            assert_eq!(certificate.verify(1 << 30), Ok(()), "{board} {chain}");
         }
     }
 
