@@ -8,8 +8,9 @@ use fathom_tests::process::{signal, until_stopped};
 use fathom_tests::{assert_same, fathom, fathom_worker, json, texts};
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 const SPACE: [&str; 3] = ["2x6", "--shards", "10"];
 const SAYS: &str = "was changed while it was in use: no other program may write to layer files";
@@ -33,8 +34,7 @@ fn change(files: &[PathBuf]) {
 /// command go on. Then puts depth 7 back, as a copy in place would.
 fn disturbed(mut command: Command, shards: u32, run: &Path) -> Output {
     command.env("FATHOM_FAILPOINT", format!("writing:{shards}:stop"));
-    let child =
-        command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap();
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     until_stopped(&child);
     let files = files(run, 7);
     let whole: Vec<Vec<u8>> = files.iter().map(|path| fs::read(path).unwrap()).collect();
@@ -54,16 +54,7 @@ fn assert_refused(output: &Output) {
 
 fn search(run: &Path, keep: &str) -> Command {
     let mut command = fathom();
-    command.arg("run").args(SPACE).args([
-        "--keep",
-        keep,
-        "--threads",
-        "1",
-        "--sync-after",
-        "0s",
-        "-q",
-        "--json",
-    ]);
+    command.arg("run").args(SPACE).args(["--keep", keep, "--threads", "1", "--sync-after", "0s", "--json"]);
     command.arg("--dir").arg(run);
     command
 }
@@ -80,6 +71,46 @@ fn a_search_makes_the_layer_again() {
         assert_same(&json(&search(&run, keep).output().unwrap()), &undisturbed(&SPACE));
         let verified = fathom().arg("verify").arg(&run).output().unwrap();
         assert!(verified.status.success(), "{}", texts(&verified).1);
+    }
+}
+
+/// The bytes of the older layer stay as they are: what counts is that the file was written to.
+#[test]
+fn the_older_layer_is_looked_at_too() {
+    for keep in ["last", "two"] {
+        let directory = fathom_tests::tempdir().unwrap();
+        let run = directory.path().join("run");
+        let mut command = search(&run, keep);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let child = command.env("FATHOM_FAILPOINT", "writing:85:stop").spawn().unwrap();
+        until_stopped(&child);
+        for path in files(&run, 6) {
+            fs::write(&path, fs::read(&path).unwrap()).unwrap();
+        }
+        signal(&child, libc::SIGCONT);
+        let (_, err) = texts(&child.wait_with_output().unwrap());
+        assert!(err.contains("layers/d006/s0000") && err.contains(SAYS), "{keep}: {err}");
+        assert_same(&json(&search(&run, keep).output().unwrap()), &undisturbed(&SPACE));
+    }
+}
+
+/// A process that is killed, or that a fault of the disk ends, has not looked at what it had read. The next
+/// one believes no file that is older than the last change of what it was made from.
+#[test]
+fn what_was_made_before_a_file_was_put_back_is_made_again() {
+    for (puts_back, are_found) in [(false, true), (true, false)] {
+        let directory = fathom_tests::tempdir().unwrap();
+        let run = directory.path().join("run");
+        let killed = search(&run, "last").env("FATHOM_FAILPOINT", "writing:85").output().unwrap();
+        assert_eq!(killed.status.signal(), Some(libc::SIGKILL));
+        assert_eq!(files(&run, 8).iter().filter(|path| path.extension().unwrap() == "layer").count(), 4);
+        if puts_back {
+            let path = files(&run, 7).swap_remove(0);
+            fs::write(&path, fs::read(&path).unwrap()).unwrap();
+        }
+        assert_same(&json(&search(&run, "last").arg("-v").output().unwrap()), &undisturbed(&SPACE));
+        let log = fs::read_to_string(run.join("log.jsonl")).unwrap();
+        assert_eq!(log.contains("task found done"), are_found);
     }
 }
 

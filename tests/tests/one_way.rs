@@ -5,8 +5,8 @@ use fathom_algebra::{OrientedPermutation, Permutation};
 use fathom_kernel::Bits;
 use fathom_layer::LocalDisk;
 use fathom_puzzle::{Definition, Metric, PuzzleSpec};
-use fathom_run::Depth;
 use fathom_run::manifest::{Keep, SpaceSpec};
+use fathom_run::{Depth, ShardId};
 use fathom_space::{CosetId, Labels};
 use fathom_task::{Job, Kernel, Layer, Resources, Store};
 use fathom_tests::{Setup, assert_same, fathom, fathom_worker, json, texts};
@@ -174,6 +174,16 @@ fn each_depth_adds_one_layer_to_the_union() {
         let before: Vec<&Layer> = layers[..15].iter().rev().collect();
         assert!(union.of_task(shard, &before).unwrap().is_none());
     }
+    // A file that was written to since it was opened leaves nothing in the union, where it would stay.
+    let fresh = Job::load(&run.manifest, &path, resources, &LocalDisk).unwrap();
+    let (union, shard) = (fresh.union.as_ref().unwrap(), ShardId(0));
+    let file = layers[24].file(shard).unwrap().path();
+    std::fs::write(file, std::fs::read(file).unwrap()).unwrap();
+    let before: Vec<&Layer> = layers[..25].iter().rev().collect();
+    assert!(union.of_task(shard, &before).is_err_and(|error| error.is_damage()));
+    let opened_again = store.open(&job.geometry, Depth(24)).unwrap();
+    let before: Vec<&Layer> = std::iter::once(&opened_again).chain(layers[..24].iter().rev()).collect();
+    assert!(union.of_task(shard, &before).unwrap().is_some());
 }
 
 fn run(directory: &Path, more: &[&str]) -> Value {
