@@ -165,7 +165,9 @@ fn what_is_fetched_again_is_predicted() {
 /// dropped. The run has larger cosets than one that is planned now: it goes on with those of its `run.toml`.
 #[test]
 fn threads_share_shards_whose_sources_are_fetched_again() {
-    const CACHE_BYTES: u64 = 2 << 20;
+    // Both ways of a run differ by some percent from run to run, because the two share the work otherwise.
+    // With so little memory, a quarter more is received; with 2 MiB it is a tenth.
+    const CACHE_BYTES: u64 = 1_300_000;
     let question = question("2x6");
     let space = question.space().unwrap();
     let colouring = Colouring::new(&[0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1], &space).unwrap();
@@ -204,14 +206,10 @@ fn threads_share_shards_whose_sources_are_fetched_again() {
         ["w1", "w2"].map(|name| fetched_by(&cluster, name))
     };
     let received = |both: [Fetched; 2]| both.iter().map(|worker| worker.received).sum::<u64>();
-    // The more evenly the two share the work, the more they fetch, and a busy machine lets them share it
-    // otherwise in each run.
-    let fetches_more = || {
-        let again = fetched("fetch");
-        for Fetched { kept, spilled, .. } in &again {
-            assert!(*kept > 20 * spilled, "{kept} bytes in memory, {spilled} on disk");
-        }
-        received(again) > received(fetched("disk"))
-    };
-    assert!((0..3).any(|_| fetches_more()), "nothing was fetched again");
+    let again = fetched("fetch");
+    let (once, again_in_all) = (received(fetched("disk")), received(again));
+    assert!(again_in_all > once, "{again_in_all} bytes instead of {once}");
+    for Fetched { kept, spilled, .. } in again {
+        assert!(kept > 20 * spilled, "{kept} bytes in memory, {spilled} on disk");
+    }
 }

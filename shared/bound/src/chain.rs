@@ -24,7 +24,7 @@ pub enum ChainError {
     },
     /// A stage does not keep all solved tiles, or solves no further tile.
     #[error(
-        "the stage {0:?} must name all tiles of the stage before it, and more, where a stage that leaves one tile has solved it: write for example \"0-3;0-7;0-15\""
+        "the stage {0:?} must name all tiles of the stage before it, and at least one more (a stage that leaves one tile has solved that tile too): write for example \"0-3;0-7;0-15\""
     )]
     NotGrowing(String),
     /// The last stage does not solve all tiles.

@@ -97,11 +97,6 @@ pub fn descriptor_limit() -> u64 {
     rustix::process::getrlimit(rustix::process::Resource::Nofile).current.unwrap_or(u64::MAX)
 }
 
-/// Returns how many files may be kept open for speed alone: a third of those that this process may have open.
-pub fn many_descriptors() -> usize {
-    usize::try_from(descriptor_limit() / 3).unwrap_or(usize::MAX)
-}
-
 /// Raises the limit of this process on file descriptors to its hard limit.
 ///
 /// # Errors

@@ -9,7 +9,7 @@ use crate::older::Older;
 use crate::removers::Removers;
 use anyhow::{Context, Result};
 use fathom_command::{bad_input, failpoint, machine};
-use fathom_layer::{Deferred, Disk, LayerError};
+use fathom_layer::{Deferred, Disk, LayerError, many_descriptors};
 use fathom_run::{Depth, Geometry, Keep, Lookback, ShardReport, Task};
 use fathom_task::{
     Counters, Job, Kernel, Layer, Leftovers, Pool, Resources, Store, TaskError, Watched, store,
@@ -133,7 +133,7 @@ pub fn search(
     // is durable, and its disk may have no room for both.
     let defers = !options.sync_after.is_zero() && run.manifest.keep != Keep::Two;
     let is_new = defers && run.visited()?.layers.is_empty();
-    let disk = Deferred::new(disk, is_new, machine::many_descriptors());
+    let disk = Deferred::new(disk, is_new, many_descriptors());
     let disk = &disk;
     if is_new {
         run.journal.hold().context("cannot write run.db")?;

@@ -85,6 +85,14 @@ pub fn lay_apart(directory: &Path) {
     let _ = ask();
 }
 
+/// Returns how many files of one kind may be kept open without need: a third of those that this process may
+/// have open.
+pub fn many_descriptors() -> usize {
+    // `None` means that there is no limit.
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+    limit.map_or(usize::MAX, |limit| usize::try_from(limit / 3).unwrap_or(usize::MAX))
+}
+
 /// Returns the free bytes of the file system on which a path is or will be.
 ///
 /// # Errors

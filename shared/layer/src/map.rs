@@ -13,9 +13,9 @@
 //! gone, or another program has truncated the file. The kernel then sends SIGBUS. [`report_faults`] installs
 //! a handler that names the file and exits with status 1, instead of a core dump without a message.
 
+use crate::disk::many_descriptors;
 use memmap2::Mmap;
 use rustix::fs::OFlags;
-use rustix::process::{Resource, getrlimit};
 use std::ffi::CString;
 use std::fs::{File, Metadata, OpenOptions};
 use std::io;
@@ -44,12 +44,9 @@ struct Kept(File);
 static KEPT: AtomicUsize = AtomicUsize::new(0);
 
 impl Kept {
-    /// Keeps a file open, unless that takes more than a third of the descriptors that this process may have.
+    /// Keeps a file open, unless there are [many](many_descriptors) already.
     fn new(file: File) -> Option<Self> {
-        static MOST: LazyLock<usize> = LazyLock::new(|| {
-            let limit = getrlimit(Resource::Nofile).current;
-            limit.map_or(usize::MAX, |limit| usize::try_from(limit / 3).unwrap_or(usize::MAX))
-        });
+        static MOST: LazyLock<usize> = LazyLock::new(many_descriptors);
         let kept = |kept| (kept < *MOST).then_some(kept + 1);
         KEPT.fetch_update(Ordering::Relaxed, Ordering::Relaxed, kept).is_ok().then(|| Self(file))
     }

@@ -65,8 +65,9 @@ pub struct Ended {
     pub is_found: bool,
     /// The time that the task took.
     pub took: Duration,
-    /// The layers that the task has read and that others may have read before it.
-    pub before: Vec<Arc<Layer>>,
+    /// The newest layer that the task has read, of which other tasks have read the same cosets; `None` for
+    /// depth 0.
+    pub newest: Option<Arc<Layer>>,
 }
 
 /// What a thread is told to do.
@@ -92,22 +93,20 @@ struct Computed {
     task: Task,
     purpose: Purpose,
     begun: Instant,
-    /// As in [`Ended::before`].
-    before: Vec<Arc<Layer>>,
+    /// As in [`Ended::newest`].
+    newest: Option<Arc<Layer>>,
 }
 
 impl Computed {
-    /// Drops all layers but the newest that only this task has read. This unmaps their files, which should
-    /// not take the time of the thread that waits for tasks.
-    fn new(task: Task, purpose: Purpose, begun: Instant, mut before: Vec<Arc<Layer>>) -> Self {
-        let mut is_newest = true;
-        before.retain(|layer| std::mem::take(&mut is_newest) || Arc::strong_count(layer) > 1);
-        Self { task, purpose, begun, before }
+    /// Drops all layers but the newest. This unmaps the files that only this task has read, which should not
+    /// take the time of the thread that waits for tasks.
+    fn new(task: Task, purpose: Purpose, begun: Instant, before: Vec<Arc<Layer>>) -> Self {
+        Self { task, purpose, begun, newest: before.into_iter().next() }
     }
 
     fn ended(self, result: Result<ShardReport, TaskError>, is_found: bool) -> Ended {
-        let Self { task, purpose, begun, before } = self;
-        Ended { task, purpose, result, is_found, took: begun.elapsed(), before }
+        let Self { task, purpose, begun, newest } = self;
+        Ended { task, purpose, result, is_found, took: begun.elapsed(), newest }
     }
 }
 

@@ -1,4 +1,4 @@
-//! Takes what the kernel threads have done to the session, and makes sure before a report that it counts.
+//! Tells the session what the kernel threads have done, and makes sure before a report that it all counts.
 //!
 //! Several tasks read a coset, and only the first of them compares its checksum. So before tasks are
 //! reported, the file system is asked whether another program has written to the files that they have read.
@@ -69,7 +69,7 @@ impl Tasks {
 impl Shared {
     /// Converts the result of a task from a kernel thread to an event.
     pub(super) fn task_ended(&self, ended: Ended) -> Input {
-        let Ended { task, purpose, result, is_found, took, before } = ended;
+        let Ended { task, purpose, result, is_found, took, newest } = ended;
         let is_audit = purpose.is_audit();
         // A file that was found was not made from what was read now. What contradicts itself may have been
         // read from a changed file.
@@ -77,11 +77,11 @@ impl Shared {
             Ok(_) => !is_found,
             Err(error) => matches!(error, TaskError::TooManyStates { .. } | TaskError::Panicked { .. }),
         };
-        if let Some(newest) = before.first().filter(|_| has_read) {
+        if let Some(newest) = newest.as_ref().filter(|_| has_read) {
             self.unreported.lock().add(newest, task, result.is_ok() && !is_audit);
         }
         // Whoever waits for memory looks for it when told.
-        drop(before);
+        drop(newest);
         self.computing.fetch_sub(1, Ordering::Relaxed);
         self.task_ended.notify_one();
         let result = match result {

@@ -52,7 +52,7 @@ pub(crate) fn join(args: &JoinArguments, verbosity: log::Verbosity) -> Result<()
     let disk = limited.map_or(&LocalDisk as &'static dyn Disk, |limited| limited);
     // The coordinator says how long what is written may wait to be made durable.
     let disk: &'static Deferred<'static> =
-        Box::leak(Box::new(Deferred::new(disk, true, machine::many_descriptors())));
+        Box::leak(Box::new(Deferred::new(disk, true, fathom_layer::many_descriptors())));
     // Several stores refer to each other, so they are made durable one after the other.
     let several: &dyn Disk = if args.store.len() > 1 { &LocalDisk } else { disk };
     let home = Home::open(&args.store, several)?;
