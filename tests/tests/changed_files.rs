@@ -4,7 +4,7 @@
 
 use fathom_engine::directory::RunDirectory;
 use fathom_tests::cluster::{Cluster, undisturbed};
-use fathom_tests::process::{signal, until_stopped};
+use fathom_tests::process::{signal, until, until_stopped};
 use fathom_tests::{assert_same, fathom, fathom_worker, json, texts};
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
@@ -154,4 +154,34 @@ fn a_worker_makes_its_tasks_again() {
             |line: &serde_json::Value| line["error"].as_str().is_some_and(|error| error.contains(SAYS));
         assert!(deleted.iter().any(says), "{deleted:?}");
     }
+}
+
+/// A worker sleeps between a task and its report, for longer than its lease. When it wakes, the files in the
+/// store are another worker's, who has read the changed ones.
+#[test]
+fn a_worker_that_wakes_deletes_nothing_of_others() {
+    let mut cluster =
+        Cluster::new(&SPACE, &["--audit", "0", "--keep", "all", "--lease", "2s", "--shared-store"]);
+    let shared = cluster.path().join("shared");
+    fs::create_dir(&shared).unwrap();
+    cluster.option(&shared);
+    cluster.serve();
+    cluster.join_until("w1", "reporting:12:stop");
+    cluster.until_stopped("w1");
+    let depth = (0..).find(|&depth| files(&shared, depth + 1).is_empty()).unwrap();
+    for path in files(&shared, depth - 1) {
+        fs::write(&path, fs::read(&path).unwrap()).unwrap();
+    }
+    cluster.until_worker_is("w1", "lost");
+    cluster.join_until("w2", "computing:15:stop");
+    cluster.until_stopped("w2");
+    cluster.signal("w1", libc::SIGCONT);
+    until("the first worker has looked at its files", || {
+        !cluster.logged_by("w1", "another worker has made the file again, and it stays").is_empty()
+    });
+    cluster.signal("w2", libc::SIGCONT);
+    assert_same(&cluster.finishes(), &undisturbed(&SPACE));
+    assert!(cluster.logged_by("w1", "file deleted that may be wrong").is_empty());
+    let verified = fathom().arg("verify").arg(cluster.run()).output().unwrap();
+    assert!(verified.status.success(), "{}", texts(&verified).1);
 }

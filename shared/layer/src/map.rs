@@ -170,6 +170,11 @@ impl Stamp {
         self.modified > other.changed
     }
 
+    /// Returns whether this is the file with that earlier stamp, not written to since.
+    pub fn has_stayed(&self, earlier: &Self) -> bool {
+        (self.device, self.file) == (earlier.device, earlier.file) && !self.is_changed(earlier)
+    }
+
     /// Returns whether this is the file with that earlier stamp, written to since. A change of its names or
     /// of its permissions is none of its contents.
     fn is_changed(&self, earlier: &Self) -> bool {

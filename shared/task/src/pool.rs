@@ -7,6 +7,7 @@ use crate::waits::{Cause, Spent, Stopwatch};
 use crate::{Expander, Job, Layer, Store, TaskError};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, unbounded};
 use fathom_kernel::Engine;
+use fathom_layer::map::Stamp;
 use fathom_run::{ShardReport, Task};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -63,6 +64,8 @@ pub struct Ended {
     pub result: Result<ShardReport, TaskError>,
     /// Whether a complete file was there already.
     pub is_found: bool,
+    /// The file that the thread has made, if any.
+    pub made: Option<Stamp>,
     /// The time that the task took.
     pub took: Duration,
     /// The newest layer that the task has read, of which other tasks have read the same cosets; `None` for
@@ -104,9 +107,11 @@ impl Computed {
         Self { task, purpose, begun, newest: before.into_iter().next() }
     }
 
-    fn ended(self, result: Result<ShardReport, TaskError>, is_found: bool) -> Ended {
+    fn ended(self, store: &Store<'_>, result: Result<ShardReport, TaskError>, is_found: bool) -> Ended {
         let Self { task, purpose, begun, newest } = self;
-        Ended { task, purpose, result, is_found, took: begun.elapsed(), newest }
+        let has_made = result.is_ok() && !is_found && !purpose.is_audit();
+        let made = has_made.then(|| Stamp::of(&store.path(task.depth, task.shard)).ok()).flatten();
+        Ended { task, purpose, result, is_found, made, took: begun.elapsed(), newest }
     }
 }
 
@@ -142,7 +147,7 @@ impl<'d> Finisher<'d> {
             let _ = is_idle.send(());
             for (file, computed) in inbox {
                 let result = caught(computed.task, || file.finish(job, store));
-                tell(computed.ended(result, false));
+                tell(computed.ended(store, result, false));
                 let _ = is_idle.send(());
             }
         })?;
@@ -276,7 +281,7 @@ impl<'env> Orders<'env> {
                     if !is_audit {
                         watch.add_to(&counters.spent);
                     }
-                    if !tell(computed.ended(result, is_found)) || has_panicked {
+                    if !tell(computed.ended(store, result, is_found)) || has_panicked {
                         return;
                     }
                 }

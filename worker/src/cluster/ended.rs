@@ -7,6 +7,7 @@
 use crate::cluster::driver::{Shared, Worker};
 use crate::cluster::session::Input;
 use fathom_layer::LayerError;
+use fathom_layer::map::Stamp;
 use fathom_proto::{Done, Failure, Outcome};
 use fathom_run::Task;
 use fathom_task::pool::Ended;
@@ -15,7 +16,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, MutexGuard};
 use tokio::task::block_in_place;
-use tracing::warn;
+use tracing::{info, warn};
 
 /// A call asks about up to this many files without moving the runtime to another thread, which takes longer
 /// than some of them: about a microsecond each on a local disk.
@@ -42,7 +43,8 @@ struct Tasks {
 #[derive(Debug)]
 struct Read {
     layer: Layer,
-    makers: Vec<Task>,
+    /// The files that were made, with their tasks.
+    made: Vec<(Task, Stamp)>,
     /// Audits, and tasks that have failed.
     others: Vec<Task>,
 }
@@ -54,22 +56,25 @@ impl Unreported {
 }
 
 impl Tasks {
-    /// Adds a task that has read the files of a layer, and made a file or not.
-    fn add(&mut self, layer: &Layer, task: Task, has_made: bool) {
+    /// Adds a task that has read the files of a layer, with the file that it has made, if any.
+    fn add(&mut self, layer: &Layer, task: Task, made: Option<Stamp>) {
         let known = self.read.iter().position(|read| read.layer.has_files_of(layer));
         let known = known.unwrap_or_else(|| {
-            self.read.push(Read { layer: layer.files_only(), makers: Vec::new(), others: Vec::new() });
+            self.read.push(Read { layer: layer.files_only(), made: Vec::new(), others: Vec::new() });
             self.read.len() - 1
         });
-        let Read { makers, others, .. } = &mut self.read[known];
-        if has_made { makers.push(task) } else { others.push(task) }
+        let read = &mut self.read[known];
+        match made {
+            Some(file) => read.made.push((task, file)),
+            None => read.others.push(task),
+        }
     }
 }
 
 impl Shared {
     /// Converts the result of a task from a kernel thread to an event.
     pub(super) fn task_ended(&self, ended: Ended) -> Input {
-        let Ended { task, purpose, result, is_found, took, newest } = ended;
+        let Ended { task, purpose, result, is_found, made, took, newest } = ended;
         let is_audit = purpose.is_audit();
         // A file that was found was not made from what was read now. What contradicts itself may have been
         // read from a changed file.
@@ -78,7 +83,7 @@ impl Shared {
             Err(error) => matches!(error, TaskError::TooManyStates { .. } | TaskError::Panicked { .. }),
         };
         if let Some(newest) = newest.as_ref().filter(|_| has_read) {
-            self.unreported.lock().add(newest, task, result.is_ok() && !is_audit);
+            self.unreported.lock().add(newest, task, made);
         }
         // Whoever waits for memory looks for it when told.
         drop(newest);
@@ -107,12 +112,12 @@ impl Shared {
             read.iter().map(|read| read.layer.check_unchanged().err()).collect()
         };
         let changed = if files().nth(FEW).is_none() { changed() } else { block_in_place(changed) };
-        for (Read { makers, others, .. }, changed) in read.into_iter().zip(changed) {
+        for (Read { made, others, .. }, changed) in read.into_iter().zip(changed) {
             let Some(error) = changed else { continue };
             let failure = self.failure(&error);
-            self.discard_made(makers.iter().copied(), &error);
+            self.discard_made(&made, &error);
             let mut unreported = self.unreported.lock();
-            for task in makers.into_iter().chain(others) {
+            for task in made.into_iter().map(|(task, _)| task).chain(others) {
                 unreported.spoilt.entry(task).or_default().push(failure.clone());
             }
         }
@@ -137,12 +142,17 @@ impl Shared {
         outcomes
     }
 
-    /// Deletes the files of tasks that do not count, because a file that they have read has `changed`.
-    fn discard_made(&self, tasks: impl IntoIterator<Item = Task>, changed: &LayerError) {
+    /// Deletes the files of tasks that do not count, because a file that they have read has `changed`. In a
+    /// store that workers share, another worker may have made the task meanwhile, and its file stays.
+    fn discard_made(&self, made: &[(Task, Stamp)], changed: &LayerError) {
         let Worker { files, store, .. } = &self.worker;
-        for task in tasks {
+        for &(task, file) in made {
             let (depth, shard) = (task.depth.0, task.shard.0);
             files.forget_file(task);
+            if Stamp::of(&store.path(task.depth, task.shard)).is_ok_and(|there| !there.has_stayed(&file)) {
+                info!(depth, shard, error = %changed, "another worker has made the file again, and it stays");
+                continue;
+            }
             match store.discard(task) {
                 Ok(()) => warn!(depth, shard, error = %changed, "file deleted that may be wrong"),
                 Err(error) => warn!(depth, shard, %error, "a file that may be wrong cannot be deleted"),
