@@ -409,6 +409,24 @@ fn layers_that_are_with_workers_or_gone_are_not_drawn() {
     assert_eq!(run.json()["deepest"], Value::Null);
 }
 
+/// The edges of a pyraminx never stand where its corners are, so equal labels confuse none of them.
+#[test]
+fn states_have_the_labels_that_were_given() {
+    let space = ["pyraminx", "--labels", "0,1,2,3,4,5,0,1,2,3"];
+    let told = Run::new(&space).json();
+    assert_eq!(told["labels"], value!([0, 1, 2, 3, 4, 5, 0, 1, 2, 3]));
+    assert_eq!(
+        json(&fathom().arg("plan").args(space).arg("--json").output().unwrap())["labels"],
+        told["labels"]
+    );
+    for example in told["deepest"]["examples"].as_array().unwrap() {
+        let mut word: Vec<u16> = serde_json::from_value(example["word"].clone()).unwrap();
+        let corners = &mut word[6..];
+        corners.sort_unstable();
+        assert_eq!(corners, [0, 1, 2, 3]);
+    }
+}
+
 #[test]
 fn tables_of_cosets_are_not_kept_for_a_report() {
     let run = Run::new(&["3x4"]);

@@ -106,7 +106,7 @@ impl Estimate {
         Self {
             space: space.puzzle().name.clone(),
             metric: space.metric().to_string(),
-            labels: (!space.piece_labels().are_distinct()).then(|| space.piece_labels().of_pieces().to_vec()),
+            labels: (!space.given_labels().are_distinct()).then(|| space.given_labels().of_pieces().to_vec()),
             states: u64::try_from(space.states()).expect("a planned space has fewer than 2^64 states"),
             moves: space.moves().len(),
             told_apart: space.told_apart(),

@@ -92,9 +92,15 @@ pub fn of(run: &RunDirectory, layer: Option<&LayerRow>) -> Result<Option<Deepest
             }
         }
     }
+    let given: BTreeMap<u16, u16> = {
+        let labels = space.piece_labels().of_pieces().iter().copied();
+        labels.zip(space.given_labels().of_pieces().iter().copied()).collect()
+    };
     let examples = classes.into_iter().map(|(in_space, class_states)| {
-        let (word, orientations): (Vec<u16>, Vec<u8>) = graph.space().pieces(&in_space).into_iter().unzip();
-        let orientations = graph.space().has_turns().then_some(orientations);
+        let pieces = space.pieces(&in_space).into_iter();
+        let (word, orientations): (Vec<u16>, Vec<u8>) =
+            pieces.map(|(label, turn)| (given[&label], turn)).unzip();
+        let orientations = space.has_turns().then_some(orientations);
         Example { orientations, word, class_states, solution: None, in_space }
     });
     Ok(Some(Deepest { depth: depth.0, examples: examples.collect() }))

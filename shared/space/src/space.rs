@@ -31,7 +31,9 @@ pub struct Space {
     /// Whether the last cells of words are a ring that tells [how the puzzle is held](Puzzle::held).
     is_held: bool,
     metric: Metric,
-    /// The labels of the puzzle's pieces, as it is given.
+    /// The labels of the puzzle's pieces, as they are given.
+    given_labels: Labels,
+    /// The labels of the puzzle's pieces. Those that can be told apart by their cells have different labels.
     piece_labels: Labels,
     /// The pieces by which the puzzle is searched, if they are others than those that it is given with.
     /// Words have the cells of these pieces.
@@ -153,11 +155,11 @@ impl Space {
     /// many letters, a free move may change nothing, or the states cannot be counted.
     ///
     /// # Panics
-    /// If `labels` does not have one label for each cell of the puzzle.
-    pub fn new(puzzle: Puzzle, metric: Metric, labels: Labels) -> Result<Self, SpaceError> {
-        assert_eq!(puzzle.cells, labels.pieces(), "one label a piece");
+    /// If `given_labels` does not have one label for each cell of the puzzle.
+    pub fn new(puzzle: Puzzle, metric: Metric, given_labels: Labels) -> Result<Self, SpaceError> {
+        assert_eq!(puzzle.cells, given_labels.pieces(), "one label a piece");
         let counted = puzzle.counted.as_ref().filter(|counted| {
-            Labels::from_values(counted.labels.iter().map(|&label| label.into())) == labels
+            Labels::from_values(counted.labels.iter().map(|&label| label.into())) == given_labels
         });
         let counted = counted.map(|counted| counted.states.clone());
         // With other labels, the puzzle with a cell for how it is held may have other symmetries.
@@ -172,7 +174,7 @@ impl Space {
             return Err(SpaceError::GuardedOneWay(puzzle.name));
         }
         let alike = |guard: &Guard| {
-            let label = |piece: u16| labels.of_pieces()[usize::from(piece)];
+            let label = |piece: u16| given_labels.of_pieces()[usize::from(piece)];
             !guard.holds && label(guard.cell) == label(guard.piece)
         };
         if puzzle.limits.iter().any(alike) {
@@ -181,10 +183,10 @@ impl Space {
         // Pieces that never stand on the same cells are told apart by their cells.
         let orbits_of_pieces = puzzle.orbits();
         let orbit_of = |piece: &usize| orbits_of_pieces.iter().position(|cells| cells.contains(piece));
-        let key = |piece| (labels.of_pieces().get(piece), orbit_of(&piece), puzzle.seen[piece]);
+        let key = |piece| (given_labels.of_pieces().get(piece), orbit_of(&piece), puzzle.seen[piece]);
         let piece_labels = Labels::from_keys((0..pieces).map(key));
         let (facelets, puzzle) = match puzzle.facelets.take() {
-            Some(by_pieces) if labels.are_distinct() => (Some(by_pieces.0), by_pieces.1),
+            Some(by_pieces) if given_labels.are_distinct() => (Some(by_pieces.0), by_pieces.1),
             _ => (None, puzzle),
         };
         let cell_labels = match &facelets {
@@ -241,6 +243,7 @@ impl Space {
             rings,
             is_held,
             metric,
+            given_labels,
             piece_labels,
             facelets,
             told,
@@ -301,7 +304,13 @@ impl Space {
         &self.labels
     }
 
-    /// Returns the labels of the puzzle's pieces.
+    /// Returns the labels of the puzzle's pieces, as they are given.
+    pub fn given_labels(&self) -> &Labels {
+        &self.given_labels
+    }
+
+    /// Returns the labels of the puzzle's pieces. Those that can be told apart by their cells have different
+    /// labels.
     pub fn piece_labels(&self) -> &Labels {
         &self.piece_labels
     }
