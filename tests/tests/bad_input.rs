@@ -134,7 +134,7 @@ fn nonsense_is_refused_and_leaves_nothing_behind() {
         (&["group", BANDAGED], "has moves that can be made only in some states: they generate no group"),
         (
             &["run", BANDAGED, "--metric", "given"],
-            "they are not closed under inverses: add the inverses with --metric single",
+            "they are not closed under inverses: add the inverses, which --metric single does",
         ),
         (
             &["run", "lx:6", "--inverse-classes"],

@@ -43,7 +43,7 @@ pub enum NotBounded {
     Guarded(String),
     /// The number of states is unknown.
     #[error(
-        "the number of states of {0} is not known without a search: 'fathom plan {0}' tells what a search takes"
+        "the number of states of {0} is not known without a search: 'fathom plan' tells what a search takes"
     )]
     Uncounted(String),
     /// The moves are not closed under inverses.

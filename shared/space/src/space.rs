@@ -85,7 +85,7 @@ pub enum SpaceError {
     /// A guarded move has no inverse among the moves. The states that moves reach are then not those from
     /// which moves lead back.
     #[error(
-        "{0} has moves that can be made only in some states, and they are not closed under inverses: add the inverses with --metric single"
+        "{0} has moves that can be made only in some states, and they are not closed under inverses: add the inverses, which --metric single does unless cells are limited by always or never"
     )]
     GuardedOneWay(String),
     /// With these labels, the limits on the puzzle's states exclude the solved state.
