@@ -309,8 +309,7 @@ impl Space {
         &self.given_labels
     }
 
-    /// Returns the labels of the puzzle's pieces. Those that can be told apart by their cells have different
-    /// labels.
+    /// Returns the labels of the puzzle's pieces, different ones for those that their cells tell apart.
     pub fn piece_labels(&self) -> &Labels {
         &self.piece_labels
     }

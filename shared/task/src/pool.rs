@@ -125,17 +125,12 @@ fn own_unchanged(task: Task, before: &[Arc<Layer>]) -> Result<(), TaskError> {
     Ok(own.try_for_each(|file| file.check_unchanged())?)
 }
 
-/// Checks before a task replaces a file that no program has written to the newest layer meanwhile. In a store
-/// that workers share, another worker may have made and reported that file while this one slept.
+/// Checks what a task has read, as far as that is checked before its file is finished: its own older files,
+/// and the newest layer if the file replaces another one. In a store that workers share, another worker may
+/// have made and reported that one while this process slept.
 ///
 /// # Errors
 /// [`TaskError::Layer`] for the first file that has changed.
-fn may_replace(store: &Store<'_>, task: Task, before: &[Arc<Layer>]) -> Result<(), TaskError> {
-    let newest = before.first().filter(|_| store.path(task.depth, task.shard).exists());
-    Ok(newest.map_or(Ok(()), |newest| newest.check_unchanged())?)
-}
-
-/// Checks what a task has read, as far as that is checked before its file is finished.
 fn checked<'j>(
     store: &Store<'_>,
     task: Task,
@@ -143,8 +138,10 @@ fn checked<'j>(
     made: Made<'j>,
 ) -> Result<Made<'j>, TaskError> {
     own_unchanged(task, before)?;
-    if matches!(made, Made::Unfinished(_)) {
-        may_replace(store, task, before)?;
+    if let (Made::Unfinished(_), Some(newest)) = (&made, before.first())
+        && store.path(task.depth, task.shard).exists()
+    {
+        newest.check_unchanged()?;
     }
     Ok(made)
 }

@@ -1,6 +1,7 @@
 //! Tasks that all threads of a pool do together make the same files as tasks of one thread each.
 
-use fathom_layer::{Disk, LimitedDisk, LocalDisk};
+use fathom_layer::map::Stamp;
+use fathom_layer::{Disk, LayerError, LimitedDisk, LocalDisk};
 use fathom_puzzle::{Metric, PuzzleSpec, family};
 use fathom_run::manifest::{Keep, SpaceSpec};
 use fathom_run::{Depth, RunManifest, ShardReport, Task, budget};
@@ -8,10 +9,12 @@ use fathom_space::{Labels, Plan};
 use fathom_task::expand::Leftover;
 use fathom_task::pool::{Ended, Orders, Purpose};
 use fathom_task::{Counters, Job, Kernel, Layer, Resources, Store, TaskError};
+use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
+use std::time::{Duration, SystemTime};
 
 const SHARDS: u32 = 3;
 const MIB: u64 = 1 << 20;
@@ -36,12 +39,23 @@ fn job(puzzle: &str, threads: usize, cache_bytes: u64, directory: &Path) -> Job 
 
 /// Does tasks with the threads of a pool, and returns what became of each, in order of shards.
 fn ended(job: &Job, store: &Store<'_>, tasks: &[Task], before: &[Arc<Layer>], stop: bool) -> Vec<Ended> {
+    ended_with(Leftover::Counts, job, store, tasks, before, stop)
+}
+
+fn ended_with(
+    leftover: Leftover,
+    job: &Job,
+    store: &Store<'_>,
+    tasks: &[Task],
+    before: &[Arc<Layer>],
+    stop: bool,
+) -> Vec<Ended> {
     let (counters, stop) = (Counters::default(), AtomicBool::new(stop));
     let mut all = std::thread::scope(|scope| {
         let (outbox, ended) = channel();
         let tell = move |ended| outbox.send(ended).is_ok();
         let orders = Orders::start(scope, job.threads, job, store, &counters, &stop, tell).unwrap();
-        let make = Purpose::Make(Leftover::Counts);
+        let make = Purpose::Make(leftover);
         tasks.iter().for_each(|&task| orders.submit(task, make, before.to_vec()));
         drop(orders);
         ended.into_iter().collect::<Vec<_>>()
@@ -123,6 +137,32 @@ fn begun<'d>(directory: &Path, disk: &'d dyn Disk, depths: u32) -> (Job, Store<'
     }
     store.prepare(Depth(depths)).unwrap();
     (job, store)
+}
+
+/// In a store that workers share, the file may be another worker's, who has read the changed layer.
+#[test]
+fn no_file_is_replaced_after_a_source_has_changed() {
+    for shares_tasks in [true, false] {
+        let directory = tempfile::tempdir().unwrap();
+        let (mut job, store) = begun(directory.path(), &LocalDisk, 5);
+        job.shares_tasks = shares_tasks;
+        let (before, tasks) = (before(&job, &store, Depth(4)), tasks(&job, Depth(4)));
+        let path = before[0].files().next().unwrap().path();
+        // Later by more than a tick of the file system's clock.
+        let later = SystemTime::now() + Duration::from_secs(1);
+        File::options().write(true).open(path).unwrap().set_modified(later).unwrap();
+        let stamps = || tasks.iter().map(|task| Stamp::of(&store.path(task.depth, task.shard)).unwrap());
+        let stay: Vec<Stamp> = stamps().collect();
+        let replaced =
+            |before: &[Arc<Layer>]| ended_with(Leftover::IsReplaced, &job, &store, &tasks, before, false);
+        let all = replaced(&before);
+        let is_changed =
+            |ended: &Ended| matches!(ended.result, Err(TaskError::Layer(LayerError::Changed { .. })));
+        assert!(all.iter().all(is_changed), "{all:?}");
+        assert!(stamps().eq(stay));
+        // Who opens the file now has read nothing else.
+        assert!(replaced(&self::before(&job, &store, Depth(4))).iter().all(|ended| ended.made.is_some()));
+    }
 }
 
 /// Checks that each task at a depth has ended once, in an error, and left no file.
