@@ -48,7 +48,8 @@ impl Caller {
         if let Some(client) = self.client.lock().expect("no thread panics while it holds the lock").clone() {
             return Ok(client);
         }
-        let connection = self.access.connect(&self.address, CONNECT).await?;
+        // Each call moves its future several times, which would have room for this one.
+        let connection = Box::pin(self.access.connect(&self.address, CONNECT)).await?;
         let client = CoordinatorClient::new(connection)
             .max_decoding_message_size(MOST_MESSAGE_BYTES)
             .max_encoding_message_size(MOST_MESSAGE_BYTES);
