@@ -1,9 +1,10 @@
 //! Representative cosets, and the way from any pattern to its representative: a `table` of all patterns if
 //! the table is not too large, otherwise a search through the symmetries (`canonical`). For puzzles with
-//! guards, `parts` does the search part by part.
+//! guards, `parts` does the search part by part. `locator` finds the addresses of states.
 
 mod canonical;
 mod images;
+mod locator;
 mod parts;
 mod table;
 
@@ -14,6 +15,7 @@ use crate::ranks::CodedRanks;
 use crate::{Colouring, Shape, Space, Symmetry};
 use canonical::Canonical;
 use images::Images;
+pub(crate) use locator::Locator;
 use parts::Parts;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
@@ -402,19 +404,6 @@ impl CosetGraph {
         })
     }
 
-    /// Returns the address of a state that is given as a word of letters: the representative of its coset,
-    /// and the position there of the state's image under the symmetry that leads to the representative.
-    /// `None` if the state is known to be unreachable.
-    pub fn locate(&self, word: &[u8]) -> Option<(CosetId, u32)> {
-        let pattern: Vec<u8> = word.iter().map(|&letter| self.colouring.of_letter(letter)).collect();
-        if !self.colouring.patterns().has(&pattern) {
-            return None;
-        }
-        let (coset, to) = self.find(&pattern)?;
-        let image = self.space.image(&self.symmetries[to].symmetry, word);
-        self.position(coset, &image).map(|position| (coset, position))
-    }
-
     /// Returns the representative of a pattern, and the symmetry that leads there. `None` if the pattern is
     /// known to be unreachable.
     fn find(&self, pattern: &[u8]) -> Option<(CosetId, usize)> {
@@ -446,47 +435,6 @@ impl CosetGraph {
     /// Returns the words of axes that hold only reachable words.
     pub(crate) fn frames(&self) -> &Frames {
         &self.frames
-    }
-
-    /// Returns the position, in a representative coset, of a state that is given as a word of letters. The
-    /// state must have the pattern of the representative. `None` if the state is known to be unreachable.
-    pub fn position(&self, coset: CosetId, word: &[u8]) -> Option<u32> {
-        if let Some(axes) = self.colouring.reached_axes() {
-            let number = |(axis, reached): (usize, &ReachedAxis)| {
-                let packed = self.packed(reached, word);
-                self.frames.index(self, coset, axis, packed)
-            };
-            let indices: Option<Vec<u32>> = axes.iter().enumerate().map(number).collect();
-            return Some(self.shape.position(&indices?));
-        }
-        let labels: Vec<u8> = word.iter().map(|&letter| self.space.letters().mark(letter)).collect();
-        let indices: Vec<u32> = (0..self.colouring.axes().len() as u8)
-            .map(|colour| {
-                let arrangement = labels.iter().filter(|&&label| self.colouring.of_label(label) == colour);
-                let local = arrangement.map(|&label| self.colouring.local(label));
-                self.colouring.axes()[usize::from(colour)].rank(local) as u32
-            })
-            .collect();
-        self.shape.holds(&indices, self.is_odd(coset)).then(|| self.shape.position(&indices))
-    }
-
-    /// Returns the word of an axis in a state, as a number.
-    fn packed(&self, axis: &ReachedAxis, word: &[u8]) -> u128 {
-        let letters = self.space.letters();
-        let mut packed = 0;
-        for part in axis.form.parts() {
-            let is_here =
-                |letter: &&u8| self.colouring.of_label(letters.mark(**letter)) == part.component.colour;
-            for (place, &letter) in word.iter().filter(is_here).enumerate() {
-                let label = match part.component.view.has_pieces() {
-                    true => self.colouring.local(letters.mark(letter)),
-                    false => 0,
-                };
-                let symbol = label * part.turns + letters.orientation(letter) % part.turns;
-                packed |= axis.form.symbol(part.first + place, symbol);
-            }
-        }
-        packed
     }
 
     /// Returns the state whose words along the axes have these numbers, for axes that hold only reachable

@@ -6,7 +6,7 @@
 //!
 //! - A symmetry that respects the colouring fixes states only in cosets whose patterns it fixes, which are
 //!   those with the symmetry in their stabiliser. In a representative coset these states are found from the
-//!   axes alone ([`Fixed::inside`]). Each counts as many pairs as the orbit of the coset has patterns.
+//!   axes alone ([`fixed_by`]). Each counts as many pairs as the orbit of the coset has patterns.
 //! - A symmetry that does not respect the colouring, if the planner chose such a colouring, fixes few states.
 //!   These states are listed once, with their addresses ([`Listed`]).
 //!
@@ -14,11 +14,14 @@
 //! the states that a symmetry maps to their inverses. Such states are listed in the same way if they are few;
 //! otherwise each state is tested.
 
+mod inside;
 mod inverted;
 mod listed;
 
 use crate::placements::{Action, NoInverses, Placements, conjugacy_classes};
-use crate::{CosetGraph, CosetId, Space, Symmetry, Transform, Transforms};
+use crate::{CosetGraph, CosetId, Space, Symmetry, Transforms};
+use inside::Inside;
+pub use inside::fixed_by;
 pub use inverted::Inverses;
 use inverted::{Inversions, Inverted};
 pub use listed::Listed;
@@ -44,7 +47,7 @@ impl Pairs {
     /// Lists the states that pairs are counted from, for other processes with the same graph. Returns `None`
     /// if that takes longer than about a tenth of a second.
     pub fn list(graph: &CosetGraph, inverted: bool) -> Option<Vec<u8>> {
-        let Fixed { crossing } = Fixed::within(graph, Inverted::FEW)?;
+        let Fixed { crossing, .. } = Fixed::within(graph, Inverted::FEW)?;
         let inverted = inverted.then(|| Inverted::within(graph, Inverted::FEW).ok()).flatten();
         let inverted = match &inverted {
             Some(inverted) => Some(inverted.listed()?),
@@ -61,7 +64,7 @@ impl Pairs {
     /// Prepares the count from the result of [`Pairs::list`] for the same graph. Returns `None` if `list` is
     /// no such result.
     pub fn from_list(mut list: &[u8], graph: &CosetGraph) -> Option<Self> {
-        let fixed = Some(Fixed { crossing: Listed::decode(&mut list, graph)? });
+        let fixed = Some(Fixed { inside: Inside::new(graph), crossing: Listed::decode(&mut list, graph)? });
         let inverted = match list.is_empty() {
             true => None,
             false => Some(Inverted::Listed(Listed::decode(&mut list, graph)?)),
@@ -105,6 +108,8 @@ impl Space {
 /// The states that the symmetries of a space fix.
 #[derive(Debug)]
 pub struct Fixed {
+    /// The states that symmetries in use fix.
+    inside: Inside,
     /// The states that symmetries outside those in use fix.
     crossing: Listed,
 }
@@ -124,7 +129,7 @@ impl Fixed {
         let space = graph.space();
         let used: HashSet<&Symmetry> = graph.symmetries().iter().map(|s| &s.symmetry).collect();
         if used.len() == space.symmetries().len() {
-            return Some(Self { crossing: Listed::default() });
+            return Some(Self { inside: Inside::new(graph), crossing: Listed::default() });
         }
         let placements = Placements::new(space);
         let of_symmetry = |symmetry: &Symmetry| placements.of_symmetry(space, symmetry);
@@ -136,7 +141,8 @@ impl Fixed {
         let classes = conjugacy_classes(&outside, &all, &inside).expect("symmetries are a group");
         let classes: Vec<(Action, u32)> =
             classes.into_iter().map(|(number, members)| (outside[number].clone(), members)).collect();
-        Some(Self { crossing: Listed::of(graph, &placements, &classes, &all, most)? })
+        let crossing = Listed::of(graph, &placements, &classes, &all, most)?;
+        Some(Self { inside: Inside::new(graph), crossing })
     }
 
     /// Counts the pairs (symmetry, state that the symmetry fixes) of the whole orbit of a coset. `states` is
@@ -149,82 +155,7 @@ impl Fixed {
         states: u32,
         contains: impl Fn(u32) -> bool,
     ) -> u64 {
-        let graph = transforms.graph();
-        // The identity fixes all states.
-        let mut inside = u64::from(states);
-        let mut transform = Transform::default();
-        for symmetry in graph.stabiliser(coset) {
-            transforms.of_symmetry(coset, symmetry, &mut transform);
-            if Self::changes_nothing(transforms, &transform) {
-                inside += u64::from(states);
-                continue;
-            }
-            Self::inside(transforms, &transform, &mut |position| inside += u64::from(contains(position)));
-        }
-        inside * u64::from(graph.orbit_size(coset)) + self.crossing.pairs(coset, contains)
-    }
-
-    /// Returns whether a transform of a coset to itself fixes all states. The transform of a symmetry does so
-    /// if the symmetry moves only what the pattern tells.
-    fn changes_nothing(transforms: &Transforms<'_>, transform: &Transform) -> bool {
-        let keeps = |(axis, &to): (usize, &u8)| axis == usize::from(to);
-        let is_identity = |&map: &u32| transforms.map(map).to.iter().zip(0..).all(|(&to, index)| to == index);
-        transform.target.iter().enumerate().all(keeps) && transform.maps.iter().all(is_identity)
-    }
-
-    /// Calls `found` with the position of every state that a transform of a coset to itself fixes.
-    ///
-    /// A tuple of indices is fixed if the map along each axis c leads from index c to the index of the axis
-    /// that c becomes. Along a cycle of axes one index therefore determines the others, and must come back to
-    /// itself.
-    pub fn inside(transforms: &Transforms<'_>, transform: &Transform, found: &mut impl FnMut(u32)) {
-        let shape = transforms.graph().shape();
-        let axes = shape.lengths().len();
-        let follow = |start: usize, index: u32, indices: &mut [u32]| {
-            let (mut axis, mut index) = (start, index);
-            loop {
-                indices[axis] = index;
-                index = transforms.map(transform.maps[axis]).to[index as usize];
-                axis = usize::from(transform.target[axis]);
-                if axis == start {
-                    return index;
-                }
-            }
-        };
-        let mut scratch = vec![0; axes];
-        let mut seen = vec![false; axes];
-        let mut cycles: Vec<(usize, Vec<u32>)> = Vec::new();
-        for start in 0..axes {
-            if seen[start] {
-                continue;
-            }
-            let mut axis = start;
-            while !std::mem::replace(&mut seen[axis], true) {
-                axis = usize::from(transform.target[axis]);
-            }
-            let fixed = (0..shape.lengths()[start])
-                .filter(|&index| follow(start, index, &mut scratch) == index)
-                .collect();
-            cycles.push((start, fixed));
-        }
-        // Visit every choice of one fixed index for each cycle.
-        let mut indices = vec![0; axes];
-        let mut chosen = vec![0; cycles.len()];
-        if cycles.iter().any(|(_, fixed)| fixed.is_empty()) {
-            return;
-        }
-        loop {
-            for ((start, fixed), &choice) in cycles.iter().zip(&chosen) {
-                follow(*start, fixed[choice], &mut indices);
-            }
-            if shape.holds(&indices, transform.odd) {
-                found(shape.position(&indices));
-            }
-            let Some(next) = (0..cycles.len()).rev().find(|&c| chosen[c] + 1 < cycles[c].1.len()) else {
-                return;
-            };
-            chosen[next] += 1;
-            chosen[next + 1..].fill(0);
-        }
+        let inside = self.inside.pairs(transforms, coset, states, &contains);
+        inside * u64::from(transforms.graph().orbit_size(coset)) + self.crossing.pairs(coset, contains)
     }
 }

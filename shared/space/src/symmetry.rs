@@ -184,8 +184,13 @@ impl Space {
     /// Returns the image of a state under a symmetry.
     pub fn image(&self, symmetry: &Symmetry, word: &[u8]) -> Vec<u8> {
         let mut image = vec![0; word.len()];
-        symmetry.carry(self.letters(), &symmetry.letters, word, &mut image);
+        self.write_image(symmetry, word, &mut image);
         image
+    }
+
+    /// Writes the image of a state under a symmetry.
+    pub(crate) fn write_image(&self, symmetry: &Symmetry, word: &[u8], image: &mut [u8]) {
+        symmetry.carry(self.letters(), &symmetry.letters, word, image);
     }
 
     /// Returns the symmetry that does `first`, then `second`.

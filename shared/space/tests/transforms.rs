@@ -1,7 +1,7 @@
 //! Compares every axis transform with the move applied to single states.
 
 use fathom_puzzle::{Metric, PuzzleSpec};
-use fathom_space::counting::Fixed;
+use fathom_space::counting::fixed_by;
 use fathom_space::{CosetGraph, CosetId, Labels, Plan, Space, Transform, Transforms};
 use proptest::prelude::*;
 use std::sync::OnceLock;
@@ -129,7 +129,7 @@ fn stabilisers_fix_exactly_the_positions_that_counting_lists() {
             for symmetry in stabiliser {
                 transforms.of_symmetry(coset, symmetry, &mut transform);
                 let mut listed = Vec::new();
-                Fixed::inside(&transforms, &transform, &mut |position| listed.push(position));
+                fixed_by(&transforms, &transform, &mut |position| listed.push(position));
                 listed.sort_unstable();
                 let symmetry = &graph.symmetries()[symmetry].symmetry;
                 let fixed: Vec<u32> = (0..graph.shape().bits())

@@ -1,12 +1,13 @@
 //! States that actions fix, listed once, with their addresses.
 
+use crate::cosets::Locator;
 use crate::placements::{Action, FixedWords, Placements};
 use crate::{CosetGraph, CosetId};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A state that some action fixes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug)]
 struct Crossing {
     /// The coset of the state.
     coset: CosetId,
@@ -14,6 +15,13 @@ struct Crossing {
     position: u32,
     /// The number of pairs (action, state) for which the entry stands.
     pairs: u32,
+}
+
+impl Crossing {
+    /// Returns coset and position as one number, which is compared in one instruction.
+    fn address(&self) -> u64 {
+        u64::from(self.coset.0) << 32 | u64::from(self.position)
+    }
 }
 
 /// Fixed states in the order of their addresses, 12 bytes each.
@@ -51,8 +59,9 @@ impl Listed {
         let list = |&(words, branch, pairs): &(&FixedWords<'_>, usize, u32)| {
             let mut crossing = Vec::new();
             let mut sorted = 0;
+            let mut locator = Locator::new(graph);
             words.visit(branch, &mut |word, orbit| {
-                if let Some((coset, position)) = graph.locate(word) {
+                if let Some((coset, position)) = locator.locate(word) {
                     crossing.push(Crossing { coset, position, pairs: pairs * orbit });
                     if crossing.len() >= 2 * sorted + Self::BATCH {
                         merge(&mut crossing);
@@ -104,7 +113,7 @@ impl Listed {
             last = (coset, position);
         }
         *bytes = rest;
-        let ascends = crossing.is_sorted_by(|a, b| (a.coset, a.position) < (b.coset, b.position));
+        let ascends = crossing.is_sorted_by(|a, b| a.address() < b.address());
         let are_there = crossing.last().is_none_or(|last| last.coset.0 < graph.len());
         (ascends && are_there).then_some(Self { crossing })
     }
@@ -145,9 +154,9 @@ fn take_number(bytes: &mut &[u8]) -> Option<u32> {
 
 /// Sorts entries, and merges those with the same address.
 fn merge(crossing: &mut Vec<Crossing>) {
-    crossing.sort_unstable();
+    crossing.sort_unstable_by_key(Crossing::address);
     crossing.dedup_by(|next, kept| {
-        let is_same = (next.coset, next.position) == (kept.coset, kept.position);
+        let is_same = next.address() == kept.address();
         if is_same {
             kept.pairs += next.pairs;
         }

@@ -5,6 +5,7 @@ use super::{Action, Placements};
 use crate::Space;
 use crate::space::Cell;
 use std::cmp::Ordering;
+use std::ops::Range;
 
 /// The words that an action maps to itself. Moves need not reach all of them; where all pieces differ, most
 /// unreachable words are skipped. Of the fixed words that symmetries map to each other, only the smallest is
@@ -72,16 +73,16 @@ impl<'a> FixedWords<'a> {
     /// Calls `found` with each word of a branch, and the number of words for which the word stands, until
     /// `found` returns false.
     pub(crate) fn visit(&self, branch: usize, found: &mut impl FnMut(&[u8], u32) -> bool) {
-        let moving: Vec<Agreeing<'_>> = self.moving.iter().map(|symmetry| (symmetry, 0)).collect();
         let mut current = Current {
             words: self,
             left: self.space.labels().sizes().to_vec(),
             word: vec![None; self.cycles.len()],
             path: self.prefixes.map(Prefixes::start),
+            agreeing: self.moving.iter().map(|symmetry| (symmetry, 0)).collect(),
             whole: Vec::new(),
             found,
         };
-        current.with(0, branch, &moving);
+        current.with(0, branch, 0..self.moving.len());
     }
 }
 
@@ -134,6 +135,8 @@ struct Current<'w, F> {
     word: Vec<Option<u8>>,
     /// What is known of the beginning of the word.
     path: Option<Path>,
+    /// For each of the cycles placed so far, the symmetries that map the word to one that agrees with it.
+    agreeing: Vec<Agreeing<'w>>,
     /// The buffer for the complete word.
     whole: Vec<u8>,
     found: &'w mut F,
@@ -141,33 +144,42 @@ struct Current<'w, F> {
 
 impl<F: FnMut(&[u8], u32) -> bool> Current<'_, F> {
     /// Fills the cells from `cell` on in all ways, except those that one of the symmetries maps to smaller
-    /// words. Symmetries that are not in `symmetries` make larger words. Returns false if `found` has
-    /// returned false.
-    fn place(&mut self, cell: usize, symmetries: &[Agreeing<'_>]) -> bool {
+    /// words. Symmetries that are not in this range of `agreeing` make larger words. Returns false if `found`
+    /// has returned false.
+    fn place(&mut self, cell: usize, symmetries: Range<usize>) -> bool {
         let words = self.words;
         if let (Some(prefixes), Some(path)) = (words.prefixes, &mut self.path)
             && !prefixes.allow(words.space, &self.word, path)
         {
             return true;
         }
-        let mut equal = Vec::with_capacity(symmetries.len());
-        for &(symmetry, cell) in symmetries {
+        let begin = self.agreeing.len();
+        for number in symmetries {
+            let (symmetry, cell) = self.agreeing[number];
             match symmetry.compare(&self.word, cell) {
-                Err(Ordering::Less) => return true,
+                Err(Ordering::Less) => {
+                    self.agreeing.truncate(begin);
+                    return true;
+                }
                 Err(_) => {}
-                Ok(cell) => equal.push((symmetry, cell)),
+                Ok(cell) => self.agreeing.push((symmetry, cell)),
             }
         }
-        let Some(cell) = (cell..self.word.len()).find(|&cell| self.word[cell].is_none()) else {
-            self.whole.clear();
-            self.whole.extend(self.word.iter().flatten());
-            return (self.found)(&self.whole, (words.symmetries / (words.idle + equal.len())) as u32);
+        let equal = begin..self.agreeing.len();
+        let goes_on = match (cell..self.word.len()).find(|&cell| self.word[cell].is_none()) {
+            Some(cell) => (0..words.cycles[cell].len()).all(|number| self.with(cell, number, equal.clone())),
+            None => {
+                self.whole.clear();
+                self.whole.extend(self.word.iter().flatten());
+                (self.found)(&self.whole, (words.symmetries / (words.idle + equal.len())) as u32)
+            }
         };
-        (0..words.cycles[cell].len()).all(|number| self.with(cell, number, &equal))
+        self.agreeing.truncate(begin);
+        goes_on
     }
 
     /// Fills the cells in all ways that contain a cycle. The result is that of [`Current::place`].
-    fn with(&mut self, cell: usize, number: usize, symmetries: &[Agreeing<'_>]) -> bool {
+    fn with(&mut self, cell: usize, number: usize, symmetries: Range<usize>) -> bool {
         let words = self.words;
         let cycle = &words.cycles[cell][number];
         // One letter rules out most cycles.

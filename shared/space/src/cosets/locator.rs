@@ -1,0 +1,177 @@
+//! The addresses of states that are given as words.
+
+use super::{CosetGraph, CosetId, Index};
+use crate::colouring::ReachedAxis;
+use rustc_hash::FxHashMap;
+
+/// The most patterns whose representatives a locator remembers, where finding one takes a search.
+const MOST_REMEMBERED: usize = 1 << 12;
+
+/// Finds the addresses of states one after another, without taking memory for each of them.
+#[derive(Debug)]
+pub(crate) struct Locator<'a> {
+    graph: &'a CosetGraph,
+    pattern: Vec<u8>,
+    /// The representatives of patterns, each with the symmetry that leads there.
+    found: FxHashMap<Box<[u8]>, Option<(CosetId, usize)>>,
+    /// The most patterns in `found`.
+    most: usize,
+    image: Vec<u8>,
+    /// The arrangements of the axes, concatenated.
+    arrangements: Vec<u8>,
+    /// By axis: where the next label of its arrangement goes.
+    ends: Vec<usize>,
+    indices: Vec<u32>,
+}
+
+impl<'a> Locator<'a> {
+    pub(crate) fn new(graph: &'a CosetGraph) -> Self {
+        Self {
+            graph,
+            pattern: Vec::new(),
+            found: FxHashMap::default(),
+            most: MOST_REMEMBERED,
+            image: vec![0; graph.space.cells()],
+            arrangements: vec![0; graph.space.cells()],
+            ends: Vec::new(),
+            indices: Vec::new(),
+        }
+    }
+
+    /// Does what [`CosetGraph::locate`] does.
+    pub(crate) fn locate(&mut self, word: &[u8]) -> Option<(CosetId, u32)> {
+        let CosetGraph { space, colouring, symmetries, .. } = self.graph;
+        self.pattern.clear();
+        self.pattern.extend(word.iter().map(|&letter| colouring.of_letter(letter)));
+        if !colouring.patterns().has(&self.pattern) {
+            return None;
+        }
+        let (coset, to) = self.find()?;
+        let mut image = std::mem::take(&mut self.image);
+        space.write_image(&symmetries[to].symmetry, word, &mut image);
+        let position = self.position(coset, &image);
+        self.image = image;
+        position.map(|position| (coset, position))
+    }
+
+    /// Does what [`CosetGraph::find`] does with `pattern`.
+    fn find(&mut self) -> Option<(CosetId, usize)> {
+        if matches!(self.graph.index, Index::Table(_)) {
+            return self.graph.find(&self.pattern);
+        }
+        if let Some(&found) = self.found.get(&*self.pattern) {
+            return found;
+        }
+        let found = self.graph.find(&self.pattern);
+        if self.found.len() == self.most {
+            self.found.clear();
+        }
+        self.found.insert(self.pattern.as_slice().into(), found);
+        found
+    }
+
+    /// Does what [`CosetGraph::position`] does.
+    pub(crate) fn position(&mut self, coset: CosetId, word: &[u8]) -> Option<u32> {
+        let graph = self.graph;
+        let colouring = &graph.colouring;
+        self.indices.clear();
+        if let Some(axes) = colouring.reached_axes() {
+            for (number, axis) in axes.iter().enumerate() {
+                let packed = graph.packed(axis, word);
+                self.indices.push(graph.frames.index(graph, coset, number, packed)?);
+            }
+            return Some(graph.shape.position(&self.indices));
+        }
+        self.ends.clear();
+        self.ends.extend(colouring.axes().iter().scan(0, |end, axis| {
+            let begin = *end;
+            *end += axis.length();
+            Some(begin)
+        }));
+        for &letter in word {
+            let label = graph.space.letters().mark(letter);
+            let end = &mut self.ends[usize::from(colouring.of_label(label))];
+            self.arrangements[*end] = colouring.local(label);
+            *end += 1;
+        }
+        for (axis, &end) in colouring.axes().iter().zip(&self.ends) {
+            let arrangement = &self.arrangements[end - axis.length()..end];
+            self.indices.push(axis.rank(arrangement.iter().copied()) as u32);
+        }
+        let is_there = graph.shape.holds(&self.indices, graph.is_odd(coset));
+        is_there.then(|| graph.shape.position(&self.indices))
+    }
+}
+
+impl CosetGraph {
+    /// Returns the address of a state that is given as a word of letters: the representative of its coset,
+    /// and the position there of the state's image under the symmetry that leads to the representative.
+    /// `None` if the state is known to be unreachable.
+    pub fn locate(&self, word: &[u8]) -> Option<(CosetId, u32)> {
+        Locator::new(self).locate(word)
+    }
+
+    /// Returns the position, in a representative coset, of a state that is given as a word of letters. The
+    /// state must have the pattern of the representative. `None` if the state is known to be unreachable.
+    pub fn position(&self, coset: CosetId, word: &[u8]) -> Option<u32> {
+        Locator::new(self).position(coset, word)
+    }
+
+    /// Returns the word of an axis in a state, as a number.
+    fn packed(&self, axis: &ReachedAxis, word: &[u8]) -> u128 {
+        let letters = self.space.letters();
+        let mut packed = 0;
+        for part in axis.form.parts() {
+            let is_here =
+                |letter: &&u8| self.colouring.of_label(letters.mark(**letter)) == part.component.colour;
+            for (place, &letter) in word.iter().filter(is_here).enumerate() {
+                let label = match part.component.view.has_pieces() {
+                    true => self.colouring.local(letters.mark(letter)),
+                    false => 0,
+                };
+                let symbol = label * part.turns + letters.orientation(letter) % part.turns;
+                packed |= axis.form.symbol(part.first + place, symbol);
+            }
+        }
+        packed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Labels, Plan, Space};
+    use fathom_puzzle::{Metric, PuzzleSpec};
+
+    /// One locator finds many words where a new one finds each, also words that moves do not reach, and more
+    /// patterns than it remembers.
+    #[test]
+    fn what_a_locator_remembers_changes_no_address() {
+        for word in ["3x3", "2x2x2", "pyraminx", "skewb"] {
+            let puzzle = PuzzleSpec::by_name(word).unwrap().puzzle(Metric::Multi).unwrap();
+            let labels = Labels::distinct(puzzle.cells);
+            let space = Space::new(puzzle, Metric::Multi, labels).unwrap();
+            let graph = CosetGraph::build(&space, &Plan::new(&space).unwrap().colouring).unwrap();
+            let mut locator = Locator { most: 60, ..Locator::new(&graph) };
+            let mut forgot = false;
+            for round in 0..2 {
+                for coset in (0..graph.len()).map(CosetId) {
+                    let Some(position) = graph.shape().positions().nth(coset.0 as usize % 19) else {
+                        continue;
+                    };
+                    let mut state = graph.word_at(coset, position);
+                    for symmetry in space.symmetries().iter().step_by(5) {
+                        let image = space.image(symmetry, &state);
+                        let before = locator.found.len();
+                        assert_eq!(locator.locate(&image), graph.locate(&image), "{word}, round {round}");
+                        forgot |= locator.found.len() < before;
+                    }
+                    // A swap of two pieces is no move.
+                    state.swap(0, 1);
+                    assert_eq!(locator.locate(&state), graph.locate(&state), "{word}, round {round}");
+                }
+            }
+            assert_eq!(forgot, matches!(graph.index, Index::Canonical(_)), "{word}");
+        }
+    }
+}
