@@ -21,6 +21,8 @@ pub struct Told {
     places: Vec<(usize, u16)>,
     /// For each cell the number of its orbit.
     orbits: Vec<usize>,
+    /// For each point the number of its orbit.
+    point_orbits: Vec<usize>,
     /// The points that are kept, in increasing order: the cells of `puzzle`.
     kept: Vec<usize>,
     /// For each cell whether some point of its piece is told apart.
@@ -70,6 +72,7 @@ impl Told {
         let chain = StabiliserChain::up_to(Self::MOST_ELEMENTS, places.len(), &generators)?;
         let mut symmetries = symmetries_of(puzzle, orders);
         let classes = classes(places.len(), &generators, &symmetries);
+        let point_orbits = numbers_of(&orbits(places.len(), &generators), places.len());
         let group = Stabiliser::with_chain(generators, chain);
         let (base, mut kept, chain) = base(&group, classes);
         // Where nothing moves, one point is kept, so that words have a cell.
@@ -101,21 +104,15 @@ impl Told {
             held: None,
             facelets: None,
         };
-        let orbit_of = |numbers: &[Vec<usize>], points: usize| {
-            let mut orbit_of = vec![0; points];
-            for (number, orbit) in numbers.iter().enumerate() {
-                orbit.iter().for_each(|&point| orbit_of[point] = number);
-            }
-            orbit_of
-        };
-        let of_small = orbit_of(&small.orbits(), kept.len());
+        let of_small = numbers_of(&small.orbits(), kept.len());
         let key = |cell: usize| match told.iter().position(|&point| point == kept[cell]) {
             Some(number) => number,
             None => told.len() + of_small[cell],
         };
         Some(Self {
             firsts: places.iter().zip(0..).filter(|((_, k), _)| *k == 0).map(|(_, point)| point).collect(),
-            orbits: orbit_of(&puzzle.orbits(), puzzle.cells),
+            orbits: numbers_of(&puzzle.orbits(), puzzle.cells),
+            point_orbits,
             labels: {
                 // Told points first, whatever their places, and no gaps.
                 let keys: Vec<usize> = (0..kept.len()).map(key).collect();
@@ -184,6 +181,22 @@ impl Told {
         self.orbits[piece] == self.orbits[cell]
     }
 
+    /// Returns the number of the orbit of a cell's first point.
+    pub fn point_orbit(&self, cell: usize) -> usize {
+        self.point_orbits[self.firsts[cell]]
+    }
+
+    /// Returns whether moves can bring a piece to a cell in an orientation.
+    pub fn may_stand(&self, piece: usize, turn: u16, cell: usize) -> bool {
+        self.point_orbits[self.point(piece, 0, turn)] == self.point_orbit(cell)
+    }
+
+    /// Returns the point that belongs where point `k` of a cell is, if a piece stands there in an orientation.
+    fn point(&self, piece: usize, k: u16, turn: u16) -> usize {
+        let order = self.order_of(piece);
+        self.firsts[piece] + usize::from((k % order + order - turn % order) % order)
+    }
+
     /// Returns an action on the cells of the whole puzzle as one on the cells of [`Told::puzzle`]; `None` if
     /// it carries kept points to others.
     pub fn action(&self, action: &OrientedPermutation) -> Option<OrientedPermutation> {
@@ -215,12 +228,19 @@ impl Told {
         let on = |(cell, &point): (usize, &usize)| {
             let (at, k) = self.places[point];
             let (piece, turn) = pieces[at];
-            let order = self.order_of(piece);
-            let stands = self.firsts[piece] + usize::from((k % order + order - turn % order) % order);
-            self.kept.binary_search(&stands).unwrap_or(cell)
+            self.kept.binary_search(&self.point(piece, k, turn)).unwrap_or(cell)
         };
         self.kept.iter().enumerate().map(on).collect()
     }
+}
+
+/// Returns for each of `count` points the number of its orbit.
+fn numbers_of(orbits: &[Vec<usize>], count: usize) -> Vec<usize> {
+    let mut numbers = vec![0; count];
+    for (number, orbit) in orbits.iter().enumerate() {
+        orbit.iter().for_each(|&point| numbers[point] = number);
+    }
+    numbers
 }
 
 /// A symmetry as a permutation of points, and what it makes of each move.

@@ -25,10 +25,11 @@ impl<'s> SpaceWords<'s> {
         let (mut pieces, mut letters) = (Vec::new(), Vec::new());
         let (mut tables, mut known) = (Vec::new(), FxHashMap::default());
         for cell in 0..labels.len() {
-            // Cells to which the same pieces come, and whose own pieces are solved in the same orientation,
-            // have the same table.
+            // Cells to which the same pieces come in the same orientations, and whose own pieces are solved
+            // in the same orientation, have the same table.
             let first = (0..labels.len()).find(|&piece| space.comes_to(piece, cell));
-            let number = *known.entry((first, solved[cell].orientation)).or_insert(pieces.len());
+            let key = (first, solved[cell].orientation, space.point_orbit(cell));
+            let number = *known.entry(key).or_insert(pieces.len());
             tables.push(number);
             if number < pieces.len() {
                 continue;
@@ -40,7 +41,10 @@ impl<'s> SpaceWords<'s> {
                     let counted = turn + solved[piece].orientation + orders[piece] - solved[cell].orientation;
                     let told = (labels[piece], (counted % orders[piece] % space.shown(piece)) as u8);
                     let letter = model.alphabet.letter(piece, turn);
-                    of_letter.insert(letter, told);
+                    // A letter that hides the orientation stands for the one that moves bring here.
+                    if space.may_stand(piece, turn, cell) {
+                        of_letter.insert(letter, told);
+                    }
                     of_piece.insert(told, letter);
                 }
             }

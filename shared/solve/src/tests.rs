@@ -264,6 +264,26 @@ fn layers_tell_the_distances_and_all_solutions() {
     }
 }
 
+/// Pieces that are not told apart hide how they are turned. Some moves turn pieces, and others do not.
+#[test]
+fn layers_tell_the_distances_of_more_pieces_than_letters() {
+    for (cells, orders, moves) in [
+        (130, 2, ["(1,2)", "(3,4)"]),
+        (130, 2, ["(1+1,2)", "(3,4)"]),
+        (130, 2, ["(1,2,3)", "(3,4+1)(6,7)"]),
+        (130, 2, ["(1+1,2+1,3)(5,6)", "(2,3)(5,6+1)(8+1)"]),
+        (100, 3, ["(1+1,2)(11,12)", "(11,12+2)"]),
+        (90, 3, ["(1,2,3)(80+1)", "(2,3)(70,71+2)"]),
+    ] {
+        let [first, second] = moves;
+        let orbits = format!("orbits = [{{ name = \"A\", cells = {cells}, orientations = {orders} }}]");
+        let moves = format!("[moves]\nR = \"{first}\"\nU = \"{second}\"");
+        let file = tempfile::NamedTempFile::with_suffix(".toml").unwrap();
+        std::fs::write(&file, format!("name = \"many\"\n{orbits}\n{moves}\n")).unwrap();
+        check_layers(question(file.path().to_str().unwrap(), Some(Metric::Multi), None));
+    }
+}
+
 #[test]
 fn every_state_lies_in_the_layer_of_its_distance() {
     let (word, states) = fathom_slow::choose(("2x4", 40_320), ("3x3", 181_440));

@@ -197,6 +197,18 @@ impl Space {
         }
     }
 
+    /// Returns whether moves can bring a piece of the puzzle to a cell of the puzzle in an orientation. Returns
+    /// true where words do not tell only some of the pieces. The answer is the same for cells of one
+    /// [`Space::point_orbit`].
+    pub fn may_stand(&self, piece: usize, turn: u16, cell: usize) -> bool {
+        self.told.as_ref().is_none_or(|told| told.may_stand(piece, turn, cell))
+    }
+
+    /// Returns, where words tell only some of the pieces, the number of the orbit of a cell's first point.
+    pub fn point_orbit(&self, cell: usize) -> Option<usize> {
+        self.told.as_ref().map(|told| told.point_orbit(cell))
+    }
+
     /// Returns the label in words of the piece that belongs on a cell, before rings are made; on a ring, the
     /// label of its mark.
     fn label(&self, piece: usize) -> u8 {
