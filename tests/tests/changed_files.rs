@@ -8,10 +8,11 @@ use fathom_tests::cluster::{Cluster, undisturbed};
 use fathom_tests::process::{signal, until, until_stopped};
 use fathom_tests::{assert_same, fathom, fathom_worker, json, texts};
 use std::fs::{self, File};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::time::SystemTime;
 
 const SPACE: [&str; 3] = ["2x6", "--shards", "10"];
 const SAYS: &str = "was changed while it was in use: no other program may write to layer files";
@@ -188,11 +189,46 @@ fn a_worker_that_wakes_deletes_nothing_of_others() {
     cluster.until_stopped("w2");
     cluster.signal("w1", libc::SIGCONT);
     until("the first worker has looked at its files", || {
-        !cluster.logged_by("w1", "another worker has made the file again, and it stays").is_empty()
+        !cluster.logged_by("w1", "another worker has made or reported the file, and it stays").is_empty()
     });
     cluster.signal("w2", libc::SIGCONT);
     assert_same(&cluster.finishes(), &undisturbed(&SPACE));
     assert!(cluster.logged_by("w1", "file deleted that may be wrong").is_empty());
     let verified = fathom().arg("verify").arg(cluster.run()).output().unwrap();
     assert!(verified.status.success(), "{}", texts(&verified).1);
+}
+
+/// A worker sleeps between tasks and their report, for longer than its lease. Another one finds the files and
+/// reports them, and their layer counts. Then what they were made from changes, and the sleeper wakes.
+#[test]
+fn a_worker_that_wakes_deletes_nothing_that_others_have_reported() {
+    let mut cluster =
+        Cluster::new(&SPACE, &["--audit", "0", "--keep", "last", "--lease", "2s", "--shared-store"]);
+    let shared = cluster.path().join("shared");
+    fs::create_dir(&shared).unwrap();
+    cluster.option(&shared);
+    cluster.serve();
+    cluster.join_until("w1", "reporting:12:stop");
+    cluster.until_stopped("w1");
+    let depth = (0..40).rev().find(|&depth| !files(&shared, depth).is_empty()).unwrap();
+    let made = files(&shared, depth);
+    // The fifteenth task of the other worker belongs to the next depth.
+    assert_eq!(made.len(), 10);
+    let inode = |path: &PathBuf| fs::metadata(path).ok().map(|file| file.ino());
+    let before: Vec<Option<u64>> = made.iter().map(inode).collect();
+    cluster.until_worker_is("w1", "lost");
+    cluster.join_until("w2", "computing:15:stop");
+    cluster.until_stopped("w2");
+    assert_eq!(made.iter().map(inode).collect::<Vec<_>>(), before, "its files were found");
+    for path in files(&shared, depth - 1) {
+        File::open(path).unwrap().set_modified(SystemTime::now()).unwrap();
+    }
+    cluster.signal("w1", libc::SIGCONT);
+    until("the first worker has looked at its files", || {
+        !cluster.logged_by("w1", "another worker has made or reported the file, and it stays").is_empty()
+    });
+    assert_eq!(made.iter().map(inode).collect::<Vec<_>>(), before);
+    cluster.signal("w2", libc::SIGCONT);
+    assert_same(&cluster.finishes(), &undisturbed(&SPACE));
+    assert!(cluster.logged_by("w1", "file deleted that may be wrong").is_empty());
 }

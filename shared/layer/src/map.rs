@@ -26,6 +26,7 @@ use std::path::Path;
 use std::ptr;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+use std::time::Duration;
 
 /// The bytes of a mapped file.
 #[derive(Debug)]
@@ -162,6 +163,24 @@ impl Stamp {
     /// The error of the operating system.
     pub fn of(path: &Path) -> io::Result<Self> {
         Ok(Self::from(&std::fs::metadata(path)?))
+    }
+
+    /// Changes the stamp of the file at a path, so that a process which has made the file learns from
+    /// [`Stamp::has_stayed`] that others use the file. The modification time becomes a little later, as far as
+    /// the file system tells: some count microseconds or seconds.
+    ///
+    /// # Errors
+    /// The error of the operating system.
+    pub fn claim(path: &Path) -> io::Result<()> {
+        let file = File::open(path)?;
+        let modified = file.metadata()?.modified()?;
+        for later in [Duration::from_nanos(1), Duration::from_micros(1), Duration::from_secs(1)] {
+            file.set_modified(modified + later)?;
+            if file.metadata()?.modified()? != modified {
+                break;
+            }
+        }
+        Ok(())
     }
 
     /// Returns whether the contents of this file were written after the last change of another one, in

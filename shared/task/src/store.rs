@@ -4,6 +4,7 @@
 mod removal;
 
 use crate::Layer;
+use fathom_layer::map::Stamp;
 use fathom_layer::writer::TEMPORARY_SUFFIX;
 use fathom_layer::{Digest, Disk, LayerError, LayerFile, LayerWriter, archive, free_bytes};
 use fathom_run::stores::LAYERS;
@@ -294,11 +295,15 @@ impl<'d> Store<'d> {
         }
     }
 
-    /// Returns the report of a task whose file is there, after reading and checking the whole file.
+    /// Returns the report of a task whose file is there, after reading and checking the whole file. The file is
+    /// [claimed](Stamp::claim): a worker that has made the file, and has slept before it reported that, must
+    /// not delete what counts by then.
     ///
     /// # Errors
     /// [`LayerError`] if the file is missing, damaged or not the right one.
     pub fn read_back(&self, geometry: &Geometry, task: Task) -> Result<ShardReport, LayerError> {
+        // A file that is not there, or is another user's, shows in what follows.
+        let _ = Stamp::claim(&self.path(task.depth, task.shard));
         let file = self.open_shard(geometry, task.depth, task.shard)?;
         file.check_all()?;
         report(task, &file)

@@ -143,14 +143,15 @@ impl Shared {
     }
 
     /// Deletes the files of tasks that do not count, because a file that they have read has `changed`. In a
-    /// store that workers share, another worker may have made the task meanwhile, and its file stays.
+    /// store that workers share, another worker may have made the file again or reported this one meanwhile,
+    /// and the file stays.
     fn discard_made(&self, made: &[(Task, Stamp)], changed: &LayerError) {
         let Worker { files, store, .. } = &self.worker;
         for &(task, file) in made {
             let (depth, shard) = (task.depth.0, task.shard.0);
             files.forget_file(task);
             if Stamp::of(&store.path(task.depth, task.shard)).is_ok_and(|there| !there.has_stayed(&file)) {
-                info!(depth, shard, error = %changed, "another worker has made the file again, and it stays");
+                info!(depth, shard, error = %changed, "another worker has made or reported the file, and it stays");
                 continue;
             }
             match store.discard(task) {

@@ -25,7 +25,7 @@ use fathom_task::Store;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -40,8 +40,12 @@ const FEW_PATTERNS: u64 = 1 << 17;
 const MOST_STARTS: u32 = 10;
 /// The time within which the workers of a coordinator that was killed end.
 const WORKER_ENDS: Duration = Duration::from_secs(10);
+/// The time within which a worker ends once the run is over.
+const WORKER_LEAVES: Duration = Duration::from_millis(250);
 /// The pause between two looks at whether a worker has ended.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
+/// The same, while nothing else is waited for.
+const LOOK_SOON: Duration = Duration::from_millis(1);
 /// The pause between two starts.
 const PAUSE: Duration = Duration::from_secs(1);
 
@@ -157,8 +161,7 @@ fn with_workers(
             }
             let (over, refusal, handle) = (&over, &refusal, &handle);
             let keeper = scope.spawn(move || {
-                if let Err(error) = keep_alive(command, || over.load(Ordering::Relaxed) || handle.is_ending())
-                {
+                if let Err(error) = keep_alive(command, over, || handle.is_ending()) {
                     refusal.lock().expect("no thread panics while it holds the lock").get_or_insert(error);
                     handle.stop();
                 }
@@ -270,20 +273,68 @@ fn program() -> Result<PathBuf> {
     })
 }
 
-/// Runs a worker, and starts it again if it ends before the run is `over`: others may wait for its tasks, or
-/// for files in its store.
-fn keep_alive(mut command: Command, is_over: impl Fn() -> bool) -> Result<()> {
+/// Runs a worker, and starts it again if it ends before the run does: others may wait for its tasks, or for
+/// files in its store. Once the run is over, whoever has taken part has left, and a worker that goes on is
+/// killed: it came too late, and looks for the coordinator, or it hangs.
+fn keep_alive(mut command: Command, over: &AtomicBool, is_ending: impl Fn() -> bool) -> Result<()> {
     for start in 1..=MOST_STARTS {
-        let status = command.status().context("cannot start fathom-worker")?;
+        let mut worker = command.spawn().context("cannot start fathom-worker")?;
+        let Some(status) = end_of(&mut worker, over)? else { return Ok(()) };
         if status.code() == Some(2) {
             return Err(bad_input!("a worker cannot do this run: its message stands above"));
         }
         // A worker that leaves at the end of the run may end before the coordinator does, so wait first.
         std::thread::park_timeout(PAUSE);
-        if is_over() {
+        if over.load(Ordering::Relaxed) || is_ending() {
             return Ok(());
         }
         warn!(%status, start, "worker ended");
     }
     Err(anyhow!("a worker died {MOST_STARTS} times: its log is below the run's directory"))
+}
+
+/// Waits until a worker ends, and returns how. Returns `None` if the run is over before.
+fn end_of(worker: &mut Child, over: &AtomicBool) -> Result<Option<ExitStatus>> {
+    while !over.load(Ordering::Relaxed) {
+        if let Some(status) = worker.try_wait().context("cannot wait for fathom-worker")? {
+            return Ok(Some(status));
+        }
+        std::thread::park_timeout(LOOK_AGAIN);
+    }
+    if !ends_within(worker, WORKER_LEAVES) {
+        warn!(process = worker.id(), "a worker goes on after the run has ended, and is killed");
+        // It may have ended by itself now.
+        let _ = worker.kill();
+        ends_within(worker, WORKER_ENDS);
+    }
+    Ok(None)
+}
+
+fn ends_within(worker: &mut Child, time: Duration) -> bool {
+    let begun = Instant::now();
+    loop {
+        match worker.try_wait() {
+            Ok(None) if begun.elapsed() < time => std::thread::sleep(LOOK_SOON),
+            Ok(None) => return false,
+            Ok(Some(_)) | Err(_) => return true,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::process::ExitStatusExt;
+
+    #[test]
+    fn a_worker_that_goes_on_after_the_end_is_killed() {
+        let over = AtomicBool::new(false);
+        let mut ends = Command::new("sh").args(["-c", "exit 3"]).spawn().unwrap();
+        assert_eq!(end_of(&mut ends, &over).unwrap().and_then(|status| status.code()), Some(3));
+        over.store(true, Ordering::Relaxed);
+        let mut hangs = Command::new("sleep").arg("1000").spawn().unwrap();
+        assert_eq!(end_of(&mut hangs, &over).unwrap(), None);
+        assert_eq!(hangs.wait().unwrap().signal(), Some(signal_hook::consts::SIGKILL));
+        keep_alive(Command::new("true"), &over, || true).unwrap();
+    }
 }
