@@ -566,7 +566,7 @@ impl<'d> Coordinator<'d> {
             }
             Effect::DiscardShared(task) => {
                 if let Some(store) = &self.store {
-                    store.discard(task)?;
+                    store.discard_wrong(&self.geometry, task)?;
                 }
             }
             Effect::Release { with_files } => {

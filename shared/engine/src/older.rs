@@ -165,7 +165,7 @@ fn check_made(
         Err(error) if error.is_missing() => Ok(()),
         Err(error) if error.is_damage() => {
             warn!(%error, "an unfinished layer's file is not what was journalled, and is made again");
-            Ok(store.discard(task)?)
+            Ok(store.discard_wrong(geometry, task)?)
         }
         Err(error) => Err(error.into()),
     }

@@ -120,7 +120,8 @@ impl LayerError {
         move |source| Self::Io { action, path: path.into(), source }
     }
 
-    /// Returns whether the file differs from what was written, so that making it again helps.
+    /// Returns whether the file differs from what was written, so that making it again helps. A file of
+    /// another shard of the run is no better than a damaged one.
     pub fn is_damage(&self) -> bool {
         match self {
             Self::NotALayer { .. }
@@ -130,9 +131,18 @@ impl LayerError {
             | Self::Replaced { .. }
             | Self::Changed { .. }
             | Self::DamagedCoset { .. } => true,
-            Self::Io { .. } | Self::Store { .. } | Self::NewerFormat { .. } | Self::Misplaced { .. } => false,
+            Self::Misplaced { .. } => self.is_misplaced(),
+            Self::Io { .. } | Self::Store { .. } | Self::NewerFormat { .. } => false,
         }
     }
+
+    /// Returns whether the file belongs to another place in the same run.
+    pub fn is_misplaced(&self) -> bool {
+        matches!(self, Self::Misplaced { field, .. } if *field != Self::RUN)
+    }
+
+    /// The header field that tells the run.
+    pub(crate) const RUN: &str = "run fingerprint";
 
     /// Returns the path of the file.
     pub fn path(&self) -> &Path {

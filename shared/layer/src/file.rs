@@ -412,7 +412,7 @@ impl LayerFile {
 fn check_identity(path: &Path, got: &Identity, expected: &Identity) -> Result<(), LayerError> {
     let hex = |fingerprint| Digest(fingerprint).to_string();
     let fields = [
-        ("run fingerprint", hex(got.fingerprint), hex(expected.fingerprint)),
+        (LayerError::RUN, hex(got.fingerprint), hex(expected.fingerprint)),
         ("depth", got.depth.to_string(), expected.depth.to_string()),
         ("shard", got.shard.to_string(), expected.shard.to_string()),
         ("first coset", got.first_coset.to_string(), expected.first_coset.to_string()),

@@ -145,7 +145,16 @@ impl Header {
         // The version comes first: a later version may checksum another part of the header.
         match u32_at(8) {
             VERSION => {}
-            newer if newer > VERSION => return Err(BadHeader::Newer(newer)),
+            newer if newer > VERSION => {
+                let mut usual = *bytes;
+                usual[8..12].copy_from_slice(&VERSION.to_le_bytes());
+                return Err(match Digest::of(&usual[..CHECKSUM_AT]) == digest_at(CHECKSUM_AT) {
+                    true => {
+                        BadHeader::Damaged(format!("format version {newer}, but the checksum of {VERSION}"))
+                    }
+                    false => BadHeader::Newer(newer),
+                });
+            }
             older => return Err(BadHeader::Damaged(format!("format version {older} is not read any more"))),
         }
         let (got, expected) = (Digest::of(&bytes[..CHECKSUM_AT]), digest_at(CHECKSUM_AT));

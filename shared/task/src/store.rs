@@ -267,10 +267,10 @@ impl<'d> Store<'d> {
     }
 
     /// Returns the report of a task whose complete file is already there; `None` if there is none. A damaged
-    /// file is removed, because nothing was made from it yet.
+    /// file is removed, because nothing was made from it yet, and one of another shard is renamed.
     ///
     /// # Errors
-    /// [`LayerError`] if there is a file that belongs elsewhere, or the file cannot be read or removed.
+    /// [`LayerError`] if there is a file of another run, or the file cannot be read or removed.
     pub fn finished(&self, geometry: &Geometry, task: Task) -> Result<Option<ShardReport>, LayerError> {
         let path = self.path(task.depth, task.shard);
         if !path.try_exists().map_err(failed("look for", &path))? {
@@ -288,7 +288,11 @@ impl<'d> Store<'d> {
             }
             Err(error) if error.is_damage() => {
                 warn!(%error, "an unfinished layer's file is damaged, and is made again");
-                self.remove_file(&path)?;
+                if error.is_misplaced() {
+                    self.set_aside(&path)?
+                } else {
+                    self.remove_file(&path)?
+                }
                 Ok(None)
             }
             Err(error) => Err(error),

@@ -427,7 +427,7 @@ impl Shared {
                 Err(error) if error.is_damage() => {
                     warn!(%error, depth = task.depth.0, shard = task.shard.0, "damaged file discarded");
                     self.inputs.forget(task.depth);
-                    store.discard(task)?;
+                    store.discard_wrong(&job.geometry, task)?;
                 }
                 // The file was removed meanwhile, for example with its layer.
                 Err(error) if error.is_missing() => {}

@@ -253,7 +253,7 @@ pub fn recover(store: &Store<'_>, geometry: &Geometry) -> Result<Vec<Task>> {
                 Ok(_) => whole.push(task),
                 Err(error) if error.is_damage() => {
                     warn!(%error, depth = depth.0, shard = shard.0, "damaged file discarded");
-                    store.discard(task)?;
+                    store.discard_wrong(geometry, task)?;
                 }
                 // Of several stores one has failed just now, and the others go on.
                 Err(_) if store.failure(shard).is_some() => {}

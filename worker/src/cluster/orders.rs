@@ -62,7 +62,7 @@ impl Shared {
             }
             Err(error) if error.is_damage() => {
                 warn!(depth, shard, %error, "damaged file discarded");
-                if let Err(error) = store.discard(task) {
+                if let Err(error) = store.discard_wrong(&job.geometry, task) {
                     warn!(depth, shard, %error, "it cannot be deleted");
                 }
                 None

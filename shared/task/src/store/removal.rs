@@ -2,7 +2,7 @@
 
 use super::{Place, Store, failed, is_absent, is_layer, is_link, is_temporary};
 use fathom_layer::LayerError;
-use fathom_run::{Depth, Task};
+use fathom_run::{Depth, Geometry, Task};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::PoisonError;
@@ -88,6 +88,25 @@ impl Store<'_> {
             return Err(failed("delete in", &directory)(source));
         }
         self.remove_file(&self.path(task.depth, task.shard))
+    }
+
+    /// Deletes the file of a shard, because the file is damaged. A file that belongs to another place in the run
+    /// is renamed instead: it may be the only one of its shard.
+    ///
+    /// # Errors
+    /// [`LayerError::Io`] as for [`Store::discard`], or if the file cannot be renamed.
+    pub fn discard_wrong(&self, geometry: &Geometry, task: Task) -> Result<(), LayerError> {
+        match self.open_shard(geometry, task.depth, task.shard) {
+            Err(error) if error.is_misplaced() => self.set_aside(&self.path(task.depth, task.shard)),
+            _ => self.discard(task),
+        }
+    }
+
+    /// Renames a file that belongs to another place in the run.
+    pub(super) fn set_aside(&self, path: &Path) -> Result<(), LayerError> {
+        let aside = path.with_extension("misplaced");
+        warn!(path = %path.display(), aside = %aside.display(), "a file of another shard gets another name");
+        self.disk.rename(path, &aside).map_err(failed("rename", path))
     }
 
     /// Removes a file. A file that is already gone is no error, because another process may have removed it.
