@@ -321,7 +321,7 @@ fn a_directory_that_holds_something_else() {
 #[test]
 fn damaged_layer_files() {
     type Change<'a> = &'a dyn Fn(&mut Vec<u8>);
-    let damage: [(&str, Change<'_>); 5] = [
+    let damage: [(&str, Change<'_>); 6] = [
         ("is damaged at coset", &|b| {
             let at = b.len() - 100;
             b[at] ^= 4;
@@ -329,7 +329,9 @@ fn damaged_layer_files() {
         ("has a damaged header", &|b| b[100] ^= 1),
         ("has a damaged directory", &|b| b[300] ^= 1),
         ("was truncated or overwritten", &|b| b.truncate(5000)),
-        ("has layer format 9, and this version of Fathom reads up to 2", &|b| b[8] = 9),
+        // A later format has more that is new than its number.
+        ("has a damaged header", &|b| b[8] = 9),
+        ("has layer format 9, and this version of Fathom reads up to 2", &|b| (b[8], b[100]) = (9, 1)),
     ];
     for (says, change) in damage {
         let half = HalfRun::new();

@@ -166,8 +166,8 @@ impl Stamp {
     }
 
     /// Changes the stamp of the file at a path, so that a process which has made the file learns from
-    /// [`Stamp::has_stayed`] that others use the file. The modification time becomes a little later, as far as
-    /// the file system tells: some count microseconds or seconds.
+    /// [`Stamp::has_stayed`] that others use the file. The modification time becomes a little later, as far
+    /// as the file system tells: some count microseconds or seconds.
     ///
     /// # Errors
     /// The error of the operating system.

@@ -92,7 +92,10 @@ fn each_kind_has_its_own_message() {
         fs::write(&path, bytes).unwrap();
         read(&path).unwrap_err().to_string()
     };
-    assert!(message(&|b| b[8] = 3).contains("has layer format 3, and this version of Fathom reads up to 2"));
+    // A later format has more that is new than its number.
+    let says = "has layer format 3, and this version of Fathom reads up to 2";
+    assert!(message(&|b| (b[8], b[48]) = (3, 9)).contains(says));
+    assert!(message(&|b| b[8] = 3).contains("format version 3, but the checksum of 2"));
     assert!(message(&|b| b[8] = 1).contains("format version 1 is not read any more"));
     assert!(message(&|b| b[0] = 0).contains("is no layer file"));
     assert!(message(&|b| b[48] ^= 1).contains("has a damaged header"));
@@ -109,7 +112,12 @@ fn files_of_other_runs_and_places_are_refused() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("layer");
     write(&path);
-    let refusal = |other: Identity| LayerFile::open(&path, &other).unwrap_err().to_string();
+    let error = |other: Identity| LayerFile::open(&path, &other).unwrap_err();
+    let refusal = |other: Identity| error(other).to_string();
+    // A file of another run is not thrown away.
+    let [of_run, of_shard] =
+        [Identity { fingerprint: [2; 32], ..identity() }, Identity { shard: 1, ..identity() }];
+    assert!(!error(of_run).is_damage() && error(of_shard).is_damage());
     assert!(refusal(Identity { fingerprint: [2; 32], ..identity() }).contains("its run fingerprint is 0101"));
     assert!(refusal(Identity { depth: 6, ..identity() }).contains("its depth is 5, expected 6"));
     assert!(refusal(Identity { shard: 1, ..identity() }).contains("its shard is 0, expected 1"));

@@ -191,7 +191,8 @@ impl Told {
         self.point_orbits[self.point(piece, 0, turn)] == self.point_orbit(cell)
     }
 
-    /// Returns the point that belongs where point `k` of a cell is, if a piece stands there in an orientation.
+    /// Returns the point that belongs where point `k` of a cell is, if a piece stands there in an
+    /// orientation.
     fn point(&self, piece: usize, k: u16, turn: u16) -> usize {
         let order = self.order_of(piece);
         self.firsts[piece] + usize::from((k % order + order - turn % order) % order)

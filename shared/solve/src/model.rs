@@ -13,6 +13,7 @@ use fathom_puzzle::definition::FreeGroup;
 use fathom_puzzle::family::square1::in_all_shapes;
 use fathom_puzzle::{Definition, DefinitionError, Generator, Metric, Piece, PuzzleSpec, Told};
 use fathom_run::SpaceSpec;
+use std::collections::HashMap;
 
 /// The largest number of points where all pieces have letters: the group computations of `why_not` take too
 /// long on more.
@@ -67,8 +68,15 @@ impl SolveModel {
     pub fn new(question: &SpaceSpec) -> Result<Self, ModelError> {
         let source = question.source.clone();
         let mut definition = source.definition(question.metric)?;
-        let labelled = definition.solved().iter().zip(question.labels.of_pieces());
-        let solved: Vec<Piece> = labelled.map(|(&piece, &label)| Piece { label, ..piece }).collect();
+        // Pieces of different orbits never stand on the same cells, whatever their labels.
+        let orbits = (0..definition.cells()).map(|cell| definition.orbit_of(cell));
+        let mut numbers = HashMap::new();
+        let labels = question.labels.of_pieces().iter().zip(orbits).map(|label| {
+            let next = numbers.len() as u16;
+            *numbers.entry(label).or_insert(next)
+        });
+        let labelled = definition.solved().iter().zip(labels);
+        let solved: Vec<Piece> = labelled.map(|(&piece, label)| Piece { label, ..piece }).collect();
         definition.set_solved(&solved)?;
         let square1 = SquareOne::of(&definition);
         // If Square-1 has all its turns, some shortest way between states with the required cells passes only

@@ -284,6 +284,18 @@ fn layers_tell_the_distances_of_more_pieces_than_letters() {
     }
 }
 
+/// Pieces of two orbits have one label, as with `--track`, where all others are alike.
+#[test]
+fn layers_tell_the_distances_where_orbits_share_labels() {
+    let file = tempfile::NamedTempFile::with_suffix(".toml").unwrap();
+    let orbits = r#"orbits = [{ name = "A", cells = 3 }, { name = "B", cells = 3, orientations = 2 }]"#;
+    let moves = "[moves]\nL = \"(1,2,3)(4,5)\"\nR = \"(4,5,6+1)\"";
+    std::fs::write(&file, format!("name = \"two\"\n{orbits}\n{moves}\n")).unwrap();
+    for labels in ["0,1,1,0,1,1", "0,1,1,1,1,1", "5,6,5,6,7,5"] {
+        check_layers(question(file.path().to_str().unwrap(), Some(Metric::Multi), Some(labels)));
+    }
+}
+
 #[test]
 fn every_state_lies_in_the_layer_of_its_distance() {
     let (word, states) = fathom_slow::choose(("2x4", 40_320), ("3x3", 181_440));

@@ -299,9 +299,9 @@ impl<'d> Store<'d> {
         }
     }
 
-    /// Returns the report of a task whose file is there, after reading and checking the whole file. The file is
-    /// [claimed](Stamp::claim): a worker that has made the file, and has slept before it reported that, must
-    /// not delete what counts by then.
+    /// Returns the report of a task whose file is there, after reading and checking the whole file. The file
+    /// is [claimed](Stamp::claim): a worker that has made the file, and has slept before it reported that,
+    /// must not delete what counts by then.
     ///
     /// # Errors
     /// [`LayerError`] if the file is missing, damaged or not the right one.

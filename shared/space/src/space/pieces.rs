@@ -197,9 +197,8 @@ impl Space {
         }
     }
 
-    /// Returns whether moves can bring a piece of the puzzle to a cell of the puzzle in an orientation. Returns
-    /// true where words do not tell only some of the pieces. The answer is the same for cells of one
-    /// [`Space::point_orbit`].
+    /// Returns whether moves can bring a piece of the puzzle to a cell of the puzzle in an orientation. Where
+    /// words tell all pieces, returns true. The answer is the same for cells of one [`Space::point_orbit`].
     pub fn may_stand(&self, piece: usize, turn: u16, cell: usize) -> bool {
         self.told.as_ref().is_none_or(|told| told.may_stand(piece, turn, cell))
     }

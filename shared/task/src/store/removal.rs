@@ -90,8 +90,8 @@ impl Store<'_> {
         self.remove_file(&self.path(task.depth, task.shard))
     }
 
-    /// Deletes the file of a shard, because the file is damaged. A file that belongs to another place in the run
-    /// is renamed instead: it may be the only one of its shard.
+    /// Deletes the file of a shard, because the file is damaged. A file that belongs to another place in the
+    /// run is renamed instead: it may be the only one of its shard.
     ///
     /// # Errors
     /// [`LayerError::Io`] as for [`Store::discard`], or if the file cannot be renamed.
