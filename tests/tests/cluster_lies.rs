@@ -249,6 +249,27 @@ fn another_file_in_a_store_is_made_again() {
     assert!(lines.iter().any(|line| line["depth"] == depth && line["shard"] == shard), "{lines:?}");
 }
 
+/// A worker returns with a file in the place of one of another depth. Its other files are used.
+#[test]
+fn a_file_of_another_depth_in_a_store_is_made_again() {
+    const MANY_TASKS: [&str; 5] = ["2x6", "--metric", "single", "--shards", "16"];
+    let mut cluster = Cluster::new(&MANY_TASKS, &["--keep", "all", "--audit", "0"]);
+    cluster.serve();
+    cluster.alone_until("w1", 7, 16);
+    cluster.join(&["w2"]);
+    let newest = u32::try_from(cluster.status().unwrap()["depth"].as_u64().unwrap()).unwrap() - 1;
+    let files = cluster.files("w1");
+    let of = |wanted| files.iter().filter(move |(depth, _, _)| *depth == wanted);
+    let (_, shard, path) = of(newest).next_back().expect("w1 has made a part of the newest layer");
+    let (_, _, other) = of(newest - 1).find(|(_, other, _)| other == shard).expect("w1 has made all before");
+    let moved = std::fs::read(other).unwrap();
+    std::fs::write(path, &moved).unwrap();
+    cluster.join(&["w1"]);
+    assert_same(&cluster.finishes(), &undisturbed(&MANY_TASKS));
+    assert_eq!(cluster.logged_by("w1", "a file of another shard gets another name").len(), 1);
+    assert_eq!(std::fs::read(path.with_extension("misplaced")).unwrap(), moved);
+}
+
 /// All twelve shards are audited. No layer is committed before `workers` workers hold its files.
 fn audited(workers: &str) -> Cluster {
     Cluster::new(&TWELVE, &["--audit", "100%", "--replicas", workers])
