@@ -168,18 +168,25 @@ fn a_worker_makes_its_tasks_again() {
     }
 }
 
-/// A worker sleeps between a task and its report, for longer than its lease. When it wakes, the files in the
-/// store are another worker's, who has read the changed ones.
-#[test]
-fn a_worker_that_wakes_deletes_nothing_of_others() {
+/// Returns a cluster with a shared store, and that store. The worker `w1` sleeps between tasks and their
+/// report.
+fn before_a_report(keep: &str) -> (Cluster, PathBuf) {
     let mut cluster =
-        Cluster::new(&SPACE, &["--audit", "0", "--keep", "all", "--lease", "2s", "--shared-store"]);
+        Cluster::new(&SPACE, &["--audit", "0", "--keep", keep, "--lease", "2s", "--shared-store"]);
     let shared = cluster.path().join("shared");
     fs::create_dir(&shared).unwrap();
     cluster.option(&shared);
     cluster.serve();
     cluster.join_until("w1", "reporting:12:stop");
     cluster.until_stopped("w1");
+    (cluster, shared)
+}
+
+/// A worker sleeps between a task and its report, for longer than its lease. When it wakes, the files in the
+/// store are another worker's, who has read the changed ones.
+#[test]
+fn a_worker_that_wakes_deletes_nothing_of_others() {
+    let (mut cluster, shared) = before_a_report("all");
     let depth = (0..).find(|&depth| files(&shared, depth + 1).is_empty()).unwrap();
     for path in files(&shared, depth - 1) {
         fs::write(&path, fs::read(&path).unwrap()).unwrap();
@@ -202,14 +209,7 @@ fn a_worker_that_wakes_deletes_nothing_of_others() {
 /// reports them, and their layer counts. Then what they were made from changes, and the sleeper wakes.
 #[test]
 fn a_worker_that_wakes_deletes_nothing_that_others_have_reported() {
-    let mut cluster =
-        Cluster::new(&SPACE, &["--audit", "0", "--keep", "last", "--lease", "2s", "--shared-store"]);
-    let shared = cluster.path().join("shared");
-    fs::create_dir(&shared).unwrap();
-    cluster.option(&shared);
-    cluster.serve();
-    cluster.join_until("w1", "reporting:12:stop");
-    cluster.until_stopped("w1");
+    let (mut cluster, shared) = before_a_report("last");
     let depth = (0..40).rev().find(|&depth| !files(&shared, depth).is_empty()).unwrap();
     let made = files(&shared, depth);
     // The fifteenth task of the other worker belongs to the next depth.

@@ -231,15 +231,22 @@ fn what_a_worker_cannot_read_for_a_moment_stays() {
     assert_eq!(cluster.logged_by("honest", "damaged file discarded").len(), 0);
 }
 
-/// A worker returns with a file that is whole, but is not the file that the worker reported.
-#[test]
-fn another_file_in_a_store_is_made_again() {
-    const MANY_TASKS: [&str; 5] = ["2x6", "--metric", "single", "--shards", "16"];
+const MANY_TASKS: [&str; 5] = ["2x6", "--metric", "single", "--shards", "16"];
+
+/// Returns a cluster whose first worker has left with files of its own, and the newest layer's depth.
+fn without_the_first() -> (Cluster, u32) {
     let mut cluster = Cluster::new(&MANY_TASKS, &["--keep", "all", "--audit", "0"]);
     cluster.serve();
     cluster.alone_until("w1", 7, 16);
     cluster.join(&["w2"]);
-    let newest = u32::try_from(cluster.status().unwrap()["depth"].as_u64().unwrap()).unwrap() - 1;
+    let depth = cluster.status().unwrap()["depth"].as_u64().unwrap();
+    (cluster, u32::try_from(depth).unwrap() - 1)
+}
+
+/// A worker returns with a file that is whole, but is not the file that the worker reported.
+#[test]
+fn another_file_in_a_store_is_made_again() {
+    let (mut cluster, newest) = without_the_first();
     let mut files = cluster.files("w1").into_iter().filter(|(depth, _, _)| *depth == newest);
     let (depth, shard, path) = files.next_back().expect("w1 has made a part of the newest layer");
     exchange_cosets(&path);
@@ -252,12 +259,7 @@ fn another_file_in_a_store_is_made_again() {
 /// A worker returns with a file in the place of one of another depth. Its other files are used.
 #[test]
 fn a_file_of_another_depth_in_a_store_is_made_again() {
-    const MANY_TASKS: [&str; 5] = ["2x6", "--metric", "single", "--shards", "16"];
-    let mut cluster = Cluster::new(&MANY_TASKS, &["--keep", "all", "--audit", "0"]);
-    cluster.serve();
-    cluster.alone_until("w1", 7, 16);
-    cluster.join(&["w2"]);
-    let newest = u32::try_from(cluster.status().unwrap()["depth"].as_u64().unwrap()).unwrap() - 1;
+    let (mut cluster, newest) = without_the_first();
     let files = cluster.files("w1");
     let of = |wanted| files.iter().filter(move |(depth, _, _)| *depth == wanted);
     let (_, shard, path) = of(newest).next_back().expect("w1 has made a part of the newest layer");

@@ -30,7 +30,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
-use tracing::warn;
+use tracing::{info, warn};
 
 /// The name of the directory in the run's directory that has a directory for each worker.
 const WORKERS: &str = "workers";
@@ -302,7 +302,7 @@ fn end_of(worker: &mut Child, over: &AtomicBool) -> Result<Option<ExitStatus>> {
         std::thread::park_timeout(LOOK_AGAIN);
     }
     if !ends_within(worker, WORKER_LEAVES) {
-        warn!(process = worker.id(), "a worker goes on after the run has ended, and is killed");
+        info!(process = worker.id(), "a worker goes on after the run has ended, and is killed");
         // It may have ended by itself now.
         let _ = worker.kill();
         ends_within(worker, WORKER_ENDS);

@@ -102,11 +102,15 @@ impl Store<'_> {
         }
     }
 
-    /// Renames a file that belongs to another place in the run.
+    /// Renames a file that belongs to another place in the run. A file that is gone is no error, as in
+    /// [`Store::discard`].
     pub(super) fn set_aside(&self, path: &Path) -> Result<(), LayerError> {
         let aside = path.with_extension("misplaced");
         warn!(path = %path.display(), aside = %aside.display(), "a file of another shard gets another name");
-        self.disk.rename(path, &aside).map_err(failed("rename", path))
+        match self.disk.rename(path, &aside) {
+            Err(error) if is_absent(&error) => Ok(()),
+            other => other.map_err(failed("rename", path)),
+        }
     }
 
     /// Removes a file. A file that is already gone is no error, because another process may have removed it.
