@@ -224,11 +224,12 @@ impl State {
         self.tasks.get(*task).is_some_and(|state| state.not_before <= now)
     }
 
-    /// Returns the last task of the worker with the most waiting tasks a thread, beyond those that it can
-    /// begin at once.
+    /// Returns the last task of the worker with the most waiting tasks a thread, beyond those that it has
+    /// free threads for.
     fn taken_over(&self, now: Millis, is_for_it: impl Fn(&Task) -> bool) -> Option<Task> {
         let over = |(id, worker): &(WorkerId, &Worker)| {
-            let begins = if worker.is_able(now) { worker.threads as usize } else { 0 };
+            let threads = if worker.is_able(now) { worker.threads as usize } else { 0 };
+            let begins = threads.saturating_sub(self.tasks.running(*id).len());
             let mut queue = self.tasks.queue(*id);
             queue.len() > begins && queue.any(|task| is_for_it(&task))
         };

@@ -140,6 +140,17 @@ fn who_has_nothing_left_takes_over_after_a_second() {
     assert_eq!(t.take("a", 4), ["a <- make 1/0 #1.1, holders 0: a|a|a|a|b|b|b|b"]);
 }
 
+/// The first worker has begun the shard of the second one's piece, and may take long over it. The other shard
+/// does not wait for it while the second worker has a free thread.
+#[test]
+fn no_task_waits_for_a_busy_worker_while_another_is_free() {
+    let mut t = Table::with(rules(2), "b");
+    assert_eq!(t.take("b", 1), ["b <- make 0/0 #1.1, holders"]);
+    t.join("a");
+    assert_eq!(t.take("a", 1), [""; 0]);
+    assert_eq!(t.tick(1000), ["a <- make 0/1 #1.1, holders"]);
+}
+
 /// The shards of that worker go to workers with room.
 #[test]
 fn a_worker_whose_disk_is_full_owns_nothing() {
