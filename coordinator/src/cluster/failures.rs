@@ -299,8 +299,7 @@ impl State {
         let was_held = self.remove_holder(file, holder);
         // What the worker is making or copying right now is newer than the damage, and stays: if it were
         // deleted, a report on its way would say that it is there.
-        let is_copied = matches!(self.files.copy(file, holder), Some(CopyState::Ordered(_)));
-        let is_coming = is_copied || self.tasks.running(holder).contains(&file);
+        let is_coming = self.is_copied(file, holder) || self.tasks.running(holder).contains(&file);
         match self.workers.get(holder) {
             None if was_held => effects.push(Effect::DiscardShared(file)),
             // The worker's own file may be unknown here, for example if an earlier order to discard it was
@@ -312,6 +311,11 @@ impl State {
         }
         effects.push(note_of(NoteKind::Discarded, Some(holder), file, None));
         true
+    }
+
+    /// Returns whether a worker copies a file right now.
+    pub(super) fn is_copied(&self, file: Task, worker: WorkerId) -> bool {
+        matches!(self.files.copy(file, worker), Some(CopyState::Ordered(_)))
     }
 }
 

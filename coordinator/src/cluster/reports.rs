@@ -124,11 +124,14 @@ impl State {
     }
 
     /// Handles a shard of a committed layer that was lost, and that a worker has made with other states than
-    /// were committed: the worker's file is deleted, and others make the shard.
+    /// were committed: the worker's file is deleted, and others make the shard. A right copy that the worker
+    /// has taken meanwhile lies in the same place, and is deleted, too; one that is still under way stays.
     fn made_otherwise(&mut self, now: Millis, id: WorkerId, task: Task, effects: &mut Vec<Effect>) {
-        match self.rules.shared_store {
-            true => effects.push(Effect::DiscardShared(task)),
-            false => self.order(id, Order::Discard(self.stored(task))),
+        if self.rules.shared_store {
+            effects.push(Effect::DiscardShared(task));
+        } else if !self.is_copied(task, id) {
+            self.remove_holder(task, id);
+            self.order(id, Order::Discard(self.stored(task)));
         }
         let reason = format!(
             "shard {} of depth {} was lost, and made again with other states than were committed: unless the worker is wrong, the run is",

@@ -1,6 +1,6 @@
 //! Tests of lost and damaged files.
 
-use super::table::{damaged, task};
+use super::table::{damaged, id, task};
 use super::*;
 use crate::cluster::failures::{MOST_FAILURES, PAUSE};
 use fathom_proto::Failure;
@@ -62,6 +62,38 @@ fn a_file_that_is_made_again_must_be_as_it_was() {
     }
     assert_eq!(t.made_wrong("a", 0, 0, MOST_FAILURES), ["a <- known"]);
     assert_eq!(t.take("a", 1), ["a <- discard 0/0, leave Failed"]);
+}
+
+/// The wrong file lies where the right copy has lain.
+#[test]
+fn who_copies_a_file_and_then_makes_another_one_does_not_hold_it() {
+    let mut t = Table::with(Rules { replicas: 2, ..rules(1) }, "a b").at_depth(1);
+    t.leave("a");
+    t.take("b", 1);
+    t.failed("b", 1, 0, 1, damaged(0, 0, None));
+    assert_eq!(t.take("b", 1), ["b <- discard 0/0, make 0/0 afresh #1.1, holders 0: "]);
+    t.join_with("a", 1, &[(0, 0)]);
+    assert_eq!(t.take("b", 0), ["b <- copy 0/0 from a"]);
+    t.copied("b", 0, 0);
+    t.made_wrong("b", 0, 0, 1);
+    assert_eq!(t.state.files.holders(task(0, 0)).collect::<Vec<_>>(), [id("a")]);
+    assert_eq!(t.take("b", 0), ["b <- discard 0/0"]);
+}
+
+/// The copy that is under way replaces the wrong file.
+#[test]
+fn a_copy_that_comes_after_a_wrong_file_is_not_discarded() {
+    let mut t = Table::with(Rules { replicas: 2, ..rules(1) }, "a b").at_depth(1);
+    t.leave("a");
+    t.take("b", 1);
+    t.failed("b", 1, 0, 1, damaged(0, 0, None));
+    t.take("b", 1);
+    t.join_with("a", 1, &[(0, 0)]);
+    assert_eq!(t.take("b", 0), ["b <- copy 0/0 from a"]);
+    t.made_wrong("b", 0, 0, 1);
+    assert_eq!(t.take("b", 0), [""; 0]);
+    t.copied("b", 0, 0);
+    assert_eq!(t.state.files.holders(task(0, 0)).collect::<Vec<_>>(), [id("a"), id("b")]);
 }
 
 /// A file is recomputed from files that are themselves recomputed.
