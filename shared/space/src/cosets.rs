@@ -19,6 +19,7 @@ pub(crate) use locator::Locator;
 use parts::Parts;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
+use table::{Closure, FewEntries};
 
 /// The number of a representative coset. Representatives are numbered in the order of their patterns: of
 /// their ranks if there is a pattern table, otherwise letter by letter.
@@ -68,8 +69,21 @@ enum Index {
     /// By pattern rank: `representative * symmetries + s`, where symmetry s maps the pattern to that of the
     /// representative, or [`UNREACHED`].
     Table(Box<[u32]>),
+    /// The same for the patterns that moves reach.
+    Few(FxHashMap<u64, u32>),
     /// A search through the symmetries.
     Canonical(Canonical),
+}
+
+impl Index {
+    /// Returns the entry of a pattern in a table.
+    fn entry(&self, rank: u64) -> u32 {
+        match self {
+            Self::Table(table) => table[rank as usize],
+            Self::Few(entries) => entries.get(&rank).copied().unwrap_or(UNREACHED),
+            Self::Canonical(_) => unreachable!("there is no table"),
+        }
+    }
 }
 
 /// The representatives that a closure finds.
@@ -157,18 +171,39 @@ impl CosetGraph {
             graph.frames = Frames::find(&graph, most_words)?;
             return Ok(graph);
         }
+        if reaches_few(space, colouring) {
+            let few = FewEntries::default();
+            let closure = table::close_in(space, colouring, &symmetries, few).ok_or(too_many)?;
+            let Closure { entries, representatives, orbit_sizes } = closure;
+            let index = Index::Few(entries.into_inner());
+            return Ok(Self::ranked(
+                space,
+                colouring,
+                shape,
+                symmetries,
+                index,
+                &representatives,
+                orbit_sizes,
+            ));
+        }
         let tables = table::close(space, colouring, &symmetries).ok_or(too_many)?;
         Ok(Self::from_closure(space, colouring, shape, symmetries, tables))
     }
 
     /// Returns the number of entries of the pattern table of a space under a colouring, 0 if there is no
-    /// table.
+    /// table, or if the table has only the few patterns that moves reach.
     pub fn table_entries(space: &Space, colouring: &Colouring) -> u64 {
+        if reaches_few(space, colouring) { 0 } else { Self::ranked_patterns(space, colouring) }
+    }
+
+    /// Returns the number of patterns if the representatives are numbered by their ranks, and 0 otherwise.
+    pub(crate) fn ranked_patterns(space: &Space, colouring: &Colouring) -> u64 {
         let symmetries = space.symmetries().iter().filter(|s| colouring.action(s).is_some()).count();
         Self::entries(colouring, symmetries)
     }
 
-    /// Returns the number of entries if `symmetries` symmetries respect the colouring.
+    /// Returns the number of entries of a table of all patterns, 0 if there is none, if `symmetries`
+    /// symmetries respect the colouring.
     pub(crate) fn entries(colouring: &Colouring, symmetries: usize) -> u64 {
         if has_table(colouring, symmetries) { colouring.patterns().total() } else { 0 }
     }
@@ -189,6 +224,7 @@ impl CosetGraph {
         let entries = (tables.representatives.len() * symmetries.len()) as u64;
         let reached = tables.table.par_iter().filter(|&&entry| entry != UNREACHED).count() as u64;
         let fits = has_table(colouring, symmetries.len())
+            && !reaches_few(space, colouring)
             && tables.table.len() as u64 == patterns
             && !tables.representatives.is_empty()
             && tables.representatives.is_sorted_by(|a, b| a < b)
@@ -202,7 +238,7 @@ impl CosetGraph {
         }
     }
 
-    /// Makes a graph with a table, from which the sources are computed.
+    /// Makes a graph with a table of all patterns.
     fn from_closure(
         space: &Space,
         colouring: &Colouring,
@@ -211,6 +247,20 @@ impl CosetGraph {
         tables: CosetTables,
     ) -> Self {
         let CosetTables { table, representatives, orbit_sizes } = tables;
+        let index = Index::Table(table);
+        Self::ranked(space, colouring, shape, symmetries, index, &representatives, orbit_sizes)
+    }
+
+    /// Makes a graph with a table, from which the sources are computed.
+    fn ranked(
+        space: &Space,
+        colouring: &Colouring,
+        shape: Shape,
+        symmetries: Box<[CosetSymmetry]>,
+        index: Index,
+        representatives: &[u64],
+        orbit_sizes: Box<[u32]>,
+    ) -> Self {
         let cells = space.cells();
         let mut patterns = vec![0_u8; representatives.len() * cells];
         let ranked = representatives.par_iter().zip(patterns.par_chunks_exact_mut(cells));
@@ -230,13 +280,13 @@ impl CosetGraph {
                         colouring.allows(&moves[mv], source)
                     };
                     if is_possible {
-                        *entry = table[rank as usize];
+                        *entry = index.entry(rank);
                     }
                 }
             });
         }
         let found = Found { patterns, orbit_sizes, sources };
-        Self::assemble(space, colouring, shape, symmetries, Index::Table(table), found)
+        Self::assemble(space, colouring, shape, symmetries, index, found)
     }
 
     fn assemble(
@@ -299,7 +349,7 @@ impl CosetGraph {
         let ranks = patterns.map(|pattern| self.colouring.patterns().rank(pattern));
         let table = match &self.index {
             Index::Table(table) => &table[..],
-            Index::Canonical(_) => &[],
+            Index::Few(_) | Index::Canonical(_) => &[],
         };
         (table, ranks, &self.orbit_sizes)
     }
@@ -408,8 +458,8 @@ impl CosetGraph {
     /// known to be unreachable.
     fn find(&self, pattern: &[u8]) -> Option<(CosetId, usize)> {
         match &self.index {
-            Index::Table(table) => {
-                let entry = table[self.colouring.patterns().rank(pattern) as usize];
+            index @ (Index::Table(_) | Index::Few(_)) => {
+                let entry = index.entry(self.colouring.patterns().rank(pattern));
                 (entry != UNREACHED).then(|| self.split(entry))
             }
             Index::Canonical(canonical) => {
@@ -537,4 +587,13 @@ fn has_table(colouring: &Colouring, symmetries: usize) -> bool {
     colouring.reached_axes().is_none()
         && colouring.patterns().total() < MOST_PATTERNS
         && symmetries <= MOST_SYMMETRIES
+}
+
+/// Returns whether a table of all patterns would be large, and have entries for few of them. Each pattern
+/// that is reached is that of a state.
+fn reaches_few(space: &Space, colouring: &Colouring) -> bool {
+    const LARGE: u64 = 1 << 22;
+    const FEW: u64 = 64;
+    let (patterns, words) = (colouring.patterns().total(), space.states() * space.free_order());
+    patterns >= LARGE && words <= (patterns / FEW).into()
 }

@@ -111,7 +111,7 @@ impl Plan {
         let Ok(colouring) = Colouring::new(space.labels().of_pieces(), space) else {
             return self;
         };
-        if CosetGraph::table_entries(space, &colouring) > Self::FEW_PATTERNS {
+        if CosetGraph::ranked_patterns(space, &colouring) > Self::FEW_PATTERNS {
             return self;
         }
         let of_piece = colouring.of_pieces().to_vec();

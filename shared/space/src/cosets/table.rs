@@ -1,15 +1,25 @@
 //! The pattern table, which has for every pattern, by rank, its representative and a symmetry that leads
-//! there.
+//! there. Where moves reach few of the patterns, the table has only those.
 
 use super::images::Images;
 use super::{CosetSymmetry, CosetTables, UNREACHED};
 use crate::ranks::CodedRanks;
 use crate::{Colouring, Space};
 use rayon::prelude::*;
+use rustc_hash::FxHashMap;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 /// The entry of a representative that a thread has claimed and is about to write.
 pub(super) const CLAIMED: u32 = u32::MAX - 1;
+
+/// A table, and the orbits in it in the order of their representatives.
+pub(super) struct Closure<E> {
+    pub(super) entries: E,
+    /// The ranks of the representatives.
+    pub(super) representatives: Box<[u64]>,
+    pub(super) orbit_sizes: Box<[u32]>,
+}
 
 /// An orbit of patterns, as found.
 struct PatternOrbit {
@@ -20,20 +30,114 @@ struct PatternOrbit {
     number: u32,
 }
 
-/// Fills the table by following the moves from orbit to orbit, all orbits of a generation at once. The
-/// representative of an orbit is its pattern of smallest rank. Following the moves from the representatives
-/// alone is enough, because symmetries map moves to moves. Returns `None` if the entries would exceed 32
-/// bits.
+/// The entries of a table that is being filled by several threads.
+pub(super) trait Entries: Sync {
+    /// Returns the entry of a pattern.
+    fn get(&self, rank: u64) -> u32;
+    /// Sets the entry of a pattern.
+    fn set(&self, rank: u64, entry: u32);
+    /// Claims a pattern without an entry for the calling thread. Returns whether it had none.
+    fn claim(&self, rank: u64) -> bool;
+    /// Replaces each entry that was set.
+    fn replace(&mut self, with: impl Fn(u32) -> u32 + Sync);
+}
+
+/// By rank, for all patterns.
+pub(super) struct AllEntries(Vec<AtomicU32>);
+
+/// For the patterns that were reached. A lock is good enough, because these are few.
+#[derive(Default)]
+pub(super) struct FewEntries(Mutex<FxHashMap<u64, u32>>);
+
+impl AllEntries {
+    fn of(patterns: u64) -> Self {
+        Self((0..patterns).into_par_iter().map(|_| AtomicU32::new(UNREACHED)).collect())
+    }
+}
+
+impl Entries for AllEntries {
+    fn get(&self, rank: u64) -> u32 {
+        self.0[rank as usize].load(Ordering::Relaxed)
+    }
+
+    fn set(&self, rank: u64, entry: u32) {
+        self.0[rank as usize].store(entry, Ordering::Relaxed);
+    }
+
+    fn claim(&self, rank: u64) -> bool {
+        let order = Ordering::Relaxed;
+        self.0[rank as usize].compare_exchange(UNREACHED, CLAIMED, order, order).is_ok()
+    }
+
+    fn replace(&mut self, with: impl Fn(u32) -> u32 + Sync) {
+        let set = self.0.par_iter_mut().map(AtomicU32::get_mut).filter(|entry| **entry != UNREACHED);
+        set.for_each(|entry| *entry = with(*entry));
+    }
+}
+
+impl FewEntries {
+    /// Returns the entries by rank.
+    pub(super) fn into_inner(self) -> FxHashMap<u64, u32> {
+        self.0.into_inner().expect("no thread panics while it holds the lock")
+    }
+
+    fn with<T>(&self, use_them: impl FnOnce(&mut FxHashMap<u64, u32>) -> T) -> T {
+        use_them(&mut self.0.lock().expect("no thread panics while it holds the lock"))
+    }
+}
+
+impl Entries for FewEntries {
+    fn get(&self, rank: u64) -> u32 {
+        self.with(|entries| entries.get(&rank).copied()).unwrap_or(UNREACHED)
+    }
+
+    fn set(&self, rank: u64, entry: u32) {
+        self.with(|entries| entries.insert(rank, entry));
+    }
+
+    fn claim(&self, rank: u64) -> bool {
+        self.with(|entries| {
+            let is_new = !entries.contains_key(&rank);
+            if is_new {
+                entries.insert(rank, CLAIMED);
+            }
+            is_new
+        })
+    }
+
+    fn replace(&mut self, with: impl Fn(u32) -> u32 + Sync) {
+        self.with(|entries| entries.values_mut().for_each(|entry| *entry = with(*entry)));
+    }
+}
+
+/// Returns the table of all patterns. Returns `None` if the entries would exceed 32 bits.
 pub(super) fn close(
     space: &Space,
     colouring: &Colouring,
     symmetries: &[CosetSymmetry],
 ) -> Option<CosetTables> {
+    let all = AllEntries::of(colouring.patterns().total());
+    let Closure { entries, representatives, orbit_sizes } = close_in(space, colouring, symmetries, all)?;
+    // The entries are converted in place, because the table takes most of the memory of a search.
+    let table = entries.0.into_iter().map(AtomicU32::into_inner).collect();
+    Some(CosetTables { table, representatives, orbit_sizes })
+}
+
+/// Fills the table by following the moves from orbit to orbit, all orbits of a generation at once. The
+/// representative of an orbit is its pattern of smallest rank. Following the moves from the representatives
+/// alone is enough, because symmetries map moves to moves. Returns `None` if the entries would exceed 32
+/// bits.
+pub(super) fn close_in<E: Entries>(
+    space: &Space,
+    colouring: &Colouring,
+    symmetries: &[CosetSymmetry],
+    table: E,
+) -> Option<Closure<E>> {
     let coded = CodedRanks::new(colouring.patterns());
     let finder = OrbitFinder {
         symmetries,
         images: Images::under_symmetries(colouring, coded.as_ref(), symmetries),
-        table: (0..colouring.patterns().total()).into_par_iter().map(|_| AtomicU32::new(UNREACHED)).collect(),
+        table,
         found: AtomicU32::new(0),
         too_many: AtomicBool::new(false),
     };
@@ -75,27 +179,20 @@ pub(super) fn close(
         renumbered[orbit.number as usize] = id;
     }
     let group = symmetries.len() as u32;
-    let renumber = |entry: &mut AtomicU32| {
-        let entry = entry.get_mut();
-        if *entry != UNREACHED {
-            *entry = renumbered[(*entry / group) as usize] * group + *entry % group;
-        }
-    };
-    let mut table = finder.table;
-    table.par_iter_mut().for_each(renumber);
-    Some(CosetTables {
-        // The entries are converted in place, because the table takes most of the memory of a search.
-        table: table.into_iter().map(AtomicU32::into_inner).collect(),
+    let mut entries = finder.table;
+    entries.replace(|entry| renumbered[(entry / group) as usize] * group + entry % group);
+    Some(Closure {
+        entries,
         representatives: orbits.iter().map(|orbit| orbit.representative).collect(),
         orbit_sizes: orbits.iter().map(|orbit| orbit.size).collect(),
     })
 }
 
 /// Finds orbits from several threads at once.
-struct OrbitFinder<'a> {
+struct OrbitFinder<'a, E> {
     symmetries: &'a [CosetSymmetry],
     images: Images<'a>,
-    table: Vec<AtomicU32>,
+    table: E,
     found: AtomicU32,
     too_many: AtomicBool,
 }
@@ -114,22 +211,22 @@ impl Scratch {
     }
 }
 
-impl OrbitFinder<'_> {
+impl<E: Entries> OrbitFinder<'_, E> {
     /// Returns whether a pattern's orbit was entered or claimed.
     fn has(&self, rank: u64) -> bool {
-        self.table[rank as usize].load(Ordering::Relaxed) != UNREACHED
+        self.table.get(rank) != UNREACHED
     }
 
     /// Enters the orbit of a pattern into the table, and returns it. Returns `None` if another call has
     /// entered or claimed the orbit, or if there are too many orbits.
     fn discover(&self, pattern: &[u8], scratch: &mut Scratch) -> Option<PatternOrbit> {
-        let entry = |rank: u64| &self.table[rank as usize];
         let Scratch { images, image, smallest } = scratch;
         self.images.ranks(pattern, images, image);
         let &representative = images.iter().min().expect("the identity is a symmetry");
         // The thread that claims the representative also enters the other patterns.
-        let claim = entry(representative);
-        claim.compare_exchange(UNREACHED, CLAIMED, Ordering::Relaxed, Ordering::Relaxed).ok()?;
+        if !self.table.claim(representative) {
+            return None;
+        }
         let group = self.symmetries.len() as u32;
         let number = self.found.fetch_add(1, Ordering::Relaxed);
         let base = number.checked_mul(group);
@@ -139,7 +236,7 @@ impl OrbitFinder<'_> {
         };
         // If symmetries fix a pattern, several symmetries lead from the pattern to the representative, and
         // any of them will do.
-        claim.store(base, Ordering::Relaxed);
+        self.table.set(representative, base);
         if images[0] != representative {
             let to = images.iter().position(|&rank| rank == representative).expect("it is one of them");
             self.images.carry(to, pattern, smallest);
@@ -147,9 +244,8 @@ impl OrbitFinder<'_> {
         }
         let mut size = 1;
         for (CosetSymmetry { inverse, .. }, &rank) in self.symmetries.iter().zip(&*images) {
-            let entry = entry(rank);
-            if entry.load(Ordering::Relaxed) == UNREACHED {
-                entry.store(base + *inverse as u32, Ordering::Relaxed);
+            if self.table.get(rank) == UNREACHED {
+                self.table.set(rank, base + *inverse as u32);
                 size += 1;
             }
         }
@@ -183,6 +279,18 @@ mod tests {
             let tables = close(&space, &colouring, &symmetries).unwrap();
             let (ranks, letters) = (colouring.patterns(), colouring.letters());
 
+            // A table of few patterns has the same orbits with the same numbers, and as good ways to them.
+            let few = close_in(&space, &colouring, &symmetries, FewEntries::default()).unwrap();
+            assert_eq!(
+                (&few.representatives, &few.orbit_sizes),
+                (&tables.representatives, &tables.orbit_sizes)
+            );
+            let of_few = few.entries.into_inner();
+            let reached = tables.table.iter().filter(|&&entry| entry != UNREACHED).count();
+            assert_eq!(of_few.len(), reached, "{word}");
+            let few: Vec<u32> =
+                (0..ranks.total()).map(|rank| of_few.get(&rank).copied().unwrap_or(UNREACHED)).collect();
+
             let image = |s: &CosetSymmetry, pattern: &[u8]| {
                 let mut image = vec![0; pattern.len()];
                 s.symmetry.carry(letters, &s.action.letters, pattern, &mut image);
@@ -211,15 +319,21 @@ mod tests {
             let pairs = orbits.values().flat_map(|orbit| orbit.iter().map(|&rank| (rank, least_of(orbit))));
             let of_rank: BTreeMap<u64, u64> = pairs.collect();
             let mut pattern = vec![0; space.cells()];
-            for (rank, &entry) in (0..).zip(&tables.table) {
-                let Some(least) = of_rank.get(&rank) else {
-                    assert_eq!(entry, UNREACHED, "{word}, pattern {rank}");
-                    continue;
-                };
-                ranks.unrank(rank, letters, &mut pattern);
-                let (number, to) = (entry as usize / symmetries.len(), entry as usize % symmetries.len());
-                assert_eq!(tables.representatives[number], *least, "{word}, pattern {rank}");
-                assert_eq!(ranks.rank(&image(&symmetries[to], &pattern)), *least, "{word}, pattern {rank}");
+            for table in [&*tables.table, &few] {
+                for (rank, &entry) in (0..).zip(table) {
+                    let Some(least) = of_rank.get(&rank) else {
+                        assert_eq!(entry, UNREACHED, "{word}, pattern {rank}");
+                        continue;
+                    };
+                    ranks.unrank(rank, letters, &mut pattern);
+                    let (number, to) = (entry as usize / symmetries.len(), entry as usize % symmetries.len());
+                    assert_eq!(tables.representatives[number], *least, "{word}, pattern {rank}");
+                    assert_eq!(
+                        ranks.rank(&image(&symmetries[to], &pattern)),
+                        *least,
+                        "{word}, pattern {rank}"
+                    );
+                }
             }
         }
     }
