@@ -24,6 +24,11 @@ impl DiskFile {
         self == Self::default()
     }
 
+    /// Returns whether the disk has changed the file.
+    pub(super) fn is_spoiled(self) -> bool {
+        self.is_damaged || self.is_other
+    }
+
     /// Returns the report of a task that finds this file.
     pub(super) fn report(self, task: Task) -> ShardReport {
         let right = report(task.depth.0, task.shard.0);

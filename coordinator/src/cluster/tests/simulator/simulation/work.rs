@@ -177,9 +177,15 @@ impl Simulation {
             }
             Inside::Discarded(StoredFile { task, digest }) => {
                 let is_meant = |file: &DiskFile| digest.is_none_or(|digest| digest == file.digest(task));
-                let whole = self.files(worker).get(task).filter(|file| !file.is_damaged && is_meant(file));
+                let file = self.files(worker).get(task);
+                let whole = file.filter(|file| !file.is_damaged && is_meant(file));
                 if whole.is_none() {
                     self.remove(worker, task);
+                    // An order that comes late, from before the worker had this file, deletes what the disk
+                    // has damaged since.
+                    if file.is_some_and(DiskFile::is_spoiled) {
+                        self.lost.insert((self.disk(worker), task));
+                    }
                 }
                 let whole = whole.map(|file| Copied { bytes: 1000, digest: file.digest(task) });
                 self.step(worker, Input::Discarded { task, whole });
