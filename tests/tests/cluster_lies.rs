@@ -129,7 +129,7 @@ fn a_worker_without_data_is_not_believed() {
         assert_eq!(beyond.code(), tonic::Code::InvalidArgument, "{beyond}");
         // The report is well formed, but no space has this number of states.
         liar.report(first, report_of_one_shard(cosets(&cluster, first), 181_439)).await.unwrap();
-        liar.client.leave(v1::LeaveRequest { session: liar.session }).await.unwrap();
+        liar.client.leave(v1::LeaveRequest { session: liar.session, progress: None }).await.unwrap();
     });
     until("the lie is named", || cluster.logged("implausible report").len() == 1);
     cluster.join(&["honest"]);
@@ -156,7 +156,7 @@ fn a_false_report_in_a_shared_store_is_dropped() {
             ..Default::default()
         };
         liar.report(&tasks[0], nothing).await.unwrap();
-        liar.client.leave(v1::LeaveRequest { session: liar.session }).await.unwrap();
+        liar.client.leave(v1::LeaveRequest { session: liar.session, progress: None }).await.unwrap();
     });
     let failed = cluster.until_logged("task failed");
     let detail = failed[0]["detail"].as_str().unwrap();
@@ -194,7 +194,7 @@ fn blame_the_first_file(cluster: &mut Cluster, address: impl Fn(&Cluster) -> Str
         cluster.join(&["honest"]);
         until("the honest worker has done its task", || cluster.status().unwrap()["shards_done"] == 1);
         liar.blame(&tasks[0], (0, other), &address(cluster)).await;
-        liar.client.leave(v1::LeaveRequest { session: liar.session }).await.unwrap();
+        liar.client.leave(v1::LeaveRequest { session: liar.session, progress: None }).await.unwrap();
     });
 }
 

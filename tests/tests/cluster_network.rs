@@ -281,7 +281,7 @@ async fn messages_that_make_no_sense_to_a_coordinator() {
             .into_inner()
             .known
     );
-    client.leave(v1::LeaveRequest { session }).await.unwrap();
+    client.leave(v1::LeaveRequest { session, progress: None }).await.unwrap();
 
     // A worker that reports a task that it was not given.
     let session = client.register(registration(&right)).await.unwrap().into_inner().session;
@@ -323,7 +323,7 @@ async fn messages_that_make_no_sense_to_a_coordinator() {
     let ignored = cluster.logged("late report ignored");
     let stranger = WorkerId([7; 16]).to_string();
     assert_eq!(ignored.iter().filter(|line| line["worker"] == stranger.as_str()).count(), 1, "{ignored:?}");
-    client.leave(v1::LeaveRequest { session }).await.unwrap();
+    client.leave(v1::LeaveRequest { session, progress: None }).await.unwrap();
 
     // A message above the size limit.
     let large = v1::ReportRequest {

@@ -84,6 +84,21 @@ impl Service {
         Ok(files.iter().map(|file| convert::file(Some(file), &self.geometry)).collect::<Result<_, _>>()?)
     }
 
+    fn progress(&self, progress: v1::Progress) -> Result<Progress, Status> {
+        Ok(Progress {
+            cosets: progress.cosets,
+            states: progress.states,
+            audited_cosets: progress.audited_cosets,
+            sent_bytes: progress.sent_bytes,
+            received_bytes: progress.received_bytes,
+            free_bytes: progress.free_bytes,
+            underway: self.tasks(&progress.underway)?,
+            fetching: self.tasks(&progress.fetching)?,
+            usage: progress.usage.unwrap_or_default().into(),
+            holds_back: progress.holds_back,
+        })
+    }
+
     fn registration(
         &self,
         request: v1::RegisterRequest,
@@ -224,19 +239,7 @@ impl coordinator_server::Coordinator for Service {
         request: Request<v1::HeartbeatRequest>,
     ) -> Result<Response<v1::HeartbeatResponse>, Status> {
         let v1::HeartbeatRequest { session, progress } = request.into_inner();
-        let progress = progress.unwrap_or_default();
-        let progress = Progress {
-            cosets: progress.cosets,
-            states: progress.states,
-            audited_cosets: progress.audited_cosets,
-            sent_bytes: progress.sent_bytes,
-            received_bytes: progress.received_bytes,
-            free_bytes: progress.free_bytes,
-            underway: self.tasks(&progress.underway)?,
-            fetching: self.tasks(&progress.fetching)?,
-            usage: progress.usage.unwrap_or_default().into(),
-            holds_back: progress.holds_back,
-        };
+        let progress = self.progress(progress.unwrap_or_default())?;
         let answer =
             self.handle.ask(move |request| Event::Heartbeat(request, Session(session), progress)).await?;
         Ok(Response::new(v1::HeartbeatResponse { known: known(answer)? }))
@@ -277,8 +280,12 @@ impl coordinator_server::Coordinator for Service {
     }
 
     async fn leave(&self, request: Request<v1::LeaveRequest>) -> Result<Response<v1::LeaveResponse>, Status> {
-        let session = Session(request.into_inner().session);
-        self.handle.ask(move |request| Event::Leave(request, session)).await?;
+        let v1::LeaveRequest { session, progress } = request.into_inner();
+        if let Some(progress) = progress {
+            let progress = self.progress(progress)?;
+            self.handle.ask(move |request| Event::Heartbeat(request, Session(session), progress)).await?;
+        }
+        self.handle.ask(move |request| Event::Leave(request, Session(session))).await?;
         Ok(Response::new(v1::LeaveResponse {}))
     }
 

@@ -446,10 +446,13 @@ pub struct Contradiction {
     #[prost(string, tag = "1")]
     pub message: ::prost::alloc::string::String,
 }
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, PartialEq, ::prost::Message)]
 pub struct LeaveRequest {
     #[prost(uint64, tag = "1")]
     pub session: u64,
+    /// The last progress of the worker, taken in as that of a heartbeat.
+    #[prost(message, optional, tag = "2")]
+    pub progress: ::core::option::Option<Progress>,
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct LeaveResponse {}

@@ -258,12 +258,8 @@ impl Shared {
         calls.reports.spawn(Arc::clone(self).report(session, number, outcomes));
         let reports = async { while calls.reports.join_next().await.is_some() {} };
         let _ = tokio::time::timeout(SHUTDOWN_TIMEOUT, reports).await;
-        let last = v1::HeartbeatRequest { session, progress: Some(self.progress(&[])) };
-        let left = async {
-            let mut client = self.worker.caller.client().await.ok()?;
-            client.heartbeat(last).await.ok()?;
-            client.leave(v1::LeaveRequest { session }).await.ok()
-        };
+        let last = v1::LeaveRequest { session, progress: Some(self.progress(&[])) };
+        let left = async { self.worker.caller.client().await.ok()?.leave(last).await.ok() };
         let _ = tokio::time::timeout(SHUTDOWN_TIMEOUT, left).await;
         Ok(())
     }
