@@ -62,6 +62,29 @@ fn a_journal_that_is_held_by_another_is_waited_for() {
     assert_same(&cluster.finishes(), &undisturbed(&SPACE));
 }
 
+/// Who asks is told what the run waits for, and the coordinator ends if it is told to. The run goes on later.
+#[test]
+fn a_coordinator_whose_journal_is_held_answers_and_ends() {
+    let mut cluster = Cluster::new(&SPACE, &[]);
+    cluster.serve();
+    cluster.join_until("w1", "computing:40:stop");
+    cluster.until_stopped("w1");
+    let holder = Connection::open(cluster.run().join("run.db")).unwrap();
+    holder.execute_batch("BEGIN EXCLUSIVE").unwrap();
+    cluster.signal("w1", libc::SIGCONT);
+    cluster.until_logged("the journal cannot be written now, and is tried again and again");
+    let output = cluster.ask("status", &[]);
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let (_, err) = texts(&output);
+    assert!(err.contains("cannot write run.db") && err.contains("another process holds run.db"), "{err}");
+    cluster.signal_coordinator(libc::SIGTERM);
+    assert_eq!(cluster.coordinator_ends().code(), Some(1));
+    assert!(cluster.said().contains("asked to end before that could pass"), "{}", cluster.said());
+    holder.execute_batch("ROLLBACK").unwrap();
+    cluster.serve();
+    assert_same(&cluster.finishes(), &undisturbed(&SPACE));
+}
+
 #[test]
 fn a_file_that_may_not_grow_ends_a_run_with_a_message() {
     let directory = fathom_tests::tempdir().unwrap();

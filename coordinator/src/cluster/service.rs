@@ -4,6 +4,7 @@ use crate::cluster::event::{Event, Holders, Holding, LeaveReason, Order, Progres
 use crate::cluster::handle::{Answer, Closed, CoordinatorHandle, KeptFiles};
 use anyhow::Result;
 use fathom_command::bad_input;
+use fathom_engine::journal;
 use fathom_proto::access::Access;
 use fathom_proto::v1;
 use fathom_proto::v1::coordinator_server::{self, CoordinatorServer};
@@ -30,6 +31,8 @@ const MOST_MESSAGE_BYTES: usize = 64 << 20;
 const MOST_COSETS: u32 = (MOST_MESSAGE_BYTES / 32) as u32 - (1 << 15);
 /// Largest number of tasks that a worker may ask for at once.
 const MOST_TASKS: u32 = 4096;
+/// Interval at which calls of people look whether the journal holds them up.
+const LOOK_AGAIN: Duration = Duration::from_millis(500);
 /// Largest length in bytes of a worker's name, address, kernel and version.
 const LONGEST_NAME: usize = 256;
 
@@ -171,6 +174,24 @@ fn require_version(version: u32, worker: &str) -> Result<(), Status> {
     )))
 }
 
+/// Waits for the answer of the loop to a call of a person, but not while the loop waits for the journal.
+async fn unless_held_up<T>(answer: impl Future<Output = Result<T, Closed>>) -> Result<T, Status> {
+    let held_up = async {
+        loop {
+            tokio::time::sleep(LOOK_AGAIN).await;
+            if let Some(reason) = journal::obstacle() {
+                return reason;
+            }
+        }
+    };
+    tokio::select! {
+        answer = answer => Ok(answer?),
+        reason = held_up => Err(Status::unavailable(format!(
+            "the coordinator cannot write run.db, and waits until it can ({reason}): make room on the disk of the run's directory, or end what holds run.db; it takes the call in then"
+        ))),
+    }
+}
+
 impl From<Closed> for Status {
     fn from(closed: Closed) -> Self {
         Self::unavailable(closed.to_string())
@@ -291,12 +312,12 @@ impl coordinator_server::Coordinator for Service {
 
     async fn drain(&self, request: Request<v1::DrainRequest>) -> Result<Response<v1::DrainResponse>, Status> {
         let name = request.into_inner().worker;
-        let answer = self.handle.ask(move |request| Event::Drain(request, name)).await?;
+        let answer = unless_held_up(self.handle.ask(move |request| Event::Drain(request, name))).await?;
         Ok(Response::new(v1::DrainResponse { message: said(answer)? }))
     }
 
     async fn stop(&self, _: Request<v1::StopRequest>) -> Result<Response<v1::StopResponse>, Status> {
-        let answer = self.handle.ask(Event::Stop).await?;
+        let answer = unless_held_up(self.handle.ask(Event::Stop)).await?;
         Ok(Response::new(v1::StopResponse { message: said(answer)? }))
     }
 
@@ -304,14 +325,14 @@ impl coordinator_server::Coordinator for Service {
         &self,
         _: Request<v1::GetStatusRequest>,
     ) -> Result<Response<v1::GetStatusResponse>, Status> {
-        Ok(Response::new(v1::GetStatusResponse { json: self.handle.status().await? }))
+        Ok(Response::new(v1::GetStatusResponse { json: unless_held_up(self.handle.status()).await? }))
     }
 
     async fn list_files(
         &self,
         _: Request<v1::ListFilesRequest>,
     ) -> Result<Response<v1::ListFilesResponse>, Status> {
-        let KeptFiles { holders, addresses, layers } = self.handle.files().await?;
+        let KeptFiles { holders, addresses, layers } = unless_held_up(self.handle.files()).await?;
         Ok(Response::new(v1::ListFilesResponse {
             fingerprint: self.geometry.fingerprint.to_vec().into(),
             holders: Some(message_of_holders(&holders, &addresses)),

@@ -40,7 +40,7 @@ pub fn said_by_system(error: &std::io::Error) -> String {
 /// Leaves the numbers of errors of the operating system, such as ` (os error 2)`, out of a message, and at
 /// its end what SQLite adds with a number, such as `: Error code 14: unable to open database file`: the words
 /// before them say the same.
-fn without_numbers(mut text: String) -> String {
+pub fn without_numbers(mut text: String) -> String {
     const BEFORE: &str = " (os error ";
     if let Some(from) = text.rfind(": Error code ") {
         text.truncate(from);

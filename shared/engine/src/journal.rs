@@ -12,6 +12,7 @@ mod patience;
 mod waits;
 
 pub use cluster::LayersAt;
+pub use patience::{give_up, obstacle};
 
 use anyhow::{Context, Result, anyhow};
 use fathom_layer::{Digest, LayerDigest, RunDigest, Totals};

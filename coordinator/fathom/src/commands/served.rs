@@ -18,7 +18,7 @@ use fathom_coordinator::cluster::serve::Coordinator;
 use fathom_coordinator::cluster::service::{Listed, Service};
 use fathom_coordinator::cluster::state::Rules;
 use fathom_engine::directory::{RunDirectory, Visited};
-use fathom_engine::journal::LayersAt;
+use fathom_engine::journal::{self, LayersAt};
 use fathom_engine::watch;
 use fathom_layer::LocalDisk;
 use fathom_proto::access::{Access, LocalToken, local, server};
@@ -48,11 +48,15 @@ pub(crate) fn ended(run: &RunDirectory, max_depth: Option<u32>) -> Result<Option
     })
 }
 
-/// Makes the first signal call `tell`; a second signal ends the process at once.
+/// Makes the first signal call `tell`, and lets the journal wait no longer for what cannot be written. A
+/// second signal ends the process at once.
 pub(crate) fn on_signals(handle: CoordinatorHandle, tell: fn(&CoordinatorHandle)) -> Result<()> {
     // From now on the first signal must not end the process.
     interrupts().at_once.store(false, Ordering::Relaxed);
-    Ok(on_request(move |_| tell(&handle))?)
+    Ok(on_request(move |_| {
+        tell(&handle);
+        journal::give_up();
+    })?)
 }
 
 /// Prints the result of a run that has ended.

@@ -2,13 +2,16 @@
 //!
 //! A coordinator must not end because someone looks into run.db with a tool that locks it, or because the
 //! disk is full for a while. In both cases the same call is made again after a pause, and the log says so,
-//! until the call succeeds. A database that cannot be opened is tried again for [`MOST_OPENING`] pauses. All
-//! other failures are errors at once.
+//! until the call succeeds, or until the process is asked to end. A database that cannot be opened is tried
+//! again for [`MOST_OPENING`] pauses. All other failures are errors at once.
 
 use super::Journal;
 use anyhow::Result;
+use fathom_command::exit::without_numbers;
 use rusqlite::{Error, ErrorCode};
-use std::time::Duration;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 use tracing::{info, warn};
 
 /// The first pause. Each pause is twice as long as the one before, up to `LONGEST`.
@@ -23,12 +26,33 @@ const MOST_OPENING: i32 = 300;
 
 const MESSAGE: &str = "the journal cannot be written now, and is tried again and again";
 
+/// When a journal of this process last paused after [`QUIET`] pauses, and why. While another process holds
+/// the database, SQLite calls a function without data, so this belongs to the process.
+static OBSTACLE: Mutex<Option<(Instant, String)>> = Mutex::new(None);
+/// Whether journals of this process wait for [`QUIET`] pauses at most.
+static GIVES_UP: AtomicBool = AtomicBool::new(false);
+
+/// Returns why a journal of this process has waited for seconds and still waits; `None` if none does.
+pub fn obstacle() -> Option<String> {
+    let obstacle = OBSTACLE.lock().expect("no thread panics while it holds the lock");
+    obstacle.as_ref().filter(|(at, _)| at.elapsed() < 2 * LONGEST).map(|(_, reason)| reason.clone())
+}
+
+/// Lets journals of this process wait for a few seconds at most from now on, because the process is to end.
+pub fn give_up() {
+    GIVES_UP.store(true, Ordering::Relaxed);
+}
+
 impl Journal {
     /// Makes all later calls wait while another process locks the database, or while its disk is full.
     pub fn wait_while_busy(&mut self) -> Result<()> {
         self.database.busy_handler(Some(|pauses| {
-            pause(pauses, "another process holds run.db");
-            true
+            // Changes are then tried again below.
+            let waits = !GIVES_UP.load(Ordering::Relaxed);
+            if waits {
+                pause(pauses, "another process holds run.db");
+            }
+            waits
         }))?;
         self.waits = true;
         Ok(())
@@ -53,8 +77,11 @@ impl Journal {
                 return Err(error.context("what was held back until now is undone"));
             }
             match may_pass(&error) {
+                Some(_) if self.waits && pauses >= QUIET && GIVES_UP.load(Ordering::Relaxed) => {
+                    return Err(error.context("this process was asked to end before that could pass"));
+                }
                 Some(most) if self.waits && most.is_none_or(|most| pauses < most) => {
-                    pause(pauses, &format!("{error:#}"));
+                    pause(pauses, &without_numbers(format!("{error:#}")));
                     pauses += 1;
                 }
                 _ => return Err(error),
@@ -66,6 +93,10 @@ impl Journal {
 fn pause(pauses: i32, reason: &str) {
     if pauses >= QUIET && (pauses - QUIET) % BETWEEN_LINES == 0 {
         warn!(reason, "{MESSAGE}");
+    }
+    if pauses >= QUIET {
+        let obstacle = (Instant::now(), reason.to_owned());
+        *OBSTACLE.lock().expect("no thread panics while it holds the lock") = Some(obstacle);
     }
     std::thread::sleep(SHORTEST.saturating_mul(1 << pauses.clamp(0, 16)).min(LONGEST));
 }
