@@ -48,8 +48,8 @@ fn silent_connections_do_not_end_a_run() {
     drop(flood);
 }
 
-#[test]
-fn a_journal_that_is_held_by_another_is_waited_for() {
+/// Returns a cluster whose coordinator waits, because its journal is held by the connection.
+fn with_held_journal() -> (Cluster, Connection) {
     let mut cluster = Cluster::new(&SPACE, &[]);
     cluster.serve();
     cluster.join_until("w1", "computing:40:stop");
@@ -58,6 +58,12 @@ fn a_journal_that_is_held_by_another_is_waited_for() {
     holder.execute_batch("BEGIN EXCLUSIVE").unwrap();
     cluster.signal("w1", libc::SIGCONT);
     cluster.until_logged("the journal cannot be written now, and is tried again and again");
+    (cluster, holder)
+}
+
+#[test]
+fn a_journal_that_is_held_by_another_is_waited_for() {
+    let (mut cluster, holder) = with_held_journal();
     holder.execute_batch("ROLLBACK").unwrap();
     assert_same(&cluster.finishes(), &undisturbed(&SPACE));
 }
@@ -65,14 +71,7 @@ fn a_journal_that_is_held_by_another_is_waited_for() {
 /// Who asks is told what the run waits for, and the coordinator ends if it is told to. The run goes on later.
 #[test]
 fn a_coordinator_whose_journal_is_held_answers_and_ends() {
-    let mut cluster = Cluster::new(&SPACE, &[]);
-    cluster.serve();
-    cluster.join_until("w1", "computing:40:stop");
-    cluster.until_stopped("w1");
-    let holder = Connection::open(cluster.run().join("run.db")).unwrap();
-    holder.execute_batch("BEGIN EXCLUSIVE").unwrap();
-    cluster.signal("w1", libc::SIGCONT);
-    cluster.until_logged("the journal cannot be written now, and is tried again and again");
+    let (mut cluster, holder) = with_held_journal();
     let output = cluster.ask("status", &[]);
     assert_eq!(output.status.code(), Some(1), "{output:?}");
     let (_, err) = texts(&output);

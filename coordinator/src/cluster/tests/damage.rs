@@ -64,9 +64,8 @@ fn a_file_that_is_made_again_must_be_as_it_was() {
     assert_eq!(t.take("a", 1), ["a <- discard 0/0, leave Failed"]);
 }
 
-/// The wrong file lies where the right copy has lain.
-#[test]
-fn who_copies_a_file_and_then_makes_another_one_does_not_hold_it() {
+/// Returns a table in which b copies the one file of depth 0 from a, and makes it again at the same time.
+fn copied_and_made() -> Table {
     let mut t = Table::with(Rules { replicas: 2, ..rules(1) }, "a b").at_depth(1);
     t.leave("a");
     t.take("b", 1);
@@ -74,6 +73,13 @@ fn who_copies_a_file_and_then_makes_another_one_does_not_hold_it() {
     assert_eq!(t.take("b", 1), ["b <- discard 0/0, make 0/0 afresh #1.1, holders 0: "]);
     t.join_with("a", 1, &[(0, 0)]);
     assert_eq!(t.take("b", 0), ["b <- copy 0/0 from a"]);
+    t
+}
+
+/// The wrong file lies where the right copy has lain.
+#[test]
+fn who_copies_a_file_and_then_makes_another_one_does_not_hold_it() {
+    let mut t = copied_and_made();
     t.copied("b", 0, 0);
     t.made_wrong("b", 0, 0, 1);
     assert_eq!(t.state.files.holders(task(0, 0)).collect::<Vec<_>>(), [id("a")]);
@@ -83,13 +89,7 @@ fn who_copies_a_file_and_then_makes_another_one_does_not_hold_it() {
 /// The copy that is under way replaces the wrong file.
 #[test]
 fn a_copy_that_comes_after_a_wrong_file_is_not_discarded() {
-    let mut t = Table::with(Rules { replicas: 2, ..rules(1) }, "a b").at_depth(1);
-    t.leave("a");
-    t.take("b", 1);
-    t.failed("b", 1, 0, 1, damaged(0, 0, None));
-    t.take("b", 1);
-    t.join_with("a", 1, &[(0, 0)]);
-    assert_eq!(t.take("b", 0), ["b <- copy 0/0 from a"]);
+    let mut t = copied_and_made();
     t.made_wrong("b", 0, 0, 1);
     assert_eq!(t.take("b", 0), [""; 0]);
     t.copied("b", 0, 0);
