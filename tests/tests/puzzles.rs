@@ -236,6 +236,20 @@ fn a_limited_puzzle_may_have_one_state() {
     assert_eq!(run(&[path.to_str().unwrap()])["counts"], value!([1]));
 }
 
+/// Twelve pieces, of which nine never leave their cells: three states, and 12! arrangements. A table of all
+/// arrangements would take 1.9 GB.
+#[test]
+fn few_states_of_many_arrangements_take_little_memory() {
+    let directory = fathom_tests::tempdir().unwrap();
+    let path = directory.path().join("few.toml");
+    let moves = ["(1,2,3,4,5,6,7,8,9,10,11,12)", "(12,11,10,9,8,7,6,5,4,3,2,1)", "(10,11,12)", "(12,11,10)"];
+    let moves: Vec<String> =
+        (0..).zip(moves).map(|(number, cycles)| format!("M{number} = \"{cycles}\"")).collect();
+    let always = "always = [1, 2, 3, 4, 5, 6, 7, 8, 9]";
+    fs::write(&path, format!("degree = 12\n{always}\n[moves]\n{}\n", moves.join("\n"))).unwrap();
+    assert_eq!(run(&[path.to_str().unwrap(), "--memory", "64MiB"])["counts"], value!([1, 2]));
+}
+
 /// A rim of two layers with large pieces, cut only where none lies across: a search that knows nothing but
 /// these rules finds what the file says.
 #[test]
