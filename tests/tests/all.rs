@@ -30,6 +30,7 @@ mod hostile_files;
 mod journal;
 mod keys;
 mod known_numbers;
+mod limited_states;
 mod many_cells;
 mod names;
 mod one_way;

@@ -124,8 +124,8 @@ impl State {
     }
 
     /// Handles a shard of a committed layer that was lost, and that a worker has made with other states than
-    /// were committed: the worker's file is deleted, and others make the shard. A right copy that the worker
-    /// has taken meanwhile lies in the same place, and is deleted, too; one that is still under way stays.
+    /// were committed: the worker's file is deleted, and others make the shard. The file has replaced a
+    /// right copy that the worker took meanwhile, and a copy that is still under way will replace the file.
     fn made_otherwise(&mut self, now: Millis, id: WorkerId, task: Task, effects: &mut Vec<Effect>) {
         if self.rules.shared_store {
             effects.push(Effect::DiscardShared(task));

@@ -7,9 +7,10 @@ use crate::cluster::bounds::Bounds;
 use crate::cluster::checker::Checker;
 use crate::cluster::event::{Effect, Ending, Event, Held, Millis, Note, NoteLevel, RequestId};
 use crate::cluster::handle::{Answer, CoordinatorHandle, KeptFiles, Message};
+use crate::cluster::restore::{check_committed, compare, drop_false, past, store_of};
 use crate::cluster::retire::Retirer;
 use crate::cluster::service::require_small_shards;
-use crate::cluster::state::{HeldFile, Past, Rules, State, digest_of};
+use crate::cluster::state::{Rules, State};
 use crate::cluster::view::{LayerProgress, News, ShardStory, View};
 use crate::cluster::waiting::{self, Waiting};
 use crate::cluster::{room, status};
@@ -18,16 +19,15 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, unbounded};
 use fathom_command::{failpoint, machine};
 use fathom_engine::commit::{Commit, Committed, commit_layer};
 use fathom_engine::directory::{RunDirectory, Visited};
-use fathom_engine::journal::{Files, Journal, LayerRow, LayersAt};
-use fathom_layer::{Digest, Disk, LayerError, sync_tree};
+use fathom_engine::journal::{Files, LayerRow, LayersAt};
+use fathom_layer::{Digest, Disk, sync_tree};
 use fathom_proto::{Done, Failure, Latencies, Outcome, StoredFile};
 use fathom_report::text::many;
 use fathom_run::WorkerId;
 use fathom_run::{Depth, Geometry, Keep, ShardId, ShardOrder, ShardReport, Task};
-use fathom_task::{Store, store};
+use fathom_task::Store;
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -69,108 +69,6 @@ pub struct Coordinator<'d> {
     last_view: Arc<Mutex<Option<View>>>,
     /// Whether the run ends.
     is_ending: Arc<AtomicBool>,
-}
-
-/// Reads what the journal knows of the run.
-fn past(journal: &Journal, layers: &[LayerRow], rules: &Rules) -> Result<Past> {
-    let Rules { shards, shared_store, .. } = *rules;
-    let reports = journal.reports()?;
-    let unheld = |bytes, digest| HeldFile { holders: Default::default(), bytes, digest };
-    let mut files: BTreeMap<Task, HeldFile> = BTreeMap::new();
-    let given_back = journal.given_back(layers)?;
-    let first = layers.iter().position(|layer| layer.files != Files::Removed).unwrap_or(layers.len());
-    // The remaining files of the older of two layers are still read, though that layer counts as removed.
-    let first = if given_back.is_empty() { first } else { layers.len() - 2 };
-    for (number, layer) in layers.iter().enumerate().skip(first) {
-        let is_given_back = |shard| number + 2 == layers.len() && given_back.contains_key(&shard);
-        for row in journal.shards(layer.depth)?.into_iter().filter(|row| !is_given_back(row.shard)) {
-            files.insert(Task { depth: layer.depth, shard: row.shard }, unheld(0, row.digest));
-        }
-    }
-    for report in &reports {
-        files.insert(report.task, unheld(report.bytes, digest_of(report)));
-    }
-    let holders = match shared_store {
-        true => files.keys().map(|&task| (task, WorkerId::SHARED_STORE)).collect(),
-        false => journal.holders()?,
-    };
-    for (task, worker) in holders {
-        if let Some(file) = files.get_mut(&task) {
-            file.holders.insert(worker);
-        }
-    }
-    Ok(Past {
-        counts: layers.iter().map(|layer| layer.states).collect(),
-        order: journal.shard_order(shards)?,
-        workers: journal.workers()?,
-        set_aside: journal.workers_set_aside()?,
-        disowned: journal.disowned()?,
-        doubted: journal.doubted()?,
-        makers: journal.makers()?,
-        files: files.into_iter().collect(),
-        reports,
-        given_back,
-    })
-}
-
-/// Returns the store that all workers share, or `None` if each has its own.
-fn store_of<'d>(layers_at: &LayersAt, run: &Path, disk: &'d dyn Disk) -> Result<Option<Store<'d>>> {
-    Ok(match layers_at {
-        LayersAt::RunDirectory => Some(Store::at(run, disk)?),
-        LayersAt::SharedStore(path) => Some(Store::at(path, disk)?),
-        LayersAt::Workers => None,
-    })
-}
-
-/// Checks that the files of some layers in the shared store are those that were committed. What is missing or
-/// damaged shows when a worker reads it.
-///
-/// # Errors
-/// If a file is another one, or the journal cannot be read.
-fn check_committed(
-    journal: &Journal,
-    store: &Store<'_>,
-    geometry: &Geometry,
-    depths: &[Depth],
-) -> Result<()> {
-    for &depth in depths {
-        for row in journal.shards(depth).context("cannot read run.db")? {
-            let checked =
-                store.open_shard(geometry, depth, row.shard).map(|file| file.check_digest(row.digest));
-            if let Ok(Err(error @ LayerError::Replaced { .. })) = checked {
-                return Err(error.into());
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Drops the reports of the current layer that contradict the files in the shared store, so that their shards
-/// are computed afresh.
-fn drop_false(past: &mut Past, store: &Store<'_>, geometry: &Geometry) {
-    let mut dropped = Vec::new();
-    past.reports.retain(|report| match compare(store, geometry, report) {
-        Ok(()) => true,
-        Err(reason) => {
-            let (depth, shard) = (report.task.depth.0, report.task.shard.0);
-            warn!(depth, shard, reason, "report dropped");
-            dropped.push(report.task);
-            false
-        }
-    });
-    past.files.retain(|(task, _)| !dropped.contains(task));
-    past.disowned.extend(dropped);
-}
-
-/// Compares a report with its file.
-///
-/// # Errors
-/// The difference, or the reason why the file cannot be read.
-fn compare(store: &Store<'_>, geometry: &Geometry, report: &ShardReport) -> Result<(), String> {
-    let Task { depth, shard } = report.task;
-    let file = store.open_shard(geometry, depth, shard);
-    let file = file.and_then(|file| store::report(report.task, &file)).map_err(|error| error.to_string())?;
-    report.difference(&file).map_or(Ok(()), Err)
 }
 
 impl<'d> Coordinator<'d> {

@@ -187,7 +187,7 @@ async fn unless_held_up<T>(answer: impl Future<Output = Result<T, Closed>>) -> R
     tokio::select! {
         answer = answer => Ok(answer?),
         reason = held_up => Err(Status::unavailable(format!(
-            "the coordinator cannot write run.db, and waits until it can ({reason}): make room on the disk of the run's directory, or end what holds run.db; it takes the call in then"
+            "the coordinator cannot write run.db, and waits until it can ({reason}): make room on the disk of the run's directory, or end what holds run.db; a stop or a drain takes effect then"
         ))),
     }
 }

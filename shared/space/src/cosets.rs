@@ -1,6 +1,7 @@
-//! Representative cosets, and the way from any pattern to its representative: a `table` of all patterns if
-//! the table is not too large, otherwise a search through the symmetries (`canonical`). For puzzles with
-//! guards, `parts` does the search part by part. `locator` finds the addresses of states.
+//! Representative cosets, and the way from any pattern to its representative: a `table` of all patterns, or
+//! of those that moves reach, if the table is not too large, otherwise a search through the symmetries
+//! (`canonical`). For puzzles with guards, `parts` does the search part by part. `locator` finds the
+//! addresses of states.
 
 mod canonical;
 mod images;
@@ -19,7 +20,7 @@ pub(crate) use locator::Locator;
 use parts::Parts;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
-use table::{Closure, FewEntries};
+use table::{Closure, FewEntries, Table};
 
 /// The number of a representative coset. Representatives are numbered in the order of their patterns: of
 /// their ranks if there is a pattern table, otherwise letter by letter.
@@ -39,7 +40,7 @@ pub struct CosetSymmetry {
 
 /// The cosets of a space under a colouring, up to symmetry, and how moves connect them.
 ///
-/// Memory: 4 bytes for each pattern if there is a table; and for each representative 1 byte for each cell, 4
+/// Memory: 4 bytes for each pattern in a table of all; and for each representative 1 byte for each cell, 4
 /// bytes for each [arrival](Space::incoming_moves), and 4 bytes for the size of the orbit.
 #[derive(Debug)]
 pub struct CosetGraph {
@@ -66,24 +67,10 @@ pub struct CosetGraph {
 /// The way from a pattern to its representative.
 #[derive(Debug)]
 enum Index {
-    /// By pattern rank: `representative * symmetries + s`, where symmetry s maps the pattern to that of the
-    /// representative, or [`UNREACHED`].
-    Table(Box<[u32]>),
-    /// The same for the patterns that moves reach.
-    Few(FxHashMap<u64, u32>),
+    /// A look-up by the rank of the pattern.
+    Table(Table),
     /// A search through the symmetries.
     Canonical(Canonical),
-}
-
-impl Index {
-    /// Returns the entry of a pattern in a table.
-    fn entry(&self, rank: u64) -> u32 {
-        match self {
-            Self::Table(table) => table[rank as usize],
-            Self::Few(entries) => entries.get(&rank).copied().unwrap_or(UNREACHED),
-            Self::Canonical(_) => unreachable!("there is no table"),
-        }
-    }
 }
 
 /// The representatives that a closure finds.
@@ -175,13 +162,13 @@ impl CosetGraph {
             let few = FewEntries::default();
             let closure = table::close_in(space, colouring, &symmetries, few).ok_or(too_many)?;
             let Closure { entries, representatives, orbit_sizes } = closure;
-            let index = Index::Few(entries.into_inner());
+            let table = Table::Few(entries.into_inner());
             return Ok(Self::ranked(
                 space,
                 colouring,
                 shape,
                 symmetries,
-                index,
+                table,
                 &representatives,
                 orbit_sizes,
             ));
@@ -247,8 +234,7 @@ impl CosetGraph {
         tables: CosetTables,
     ) -> Self {
         let CosetTables { table, representatives, orbit_sizes } = tables;
-        let index = Index::Table(table);
-        Self::ranked(space, colouring, shape, symmetries, index, &representatives, orbit_sizes)
+        Self::ranked(space, colouring, shape, symmetries, Table::All(table), &representatives, orbit_sizes)
     }
 
     /// Makes a graph with a table, from which the sources are computed.
@@ -257,7 +243,7 @@ impl CosetGraph {
         colouring: &Colouring,
         shape: Shape,
         symmetries: Box<[CosetSymmetry]>,
-        index: Index,
+        table: Table,
         representatives: &[u64],
         orbit_sizes: Box<[u32]>,
     ) -> Self {
@@ -280,13 +266,13 @@ impl CosetGraph {
                         colouring.allows(&moves[mv], source)
                     };
                     if is_possible {
-                        *entry = index.entry(rank);
+                        *entry = table.entry(rank);
                     }
                 }
             });
         }
         let found = Found { patterns, orbit_sizes, sources };
-        Self::assemble(space, colouring, shape, symmetries, index, found)
+        Self::assemble(space, colouring, shape, symmetries, Index::Table(table), found)
     }
 
     fn assemble(
@@ -348,8 +334,8 @@ impl CosetGraph {
         let patterns = self.patterns.chunks_exact(self.space.cells());
         let ranks = patterns.map(|pattern| self.colouring.patterns().rank(pattern));
         let table = match &self.index {
-            Index::Table(table) => &table[..],
-            Index::Few(_) | Index::Canonical(_) => &[],
+            Index::Table(Table::All(table)) => &table[..],
+            Index::Table(Table::Few(_)) | Index::Canonical(_) => &[],
         };
         (table, ranks, &self.orbit_sizes)
     }
@@ -458,8 +444,8 @@ impl CosetGraph {
     /// known to be unreachable.
     fn find(&self, pattern: &[u8]) -> Option<(CosetId, usize)> {
         match &self.index {
-            index @ (Index::Table(_) | Index::Few(_)) => {
-                let entry = index.entry(self.colouring.patterns().rank(pattern));
+            Index::Table(table) => {
+                let entry = table.entry(self.colouring.patterns().rank(pattern));
                 (entry != UNREACHED).then(|| self.split(entry))
             }
             Index::Canonical(canonical) => {

@@ -48,8 +48,8 @@ pub(crate) fn ended(run: &RunDirectory, max_depth: Option<u32>) -> Result<Option
     })
 }
 
-/// Makes the first signal call `tell`, and lets the journal wait no longer for what cannot be written. A
-/// second signal ends the process at once.
+/// Makes the first signal call `tell`, and lets the journal wait only for seconds from then on. A second
+/// signal ends the process at once.
 pub(crate) fn on_signals(handle: CoordinatorHandle, tell: fn(&CoordinatorHandle)) -> Result<()> {
     // From now on the first signal must not end the process.
     interrupts().at_once.store(false, Ordering::Relaxed);

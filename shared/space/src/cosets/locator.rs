@@ -56,7 +56,7 @@ impl<'a> Locator<'a> {
 
     /// Does what [`CosetGraph::find`] does with `pattern`.
     fn find(&mut self) -> Option<(CosetId, usize)> {
-        if !matches!(self.graph.index, Index::Canonical(_)) {
+        if matches!(self.graph.index, Index::Table(_)) {
             return self.graph.find(&self.pattern);
         }
         if let Some(&found) = self.found.get(&*self.pattern) {

@@ -30,6 +30,27 @@ struct PatternOrbit {
     number: u32,
 }
 
+/// The entries of patterns by rank: `representative * symmetries + s`, where symmetry s maps the pattern to
+/// that of the representative, or [`UNREACHED`].
+#[derive(Debug)]
+pub(super) enum Table {
+    /// Of all patterns.
+    All(Box<[u32]>),
+    /// Of those that moves reach.
+    Few(FxHashMap<u64, u32>),
+}
+
+impl Table {
+    /// Returns the entry of a pattern.
+    #[inline]
+    pub(super) fn entry(&self, rank: u64) -> u32 {
+        match self {
+            Self::All(entries) => entries[rank as usize],
+            Self::Few(entries) => entries.get(&rank).copied().unwrap_or(UNREACHED),
+        }
+    }
+}
+
 /// The entries of a table that is being filled by several threads.
 pub(super) trait Entries: Sync {
     /// Returns the entry of a pattern.

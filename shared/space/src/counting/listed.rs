@@ -140,12 +140,6 @@ fn push_number(bytes: &mut Vec<u8>, mut number: u32) {
 /// Reads a number in LEB128 from the beginning of `bytes`. Returns `None` if there is none, or none below
 /// 2^32.
 fn take_number(bytes: &mut &[u8]) -> Option<u32> {
-    let (&first, rest) = bytes.split_first()?;
-    // Most numbers are small.
-    if first < 0x80 {
-        *bytes = rest;
-        return Some(first.into());
-    }
     let mut number = 0;
     for shift in (0..).step_by(7).take(5) {
         let (&byte, rest) = bytes.split_first()?;
