@@ -323,7 +323,16 @@ async fn messages_that_make_no_sense_to_a_coordinator() {
     let ignored = cluster.logged("late report ignored");
     let stranger = WorkerId([7; 16]).to_string();
     assert_eq!(ignored.iter().filter(|line| line["worker"] == stranger.as_str()).count(), 1, "{ignored:?}");
-    client.leave(v1::LeaveRequest { session, progress: None }).await.unwrap();
+    // The last progress of a worker comes with its leaving.
+    let progress = |underway| Some(v1::Progress { sent_bytes: 12_345, underway, ..Default::default() });
+    let wrong = v1::LeaveRequest { session, progress: progress(vec![file(depth, 8)]) };
+    assert_eq!(client.leave(wrong).await.unwrap_err().code(), Code::InvalidArgument);
+    client.leave(v1::LeaveRequest { session, progress: progress(vec![]) }).await.unwrap();
+    let status = cluster.status().unwrap();
+    let workers = status["workers"].as_array().unwrap();
+    let left =
+        workers.iter().find(|worker| worker["id"] == stranger.as_str()).expect("a worker that has left");
+    assert_eq!(left["sent_bytes"], 12_345, "{left}");
 
     // A message above the size limit.
     let large = v1::ReportRequest {
@@ -441,4 +450,18 @@ fn keys_of_a_run() {
     // The files that w2 fetched from w1 came over TLS as well.
     let received = cluster.logged_by("w2", "worker ends");
     assert!(received[0]["received_bytes"].as_u64() > Some(0), "{received:?}");
+}
+
+/// What a worker sends after its last heartbeat counts, too.
+#[test]
+fn the_coordinator_knows_what_workers_have_sent_in_the_end() {
+    let mut cluster = Cluster::new(&["2x6", "--shards", "8"], &[]);
+    cluster.serve();
+    cluster.join(&["w1", "w2"]);
+    cluster.finishes();
+    let sent = |line: &serde_json::Value| line["sent_bytes"].as_u64().unwrap();
+    let by = |name| sent(cluster.logged_by(name, "worker ends").last().unwrap());
+    let all = sent(cluster.logged("serving ends").last().unwrap());
+    assert!(all > 0);
+    assert_eq!(all, by("w1") + by("w2"));
 }
