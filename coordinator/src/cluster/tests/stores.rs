@@ -1,6 +1,7 @@
 //! Workers of which one of several stores fails.
 
 use super::table::{self, Table, rules};
+use crate::cluster::audit::{FIRST_ATTEMPT, PARTS};
 use crate::cluster::event::{Event, Millis};
 use crate::cluster::state::Rules;
 use crate::cluster::status::obstacle;
@@ -81,6 +82,24 @@ fn copies_go_where_the_store_works() {
     t.copy_failed("c", 0, 0, Failure::Stopped);
     t.take("b", 0);
     assert!(t.tick(2000).iter().all(|line| !line.starts_with("b <- copy")));
+}
+
+/// A worker audits nothing whose files it would keep in a store that is full: the maker does that itself.
+#[test]
+fn shards_of_the_store_are_audited_by_others() {
+    let mut t = Table::with(Rules { audit: PARTS, ..rules(2) }, "a b");
+    assert_eq!(t.orders("b", 2), ["b <- make 0/1 #1.1"]);
+    assert_eq!(t.orders("a", 1), ["a <- make 0/0 #1.1"]);
+    t.made("b", 0, 1, 1);
+    t.made("a", 0, 0, 1);
+    assert_eq!(t.orders("a", 1), ["a <- audit 0/1 #1.1 not portable"]);
+    t.failed("a", 0, 1, FIRST_ATTEMPT + 1, failed(1, true));
+    t.now += 1_000;
+    t.beat("a", &[]);
+    t.beat("b", &[]);
+    assert_eq!(t.orders("a", 1), [""; 0]);
+    assert_eq!(t.orders("b", 1), ["b <- audit 0/0 #1.2 not portable"]);
+    assert_eq!(t.orders("b", 1), ["b <- audit 0/1 #1.3 not portable"]);
 }
 
 /// Unless the store is full, five failures of one shard end the run, as other failures do.

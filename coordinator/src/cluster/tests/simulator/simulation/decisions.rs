@@ -200,12 +200,12 @@ impl Simulation {
         assert!(there >= self.coordinator.rules.replicas, "{file:?} is {what}");
     }
 
-    /// Checks that a worker is to make no shard that would lie in a store of which the coordinator knows that
-    /// it fails. A copy may have been ordered before.
+    /// Checks that a worker is to make or audit no shard whose files would lie in a store of which the
+    /// coordinator knows that it fails. A copy may have been ordered before.
     fn check_orders(&self, worker: usize, orders: &[Order]) {
         let Some(state) = &self.coordinator.state else { return };
         for order in orders {
-            if let Order::Make(task, _) | Order::MakeAfresh(task, _) = order {
+            if let Order::Make(task, _) | Order::MakeAfresh(task, _) | Order::Audit(task, ..) = order {
                 let can_keep =
                     state.workers[id(worker)].can_keep(task.shard, self.coordinator.clock(self.now));
                 assert!(can_keep, "worker {worker} is given {order:?}, and that store has just failed");
