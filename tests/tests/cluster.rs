@@ -199,6 +199,29 @@ fn a_worker_loses_patience_and_keeps_its_store() {
     assert_same(&cluster.finishes(), &undisturbed(&LONG));
 }
 
+/// The coordinator is killed once the last layer is committed. Its workers would wait for as long as they
+/// have patience, so the next coordinator tells them, and the one after it has nobody to tell.
+#[test]
+fn the_next_coordinator_tells_the_workers_of_the_end() {
+    let space = ["3x3", "--shards", "4"];
+    let found = undisturbed(&space);
+    let layers = found["counts"].as_array().unwrap().len();
+    let mut cluster = Cluster::new(&space, &["--clean-stores", "--replicas", "2"]);
+    cluster.serve_until(&format!("committed:{layers}"));
+    cluster.join(&["w1", "w2"]);
+    cluster.coordinator_dies();
+    assert_ne!(cluster.files("w1"), []);
+    cluster.serve();
+    assert_same(&cluster.finishes(), &found);
+    for worker in ["w1", "w2"] {
+        assert_eq!(cluster.files(worker), []);
+        assert_eq!(cluster.logged_by(worker, "store cleaned").len(), 1);
+    }
+    assert_eq!(cluster.logged("serving").len(), 2);
+    assert_same(&json(&cluster.serving().output().unwrap()), &found);
+    assert_eq!(cluster.logged("serving").len(), 2);
+}
+
 #[test]
 fn layers_in_a_shared_store() {
     let mut cluster = Cluster::new(&SPACE, &["--shared-store"]);

@@ -7,7 +7,7 @@
 
 use crate::cluster::event::{Effect, Ending, Event, LeaveReason, Millis, Note, NoteKind, Order, Reply};
 use crate::cluster::failures::PAUSE;
-use crate::cluster::state::{PendingPoll, Presence, State, TaskProgress, Worker};
+use crate::cluster::state::{GRACE, PendingPoll, Presence, State, TaskProgress, Worker};
 use fathom_proto::{Outcome, Session};
 use fathom_run::{MadeShard, Task, WorkerId};
 use std::sync::Arc;
@@ -17,8 +17,6 @@ use std::time::Duration;
 const LONGEST_WAIT: Duration = Duration::from_secs(20);
 /// Reports are made durable after this time. Until then the files in the stores stand for them.
 const SAVE_EVERY: Duration = Duration::from_millis(500);
-/// Time that workers have to leave when the run ends.
-const GRACE: Duration = Duration::from_secs(30);
 
 impl State {
     /// Handles an event. Returns the effects to carry out, in order.

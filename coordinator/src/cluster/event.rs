@@ -430,6 +430,8 @@ pub enum Effect {
         /// Whether a worker was lost before it had made its files durable.
         with_files: bool,
     },
+    /// Makes durable that workers were told how the run ended: none of them waits for another epoch.
+    NoteTold,
     /// Writes a line to the log.
     Note(Note),
     /// Ends the run, after the replies before this effect.

@@ -10,7 +10,7 @@ use crate::cluster::handle::{Answer, CoordinatorHandle, KeptFiles, Message};
 use crate::cluster::restore::{check_committed, compare, drop_false, past, store_of};
 use crate::cluster::retire::Retirer;
 use crate::cluster::service::require_small_shards;
-use crate::cluster::state::{Rules, State};
+use crate::cluster::state::{GRACE, Rules, State};
 use crate::cluster::view::{LayerProgress, News, ShardStory, View};
 use crate::cluster::waiting::{self, Waiting};
 use crate::cluster::{room, status};
@@ -215,6 +215,9 @@ impl<'d> Coordinator<'d> {
             layers_at = %self.layers_at,
             "serving"
         );
+        if self.state.ending.is_some() {
+            info!(patience_s = GRACE.as_secs(), "the run has ended: waiting for its workers, to tell them");
+        }
         let mut ticked = Instant::now();
         loop {
             self.note_retired(false)?;
@@ -478,6 +481,7 @@ impl<'d> Coordinator<'d> {
                 }
                 self.run.journal.release().context(failed)?;
             }
+            Effect::NoteTold => self.run.journal.note_told().context(failed)?,
             Effect::Note(note) => self.note(&note),
             Effect::End(ending) => {
                 let sent: u64 = self.state.workers.iter().map(|(_, worker)| worker.progress.sent_bytes).sum();

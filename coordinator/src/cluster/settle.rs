@@ -319,6 +319,9 @@ impl State {
         let ending = ending.clone();
         self.ended = true;
         self.save(now, effects);
+        if ending != Ending::Terminated {
+            effects.push(Effect::NoteTold);
+        }
         self.release(effects);
         effects.push(Effect::End(ending));
     }

@@ -25,6 +25,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+/// Time that workers have to leave when the run ends.
+pub(super) const GRACE: Duration = Duration::from_secs(30);
+
 /// Settings that stay the same while a coordinator runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
@@ -226,8 +229,8 @@ impl State {
         let is_made = |task: &Task| state.tasks.get(*task).is_some_and(|made| made.report().is_some());
         let unmade: Vec<Task> = state.audits.doubted.iter().copied().filter(|task| !is_made(task)).collect();
         state.audits.disowned.extend(unmade);
-        // The last epoch may have ended between the last commit and the end of the run.
-        state.ending = state.is_through().map(|ending| (ending, Millis(0)));
+        // The last epoch may have ended between the last commit and the end of the run. Its workers are told.
+        state.ending = state.is_through().map(|ending| (ending, Millis(0).after(GRACE)));
         state
     }
 

@@ -6,7 +6,7 @@ use crate::commands::on_done;
 use crate::commands::page::{self, Shown};
 use crate::commands::progress::served::DisplayOptions;
 use crate::commands::served::{Served, ended, listen, on_signals, report};
-use anyhow::Result;
+use anyhow::{Context, Result};
 use fathom_command::{bad_input, log};
 use fathom_coordinator::cluster::handle::CoordinatorHandle;
 use fathom_engine::directory::LOG;
@@ -43,7 +43,9 @@ pub(crate) fn serve(args: &ServeArguments, verbosity: log::Verbosity) -> Result<
         Ok(args.begin.keep)
     })?;
     log::start(&run.path.join(LOG), verbosity.lines())?;
-    if let Some(ending) = ended(&run, args.cluster.max_depth)? {
+    // If the last coordinator was killed, workers may wait to be told that the run has ended.
+    let is_told = !run.journal.has_untold().context("cannot read run.db")?;
+    if let Some(ending) = ended(&run, args.cluster.max_depth)?.filter(|_| is_told) {
         let shown = Shown::ended(listening, &args.http, &run)?;
         let told = on_done::after(&args.on_done, &run.path, report(&ending, &run, args.json));
         shown.end(&run, page::state_of(&ending))?;

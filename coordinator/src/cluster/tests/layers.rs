@@ -86,7 +86,7 @@ fn a_run_is_complete_when_all_states_are_visited() {
     );
     assert_eq!(t.take("a", 1), ["a <- leave Done"]);
     assert_eq!(t.leave("a"), ["a <- known"]);
-    assert_eq!(t.leave("b"), ["b <- known", "end Complete"]);
+    assert_eq!(t.leave("b"), ["b <- known", "told", "end Complete"]);
 }
 
 #[test]
@@ -109,5 +109,5 @@ fn a_run_goes_no_deeper_than_was_asked() {
     t.take("a", 1);
     assert_eq!(t.made("a", 1, 0, 1), ["a <- known", "commit 1/0 in 0 ms, held 0/0 a, 1/0 a"]);
     assert_eq!(t.take("a", 1), ["a <- leave Done"]);
-    assert_eq!(t.leave("a"), ["a <- known", "end MaxDepth"]);
+    assert_eq!(t.leave("a"), ["a <- known", "told", "end MaxDepth"]);
 }

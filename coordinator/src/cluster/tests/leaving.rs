@@ -107,14 +107,14 @@ fn a_run_that_is_stopped_ends_when_all_have_left() {
     assert_eq!(t.leave("a"), ["a <- known"]);
     assert_eq!(t.take("b", 1), ["b <- leave Stopped"]);
     assert_eq!(t.stop(), ["person <- said stopping: 1 worker stops at the next coset"]);
-    assert_eq!(t.leave("b"), ["b <- known", "save 0/1, held 0/1 b", "end Stopped"]);
+    assert_eq!(t.leave("b"), ["b <- known", "save 0/1, held 0/1 b", "told", "end Stopped"]);
     assert_eq!(t.stop(), ["person <- said stopping: no worker is there"]);
 }
 
 #[test]
 fn a_run_without_workers_stops_at_once() {
     let mut t = Table::new(rules(2));
-    assert_eq!(t.stop(), ["person <- said stopping: no worker is there", "end Stopped"]);
+    assert_eq!(t.stop(), ["person <- said stopping: no worker is there", "told", "end Stopped"]);
 }
 
 #[test]
@@ -136,11 +136,11 @@ fn a_coordinator_that_is_told_to_end_while_it_ends_says_how_the_run_ended() {
     let mut t = Table::with(Rules { max_depth: Some(0), ..rules(1) }, "a");
     t.take("a", 1);
     t.made("a", 0, 0, 1);
-    assert_eq!(t.apply(Event::Terminate), ["end MaxDepth"]);
+    assert_eq!(t.apply(Event::Terminate), ["told", "end MaxDepth"]);
 
     let mut t = Table::with(rules(1), "a");
     t.stop();
-    assert_eq!(t.apply(Event::Terminate), ["end Stopped"]);
+    assert_eq!(t.apply(Event::Terminate), ["told", "end Stopped"]);
 }
 
 #[test]

@@ -120,8 +120,8 @@ fn the_end_waits_for_those_who_were_there() {
         assert_eq!(t.tick(5_000), [""; 0]);
         t.tick(1)
     };
-    assert_eq!(ends(true), ["b <- known", "end MaxDepth"]);
-    assert_eq!(ends(false), ["end MaxDepth"]);
+    assert_eq!(ends(true), ["b <- known", "told", "end MaxDepth"]);
+    assert_eq!(ends(false), ["told", "end MaxDepth"]);
 }
 
 /// A worker that kept the version of a map from an earlier epoch is sent the holders again, whatever that
@@ -147,10 +147,16 @@ fn map_numbers_of_another_life_stand_for_nothing() {
     }
 }
 
+/// Nor does it end before its workers are told, of whom the last epoch was cut short.
 #[test]
 fn a_run_that_was_through_goes_no_deeper() {
     for (states, max_depth, end) in [(20, None, "end Complete"), (21, Some(0), "end MaxDepth")] {
         let mut t = Table::after(Rules { states, max_depth, ..rules(2) }, 2, past());
-        assert_eq!(t.tick(0), [end]);
+        assert_eq!(t.tick(5_000), [""; 0]);
+        t.join_with("a", 1, &[(0, 0)]);
+        assert_eq!(t.take("a", 1), ["a <- leave Done"]);
+        assert_eq!(t.leave("a"), ["a <- known"]);
+        assert_eq!(t.tick(5_000), [""; 0]);
+        assert_eq!(t.tick(1), ["told", end]);
     }
 }

@@ -67,8 +67,8 @@ fn a_run_fails_whose_file_cannot_be_made_again() {
     assert_eq!(t.failed("a", 4, 0, 1, damaged(3, 0, None)), ["discard shared 3/0", "a <- known"]);
     assert_eq!(t.orders("a", 1), ["a <- leave Failed"]);
     let lines = t.leave("a");
-    assert!(lines[1].contains("put the file back from a copy"), "{lines:?}");
-    assert_eq!(lines.len(), 2);
+    assert!(lines[2].contains("put the file back from a copy"), "{lines:?}");
+    assert_eq!(lines.len(), 3);
 }
 
 #[test]

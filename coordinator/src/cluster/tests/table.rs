@@ -371,6 +371,7 @@ impl Table {
             Effect::Release { with_files } => {
                 format!("release{}", if *with_files { " with files" } else { "" })
             }
+            Effect::NoteTold => "told".into(),
             Effect::Note(note) => {
                 let worker = note.worker.map(|id| format!(" {}", name(id))).unwrap_or_default();
                 let task = note.task.map(|task| format!(" {}", file(task))).unwrap_or_default();

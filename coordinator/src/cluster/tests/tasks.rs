@@ -160,7 +160,7 @@ fn what_fails_five_times_will_fail_again() {
     assert_eq!(t.leave("a"), ["a <- known"]);
     assert_eq!(
         t.leave("b"),
-        ["b <- known", r#"end Failed("shard 0 of depth 0 failed 5 times, last with: no")"#]
+        ["b <- known", "told", r#"end Failed("shard 0 of depth 0 failed 5 times, last with: no")"#]
     );
 }
 
@@ -192,7 +192,7 @@ fn a_contradiction_ends_the_run() {
     // A worker that does not leave is not waited for.
     t.now += 29_000;
     assert_eq!(t.beat("a", &[]), ["a <- known"]);
-    assert_eq!(t.tick(1000), [r#"end Failed("too many")"#]);
+    assert_eq!(t.tick(1000), ["told", r#"end Failed("too many")"#]);
     assert_eq!(t.tick(1000), [""; 0]);
 }
 
@@ -212,9 +212,9 @@ fn two_reports_of_one_shard_must_agree() {
     let lines = t.outcome("b", Outcome { task: task(0, 0), attempt, result });
     assert_eq!(lines, ["b <- known"]);
     let lines = t.leave("b");
-    assert_eq!(lines[0], "b <- known");
-    assert!(lines[1].contains("was made twice with different states"), "{lines:?}");
-    assert_eq!(lines.len(), 2);
+    assert_eq!(lines[..2], ["b <- known", "told"]);
+    assert!(lines[2].contains("was made twice with different states"), "{lines:?}");
+    assert_eq!(lines.len(), 3);
 }
 
 #[test]

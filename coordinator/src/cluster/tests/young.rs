@@ -36,7 +36,7 @@ fn a_run_that_ends_young_is_made_durable_when_all_have_left() {
     let ends = ["a <- known", "commit 0/0 in 0 ms, held 0/0 a"];
     assert_eq!(t.made("a", 0, 0, 1), ends);
     assert_eq!(t.take("a", 1), ["a <- leave Done"]);
-    assert_eq!(t.leave("a"), ["a <- known", "release", "end MaxDepth"]);
+    assert_eq!(t.leave("a"), ["a <- known", "told", "release", "end MaxDepth"]);
 }
 
 /// The files of such a worker are still on this machine, where all workers of a young run are.

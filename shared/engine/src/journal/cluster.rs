@@ -73,8 +73,25 @@ impl Journal {
         let epoch = before.unwrap_or(0) + 1;
         transaction.execute("DELETE FROM cluster", [])?;
         transaction.execute("INSERT INTO cluster VALUES (?1, ?2)", params![epoch, layers_at.to_string()])?;
+        // Journals of earlier versions do not have this table.
+        transaction.execute("CREATE TABLE IF NOT EXISTS untold (epoch INTEGER PRIMARY KEY)", [])?;
+        transaction.execute("INSERT INTO untold VALUES (?1)", [epoch])?;
         transaction.commit()?;
         Ok(epoch)
+    }
+
+    /// Records that the workers of all epochs were told how the run ended.
+    pub fn note_told(&mut self) -> Result<()> {
+        self.patiently(|journal| Ok(journal.database.execute("DELETE FROM untold", []).map(drop)?))
+    }
+
+    /// Returns whether workers of an earlier epoch may wait for the coordinator: that epoch was cut short, or
+    /// the coordinator went away while the run went on.
+    pub fn has_untold(&self) -> Result<bool> {
+        if !self.database.table_exists(None, "untold")? {
+            return Ok(false);
+        }
+        Ok(self.database.query_row("SELECT EXISTS (SELECT * FROM untold)", [], |row| row.get(0))?)
     }
 
     /// Records the order in which workers get the shards of this run.

@@ -154,6 +154,7 @@ impl Simulation {
                 }
                 Effect::DiscardShared(file) => self.remove(0, file),
                 Effect::Release { .. } => panic!("nothing is held back"),
+                Effect::NoteTold => {}
                 Effect::Note(note) => {
                     if matches!(note.kind, NoteKind::NotAudited | NoteKind::SelfCheck) {
                         self.unaudited.extend(note.task);
