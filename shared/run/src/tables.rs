@@ -154,9 +154,10 @@ impl Hashed {
 
     fn numbers<T, const N: usize>(&mut self, count: usize, number: fn([u8; N]) -> T) -> io::Result<Box<[T]>> {
         let mut numbers = Vec::with_capacity(count);
-        let mut piece = vec![0; PIECE];
+        let mut piece = vec![0; (N * count).min(PIECE)];
         while numbers.len() < count {
-            let bytes = &mut piece[..(N * (count - numbers.len())).min(PIECE)];
+            let left = N * (count - numbers.len());
+            let bytes = &mut piece[..left.min(PIECE)];
             self.fill(bytes)?;
             numbers.extend(bytes.as_chunks().0.iter().map(|&bytes| number(bytes)));
         }
