@@ -3,6 +3,7 @@
 use crate::cluster::event::{Event, Holders, Holding, LeaveReason, Order, Progress, Registration, Reply};
 use crate::cluster::handle::{Answer, Closed, CoordinatorHandle, KeptFiles};
 use anyhow::Result;
+use bytes::Bytes;
 use fathom_command::bad_input;
 use fathom_engine::journal;
 use fathom_proto::access::Access;
@@ -42,12 +43,25 @@ pub struct Service {
     handle: CoordinatorHandle,
     geometry: Geometry,
     description: v1::DescribeRunResponse,
-    listed: Listed,
+    preparing: Preparing,
     heartbeat: Duration,
 }
 
-/// What workers need not list themselves, once it is listed. If its sender is gone, it never will be.
-pub type Listed = watch::Receiver<Option<Vec<u8>>>;
+/// What is made for workers that share the coordinator's processors, so that they need not make it
+/// themselves.
+#[derive(Clone, Debug, Default)]
+pub enum Prepared {
+    /// Nothing yet.
+    #[default]
+    Nothing,
+    /// The tables of the cosets lie in the run's directory.
+    Tables,
+    /// The states from which classes are counted are listed, too.
+    States(Bytes),
+}
+
+/// How far that is. Nothing more is made if its sender is gone.
+pub type Preparing = watch::Receiver<Prepared>;
 
 /// Checks that the report of a shard fits in a message.
 ///
@@ -65,16 +79,16 @@ pub(super) fn require_small_shards(geometry: &Geometry) -> Result<()> {
 }
 
 impl Service {
-    /// Creates the service. `description` is the answer to workers that ask about the run, and `listed` is
-    /// added to it.
+    /// Creates the service. `description` is the answer to workers that ask about the run, once the tables
+    /// are made that are made for them.
     pub fn new(
         handle: CoordinatorHandle,
         geometry: Geometry,
         description: v1::DescribeRunResponse,
-        listed: Listed,
+        preparing: Preparing,
         heartbeat: Duration,
     ) -> Self {
-        Self { handle, geometry, description, listed, heartbeat }
+        Self { handle, geometry, description, preparing, heartbeat }
     }
 
     /// Returns the services of the coordinator's server, for those who may call.
@@ -230,10 +244,21 @@ impl coordinator_server::Coordinator for Service {
         let request = request.into_inner();
         require_names(&[("worker_name", &request.worker_name)])?;
         require_version(request.protocol_version, &request.worker_name)?;
-        let mut listed = self.listed.clone();
-        let listed = listed.wait_for(Option::is_some).await.ok().and_then(|listed| listed.clone());
-        let listed = listed.unwrap_or_default().into();
-        Ok(Response::new(v1::DescribeRunResponse { listed, ..self.description.clone() }))
+        let mut preparing = self.preparing.clone();
+        let lists_states = preparing.wait_for(|made| !matches!(made, Prepared::Nothing)).await.is_ok();
+        Ok(Response::new(v1::DescribeRunResponse { lists_states, ..self.description.clone() }))
+    }
+
+    async fn list_states(
+        &self,
+        _: Request<v1::ListStatesRequest>,
+    ) -> Result<Response<v1::ListStatesResponse>, Status> {
+        let mut preparing = self.preparing.clone();
+        let listed = match preparing.wait_for(|made| matches!(made, Prepared::States(_))).await.as_deref() {
+            Ok(Prepared::States(listed)) => listed.clone(),
+            _ => Bytes::new(),
+        };
+        Ok(Response::new(v1::ListStatesResponse { listed }))
     }
 
     async fn register(

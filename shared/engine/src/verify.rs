@@ -9,7 +9,7 @@ use fathom_run::{Depth, Geometry, Lookback, RunManifest, ShardId, ShardOrder, Sh
 use fathom_space::counting::Pairs;
 use fathom_space::{CosetGraph, CosetId, Transforms};
 use fathom_task::{Cache, Job, Method, Store, Watched};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 /// What was read and found to be right.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -100,8 +100,9 @@ fn job(manifest: &RunManifest) -> Result<Job> {
     let graph = CosetGraph::build(&space, &colouring)?;
     let geometry = Geometry::of(manifest, &space, &colouring)?;
     geometry.check_graph(&graph)?;
+    let pairs = Pairs::new(&graph, manifest.inverse_classes);
     Ok(Job {
-        pairs: Pairs::new(&graph, manifest.inverse_classes),
+        pairs: LazyLock::new(Box::new(|| pairs)),
         graph: Arc::new(graph),
         geometry,
         order: Arc::new(ShardOrder::by_number(geometry.cut.shards())),

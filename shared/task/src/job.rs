@@ -14,15 +14,15 @@ use fathom_space::{Colouring, CosetGraph, CosetId, Shape, Space, Transforms};
 use rayon::ThreadPoolBuilder;
 use std::fmt;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 /// The parts of a run that tasks need.
 #[derive(Debug)]
 pub struct Job {
     /// The coset graph.
     pub graph: Arc<CosetGraph>,
-    /// The counter of the pairs from which the numbers of classes follow.
-    pub pairs: Pairs,
+    /// The counter of the pairs from which the numbers of classes follow. It may wait for another process.
+    pub pairs: Counter,
     /// The sizes and identities of the layer files.
     pub geometry: Geometry,
     /// The order in which shards are made: that of their numbers, unless it is set to another one.
@@ -44,6 +44,12 @@ pub struct Job {
     /// The watched states, which are looked up in every shard that is made.
     pub watched: Watched,
 }
+
+/// A counter of pairs, which is prepared when it is first used.
+pub type Counter = LazyLock<Pairs, Box<dyn FnOnce() -> Pairs + Send>>;
+
+/// Returns what [`Pairs::list`] has listed elsewhere once it is listed; nothing if that cannot be had.
+pub type Listing = Box<dyn FnOnce() -> Vec<u8> + Send>;
 
 /// The method by which new layers are found.
 #[derive(Debug)]
@@ -178,11 +184,11 @@ impl Job {
         resources: Resources,
         disk: &dyn Disk,
     ) -> Result<Self> {
-        let (space, colouring) = manifest.check()?;
-        Self::of(manifest, (&space, &colouring), None, tables, resources, disk, &[])
+        Self::load_with(manifest, tables, resources, disk, None)
     }
 
-    /// Does the same with what [`Pairs::list`] has listed, unless `listed` is empty.
+    /// Does the same without listing the states from which classes are counted, if another process lists
+    /// them. Tasks wait for that process when they count.
     ///
     /// # Errors
     /// The errors of [`Job::load`].
@@ -191,15 +197,14 @@ impl Job {
         tables: &Path,
         resources: Resources,
         disk: &dyn Disk,
-        listed: &[u8],
+        listing: Option<Listing>,
     ) -> Result<Self> {
         let (space, colouring) = manifest.check()?;
-        Self::of(manifest, (&space, &colouring), None, tables, resources, disk, listed)
+        Self::of(manifest, (&space, &colouring), None, tables, resources, disk, listing)
     }
 
-    /// Does the same as [`Job::load`] if the space and the colouring, and perhaps the coset graph and the
-    /// [list of pairs](Pairs::list), are already known. They must be those of the
-    /// [manifest](RunManifest::check_cut).
+    /// Does the same as [`Job::load_with`] if the space and the colouring, and perhaps the coset graph, are
+    /// already known. They must be those of the [manifest](RunManifest::check_cut).
     ///
     /// # Errors
     /// The errors of [`Job::load`].
@@ -210,7 +215,7 @@ impl Job {
         tables: &Path,
         resources: Resources,
         disk: &dyn Disk,
-        listed: &[u8],
+        listing: Option<Listing>,
     ) -> Result<Self> {
         let Resources { kernel, threads, memory_bytes, max_depth } = resources;
         let geometry = Geometry::of(manifest, space, colouring)?;
@@ -236,9 +241,16 @@ impl Job {
                     .map_err(|error| bad_input!("{error}"))?,
             ),
         };
-        let pairs = Pairs::from_list(listed, &graph);
-        let pairs =
-            pairs.unwrap_or_else(|| builders.install(|| Pairs::new(&graph, manifest.inverse_classes)));
+        let is_listed_elsewhere = listing.is_some();
+        let (of_graph, inverted) = (Arc::clone(&graph), manifest.inverse_classes);
+        let prepare = move || {
+            let pairs = listing.and_then(|listing| Pairs::from_list(&listing(), &of_graph));
+            pairs.unwrap_or_else(|| builders.install(|| Pairs::new(&of_graph, inverted)))
+        };
+        let pairs: Counter = LazyLock::new(Box::new(prepare));
+        if !is_listed_elsewhere {
+            LazyLock::force(&pairs);
+        }
         let lookback = Lookback::of(graph.space());
         let union_bytes = Union::bytes(geometry.cut, geometry.packed_bytes);
         let has_union = lookback == Lookback::All && union_bytes <= cache_bytes / 2;

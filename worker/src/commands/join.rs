@@ -9,6 +9,7 @@ use fathom_layer::{Deferred, Disk, LimitedDisk, LocalDisk};
 use fathom_proto::access::{Access, server};
 use fathom_proto::v1::{DescribeRunResponse, LeaveReason};
 use fathom_run::{RunManifest, ShardId, ShardOrder};
+use fathom_task::job::Listing;
 use fathom_task::pool::Orders;
 use fathom_task::{Counters, Job, Resources, Store, Watched};
 use fathom_worker::cluster::Meter;
@@ -68,7 +69,7 @@ pub(crate) fn join(args: &JoinArguments, verbosity: log::Verbosity) -> Result<()
             _ = stop.wait_for(|&told| told) => Ok(None),
         }
     })?;
-    let Some(DescribeRunResponse { definition, shared_store, watched, listed, shard_order }) = described
+    let Some(DescribeRunResponse { definition, shared_store, watched, shard_order, lists_states }) = described
     else {
         return Ok(());
     };
@@ -94,7 +95,8 @@ pub(crate) fn join(args: &JoinArguments, verbosity: log::Verbosity) -> Result<()
     }
     let (resources, shared) = resources(args);
     let tables = shared_store.as_ref().unwrap_or(&directory);
-    let mut job = Job::load_with(&manifest, tables, resources, disk, &listed)?;
+    let listing = lists_states.then(|| listing(&runtime, &caller));
+    let mut job = Job::load_with(&manifest, tables, resources, disk, listing)?;
     if let Some(all) = shared {
         job.cache = job.cache.shared(all, sharers);
     }
@@ -167,6 +169,19 @@ pub(crate) fn join(args: &JoinArguments, verbosity: log::Verbosity) -> Result<()
         End::Leave(LeaveReason::Failed) => Err(anyhow!("the run has failed: its coordinator says why")),
         _ => Ok(()),
     }
+}
+
+/// Asks for the list of states that the coordinator makes. If the coordinator goes, the list is empty.
+fn listing(runtime: &Runtime, caller: &Caller) -> Listing {
+    let (sender, listed) = std::sync::mpsc::channel();
+    let caller = caller.clone();
+    runtime.spawn(async move {
+        if let Ok(listed) = caller.list_states().await {
+            // The worker may end without having counted anything.
+            let _ = sender.send(listed);
+        }
+    });
+    Box::new(move || listed.recv().unwrap_or_default())
 }
 
 /// Returns what this worker may use of this host. Without `--memory` the host's memory is shared with its

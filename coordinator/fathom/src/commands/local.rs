@@ -12,6 +12,7 @@ use fathom_command::exit::Interrupted;
 use fathom_command::{bad_input, log};
 use fathom_coordinator::cluster::event::Ending;
 use fathom_coordinator::cluster::handle::CoordinatorHandle;
+use fathom_coordinator::cluster::service::Prepared;
 use fathom_coordinator::page::Listening;
 use fathom_engine::directory::{LOG, RunDirectory};
 use fathom_engine::journal::LayersAt;
@@ -109,20 +110,20 @@ fn with_workers(
     let colouring = run.manifest.cut(&run.space)?;
     let (graph, space, manifest) = (run.graph.clone(), run.space.clone(), run.manifest.clone());
     let tables = (layers_at == LayersAt::RunDirectory).then(|| run.path.clone());
-    let (tell, listed) = watch::channel(None);
+    let (tell, preparing) = watch::channel(Prepared::Nothing);
     // Workers start meanwhile.
-    let list = std::thread::spawn(move || {
-        let list = || {
-            let graph = tables_for_all(graph, &space, &colouring)?;
-            if let Some(directory) = tables {
-                tables::keep(&directory, manifest.fingerprint, &graph, &LocalDisk);
-            }
-            Pairs::list(&graph, manifest.inverse_classes)
-        };
-        tell.send_replace(list());
+    let prepare = std::thread::spawn(move || {
+        let Some(graph) = tables_for_all(graph, &space, &colouring) else { return };
+        if let Some(directory) = tables {
+            tables::keep(&directory, manifest.fingerprint, &graph, &LocalDisk);
+        }
+        tell.send_replace(Prepared::Tables);
+        if let Some(listed) = Pairs::list(&graph, manifest.inverse_classes) {
+            tell.send_replace(Prepared::States(listed.into()));
+        }
     });
     let listener = listen(cluster.listen)?;
-    let served = Served::begin(run, listener, &layers_at, &cluster, &access, display, listed)?;
+    let served = Served::begin(run, listener, &layers_at, &cluster, &access, display, preparing)?;
     let signal = Arc::new(AtomicUsize::new(0));
     for number in [SIGINT, SIGTERM] {
         signal_hook::flag::register_usize(number, Arc::clone(&signal), number as usize)?;
@@ -174,7 +175,7 @@ fn with_workers(
         end
     });
     // What is half written would stay behind.
-    let _ = list.join();
+    let _ = prepare.join();
     let (ending, run) = match served {
         Ok(served) => served,
         Err(error) => return on_done::after(&args.search.on_done, &path, Err(error)),

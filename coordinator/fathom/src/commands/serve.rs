@@ -9,6 +9,7 @@ use crate::commands::served::{Served, ended, listen, on_signals, report};
 use anyhow::{Context, Result};
 use fathom_command::{bad_input, log};
 use fathom_coordinator::cluster::handle::CoordinatorHandle;
+use fathom_coordinator::cluster::service::Prepared;
 use fathom_engine::directory::LOG;
 use fathom_engine::journal::LayersAt;
 use fathom_proto::access::Access;
@@ -53,9 +54,9 @@ pub(crate) fn serve(args: &ServeArguments, verbosity: log::Verbosity) -> Result<
     }
     let path = run.path.clone();
     let display = DisplayOptions { verbosity, max_depth: args.cluster.max_depth, holds_layers: false };
-    let (_, nothing_listed) = watch::channel(None);
+    let (_, nothing_made) = watch::channel(Prepared::Nothing);
     let listener = listener.map_or_else(|| listen(args.cluster.listen), Ok)?;
-    let served = Served::begin(run, listener, &layers_at, &args.cluster, &access, display, nothing_listed)?;
+    let served = Served::begin(run, listener, &layers_at, &args.cluster, &access, display, nothing_made)?;
     on_signals(served.handle.clone(), CoordinatorHandle::terminate)?;
     let shown = Shown::served(listening, &args.http, served.run(), &served.handle)?;
     match served.until_end() {

@@ -15,7 +15,7 @@ use fathom_coordinator::cluster::bounds::Bounds;
 use fathom_coordinator::cluster::event::Ending;
 use fathom_coordinator::cluster::handle::CoordinatorHandle;
 use fathom_coordinator::cluster::serve::Coordinator;
-use fathom_coordinator::cluster::service::{Listed, Service};
+use fathom_coordinator::cluster::service::{Preparing, Service};
 use fathom_coordinator::cluster::state::Rules;
 use fathom_engine::directory::{RunDirectory, Visited};
 use fathom_engine::journal::{self, LayersAt};
@@ -107,8 +107,8 @@ pub(crate) struct Served {
 }
 
 impl Served {
-    /// Restores the run from its journal, and lets in the workers that call `listener`. Workers get `listed`,
-    /// which they need not list themselves, before they begin.
+    /// Restores the run from its journal, and lets in the workers that call `listener`. They wait for what is
+    /// made for them.
     pub(crate) fn begin(
         mut run: RunDirectory,
         (runtime, listener): (Runtime, TcpListener),
@@ -116,7 +116,7 @@ impl Served {
         args: &ClusterArguments,
         access: &Access,
         options: DisplayOptions,
-        listed: Listed,
+        preparing: Preparing,
     ) -> Result<Self> {
         let layers_at = fitting(&run, layers_at)?;
         let definition = run.manifest.clone();
@@ -174,14 +174,14 @@ impl Served {
             definition: definition.to_toml(),
             shared_store: shared_store.unwrap_or_default(),
             watched: watched.into_iter().map(|state| state.tiles.into_vec().into()).collect(),
-            listed: Default::default(),
+            lists_states: false,
             shard_order: match coordinator.order() {
                 order if order.is_by_number() => Vec::new(),
                 order => order.shards().iter().map(|shard| shard.0).collect(),
             },
         };
         let service =
-            Service::new(handle.clone(), coordinator.geometry(), description, listed, rules.heartbeat);
+            Service::new(handle.clone(), coordinator.geometry(), description, preparing, rules.heartbeat);
         let services = service.into_services(&access);
         let incoming = {
             let _in_runtime = runtime.enter();
