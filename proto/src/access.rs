@@ -25,6 +25,7 @@ pub mod local;
 pub mod page;
 pub mod refusal;
 mod refusals;
+mod requests;
 pub mod server;
 pub mod token;
 

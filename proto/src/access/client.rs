@@ -3,6 +3,7 @@
 use super::Access;
 use super::greeting::{Greeted, Io, PREFACE, TLS_ALERT, TLS_HANDSHAKE, part};
 use super::refusal::Refusal;
+use super::requests::with_marked_end;
 use super::token::TokenSender;
 use bytes::{Bytes, BytesMut};
 use hyper_util::rt::TokioIo;
@@ -14,9 +15,12 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio_rustls::{TlsConnector, TlsStream};
 use tonic::Status;
+use tonic::body::Body;
+use tonic::codegen::http::Request;
 use tonic::service::interceptor::InterceptedService;
 use tonic::transport::{Channel, Endpoint, Uri};
 use tower::service_fn;
+use tower::util::MapRequest;
 
 /// After this time without data the other side is sent a ping, which it must answer within the same time.
 const KEEPALIVE: Duration = Duration::from_secs(10);
@@ -35,7 +39,10 @@ const FRAME_TYPE: usize = 3;
 const SETTINGS: u8 = 4;
 
 /// A connection that sends the token with every request, and reconnects when it breaks.
-pub type Connection = InterceptedService<Channel, TokenSender>;
+pub type Connection = InterceptedService<MapRequest<Channel, Marking>, TokenSender>;
+
+/// Marks where the body of a request ends.
+type Marking = fn(Request<Body>) -> Request<Body>;
 
 /// Why a process cannot be called.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -126,7 +133,8 @@ impl Access {
         let channel = endpoint.connect_with_connector(connector).await.map_err(|error| {
             ConnectError::Unreachable { address: address.into(), reason: error.to_string() }
         })?;
-        Ok(InterceptedService::new(channel, self.token_sender()))
+        let marking = MapRequest::new(channel, with_marked_end as Marking);
+        Ok(InterceptedService::new(marking, self.token_sender()))
     }
 }
 

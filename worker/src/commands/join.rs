@@ -69,7 +69,8 @@ pub(crate) fn join(args: &JoinArguments, verbosity: log::Verbosity) -> Result<()
             _ = stop.wait_for(|&told| told) => Ok(None),
         }
     })?;
-    let Some(DescribeRunResponse { definition, shared_store, watched, shard_order, lists_states }) = described
+    let Some(DescribeRunResponse { definition, shared_store, watched, shard_order, lists_states }) =
+        described
     else {
         return Ok(());
     };
