@@ -117,9 +117,10 @@ impl Audits {
         self.open.contains_key(&task)
     }
 
-    /// Returns whether a worker computes an audit.
-    pub(super) fn are_with(&self, worker: WorkerId) -> bool {
-        self.open.values().any(|audit| audit.running.is_some_and(|running| running.worker == worker))
+    /// Returns how many audits a worker computes.
+    pub(super) fn running_with(&self, worker: WorkerId) -> usize {
+        let is_there = |audit: &&Audit| audit.running.is_some_and(|running| running.worker == worker);
+        self.open.values().filter(is_there).count()
     }
 
     /// Adds the time that a shard took.

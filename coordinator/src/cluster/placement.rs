@@ -229,7 +229,8 @@ impl State {
     fn taken_over(&self, now: Millis, is_for_it: impl Fn(&Task) -> bool) -> Option<Task> {
         let over = |(id, worker): &(WorkerId, &Worker)| {
             let threads = if worker.is_able(now) { worker.threads as usize } else { 0 };
-            let begins = threads.saturating_sub(self.tasks.running(*id).len());
+            let busy = self.tasks.running(*id).len() + self.audits.running_with(*id);
+            let begins = threads.saturating_sub(busy);
             let mut queue = self.tasks.queue(*id);
             queue.len() > begins && queue.any(|task| is_for_it(&task))
         };

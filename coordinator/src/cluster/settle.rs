@@ -216,7 +216,7 @@ impl State {
             .filter(|(id, _)| {
                 self.tasks.running(*id).is_empty() && self.files.held_by(*id).iter().all(is_safe)
             })
-            .filter(|(id, _)| !self.audits.are_with(*id))
+            .filter(|(id, _)| self.audits.running_with(*id) == 0)
             .map(|(id, _)| id)
             .collect();
         for id in free {

@@ -2,6 +2,7 @@
 
 use super::table::{id, task};
 use super::*;
+use crate::cluster::audit::PARTS;
 use crate::cluster::event::Millis;
 use crate::cluster::state::Past;
 use fathom_run::{ShardId, ShardOrder};
@@ -149,6 +150,20 @@ fn no_task_waits_for_a_busy_worker_while_another_is_free() {
     t.join("a");
     assert_eq!(t.take("a", 1), [""; 0]);
     assert_eq!(t.tick(1000), ["a <- make 0/1 #1.1, holders"]);
+}
+
+/// A thread that audits begins no other shard meanwhile.
+#[test]
+fn no_task_waits_for_who_audits_while_another_is_free() {
+    let mut t = Table::new(Rules { audit: PARTS, ..rules(4) });
+    t.join_with("a", 2, &[]);
+    t.join_with("b", 2, &[]);
+    assert_eq!(t.orders("b", 2), ["b <- make 0/2 #1.1, make 0/3 #1.1"]);
+    t.made("b", 0, 2, 1);
+    assert_eq!(t.orders("a", 1), ["a <- audit 0/2 #1.1 not portable, make 0/0 #1.1"]);
+    t.made("b", 0, 3, 1);
+    assert_eq!(t.take("b", 1), [""; 0]);
+    assert_eq!(t.tick(1000), ["save 0/2 0/3, held 0/2 b, 0/3 b", "b <- make 0/1 #1.1"]);
 }
 
 /// The shards of that worker go to workers with room.
