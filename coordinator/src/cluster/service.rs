@@ -60,7 +60,7 @@ pub enum Prepared {
     States(Bytes),
 }
 
-/// How far that is. Nothing more is made if its sender is gone.
+/// Tells how far the coordinator is with these. If the sender is gone, nothing more is made.
 pub type Preparing = watch::Receiver<Prepared>;
 
 /// Checks that the report of a shard fits in a message.
@@ -79,8 +79,8 @@ pub(super) fn require_small_shards(geometry: &Geometry) -> Result<()> {
 }
 
 impl Service {
-    /// Creates the service. `description` is the answer to workers that ask about the run, once the tables
-    /// are made that are made for them.
+    /// Creates the service. `description` is the answer to workers that ask about the run. The answer waits
+    /// for the tables that `preparing` announces.
     pub fn new(
         handle: CoordinatorHandle,
         geometry: Geometry,

@@ -21,7 +21,8 @@ use std::sync::{Arc, LazyLock};
 pub struct Job {
     /// The coset graph.
     pub graph: Arc<CosetGraph>,
-    /// The counter of the pairs from which the numbers of classes follow. It may wait for another process.
+    /// The counter of the pairs from which the numbers of classes follow. The first use may wait for another
+    /// process.
     pub pairs: Counter,
     /// The sizes and identities of the layer files.
     pub geometry: Geometry,

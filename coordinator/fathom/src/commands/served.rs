@@ -107,8 +107,8 @@ pub(crate) struct Served {
 }
 
 impl Served {
-    /// Restores the run from its journal, and lets in the workers that call `listener`. They wait for what is
-    /// made for them.
+    /// Restores the run from its journal, and lets in the workers that call `listener`. Workers wait for what
+    /// `preparing` announces.
     pub(crate) fn begin(
         mut run: RunDirectory,
         (runtime, listener): (Runtime, TcpListener),

@@ -147,7 +147,7 @@ fn map_numbers_of_another_life_stand_for_nothing() {
     }
 }
 
-/// Nor does it end before its workers are told, of whom the last epoch was cut short.
+/// If the last epoch was cut short, the run ends once its workers have been told, or are lost.
 #[test]
 fn a_run_that_was_through_goes_no_deeper() {
     for (states, max_depth, end) in [(20, None, "end Complete"), (21, Some(0), "end MaxDepth")] {
