@@ -29,6 +29,9 @@ pub(crate) struct Placements {
 
 const NONE: u32 = u32::MAX;
 
+/// Stands for the letter of a cell that has none yet. There are at most 255 letters.
+const OPEN: u8 = u8::MAX;
+
 /// The reason why states have no inverses among the states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoInverses {

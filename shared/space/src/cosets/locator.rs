@@ -17,6 +17,10 @@ pub(crate) struct Locator<'a> {
     /// The most patterns in `found`.
     most: usize,
     image: Vec<u8>,
+    /// Where the arrangement of each axis begins in `arrangements`; empty if axes hold only reachable words.
+    begins: Vec<usize>,
+    /// By letter: its axis, and the number of its label there; empty if axes hold only reachable words.
+    letters: Vec<(u8, u8)>,
     /// The arrangements of the axes, concatenated.
     arrangements: Vec<u8>,
     /// By axis: where the next label of its arrangement goes.
@@ -26,8 +30,23 @@ pub(crate) struct Locator<'a> {
 
 impl<'a> Locator<'a> {
     pub(crate) fn new(graph: &'a CosetGraph) -> Self {
+        let CosetGraph { space, colouring, .. } = graph;
+        let (mut begins, mut letters) = (Vec::new(), Vec::new());
+        if colouring.reached_axes().is_none() {
+            let mut next = 0;
+            begins.extend(colouring.axes().iter().map(|axis| {
+                next += axis.length();
+                next - axis.length()
+            }));
+            letters.extend((0..space.letters().count()).map(|letter| {
+                let label = space.letters().mark(letter as u8);
+                (colouring.of_label(label), colouring.local(label))
+            }));
+        }
         Self {
             graph,
+            begins,
+            letters,
             pattern: Vec::new(),
             found: FxHashMap::default(),
             most: MOST_REMEMBERED,
@@ -82,21 +101,15 @@ impl<'a> Locator<'a> {
             }
             return Some(graph.shape.position(&self.indices));
         }
-        self.ends.clear();
-        self.ends.extend(colouring.axes().iter().scan(0, |end, axis| {
-            let begin = *end;
-            *end += axis.length();
-            Some(begin)
-        }));
+        self.ends.clone_from(&self.begins);
         for &letter in word {
-            let label = graph.space.letters().mark(letter);
-            let end = &mut self.ends[usize::from(colouring.of_label(label))];
-            self.arrangements[*end] = colouring.local(label);
+            let (axis, label) = self.letters[usize::from(letter)];
+            let end = &mut self.ends[usize::from(axis)];
+            self.arrangements[*end] = label;
             *end += 1;
         }
-        for (axis, &end) in colouring.axes().iter().zip(&self.ends) {
-            let arrangement = &self.arrangements[end - axis.length()..end];
-            self.indices.push(axis.rank(arrangement.iter().copied()) as u32);
+        for ((axis, &begin), &end) in colouring.axes().iter().zip(&self.begins).zip(&self.ends) {
+            self.indices.push(axis.rank(self.arrangements[begin..end].iter().copied()) as u32);
         }
         let is_there = graph.shape.holds(&self.indices, graph.is_odd(coset));
         is_there.then(|| graph.shape.position(&self.indices))

@@ -37,6 +37,8 @@ pub struct Listed {
 impl Listed {
     /// The smallest number of new entries that are sorted in at a time.
     const BATCH: usize = 1 << 22;
+    /// The number of words after which the other threads are told how many were examined.
+    const TOLD: usize = 1 << 10;
 
     /// Lists the words that actions fix. Each action comes with the number of its conjugates by `symmetries`,
     /// for all of which it stands. Returns `None` if more than `most` words would have to be examined.
@@ -58,7 +60,7 @@ impl Listed {
             .collect();
         let list = |&(words, branch, pairs): &(&FixedWords<'_>, usize, u32)| {
             let mut crossing = Vec::new();
-            let mut sorted = 0;
+            let (mut sorted, mut untold) = (0, 0);
             let mut locator = Locator::new(graph);
             words.visit(branch, &mut |word, orbit| {
                 if let Some((coset, position)) = locator.locate(word) {
@@ -68,9 +70,13 @@ impl Listed {
                         sorted = crossing.len();
                     }
                 }
-                looked_at.fetch_add(1, Ordering::Relaxed) < most
+                untold += 1;
+                untold < Self::TOLD || {
+                    let told = std::mem::take(&mut untold);
+                    looked_at.fetch_add(told, Ordering::Relaxed) + told <= most
+                }
             });
-            merge(&mut crossing);
+            looked_at.fetch_add(untold, Ordering::Relaxed);
             crossing
         };
         let mut crossing = branches.par_iter().map(list).reduce(Vec::new, |mut all, more| {
@@ -154,7 +160,7 @@ fn take_number(bytes: &mut &[u8]) -> Option<u32> {
 
 /// Sorts entries, and merges those with the same address.
 fn merge(crossing: &mut Vec<Crossing>) {
-    crossing.sort_unstable_by_key(Crossing::address);
+    crossing.par_sort_unstable_by_key(Crossing::address);
     crossing.dedup_by(|next, kept| {
         let is_same = next.address() == kept.address();
         if is_same {

@@ -1,7 +1,7 @@
 //! Words that an action maps to itself.
 
 use super::prefixes::{Path, Prefixes};
-use super::{Action, Placements};
+use super::{Action, OPEN, Placements};
 use crate::Space;
 use crate::space::Cell;
 use std::cmp::Ordering;
@@ -22,8 +22,16 @@ pub(crate) struct FixedWords<'a> {
     idle: usize,
     /// The others of these symmetries.
     moving: Vec<Renaming>,
-    /// By first cell: the cycles of the action, as cells with letters.
-    cycles: Vec<Vec<Vec<(Cell, u8)>>>,
+    /// By first cell: the cycles of the action.
+    cycles: Vec<Vec<Box<[Placement]>>>,
+}
+
+/// A letter on a cell.
+#[derive(Clone, Copy)]
+struct Placement {
+    cell: Cell,
+    letter: u8,
+    label: u8,
 }
 
 impl<'a> FixedWords<'a> {
@@ -34,19 +42,20 @@ impl<'a> FixedWords<'a> {
         action: &Action,
         symmetries: &[Action],
     ) -> Self {
-        let mut cycles: Vec<Vec<Vec<(Cell, u8)>>> = vec![Vec::new(); space.cells()];
+        let mut cycles: Vec<Vec<Box<[Placement]>>> = vec![Vec::new(); space.cells()];
         let mut seen = vec![false; placements.of.len()];
         for start in 0..placements.of.len() {
             let mut cycle = Vec::new();
             let mut at = start;
             while !std::mem::replace(&mut seen[at], true) {
-                cycle.push(placements.of[at]);
+                let (cell, letter) = placements.of[at];
+                cycle.push(Placement { cell, letter, label: space.letters().mark(letter) });
                 at = action[at] as usize;
             }
             // Placements are numbered in the order of their cells, so the first cell of a cycle is its
             // smallest.
-            if let Some(&(first, _)) = cycle.first() {
-                cycles[usize::from(first)].push(cycle);
+            if let Some(first) = cycle.first() {
+                cycles[usize::from(first.cell)].push(cycle.into());
             }
         }
         let commutes = |symmetry: &&Action| {
@@ -76,13 +85,12 @@ impl<'a> FixedWords<'a> {
         let mut current = Current {
             words: self,
             left: self.space.labels().sizes().to_vec(),
-            word: vec![None; self.cycles.len()],
+            word: vec![OPEN; self.cycles.len()],
             path: self.prefixes.map(Prefixes::start),
-            agreeing: self.moving.iter().map(|symmetry| (symmetry, 0)).collect(),
-            whole: Vec::new(),
+            agreeing: self.moving.iter().map(|symmetry| Agreeing { symmetry, cell: 0, open: 0 }).collect(),
             found,
         };
-        current.with(0, branch, 0..self.moving.len());
+        current.with(&self.cycles[0][branch], 0..self.moving.len());
     }
 }
 
@@ -109,40 +117,49 @@ impl Renaming {
     }
 
     /// Compares the image of a word with the word, from `cell` on up to the first cell where either of them
-    /// is open. If they agree, the result is that cell.
-    fn compare(&self, word: &[Option<u8>], cell: usize) -> Result<usize, Ordering> {
-        for (at, letter) in word.iter().enumerate().skip(cell) {
-            let (Some(from), Some(letter)) = (word[usize::from(self.sources[at])], letter) else {
-                return Ok(at);
-            };
-            match self.becomes[at * self.letters + usize::from(from)].cmp(letter) {
+    /// is open. If they agree, the result is that cell, and the cell of the word that is open.
+    fn compare(&self, word: &[u8], cell: usize) -> Result<(Cell, Cell), Ordering> {
+        let becomes = self.becomes[cell * self.letters..].chunks_exact(self.letters);
+        let cells = word[cell..].iter().zip(&self.sources[cell..]).zip(becomes).zip(cell as Cell..);
+        for (((&letter, &source), becomes), at) in cells {
+            let from = word[usize::from(source)];
+            if letter == OPEN || from == OPEN {
+                return Ok((at, if letter == OPEN { at } else { source }));
+            }
+            match becomes[usize::from(from)].cmp(&letter) {
                 Ordering::Equal => {}
                 order => return Err(order),
             }
         }
-        Ok(word.len())
+        Ok((word.len() as Cell, 0))
     }
 }
 
 /// A symmetry that maps a word to one that agrees with the word up to a cell.
-type Agreeing<'w> = (&'w Renaming, usize);
+#[derive(Clone, Copy)]
+struct Agreeing<'w> {
+    symmetry: &'w Renaming,
+    /// The first cell that is not compared yet.
+    cell: Cell,
+    /// The open cell of the word for which the comparison waits.
+    open: Cell,
+}
 
 /// The word that is being filled, with what is known of it.
 struct Current<'w, F> {
     words: &'w FixedWords<'w>,
     /// By label: the number of pieces that have no cell yet.
     left: Vec<u16>,
-    word: Vec<Option<u8>>,
+    /// By cell: its letter, or [`OPEN`].
+    word: Vec<u8>,
     /// What is known of the beginning of the word.
     path: Option<Path>,
     /// For each of the cycles placed so far, the symmetries that map the word to one that agrees with it.
     agreeing: Vec<Agreeing<'w>>,
-    /// The buffer for the complete word.
-    whole: Vec<u8>,
     found: &'w mut F,
 }
 
-impl<F: FnMut(&[u8], u32) -> bool> Current<'_, F> {
+impl<'w, F: FnMut(&[u8], u32) -> bool> Current<'w, F> {
     /// Fills the cells from `cell` on in all ways, except those that one of the symmetries maps to smaller
     /// words. Symmetries that are not in this range of `agreeing` make larger words. Returns false if `found`
     /// has returned false.
@@ -155,59 +172,60 @@ impl<F: FnMut(&[u8], u32) -> bool> Current<'_, F> {
         }
         let begin = self.agreeing.len();
         for number in symmetries {
-            let (symmetry, cell) = self.agreeing[number];
-            match symmetry.compare(&self.word, cell) {
+            let Agreeing { symmetry, cell, open } = self.agreeing[number];
+            if self.word[usize::from(open)] == OPEN {
+                self.agreeing.push(Agreeing { symmetry, cell, open });
+                continue;
+            }
+            match symmetry.compare(&self.word, cell.into()) {
                 Err(Ordering::Less) => {
                     self.agreeing.truncate(begin);
                     return true;
                 }
                 Err(_) => {}
-                Ok(cell) => self.agreeing.push((symmetry, cell)),
+                Ok((cell, open)) => self.agreeing.push(Agreeing { symmetry, cell, open }),
             }
         }
         let equal = begin..self.agreeing.len();
-        let goes_on = match (cell..self.word.len()).find(|&cell| self.word[cell].is_none()) {
-            Some(cell) => (0..words.cycles[cell].len()).all(|number| self.with(cell, number, equal.clone())),
-            None => {
-                self.whole.clear();
-                self.whole.extend(self.word.iter().flatten());
-                (self.found)(&self.whole, (words.symmetries / (words.idle + equal.len())) as u32)
-            }
+        let goes_on = match self.word[cell..].iter().position(|&letter| letter == OPEN) {
+            Some(open) => words.cycles[cell + open].iter().all(|cycle| self.with(cycle, equal.clone())),
+            None => (self.found)(&self.word, (words.symmetries / (words.idle + equal.len())) as u32),
         };
         self.agreeing.truncate(begin);
         goes_on
     }
 
-    /// Fills the cells in all ways that contain a cycle. The result is that of [`Current::place`].
-    fn with(&mut self, cell: usize, number: usize, symmetries: Range<usize>) -> bool {
-        let words = self.words;
-        let cycle = &words.cycles[cell][number];
+    /// Fills the cells in all ways that contain a cycle, whose first cell is the first open one. The result is
+    /// that of [`Current::place`].
+    fn with(&mut self, cycle: &'w [Placement], symmetries: Range<usize>) -> bool {
         // One letter rules out most cycles.
-        if let (Some(prefixes), Some(path)) = (words.prefixes, &self.path)
-            && !cycle.iter().all(|&(cell, letter)| prefixes.allows(path, cell.into(), letter))
+        if let (Some(prefixes), Some(path)) = (self.words.prefixes, &self.path)
+            && !cycle.iter().all(|at| prefixes.allows(path, at.cell.into(), at.letter))
         {
             return true;
         }
         let known = self.path.as_ref().map(Path::levels);
-        let mut placed = 0;
-        for &(cell, letter) in cycle {
-            let left = &mut self.left[usize::from(words.space.letters().mark(letter))];
-            if *left == 0 || self.word[usize::from(cell)].is_some() {
-                break;
-            }
-            *left -= 1;
-            self.word[usize::from(cell)] = Some(letter);
-            placed += 1;
-        }
-        let goes_on = placed < cycle.len() || self.place(cell + 1, symmetries);
+        let placed = cycle.iter().take_while(|at| self.put(at)).count();
+        let goes_on = placed < cycle.len() || self.place(usize::from(cycle[0].cell) + 1, symmetries);
         if let (Some(path), Some(known)) = (&mut self.path, known) {
             path.truncate(known);
         }
-        for &(cell, letter) in &cycle[..placed] {
-            self.left[usize::from(words.space.letters().mark(letter))] += 1;
-            self.word[usize::from(cell)] = None;
+        for at in &cycle[..placed] {
+            self.left[usize::from(at.label)] += 1;
+            self.word[usize::from(at.cell)] = OPEN;
         }
         goes_on
+    }
+
+    /// Puts a letter on an open cell, if a piece is left for it.
+    fn put(&mut self, at: &Placement) -> bool {
+        let (left, letter) = (&mut self.left[usize::from(at.label)], &mut self.word[usize::from(at.cell)]);
+        let fits = *left > 0 && *letter == OPEN;
+        if fits {
+            *left -= 1;
+            *letter = at.letter;
+        }
+        fits
     }
 }
 

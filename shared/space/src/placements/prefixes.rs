@@ -1,5 +1,6 @@
 //! The beginnings of words that moves reach.
 
+use super::OPEN;
 use crate::Space;
 use crate::hidden::PatternGroup;
 use fathom_algebra::{Permutation, StabiliserChain};
@@ -133,7 +134,7 @@ impl Prefixes {
     /// Returns whether moves reach a word that has these letters on the cells before the first open one.
     /// `path` is what is known of the first of these cells; what follows from the others is added to `path`.
     /// Also returns false if the letters before the first open cell rule out a letter behind it.
-    pub(super) fn allow(&self, space: &Space, word: &[Option<u8>], path: &mut Path) -> bool {
+    pub(super) fn allow(&self, space: &Space, word: &[u8], path: &mut Path) -> bool {
         let known = path.levels;
         while path.levels < self.cells.len() {
             let Some(image) = self.image(space, word, path.levels) else {
@@ -153,8 +154,7 @@ impl Prefixes {
         }
         let behind = self.cells.get(path.levels).map_or(word.len(), |&(cell, _)| cell);
         path.levels == known
-            || (behind..word.len())
-                .all(|cell| word[cell].is_none_or(|letter| self.allows(path, cell, letter)))
+            || (behind..word.len()).all(|cell| word[cell] == OPEN || self.allows(path, cell, word[cell]))
     }
 
     /// Returns whether moves reach a word with the beginning of `path` and this letter on a cell behind.
@@ -178,13 +178,14 @@ impl Prefixes {
 
     /// Returns the point to which the inverse of a word carries the base point of a level; `None` if the cell
     /// is open.
-    fn image(&self, space: &Space, word: &[Option<u8>], level: usize) -> Option<usize> {
+    fn image(&self, space: &Space, word: &[u8], level: usize) -> Option<usize> {
         let (cell, size) = self.cells[level];
         if size == 1 {
-            return word[cell].map(|letter| usize::from(self.images[usize::from(letter)]));
+            let letter = word[cell];
+            return (letter != OPEN).then(|| usize::from(self.images[usize::from(letter)]));
         }
         // The mark has moved round the ring, and the inverse moves it back.
-        let at = (0..size).find(|at| word[cell + at] == Some(space.solved()[cell]))?;
+        let at = (0..size).find(|at| word[cell + at] == space.solved()[cell])?;
         Some(self.points[cell + (size - at) % size].0)
     }
 }
