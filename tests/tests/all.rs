@@ -47,6 +47,7 @@ mod report;
 mod same_results;
 mod service;
 mod shapes;
+mod shared_stores;
 mod slurm;
 mod solve;
 mod stores;

@@ -6,8 +6,10 @@
 
 use crate::counts::{Classes, check_growth};
 use crate::journal::{Journal, LayerRow, LayersAt};
+use crate::shared_store::require_own;
 use anyhow::{Context, Result, anyhow};
 use fathom_command::bad_input;
+use fathom_layer::writer::unfinished;
 use fathom_layer::{Digest, Disk, LocalDisk};
 use fathom_run::lock::{self, LOCK, Lock};
 use fathom_run::manifest::{DEFINITION, RunManifest};
@@ -167,6 +169,10 @@ impl RunDirectory {
         let manifest = RunManifest::read(path)?;
         let lock = lock::exclusive(path)?;
         Stores::of(path)?.require_no_copy()?;
+        for left in unfinished(path).unwrap_or_default() {
+            // What stays takes only room.
+            let _ = LocalDisk.remove(&left);
+        }
         let run = Self::read(path, manifest, Some(lock))?;
         if run.visited()?.layers.is_empty() {
             // The run may have been interrupted before its stores were made.
@@ -205,6 +211,18 @@ impl RunDirectory {
             LayersAt::SharedStore(path) => Some(path),
             LayersAt::Workers => None,
         })
+    }
+
+    /// Returns what [`RunDirectory::store_path`] does, and checks that a shared store can be reached.
+    ///
+    /// # Errors
+    /// The errors of [`RunDirectory::store_path`], and [`fathom_command::exit::BadInput`] if a shared store
+    /// is not there, or belongs to another run now.
+    pub fn store(&self) -> Result<Option<PathBuf>> {
+        if let LayersAt::SharedStore(path) = self.journal.layers_at().context("cannot read run.db")? {
+            require_own(self, &path)?;
+        }
+        self.store_path()
     }
 
     /// Returns the directories with the run's files: its own, and if there are any the stores of its layers.

@@ -4,7 +4,7 @@
 //! committed layers), [`counts`] (what must be true of a layer's counts), [`commit`] (the barrier: a layer's
 //! reports are added up and committed), [`search`] (depth by depth, in one process), `older` (the shards that
 //! a run with two layers gives back), `removers` (threads that delete files), [`observer`] (the events of a
-//! search), [`watch`] (states whose depths are recorded), [`summary`] (results), [`verify`] (files compared
+//! search), [`shared_store`] (the run that a shared store belongs to), [`watch`] (states whose depths are recorded), [`summary`] (results), [`verify`] (files compared
 //! with the journal), [`tables`] (cosets for commands that read a run), [`mod@audit`] (what must be true of
 //! distances, checked by other means than the search), [`estimate`] (what a run will need), [`rates`] (how
 //! fast this machine is), [`membership`] (why an element is not in a group).
@@ -29,6 +29,7 @@ mod older;
 pub mod rates;
 mod removers;
 pub mod search;
+pub mod shared_store;
 pub mod summary;
 pub mod tables;
 pub mod verify;

@@ -87,6 +87,7 @@ pub fn search(
 ) -> Result<End> {
     let _span = info_span!("run", id = %&run.manifest.fingerprint.to_string()[..16]).entered();
     let begun = Instant::now();
+    run.claim_shared_store(disk)?;
     let store_path = store_path(run)?;
     let resources = Resources {
         kernel: options.kernel,
@@ -529,8 +530,8 @@ fn is_passed(depth: Depth, newest: Option<Depth>) -> bool {
 /// If the journal or the directory cannot be read, or the journal contradicts itself.
 pub fn is_settled(run: &RunDirectory, disk: &dyn Disk) -> Result<bool> {
     let Visited { layers, visited, all } = run.visited()?;
-    if visited == all && run.store_path()?.is_none() {
-        // The workers compress and delete their own files.
+    // The workers compress and delete their own files. A shared store that is gone has nothing to sweep.
+    if visited == all && run.store_path()?.is_none_or(|store| !store.is_dir()) {
         return Ok(true);
     }
     let newest = layers.last().map(|layer| layer.depth);
@@ -572,7 +573,7 @@ fn discard_doubtful(run: &mut RunDirectory, store: &Store<'_>, geometry: &Geomet
 
 /// Returns the directory in which this process reads and writes layers.
 fn store_path(run: &RunDirectory) -> Result<PathBuf> {
-    run.store_path()?.ok_or_else(|| {
+    run.store()?.ok_or_else(|| {
         bad_input!(
             "the layers of the run in {path} lie with its workers: go on with 'fathom serve' and these workers, or with 'fathom run --workers' if that is how it began",
             path = run.path.display()

@@ -31,7 +31,7 @@ pub struct Verified {
 /// The first contradiction that is found.
 pub fn verify(run: &RunDirectory, disk: &dyn Disk) -> Result<Verified> {
     let job = job(&run.manifest)?;
-    let store = run.store_path()?.map(|path| Store::at(&path, disk)).transpose()?;
+    let store = run.store()?.map(|path| Store::at(&path, disk)).transpose()?;
     let layers = run.visited()?.layers;
     let watched = run.journal.watched().context("cannot read run.db")?;
     let mut verified = Verified::default();

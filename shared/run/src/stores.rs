@@ -9,6 +9,10 @@
 //! from another disk of the same run that was mounted in its place. The list is written first and the marks
 //! after it. A mark that is missing counts as a failure of the store, unless the run has no layers yet.
 
+mod owner;
+
+pub use owner::{OWNER, Owner};
+
 use crate::{RunError, ShardId};
 use fathom_layer::writer::TEMPORARY_SUFFIX;
 use fathom_layer::{Digest, Disk};
@@ -91,7 +95,7 @@ impl Stores {
     /// # Errors
     /// If a path is not UTF-8, or the list cannot be written.
     pub fn create(root: &Path, directories: &[PathBuf], disk: &dyn Disk) -> Result<Self, RunError> {
-        let id = Some(uuid::Uuid::new_v4().simple().to_string());
+        let id = Some(Owner::new_id());
         let directories = directories.iter().map(|path| absolute(path)).collect();
         let stores = Self { root: root.into(), id, directories };
         stores.write_list(disk)?;
@@ -151,10 +155,10 @@ impl Stores {
     /// [`RunError::Store`] if the root for which the stores were made still has them.
     pub fn require_no_copy(&self) -> Result<(), RunError> {
         let Some(id) = &self.id else { return Ok(()) };
-        let inode = |root: &Path| root.join(LIST).metadata().map(|file| file.ino()).ok();
+        let list = |root: &Path| root.join(LIST).metadata().map(|file| (file.dev(), file.ino())).ok();
         for directory in &self.directories {
             let Ok(Some(mark)) = read_mark(directory) else { continue };
-            let is_there = inode(&mark.root).is_some_and(|of_first| Some(of_first) != inode(&self.root));
+            let is_there = list(&mark.root).is_some_and(|of_first| Some(of_first) != list(&self.root));
             if is_there && Self::of(&mark.root).is_ok_and(|first| first.id.as_ref() == Some(id)) {
                 let (copy, first) = (self.root.display(), mark.root.display());
                 let reason =

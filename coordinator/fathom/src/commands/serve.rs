@@ -12,6 +12,8 @@ use fathom_coordinator::cluster::handle::CoordinatorHandle;
 use fathom_coordinator::cluster::service::Prepared;
 use fathom_engine::directory::LOG;
 use fathom_engine::journal::LayersAt;
+use fathom_engine::shared_store;
+use fathom_layer::LocalDisk;
 use fathom_proto::access::Access;
 use fathom_run::Makers;
 use tokio::sync::watch;
@@ -23,7 +25,7 @@ pub(crate) fn serve(args: &ServeArguments, verbosity: log::Verbosity) -> Result<
         None => LayersAt::Workers,
         // The run's own directory is made below.
         Some(path) if path.is_dir() || args.begin.dir.as_ref() == Some(path) => {
-            LayersAt::SharedStore(path.clone())
+            LayersAt::SharedStore(std::path::absolute(path)?)
         }
         Some(path) => {
             return Err(bad_input!(
@@ -40,6 +42,9 @@ pub(crate) fn serve(args: &ServeArguments, verbosity: log::Verbosity) -> Result<
     let listening = page::listen(&args.http)?;
     let mut listener = None;
     let run = open_or_begin(&args.space, &args.begin, Makers::unknown(), |_, _, _| {
+        if let LayersAt::SharedStore(store) = &layers_at {
+            shared_store::require_free(store, &LocalDisk)?;
+        }
         listener = Some(listen(args.cluster.listen)?);
         Ok(args.begin.keep)
     })?;

@@ -19,7 +19,7 @@ use fathom_coordinator::cluster::service::{Preparing, Service};
 use fathom_coordinator::cluster::state::Rules;
 use fathom_engine::directory::{RunDirectory, Visited};
 use fathom_engine::journal::{self, LayersAt};
-use fathom_engine::watch;
+use fathom_engine::{shared_store, watch};
 use fathom_layer::LocalDisk;
 use fathom_proto::access::{Access, LocalToken, local, server};
 use fathom_proto::v1::DescribeRunResponse;
@@ -130,6 +130,9 @@ impl Served {
             return Err(bad_input!(
                 "--replicas and --shared-store contradict each other: in a shared store each file is there once for all"
             ));
+        }
+        if let LayersAt::SharedStore(path) = &layers_at {
+            shared_store::claim(&mut run, path, &LocalDisk)?;
         }
         let options = DisplayOptions {
             holds_layers: options.holds_layers || layers_at == LayersAt::RunDirectory,

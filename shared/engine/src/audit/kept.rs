@@ -52,7 +52,7 @@ impl Kept {
     /// `memory_bytes`.
     pub(super) fn open(run: &RunDirectory, memory_bytes: u64, disk: &dyn Disk) -> Result<Self> {
         let path = run.path.display();
-        let Some(store) = run.store_path()? else {
+        let Some(store) = run.store()? else {
             return Err(bad_input!(
                 "the layers of the run in {path} lie with its workers: name its coordinator as HOST:PORT while it is served"
             ));

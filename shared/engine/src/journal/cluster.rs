@@ -80,6 +80,26 @@ impl Journal {
         Ok(epoch)
     }
 
+    /// Returns the id by which a shared store belongs to this run; `None` if the run never had one.
+    pub fn store_id(&self) -> Result<Option<String>> {
+        if !self.database.table_exists(None, "store_id")? {
+            return Ok(None);
+        }
+        Ok(self.database.query_row("SELECT id FROM store_id", [], |row| row.get(0)).optional()?)
+    }
+
+    /// Records the id by which a shared store belongs to this run.
+    pub fn save_store_id(&mut self, id: &str) -> Result<()> {
+        self.patiently(|journal| {
+            let transaction = journal.database.savepoint()?;
+            // Journals of earlier versions do not have this table.
+            transaction.execute("CREATE TABLE IF NOT EXISTS store_id (id TEXT NOT NULL)", [])?;
+            transaction.execute("DELETE FROM store_id", [])?;
+            transaction.execute("INSERT INTO store_id VALUES (?1)", [id])?;
+            Ok(transaction.commit()?)
+        })
+    }
+
     /// Records that the workers of all epochs were told how the run ended.
     pub fn note_told(&mut self) -> Result<()> {
         self.patiently(|journal| Ok(journal.database.execute("DELETE FROM untold", []).map(drop)?))
