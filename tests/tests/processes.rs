@@ -1,9 +1,11 @@
 //! The real command, killed, stopped, started twice and out of disk space.
 
 use fathom_tests::forge::exchange_cosets;
-use fathom_tests::process::{signal, until_stopped};
+use fathom_tests::process::{signal, until, until_stopped};
 use fathom_tests::{assert_same, fathom, json, texts};
 use serde_json::Value;
+use std::fs;
+use std::io::Read;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -249,4 +251,66 @@ fn a_closed_standard_error_ends_no_command() {
     drop(reader);
     let output = fathom().args(["run", "no/such.toml"]).stderr(writer).output().unwrap();
     assert_eq!(output.status.code(), Some(2), "the code is that of the error");
+}
+
+#[test]
+fn a_signal_removes_temporary_files() {
+    let directory = fathom_tests::tempdir().unwrap();
+    let are_there = || fs::read_dir(directory.path()).unwrap().next().is_some();
+    let mut command = fathom();
+    command.args(["antipodes", "pancake:12"]).env("TMPDIR", directory.path());
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    until("there are temporary files", are_there);
+    signal(&child, libc::SIGINT);
+    let mut err = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut err).unwrap();
+    assert_eq!((child.wait().unwrap().code(), &*err), (Some(130), "stopped\n"));
+    assert!(!are_there());
+}
+
+/// SQLite takes a name that begins with `file:` for an address, of another file.
+#[test]
+fn a_run_may_have_any_name() {
+    let directory = fathom_tests::tempdir().unwrap();
+    let fathom = |arguments: &[&str]| {
+        let output = fathom().args(arguments).current_dir(directory.path()).output().unwrap();
+        assert!(output.status.success(), "{arguments:?}: {}", texts(&output).1);
+        texts(&output).0
+    };
+    fs::create_dir(directory.path().join("foo")).unwrap();
+    for name in ["file:foo", "file:foo?mode=ro", "a b\nc", ":memory:"] {
+        let table = fathom(&["run", "2x3", "-q", "--dir", name]);
+        assert_eq!(fathom(&["run", "2x3", "-q", "--dir", name]), table, "{name}");
+        assert!(fathom(&["status", name]).contains("digest"), "{name}");
+        fathom(&["verify", name]);
+    }
+    assert_eq!(fs::read_dir(directory.path().join("foo")).unwrap().count(), 0);
+}
+
+/// A named pipe would wait for a writer for ever.
+#[test]
+fn a_pipe_in_the_place_of_a_new_shard_is_refused() {
+    let directory = fathom_tests::tempdir().unwrap();
+    let begin = |dir, depth| {
+        let run = ["run", "3x3", "-q", "--shards", "2", "--keep", "all", "--max-depth", depth, "--dir", dir];
+        assert!(fathom().args(run).current_dir(directory.path()).output().unwrap().status.success());
+    };
+    begin("run", "5");
+    begin("further", "6");
+    let layer = directory.path().join("run/layers/d006");
+    fs::create_dir(&layer).unwrap();
+    fs::copy(directory.path().join("further/layers/d006/s00000.layer"), layer.join("s00000.layer")).unwrap();
+    let pipe = layer.join("s00001.layer");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    for arguments in [&["resume", "run", "-q"][..], &["merge", "run", "--depth", "6"]] {
+        let output = fathom().args(arguments).current_dir(directory.path()).output().unwrap();
+        let err = texts(&output).1;
+        assert!(
+            output.status.code() == Some(1) && err.contains("not a regular file"),
+            "{arguments:?}: {err}"
+        );
+    }
+    fs::remove_file(&pipe).unwrap();
+    let resumed = fathom().args(["resume", "run", "-q"]).current_dir(directory.path()).output().unwrap();
+    assert!(resumed.status.success(), "{}", texts(&resumed).1);
 }

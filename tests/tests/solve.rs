@@ -202,6 +202,34 @@ fn antipodes_are_as_many_as_the_run_counts() {
     assert!(code == Some(2) && err.contains("make a run with 'fathom run 4x4 --keep all'"), "{err}");
 }
 
+/// Commands that only read do not wait for each other, and leave nothing behind.
+#[test]
+fn whoever_reads_a_run_changes_nothing() {
+    let directory = fathom_tests::tempdir().unwrap();
+    let said = |arguments: &[&str]| {
+        let (code, out, err) = in_directory(directory.path(), arguments);
+        assert_eq!(code, Some(0), "{arguments:?}: {err}");
+        out
+    };
+    said(&["run", "3x4", "--keep", "all", "-q", "--dir", "run"]);
+    {
+        let _reads = fathom_run::lock::reading(&directory.path().join("run")).unwrap();
+        said(&["audit", "run", "--samples", "10"]);
+        said(&["antipodes", "run", "--depth", "3"]);
+    }
+    said(&["remove", "run"]);
+    let there = || {
+        fs::read_dir(directory.path().join("run"))
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name())
+            .collect::<HashSet<_>>()
+    };
+    let before = there();
+    assert!(!before.iter().any(|name| *name == *"cosets.bin"), "{before:?}");
+    said(&["solve", "run", "--scramble", "V1 H2"]);
+    assert_eq!(there(), before);
+}
+
 #[test]
 fn damaged_layers_are_an_error() {
     let directory = fathom_tests::tempdir().unwrap();

@@ -54,6 +54,7 @@ pub fn listen() -> io::Result<()> {
             if at_once.swap(true, Ordering::Relaxed) {
                 crate::terminal_line::clear();
                 crate::terminal_line::tell("stopped");
+                crate::scratch::remove_all();
                 std::process::exit(128 + number);
             }
             asked = Some(Instant::now());

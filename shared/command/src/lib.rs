@@ -2,7 +2,7 @@
 //!
 //! Reading order: [`exit`] (errors as users meet them, and exit codes), [`output`] (results),
 //! [`terminal_line`] (the last line of a terminal), [`mod@doing`] (announces what takes long), [`interrupt`]
-//! (signals), [`log`] (all other messages, in files that `rotation` keeps small), [`shell`] (commands that
+//! (signals), [`scratch`] (temporary directories), [`log`] (all other messages, in files that `rotation` keeps small), [`shell`] (commands that
 //! are printed), [`machine`] (memory and processors), [`address`] (addresses that people give), [`failpoint`]
 //! (kills or stops the process at a given point).
 
@@ -17,5 +17,6 @@ pub mod log;
 pub mod machine;
 pub mod output;
 mod rotation;
+pub mod scratch;
 pub mod shell;
 pub mod terminal_line;

@@ -23,7 +23,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, ToSql, params};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The version of the schema.
 const SCHEMA: i32 = 4;
@@ -170,7 +170,7 @@ struct Known {
 impl Journal {
     /// Creates the journal of a new run. `watched` has the tiles of each state to watch.
     pub fn create(path: &Path, fingerprint: Digest, watched: &[Box<[u8]>]) -> Result<Self> {
-        let mut database = Connection::open(path)?;
+        let mut database = Connection::open(no_address(path)?)?;
         configure(&database)?;
         // Without `run.toml`, which follows, there is no run: what a crash leaves is removed, and need not be
         // undone.
@@ -221,7 +221,7 @@ impl Journal {
     /// If the journal has another schema, belongs to another run, contains triggers or views, or cannot be
     /// read.
     pub fn open(path: &Path, fingerprint: Digest) -> Result<Self> {
-        let database = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        let database = Connection::open_with_flags(no_address(path)?, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         configure(&database)?;
         let schema: i32 = database.pragma_query_value(None, "user_version", |row| row.get(0))?;
         if schema == 0 {
@@ -574,6 +574,12 @@ fn require_no_code(database: &Connection) -> Result<()> {
             Err(anyhow!("it has a {kind}, {name:?}, that Fathom has not made: it must not be used"))
         }
     }
+}
+
+/// Returns a path that SQLite takes for a path whatever its name: one that begins with `file:` would be an
+/// address, of another file.
+fn no_address(path: &Path) -> std::io::Result<PathBuf> {
+    std::path::absolute(path)
 }
 
 /// Sets up a connection. With synchronous EXTRA a commit survives a power cut; the files of older layers are

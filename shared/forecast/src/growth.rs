@@ -5,6 +5,7 @@ use crate::sizes::{CosetSize, GrowthSource, LayerSizes};
 use crate::wire;
 use anyhow::{Context, Result};
 use fathom_command::machine;
+use fathom_command::scratch::Scratch;
 use fathom_engine::directory::RunDirectory;
 use fathom_engine::observer::Silent;
 use fathom_engine::search::{Options, Stop, search};
@@ -15,7 +16,6 @@ use fathom_run::manifest::{Keep, RunManifest};
 use fathom_space::{CosetGraph, CosetId, Space};
 use fathom_task::{Job, Kernel, Resources, Store};
 use rayon::prelude::*;
-use tempfile::TempDir;
 
 /// The largest number of states of a space that is searched: a search of so few states takes less than a
 /// second.
@@ -128,7 +128,7 @@ impl<'g> Growth<'g> {
 /// A finished search, and the next layer to read.
 #[derive(Debug)]
 pub struct Searched {
-    directory: TempDir,
+    directory: Scratch,
     job: Job,
     states: Vec<u64>,
     next: Depth,
@@ -136,7 +136,7 @@ pub struct Searched {
 
 impl Searched {
     fn search(manifest: &RunManifest) -> Result<Self> {
-        let directory = tempfile::tempdir().context("cannot make a temporary directory")?;
+        let directory = Scratch::new().context("cannot make a temporary directory")?;
         let manifest = RunManifest { keep: Keep::All, ..manifest.clone() };
         let options = Options {
             threads: machine::processors(),

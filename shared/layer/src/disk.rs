@@ -3,11 +3,10 @@
 
 use crate::past_cache::{self, ReadOnce, Reader, Way};
 use std::fmt::Debug;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::FileExt;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
 /// The changes to a file system that writing layers needs.
@@ -30,7 +29,7 @@ pub trait Disk: Debug + Send + Sync {
     /// # Errors
     /// The error of the operating system.
     fn sync_file(&self, path: &Path) -> io::Result<()> {
-        File::open(path)?.sync_all()
+        open_regular(path)?.0.sync_all()
     }
 
     /// Opens a finished file that is read once, past the page cache.
@@ -67,6 +66,21 @@ pub trait DiskFile: Debug + Send {
     /// Returns whether the file has no name any more, because it was removed.
     fn is_removed(&self) -> bool {
         false
+    }
+}
+
+/// Opens a file for reading. Anything else that stands in its place is refused: opening a named pipe would
+/// wait for a writer, and a device may have no end.
+///
+/// # Errors
+/// The error of the operating system, or an error if the path leads to no regular file.
+pub fn open_regular(path: &Path) -> io::Result<(File, Metadata)> {
+    let nonblocking = rustix::fs::OFlags::NONBLOCK.bits() as i32;
+    let file = OpenOptions::new().read(true).custom_flags(nonblocking).open(path)?;
+    let is = file.metadata()?;
+    match is.is_file() {
+        true => Ok((file, is)),
+        false => Err(io::Error::other("it is not a regular file, and only those keep their bytes")),
     }
 }
 

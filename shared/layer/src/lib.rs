@@ -34,7 +34,8 @@ pub use ahead::ReadAhead;
 pub use deferred::Deferred;
 pub use digest::{Digest, LayerDigest, RunDigest, run_digest};
 pub use disk::{
-    Disk, DiskFile, LocalDisk, NullDisk, free_bytes, lay_apart, many_descriptors, sync_tree, tree_bytes,
+    Disk, DiskFile, LocalDisk, NullDisk, free_bytes, lay_apart, many_descriptors, open_regular, sync_tree,
+    tree_bytes,
 };
 pub use encoding::{Encoding, Tensor};
 pub use error::LayerError;

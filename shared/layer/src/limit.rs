@@ -39,7 +39,14 @@ impl LimitedDisk {
     }
 
     fn left(&self, path: &Path) -> io::Result<u64> {
-        Ok(self.most.saturating_sub(tree_bytes(self.directory(path))?))
+        let directory = self.directory(path);
+        let mut used = tree_bytes(directory)?;
+        // A link leads to files that are not below the directory, such as one in the place of `layers`.
+        let below = path.ancestors().take_while(|path| path.starts_with(directory) && *path != directory);
+        for link in below.filter(|path| path.is_symlink()) {
+            used += tree_bytes(link)?;
+        }
+        Ok(self.most.saturating_sub(used))
     }
 }
 
@@ -106,6 +113,19 @@ mod tests {
         assert!(error.to_string().contains("--disk-limit"), "{error}");
         disk.remove(&path).unwrap();
         disk.create(&directory.path().join("other")).unwrap();
+    }
+
+    #[test]
+    fn files_behind_a_link_count() {
+        let [own, other] = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+        let disk = LimitedDisk::new(&[own.path().into()], 1 << 16);
+        let link = own.path().join("link");
+        std::os::unix::fs::symlink(other.path(), &link).unwrap();
+        let mut file = disk.create(&link.join("file")).unwrap();
+        file.write_at(&[7; 1 << 16], 0).unwrap();
+        file.sync().unwrap();
+        let full = disk.create(&link.join("more")).map(drop).unwrap_err();
+        assert_eq!(full.kind(), io::ErrorKind::StorageFull);
     }
 
     #[test]

@@ -13,15 +13,14 @@
 //! gone, or another program has truncated the file. The kernel then sends SIGBUS. [`report_faults`] installs
 //! a handler that names the file and exits with status 1, instead of a core dump without a message.
 
-use crate::disk::many_descriptors;
+use crate::disk::{many_descriptors, open_regular};
 use memmap2::Mmap;
-use rustix::fs::OFlags;
 use std::ffi::CString;
-use std::fs::{File, Metadata, OpenOptions};
+use std::fs::{File, Metadata};
 use std::io;
 use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::ptr;
 use std::sync::LazyLock;
@@ -66,13 +65,7 @@ impl Map {
     /// The error of the operating system, or an error if the path is not a regular file or its length
     /// changes.
     pub fn open(path: &Path) -> io::Result<Self> {
-        // Opening a named pipe would otherwise wait for a writer.
-        let nonblocking = OFlags::NONBLOCK.bits() as i32;
-        let file = OpenOptions::new().read(true).custom_flags(nonblocking).open(path)?;
-        let is = file.metadata()?;
-        if !is.is_file() {
-            return Err(io::Error::other("it is not a regular file, and only those keep their bytes"));
-        }
+        let (file, is) = open_regular(path)?;
         // SAFETY: the bytes of a map must not change while the map lives. Only finished files are mapped, and
         // Fathom never writes to a file that has its final name: it replaces or removes the name, which
         // leaves the mapped file as it was. That no other program writes to the file is a condition on the
@@ -172,8 +165,8 @@ impl Stamp {
     /// # Errors
     /// The error of the operating system.
     pub fn claim(path: &Path) -> io::Result<()> {
-        let file = File::open(path)?;
-        let modified = file.metadata()?.modified()?;
+        let (file, is) = open_regular(path)?;
+        let modified = is.modified()?;
         for later in [Duration::from_nanos(1), Duration::from_micros(1), Duration::from_secs(1)] {
             file.set_modified(modified + later)?;
             if file.metadata()?.modified()? != modified {

@@ -12,6 +12,7 @@
 //! cannot be read past the cache are read through maps, and what is written leaves memory when
 //! [advice](crate::DiskFile::uncache) is given at the end of a file.
 
+use crate::disk::open_regular;
 use rustix::fs::{AtFlags, OFlags, StatxFlags};
 use rustix::io::{Errno, ReadWriteFlags, preadv2, pwritev2};
 use std::fmt::Debug;
@@ -118,8 +119,8 @@ impl Reader {
     /// [`io::ErrorKind::Unsupported`] if the file system has refused all ways before; otherwise the error of
     /// the operating system.
     pub fn open(path: &Path, first: Way) -> io::Result<Self> {
-        let file = File::open(path)?;
-        let device = file.metadata()?.dev();
+        let (file, is) = open_regular(path)?;
+        let device = is.dev();
         let mut reader = Self { file, device, way: None };
         reader.way = reader.usable([first, Way::Direct]);
         match reader.way {

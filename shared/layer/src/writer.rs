@@ -9,6 +9,7 @@ use crate::file::LayerFile;
 use crate::format::{ALIGNMENT, Entry, Header, Identity, SLACK_BYTES, Totals, data_offset};
 use std::ffi::OsString;
 use std::hash::{BuildHasher, Hasher, RandomState};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -27,6 +28,29 @@ pub fn temporary(path: &Path) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(format!(".{process:016x}-{writer}{TEMPORARY_SUFFIX}"));
     PathBuf::from(name)
+}
+
+/// Returns the files in a directory that have names of [`temporary`]. Interrupted processes have left them,
+/// if no process writes there.
+///
+/// # Errors
+/// If the directory cannot be read.
+pub fn unfinished(directory: &Path) -> io::Result<Vec<PathBuf>> {
+    let is_temporary = |path: &PathBuf| {
+        let name = path
+            .file_name()
+            .and_then(|name| name.to_str())
+            .and_then(|name| name.strip_suffix(TEMPORARY_SUFFIX));
+        let writer =
+            name.and_then(|name| name.rsplit_once('.')).and_then(|(_, writer)| writer.split_once('-'));
+        writer.is_some_and(|(process, number)| {
+            let is_hexadecimal = process.bytes().all(|digit| digit.is_ascii_hexdigit());
+            process.len() == 16 && is_hexadecimal && number.parse::<u64>().is_ok()
+        })
+    };
+    let paths =
+        std::fs::read_dir(directory)?.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<PathBuf>>>()?;
+    Ok(paths.into_iter().filter(is_temporary).collect())
 }
 
 /// The size of the write buffer, unless it is chosen by [`LayerWriter::write_behind`].

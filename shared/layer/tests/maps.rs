@@ -2,7 +2,7 @@
 //! says what is guaranteed.
 
 use fathom_layer::map::{Map, Stamp};
-use fathom_layer::{Identity, LayerFile, LayerWriter, LocalDisk, Totals};
+use fathom_layer::{Disk, Identity, LayerFile, LayerWriter, LocalDisk, Totals};
 use std::fs::{self, File};
 use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::Path;
@@ -147,6 +147,8 @@ fn what_keeps_no_bytes_is_not_mapped() {
     let pipe = directory.path().join("pipe");
     assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     assert!(Map::open(&pipe).unwrap_err().to_string().contains("not a regular file"));
+    assert!(Stamp::claim(&pipe).unwrap_err().to_string().contains("not a regular file"));
+    assert!(LocalDisk.sync_file(&pipe).unwrap_err().to_string().contains("not a regular file"));
     let empty = directory.path().join("empty");
     fs::write(&empty, []).unwrap();
     assert!(LayerFile::open(&empty, &identity()).unwrap_err().is_damage());

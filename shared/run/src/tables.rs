@@ -9,7 +9,7 @@
 use crate::RunError;
 use bytesize::ByteSize;
 use fathom_layer::writer::temporary;
-use fathom_layer::{Digest, Disk, DiskFile, free_bytes};
+use fathom_layer::{Digest, Disk, DiskFile, free_bytes, open_regular};
 use fathom_space::{Colouring, CosetError, CosetGraph, CosetTables, Space};
 use std::fs::File;
 use std::io::{self, BufReader, Read};
@@ -106,8 +106,8 @@ fn kept(run: &Path, fingerprint: Digest, space: &Space, colouring: &Colouring) -
 }
 
 fn read(path: &Path, fingerprint: Digest, colouring: &Colouring) -> Result<CosetTables, TablesError> {
-    let mut file =
-        Hashed { inner: BufReader::with_capacity(PIECE, File::open(path)?), hasher: blake3::Hasher::new() };
+    let (file, _) = open_regular(path)?;
+    let mut file = Hashed { inner: BufReader::with_capacity(PIECE, file), hasher: blake3::Hasher::new() };
     if file.bytes::<8>()? != *MAGIC {
         return Err(TablesError::NoTables);
     }

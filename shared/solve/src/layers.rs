@@ -36,7 +36,7 @@ impl<'d> KeptLayers<'d> {
         };
         let definition = &run.manifest;
         let make = |space: &Space, colouring: &Colouring| {
-            tables::cosets(&run.path, definition.fingerprint, space, colouring, disk)
+            tables::cosets_for_reading(&run.path, definition.fingerprint, space, colouring)
         };
         let (graph, geometry) = within(definition, memory_bytes, make)?;
         let (store, visited) = (Store::at(&store, disk)?, run.visited()?);

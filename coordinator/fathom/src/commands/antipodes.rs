@@ -5,6 +5,7 @@ use crate::commands::planning::planned;
 use crate::commands::solve::{from_layers, is_at, no_neighbour, replayed};
 use anyhow::{Context, Result, ensure};
 use fathom_algebra::OrientedPermutation;
+use fathom_command::scratch::Scratch;
 use fathom_command::{bad_input, machine, output};
 use fathom_engine::directory::RunDirectory;
 use fathom_engine::estimate::Peak;
@@ -43,9 +44,9 @@ fn way(run: &RunDirectory) -> &'static str {
 pub(crate) fn antipodes(args: &AntipodesArguments) -> Result<()> {
     if let Some(path) = args.space.directory()? {
         // The run is locked, because a search would delete layers while they are read.
-        return tell(args, &RunDirectory::open(path)?);
+        return tell(args, &RunDirectory::open_unchanging(path)?);
     }
-    let directory = tempfile::tempdir().context("cannot make a temporary directory")?;
+    let directory = Scratch::new().context("cannot make a temporary directory")?;
     let run = run(args, &directory.path().join("run"))?;
     tell(args, &run)
 }

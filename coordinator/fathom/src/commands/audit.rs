@@ -21,7 +21,7 @@ pub(crate) fn audit(args: &AuditArguments) -> Result<()> {
         Some(address) => far::audit(args, address, options)?,
         None => {
             // The run is locked, because a search would delete layers while they are read.
-            let run = RunDirectory::open(&args.dir)?;
+            let run = RunDirectory::open_unchanging(&args.dir)?;
             (run.space.slug(), audit_run(&run, &LocalDisk, options)?)
         }
     };

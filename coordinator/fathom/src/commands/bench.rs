@@ -4,6 +4,7 @@ use crate::arguments::BenchArguments;
 use anyhow::{Context, Result};
 use fathom_command::machine;
 use fathom_command::output;
+use fathom_command::scratch::Scratch;
 use fathom_engine::directory::RunDirectory;
 use fathom_engine::estimate::dense_pull_time;
 use fathom_engine::observer::Silent;
@@ -20,7 +21,6 @@ use fathom_task::Kernel;
 use serde::Serialize;
 use std::path::Path;
 use std::time::Instant;
-use tempfile::TempDir;
 
 /// The axes of the cosets of 3x3, 2x5, 3x4, 2x6, 4x4, 3x5 and 2x7, and whether the last axis is halved.
 const SHAPES: [(&[u32], bool); 7] = [
@@ -103,8 +103,8 @@ fn pull((lengths, halved): (&[u32], bool), engine: Engine) -> Option<Pull> {
     })
 }
 
-pub(super) fn scratch(root: &Path) -> Result<TempDir> {
-    let made = tempfile::Builder::new().prefix("fathom-bench-").tempdir_in(root);
+pub(super) fn scratch(root: &Path) -> Result<Scratch> {
+    let made = Scratch::new_in(root, "fathom-bench-");
     made.with_context(|| format!("cannot make a directory in {}", root.display()))
 }
 

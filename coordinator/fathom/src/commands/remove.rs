@@ -6,6 +6,8 @@ use fathom_command::{bad_input, output};
 use fathom_engine::directory::{Found, JOURNAL, RunDirectory, Visited, look};
 use fathom_engine::journal::{Files, LayersAt};
 use fathom_layer::tree_bytes;
+use fathom_layer::writer::unfinished;
+use fathom_proto::access::{local, page};
 use fathom_run::Stores;
 use fathom_run::lock::{self, LOCK, Lock};
 use fathom_run::manifest::DEFINITION;
@@ -18,7 +20,7 @@ use std::path::{Path, PathBuf};
 /// The files that a search needs and the results do not. The list of stores goes when they are removed.
 const DATA: [&str; 5] = ["layers", "workers", "cosets.bin", "stores.toml.tmp", LIST];
 /// The other files that Fathom makes in a run's directory.
-const RESULTS: [&str; 8] = [
+const RESULTS: [&str; 10] = [
     "watched.csv",
     "logs",
     "log.jsonl",
@@ -27,6 +29,8 @@ const RESULTS: [&str; 8] = [
     "log.3.jsonl",
     "log.4.jsonl",
     "at-work.json",
+    local::NAME,
+    page::NAME,
 ];
 /// The files that are deleted last, in this order. Only the lock is deleted after the definition, so that
 /// what an interrupted removal leaves is still a run.
@@ -49,6 +53,11 @@ pub(crate) fn remove(args: &RemoveArguments) -> Result<()> {
     };
     let list = Stores::of(path)?;
     list.require_no_copy()?;
+    let run = RunDirectory::open_for_reading(path).and_then(|run| run.journal.layers_at());
+    // What is damaged can be removed, too.
+    if let Ok(LayersAt::SharedStore(store)) = run {
+        output::remark(&format!("its layers lie in {}, and stay there", store.display()));
+    }
     let mut stores = Vec::new();
     for (store, is_there) in list.outside() {
         match is_there {
@@ -56,7 +65,8 @@ pub(crate) fn remove(args: &RemoveArguments) -> Result<()> {
             Err(reason) => output::remark(&format!("{} keeps what it holds: {reason}", store.display())),
         }
     }
-    let own = names.iter().map(|name| path.join(name));
+    let unfinished = unfinished(path).with_context(|| format!("cannot list {}", path.display()))?;
+    let own = unfinished.into_iter().chain(names.iter().map(|name| path.join(name)));
     let there: Vec<(PathBuf, u64)> = stores
         .iter()
         .cloned()
@@ -91,12 +101,9 @@ fn note_removal(path: &Path) -> Result<()> {
     let Visited { layers, visited, all } = run.visited()?;
     if visited < all {
         return Err(bad_input!(
-            "the run in {path} is not complete, and cannot go on without its layers: nothing was removed; --all removes them with what they told, and 'fathom resume {path}' goes on",
+            "the run in {path} is not complete, and cannot go on without its layers: nothing was removed; --all removes the results too, and the command with which the run began goes on with it",
             path = path.display()
         ));
-    }
-    if let LayersAt::SharedStore(store) = run.journal.layers_at().context("cannot read run.db")? {
-        output::remark(&format!("its layers lie in {}, and stay there", store.display()));
     }
     for layer in layers.iter().filter(|layer| layer.files != Files::Removed) {
         run.journal.set_files(layer.depth, Files::Removed).context("cannot write run.db")?;

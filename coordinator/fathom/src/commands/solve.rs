@@ -5,6 +5,7 @@ use anyhow::{Result, ensure};
 use fathom_algebra::OrientedPermutation;
 use fathom_command::{bad_input, output};
 use fathom_engine::directory::RunDirectory;
+use fathom_engine::journal::Files;
 use fathom_layer::LocalDisk;
 use fathom_puzzle::{PuzzleSpec, tiles};
 use fathom_solve::{Bidirectional, KeptLayers, SearchError, Solutions, SolveModel, SpaceWords, descend};
@@ -35,13 +36,11 @@ pub(crate) fn solve(args: &SolveArguments) -> Result<()> {
     // If the moves are not closed under inverses, layers give the distance from the solved state to a state,
     // and not the distance back.
     let kept = match &run {
-        Some(run) if run.space.is_closed_under_inverses() => {
+        Some(run) if run.space.is_closed_under_inverses() && keeps_all(run)? => {
             KeptLayers::of(run, args.memory_bytes(), &LocalDisk)?
         }
         _ => None,
     };
-    let kept =
-        kept.filter(|kept| !kept.layers().is_empty() && kept.has_all_to(kept.layers().len() as u32 - 1));
     let (found, method) = match (kept, &run) {
         (Some(mut kept), Some(run)) => {
             let (words, word) = (SpaceWords::new(&model, &run.space), model.word(&state));
@@ -74,6 +73,12 @@ pub(crate) fn solve(args: &SolveArguments) -> Result<()> {
         }
     };
     print(args, &model, &state, &found, method)
+}
+
+/// Returns whether a run has finished layers, and the files of all of them.
+fn keeps_all(run: &RunDirectory) -> Result<bool> {
+    let layers = run.visited()?.layers;
+    Ok(!layers.is_empty() && layers.iter().all(|layer| layer.files != Files::Removed))
 }
 
 /// Finds up to `most` shortest solutions by the layers of a run, for a state given by a word of the model.
