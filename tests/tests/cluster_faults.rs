@@ -10,6 +10,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
+use std::thread::sleep;
+use std::time::Duration;
 
 /// 12! states in 17 layers, some 130 tasks for each of two workers.
 const MANY_TASKS: [&str; 5] = ["2x6", "--metric", "single", "--shards", "16"];
@@ -26,6 +28,25 @@ fn kill_and_restart_worker(failpoint: &str, options: &[&str]) {
     cluster.join(&["w2"]);
     cluster.dies("w1");
     cluster.join(&["w1"]);
+    assert_same(&cluster.finishes(), &undisturbed(&MANY_TASKS));
+}
+
+/// A worker that is stopped does not ask, so the time since the last answer says nothing of the coordinator.
+#[test]
+fn a_worker_that_was_stopped_for_longer_than_its_patience_goes_on() {
+    let mut cluster = Cluster::new(&MANY_TASKS, &[]);
+    cluster.serve_up_to(3);
+    let mut joining = cluster.joining("w1");
+    joining.args(["--patience", "5s"]);
+    cluster.join_by("w1", joining);
+    cluster.until_coordinator_stopped();
+    cluster.signal("w1", libc::SIGSTOP);
+    // The worker's connection does not outlive this coordinator.
+    cluster.signal_coordinator(libc::SIGKILL);
+    cluster.coordinator_dies();
+    sleep(Duration::from_secs(6));
+    cluster.serve();
+    cluster.signal("w1", libc::SIGCONT);
     assert_same(&cluster.finishes(), &undisturbed(&MANY_TASKS));
 }
 

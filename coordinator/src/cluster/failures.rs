@@ -104,7 +104,7 @@ impl State {
 
     /// Handles a task whose inputs contradict each other, according to one worker. The memory of that worker
     /// may be at fault, or the worker may lie. The run ends when a second worker finds the same, or if there
-    /// is no second worker.
+    /// is no second worker. One that rests is there.
     fn contradicted(
         &mut self,
         now: Millis,
@@ -113,7 +113,7 @@ impl State {
         message: &str,
         effects: &mut Vec<Effect>,
     ) {
-        let is_other = |(other, worker): (WorkerId, &Worker)| other != id && worker.is_willing(now);
+        let is_other = |(other, worker): (WorkerId, &Worker)| other != id && worker.is_staying();
         let has_other = self.workers.iter().any(is_other);
         let before = self.tasks.note_contradiction(task, id);
         if has_other && before.is_none_or(|before| before == id) {

@@ -226,6 +226,13 @@ impl<'d> Coordinator<'d> {
                     return self.ended(ending);
                 }
             }
+            // Time must pass even if requests never stop.
+            if ticked.elapsed() >= TICK {
+                ticked = Instant::now();
+                if let Some(ending) = self.happened(Event::Tick)? {
+                    return self.ended(ending);
+                }
+            }
             self.is_ending.store(self.state.ending.is_some(), Ordering::Relaxed);
             self.tell_of_waits();
             let left = TICK.saturating_sub(ticked.elapsed());
@@ -273,21 +280,11 @@ impl<'d> Coordinator<'d> {
                     continue;
                 }
                 Ok(Message::Terminate) => Event::Terminate,
-                Err(RecvTimeoutError::Timeout) => {
-                    ticked = Instant::now();
-                    Event::Tick
-                }
+                Err(RecvTimeoutError::Timeout) => continue,
                 Err(RecvTimeoutError::Disconnected) => Event::Terminate,
             };
             if let Some(ending) = self.happened(event)? {
                 return self.ended(ending);
-            }
-            // Time must pass even if requests never stop.
-            if ticked.elapsed() >= TICK {
-                ticked = Instant::now();
-                if let Some(ending) = self.happened(Event::Tick)? {
-                    return self.ended(ending);
-                }
             }
         }
     }

@@ -503,7 +503,14 @@ impl Search<'_> {
         }
         let layers = self.run.journal.layers().context("cannot read run.db")?;
         for layer in layers.iter().filter(|layer| is_behind(layer, newest)) {
-            let bytes = self.store.archive(&self.job.geometry, layer.depth)?;
+            let mut bytes = 0;
+            for shard in self.job.geometry.cut.ids() {
+                if self.stop.requested.load(Ordering::Relaxed) {
+                    // The next process compresses the rest.
+                    return Ok(());
+                }
+                bytes += self.store.archive_shard(&self.job.geometry, layer.depth, shard)?;
+            }
             self.run.journal.set_files(layer.depth, Files::Archived).context("cannot write run.db")?;
             debug!(depth = layer.depth.0, bytes, "layer archived");
         }

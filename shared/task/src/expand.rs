@@ -192,6 +192,7 @@ impl<'j> Expander<'j> {
         before: &[&Layer],
         watch: &mut Stopwatch,
     ) -> Result<Made<'j>, TaskError> {
+        self.require_time()?;
         let finished = match leftover {
             Leftover::Counts => self.finished(task, before),
             Leftover::IsReplaced => Ok(None),
@@ -234,6 +235,11 @@ impl<'j> Expander<'j> {
         }
         let (writer, totals) = pushed?;
         Ok(ShardReport { task, totals, bytes: 0, checksums: writer.abandon(), watched })
+    }
+
+    /// Checks that the thread is not to stop. To read back a file that is there takes long.
+    fn require_time(&self) -> Result<(), TaskError> {
+        if self.stop.load(Ordering::Relaxed) { Err(TaskError::Stopped) } else { Ok(()) }
     }
 
     /// Returns the report of a task whose complete file an interrupted run has left, and makes the file

@@ -8,7 +8,6 @@ use fathom_proto::access::{Access, ConnectError, Connection};
 use fathom_proto::v1;
 use fathom_proto::v1::coordinator_client::CoordinatorClient;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tonic::{Code, Status};
@@ -24,24 +23,19 @@ const MOST_MESSAGE_BYTES: usize = 64 << 20;
 pub struct Caller {
     access: Access,
     address: String,
-    /// Time without an answer after which calls fail.
+    /// Time since the first of several failed attempts after which calls fail.
     patience: Duration,
     client: Arc<Mutex<Option<CoordinatorClient<Connection>>>>,
-    heard: Arc<Mutex<Instant>>,
-    is_away: Arc<AtomicBool>,
+    /// When the first attempt failed since the last answer. A process that was stopped has not asked, so the
+    /// time since the answer itself says nothing.
+    away_since: Arc<Mutex<Option<Instant>>>,
 }
 
 impl Caller {
-    /// Creates a caller for the coordinator at an address. Calls fail once it has been silent for `patience`.
+    /// Creates a caller for the coordinator at an address. Calls fail once attempts have failed for
+    /// `patience`.
     pub fn new(access: Access, address: String, patience: Duration) -> Self {
-        Self {
-            access,
-            address,
-            patience,
-            client: Arc::default(),
-            heard: Arc::new(Mutex::new(Instant::now())),
-            is_away: Arc::default(),
-        }
+        Self { access, address, patience, client: Arc::default(), away_since: Arc::default() }
     }
 
     pub(super) async fn client(&self) -> Result<CoordinatorClient<Connection>, ConnectError> {
@@ -88,27 +82,29 @@ impl Caller {
             };
             // The next attempt makes a new connection.
             *self.client.lock().expect("no thread panics while it holds the lock") = None;
-            let silent = self.heard.lock().expect("no thread panics while it holds the lock").elapsed();
+            let away_since = *self
+                .away_since
+                .lock()
+                .expect("no thread panics while it holds the lock")
+                .get_or_insert_with(|| {
+                    let patience_s = self.patience.as_secs();
+                    warn!(reason, patience_s, "coordinator cannot be reached; trying again");
+                    Instant::now()
+                });
+            let silent = away_since.elapsed();
             if silent > self.patience {
                 return Err(anyhow!(
                     "the coordinator was silent for {} s: {reason}; the store is as it was, and the same command goes on",
                     silent.as_secs()
                 ));
             }
-            if !self.is_away.swap(true, Ordering::Relaxed) {
-                warn!(
-                    reason,
-                    patience_s = self.patience.as_secs(),
-                    "coordinator cannot be reached; trying again"
-                );
-            }
             tokio::time::sleep(pauses.next().unwrap_or(CONNECT)).await;
         }
     }
 
     fn answered(&self) {
-        *self.heard.lock().expect("no thread panics while it holds the lock") = Instant::now();
-        if self.is_away.swap(false, Ordering::Relaxed) {
+        let away_since = self.away_since.lock().expect("no thread panics while it holds the lock").take();
+        if away_since.is_some() {
             info!("coordinator is back");
         }
     }

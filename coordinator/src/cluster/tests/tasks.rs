@@ -196,6 +196,25 @@ fn a_contradiction_ends_the_run() {
     assert_eq!(t.tick(1000), [""; 0]);
 }
 
+/// A worker that rests is there, so that one other worker alone does not end the run.
+#[test]
+fn a_contradiction_waits_for_a_worker_that_rests() {
+    let mut t = busy();
+    t.join("b");
+    t.state.workers.get_mut(table::id("b")).unwrap().rests_until = Millis(t.now + 20_000);
+    for attempt in [1, 2] {
+        let failure = Failure::Contradiction("too many".into());
+        assert_eq!(t.failed("a", 0, 0, attempt, failure), ["a <- known"]);
+        assert_eq!(t.state.ending, None);
+        t.take("a", 1);
+        t.now += 10_000;
+        t.beat("a", &[]);
+        t.beat("b", &[]);
+        t.tick(1);
+    }
+    assert!(t.take("b", 1)[0].starts_with("b <- make 0/0"));
+}
+
 /// The file of a lost worker is computed again, with another result.
 #[test]
 fn two_reports_of_one_shard_must_agree() {

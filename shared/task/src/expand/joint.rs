@@ -269,6 +269,7 @@ impl<'j> Expander<'j> {
     /// [`TaskError`] if the task's file cannot be begun, or a source cannot be read.
     fn begin_shared(&self, joint: &Joint<'j>, before: &[&Layer]) -> Result<Beginning<'j>, TaskError> {
         let task = joint.task();
+        self.require_time()?;
         if joint.leftover() == Leftover::Counts
             && let Some(report) = self.finished(task, before)?
         {
