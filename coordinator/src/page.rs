@@ -26,8 +26,8 @@ pub use local::{Limits, Local};
 pub use server::{ReportMaker, StatusMaker};
 pub use snapshot::RunState;
 
-use crate::cluster::handle::CoordinatorHandle;
-use anyhow::{Context, Result};
+use crate::cluster::handle::{CoordinatorHandle, held_up};
+use anyhow::{Context, Result, anyhow};
 use fathom_command::{bad_input, machine};
 use fathom_engine::directory::RunDirectory;
 use fathom_proto::access::{PageTls, Token, page};
@@ -116,7 +116,12 @@ impl Listening {
         let asked = handle.clone();
         let status: StatusMaker = Arc::new(move || {
             let handle = asked.clone();
-            Box::pin(async move { Ok(handle.status().await?) })
+            Box::pin(async move {
+                tokio::select! {
+                    status = handle.status() => Ok(status?),
+                    reason = held_up() => Err(anyhow!(reason)),
+                }
+            })
         });
         self.show(run, page::token_of_run(&run.path)?, feed, status)
     }

@@ -5,11 +5,13 @@ use fathom_proto::access::{Access, AccessArguments};
 use fathom_proto::v1;
 use fathom_proto::v1::coordinator_client::CoordinatorClient;
 use fathom_tests::cluster::{Cluster, undisturbed};
-use fathom_tests::process::{until, well};
+use fathom_tests::page::{get, token};
+use fathom_tests::process::{free_port, until, well};
 use fathom_tests::{assert_same, fathom, texts};
 use rusqlite::Connection;
 use std::collections::BTreeSet;
 use std::fs::{self, Permissions};
+use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -49,8 +51,8 @@ fn silent_connections_do_not_end_a_run() {
 }
 
 /// Returns a cluster whose coordinator waits, because its journal is held by the connection.
-fn with_held_journal() -> (Cluster, Connection) {
-    let mut cluster = Cluster::new(&SPACE, &[]);
+fn with_held_journal(options: &[&str]) -> (Cluster, Connection) {
+    let mut cluster = Cluster::new(&SPACE, options);
     cluster.serve();
     cluster.join_until("w1", "computing:40:stop");
     cluster.until_stopped("w1");
@@ -63,7 +65,7 @@ fn with_held_journal() -> (Cluster, Connection) {
 
 #[test]
 fn a_journal_that_is_held_by_another_is_waited_for() {
-    let (mut cluster, holder) = with_held_journal();
+    let (mut cluster, holder) = with_held_journal(&[]);
     holder.execute_batch("ROLLBACK").unwrap();
     assert_same(&cluster.finishes(), &undisturbed(&SPACE));
 }
@@ -71,7 +73,30 @@ fn a_journal_that_is_held_by_another_is_waited_for() {
 /// Who asks is told what the run waits for, and the coordinator ends if it is told to. The run goes on later.
 #[test]
 fn a_coordinator_whose_journal_is_held_answers_and_ends() {
-    let (mut cluster, holder) = with_held_journal();
+    let http = format!("127.0.0.1:{}", free_port());
+    let (mut cluster, holder) = with_held_journal(&["--http", &http]);
+    for (path, status) in [("/api/status", 503), ("/api/shards/0", 200)] {
+        let answer = get(&http, path, &cluster.run());
+        assert!(
+            answer.status == status && answer.body.contains("cannot write run.db"),
+            "{path}: {}",
+            answer.body
+        );
+    }
+    // The page says so, too.
+    let token = token(&cluster.run());
+    let mut events = TcpStream::connect(&http).unwrap();
+    write!(events, "GET /api/events HTTP/1.1\r\nHost: {http}\r\nAuthorization: Bearer {token}\r\n\r\n")
+        .unwrap();
+    events.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
+    let mut told = Vec::new();
+    until("the page says what the run waits for", || {
+        let mut bytes = [0; 4096];
+        let read = events.read(&mut bytes).unwrap_or(0);
+        told.extend_from_slice(&bytes[..read]);
+        let told = String::from_utf8_lossy(&told);
+        told.contains(r#""state":"waiting""#) && told.contains("cannot write run.db")
+    });
     let output = cluster.ask("status", &[]);
     assert_eq!(output.status.code(), Some(1), "{output:?}");
     let (_, err) = texts(&output);

@@ -3,12 +3,16 @@
 use crate::cluster::event::{Event, Holders, Reply, RequestId};
 use crate::cluster::view::{LayerProgress, ShardStory, View};
 use crossbeam_channel::Sender;
-use fathom_engine::journal::LayerRow;
+use fathom_engine::journal::{self, LayerRow};
 use fathom_run::{ShardId, WorkerId};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 use tokio::sync::{broadcast, oneshot};
+
+/// The time between two looks at whether the loop is held up.
+const LOOK_AGAIN: Duration = Duration::from_millis(200);
 
 /// A reply, with the addresses of the workers.
 #[derive(Clone, Debug)]
@@ -55,6 +59,18 @@ pub struct KeptFiles {
 #[error("the coordinator is ending")]
 pub struct Closed;
 
+/// Waits until the loop is held up because it cannot write the journal. Returns the reason, for people.
+pub async fn held_up() -> String {
+    loop {
+        tokio::time::sleep(LOOK_AGAIN).await;
+        if let Some(reason) = journal::obstacle() {
+            return format!(
+                "the coordinator cannot write run.db, and waits until it can ({reason}): make room on the disk of the run's directory, or end what holds run.db"
+            );
+        }
+    }
+}
+
 impl CoordinatorHandle {
     /// Sends the message that carries the sender of its reply, and waits for the reply.
     async fn request<T>(&self, message: impl FnOnce(oneshot::Sender<T>) -> Message) -> Result<T, Closed> {
@@ -82,12 +98,15 @@ impl CoordinatorHandle {
         self.request(Message::Status).await
     }
 
-    /// Returns the view of the run for a page that has `known_layers` committed layers.
+    /// Asks for the view of the run for a page that has `known_layers` committed layers. Whoever has asked
+    /// must wait for the view, which has the events since the last one.
     ///
     /// # Errors
     /// [`Closed`] if the loop has ended.
-    pub async fn view(&self, known_layers: usize) -> Result<View, Closed> {
-        self.request(|sender| Message::View(known_layers, sender)).await
+    pub fn view(&self, known_layers: usize) -> Result<oneshot::Receiver<View>, Closed> {
+        let (sender, receiver) = oneshot::channel();
+        self.messages.send(Message::View(known_layers, sender)).map_err(|_| Closed)?;
+        Ok(receiver)
     }
 
     /// Returns the progress of the current layer for a caller that has `known_layers` committed layers.

@@ -1,11 +1,10 @@
 //! The gRPC service around the decisions: converts messages to events, and replies to messages.
 
 use crate::cluster::event::{Event, Holders, Holding, LeaveReason, Order, Progress, Registration, Reply};
-use crate::cluster::handle::{Answer, Closed, CoordinatorHandle, KeptFiles};
+use crate::cluster::handle::{Answer, Closed, CoordinatorHandle, KeptFiles, held_up};
 use anyhow::Result;
 use bytes::Bytes;
 use fathom_command::bad_input;
-use fathom_engine::journal;
 use fathom_proto::access::Access;
 use fathom_proto::v1;
 use fathom_proto::v1::coordinator_server::{self, CoordinatorServer};
@@ -32,8 +31,6 @@ const MOST_MESSAGE_BYTES: usize = 64 << 20;
 const MOST_COSETS: u32 = (MOST_MESSAGE_BYTES / 32) as u32 - (1 << 15);
 /// Largest number of tasks that a worker may ask for at once.
 const MOST_TASKS: u32 = 4096;
-/// Interval at which calls of people look whether the journal holds them up.
-const LOOK_AGAIN: Duration = Duration::from_millis(500);
 /// Largest length in bytes of a worker's name, address, kernel and version.
 const LONGEST_NAME: usize = 256;
 
@@ -190,19 +187,11 @@ fn require_version(version: u32, worker: &str) -> Result<(), Status> {
 
 /// Waits for the answer of the loop to a call of a person, but not while the loop waits for the journal.
 async fn unless_held_up<T>(answer: impl Future<Output = Result<T, Closed>>) -> Result<T, Status> {
-    let held_up = async {
-        loop {
-            tokio::time::sleep(LOOK_AGAIN).await;
-            if let Some(reason) = journal::obstacle() {
-                return reason;
-            }
-        }
-    };
     tokio::select! {
         answer = answer => Ok(answer?),
-        reason = held_up => Err(Status::unavailable(format!(
-            "the coordinator cannot write run.db, and waits until it can ({reason}): make room on the disk of the run's directory, or end what holds run.db; a stop or a drain takes effect then"
-        ))),
+        reason = held_up() => {
+            Err(Status::unavailable(format!("{reason}; a stop or a drain takes effect then")))
+        }
     }
 }
 

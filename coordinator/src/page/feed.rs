@@ -6,7 +6,7 @@ use super::outline::Outline;
 use super::past::Log;
 use super::served::Served;
 use super::snapshot::{RunState, Snapshot, WorkerFacts};
-use crate::cluster::handle::CoordinatorHandle;
+use crate::cluster::handle::{CoordinatorHandle, held_up};
 use anyhow::{Context, Result};
 use fathom_engine::directory::RunDirectory;
 use fathom_run::ShardId;
@@ -79,9 +79,9 @@ impl Shards {
     pub(super) async fn story(&self, shard: u32) -> Story {
         match self {
             Self::Local(local) => local.story(shard),
-            Self::Served(handle) => match handle.story(ShardId(shard)).await {
-                Ok(story) => story.0,
-                Err(_) => Vec::new(),
+            Self::Served(handle) => tokio::select! {
+                story = handle.story(ShardId(shard)) => story.map_or_else(|_| Story::new(), |story| story.0),
+                reason = held_up() => vec![("waits", reason)],
             },
             Self::Nobody => Vec::new(),
         }

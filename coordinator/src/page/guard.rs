@@ -150,7 +150,7 @@ fn cookie_name(host: &str) -> String {
 }
 
 /// Makes an answer of plain text.
-pub(super) fn text(status: StatusCode, said: &'static str) -> Response<Body> {
+pub(super) fn text(status: StatusCode, said: impl Into<Body>) -> Response<Body> {
     with_type(status, "text/plain; charset=utf-8", said)
 }
 

@@ -3,7 +3,7 @@
 use super::outline::{Outline, Present};
 use super::rate::Rate;
 use super::snapshot::{EventFacts, Faults, RunFacts, RunState, Snapshot, Tallies, WorkerFacts};
-use crate::cluster::handle::CoordinatorHandle;
+use crate::cluster::handle::{CoordinatorHandle, held_up};
 use crate::cluster::status::{ClusterStatus, WorkerStatus};
 use crate::cluster::view::{News, Piece, ShardState, View};
 use anyhow::Result;
@@ -12,6 +12,7 @@ use fathom_proto::Latencies;
 use fathom_run::WorkerId;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::time::{Duration, Instant};
+use tokio::sync::oneshot;
 
 /// The number of missed heartbeats after which a worker is silent.
 const SILENT_AFTER: u32 = 3;
@@ -38,6 +39,10 @@ pub(super) struct Served {
     fetches: Latencies,
     noted: Option<Instant>,
     depth: u32,
+    /// The view that was asked for, if the loop was held up.
+    asked: Option<oneshot::Receiver<View>>,
+    /// The last snapshot.
+    last: Option<Snapshot>,
 }
 
 /// The state that a feed keeps of one worker.
@@ -63,12 +68,40 @@ impl Served {
             fetches: Latencies::default(),
             noted: None,
             depth: u32::MAX,
+            asked: None,
+            last: None,
         })
     }
 
     /// Returns a snapshot of the run; `None` if the coordinator has ended.
     pub(super) async fn snapshot(&mut self) -> Option<Snapshot> {
-        let view = self.handle.view(self.outline.layers.len()).await.ok()?;
+        let mut asked = match self.asked.take() {
+            Some(asked) => asked,
+            None => self.handle.view(self.outline.layers.len()).ok()?,
+        };
+        let snapshot = tokio::select! {
+            view = &mut asked => self.of_view(view.ok()?),
+            reason = held_up() => {
+                self.asked = Some(asked);
+                self.waiting(reason)
+            }
+        };
+        self.last = Some(Snapshot { events: Vec::new(), ..snapshot.clone() });
+        Some(snapshot)
+    }
+
+    /// Returns the last snapshot of a run that waits now.
+    fn waiting(&self, obstacle: String) -> Snapshot {
+        let mut snapshot = self.last.clone().unwrap_or_else(|| Snapshot {
+            run: self.outline.facts(RunState::Waiting, None),
+            growth: self.outline.growth(),
+            ..Snapshot::default()
+        });
+        snapshot.run.wait_for(obstacle);
+        snapshot
+    }
+
+    fn of_view(&mut self, view: View) -> Snapshot {
         let View { status, shards, states, found, layers, heartbeat, journal, news } = view;
         let now = Instant::now();
         if let Some(layers) = layers {
@@ -92,11 +125,8 @@ impl Served {
         let present = self.present(&status, &shards, states, now);
         let mut run =
             self.outline.facts(RunState::Running, Some(present).filter(|_| !self.outline.is_complete()));
-        run.obstacle = status.obstacle.clone();
-        if run.obstacle.is_some() && run.state == RunState::Running {
-            run.state = RunState::Waiting;
-            // How long the run waits is not known.
-            (run.run_left, run.depth_left) = (None, None);
+        if let Some(obstacle) = status.obstacle.clone() {
+            run.wait_for(obstacle);
         }
         run.sent = Some(status.sent_bytes);
         self.add_usage(&mut run, &status.workers);
@@ -104,7 +134,7 @@ impl Served {
             Some(status.workers.iter().filter(|worker| is_there(worker)).map(|w| u64::from(w.threads)).sum());
         self.count(&news);
         let events = self.events(news.pieces.unwrap_or_default());
-        Some(self.assembled(run, shards, events, journal))
+        self.assembled(run, shards, events, journal)
     }
 
     /// Takes in the counts of events.

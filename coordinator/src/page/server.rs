@@ -179,7 +179,7 @@ fn event(name: &str, json: &str) -> Bytes {
 async fn status(State(answers): Shared) -> Response<Body> {
     match (answers.status)().await {
         Ok(json) => with_type(StatusCode::OK, JSON, json),
-        Err(_) => text(StatusCode::SERVICE_UNAVAILABLE, "The coordinator has ended.\n"),
+        Err(error) => text(StatusCode::SERVICE_UNAVAILABLE, format!("{error}\n")),
     }
 }
 

@@ -52,6 +52,17 @@ impl RunState {
     }
 }
 
+impl RunFacts {
+    /// Says what the run waits for, unless it is over. How long it waits is not known.
+    pub(super) fn wait_for(&mut self, obstacle: String) {
+        self.obstacle = Some(obstacle);
+        if self.state == RunState::Running {
+            self.state = RunState::Waiting;
+            (self.run_left, self.depth_left) = (None, None);
+        }
+    }
+}
+
 /// A run as a whole. Numbers of states are digits, because they are larger than a browser counts exactly.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct RunFacts {
