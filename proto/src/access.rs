@@ -53,8 +53,8 @@ pub const TLS_NAME: &str = "fathom";
 #[derive(Clone)]
 pub struct Access {
     token: token::Known,
-    /// The port of a coordinator on this machine whose token this process looks up, if no token was given.
-    look_up: Option<u16>,
+    /// Where a coordinator on this machine may listen whose token this process looks up, if no token was given.
+    look_up: Arc<[SocketAddr]>,
     /// The advice for callers without the token.
     hint: Option<Arc<str>>,
     /// TLS for accepting callers, with this process's certificate.
@@ -105,7 +105,7 @@ impl Access {
         let name = asked.tls_name.as_deref().unwrap_or(TLS_NAME);
         Ok(Self {
             token: given.token.as_ref().map(files::token).transpose()?.into(),
-            look_up: None,
+            look_up: Default::default(),
             hint: None,
             server: match &identity {
                 Some(identity) => Some(Arc::new(identity.server(authority.as_ref())?)),

@@ -1,6 +1,7 @@
 //! Who may use a coordinator, and that strangers cannot exhaust its connections or reach its journal and
 //! files.
 
+use fathom_command::machine;
 use fathom_proto::access::{Access, AccessArguments};
 use fathom_proto::v1;
 use fathom_proto::v1::coordinator_client::CoordinatorClient;
@@ -109,6 +110,22 @@ fn a_coordinator_whose_journal_is_held_answers_and_ends() {
     assert_same(&cluster.finishes(), &undisturbed(&SPACE));
 }
 
+/// A port is free once at each address of this machine. Commands find the token of the right coordinator.
+#[test]
+fn one_port_at_two_addresses_is_two_coordinators() {
+    let [mut first, mut second] = [(); 2].map(|()| Cluster::new(&["3x3"], &[]));
+    second.address = first.address.replace("127.0.0.1", "127.0.0.2");
+    first.serve();
+    second.serve();
+    let token = |cluster: &Cluster| fs::read(cluster.run().join("token")).unwrap();
+    assert_ne!(token(&first), token(&second));
+    well(&first.ask("status", &[]));
+    well(&second.ask("status", &[]));
+    second.signal_coordinator(libc::SIGTERM);
+    second.coordinator_ends();
+    well(&first.ask("status", &[]));
+}
+
 #[test]
 fn a_file_that_may_not_grow_ends_a_run_with_a_message() {
     let directory = fathom_tests::tempdir().unwrap();
@@ -134,7 +151,7 @@ fn a_search_has_more_shards_than_it_may_have_open_files() {
 
 /// A run on a read-only file system, in a mount namespace of its own.
 #[test]
-fn a_directory_that_cannot_be_written_to_is_verified() {
+fn a_directory_that_cannot_be_written_to_is_verified_and_audited() {
     let directory = fathom_tests::tempdir().unwrap();
     let run = directory.path().join("run");
     well(&fathom().args(["run", "2x4", "-q", "--dir"]).arg(&run).output().unwrap());
@@ -147,8 +164,9 @@ fn a_directory_that_cannot_be_written_to_is_verified() {
             eprintln!("skipped: nothing can be mounted here");
             return;
         }
-        let verify =
-            format!("mount --bind {run} {run}; mount -o remount,bind,ro {run}; exec \"$0\" verify {run}");
+        let verify = format!(
+            "mount --bind {run} {run}; mount -o remount,bind,ro {run}; \"$0\" audit {run}; exec \"$0\" verify {run}"
+        );
         let output = Command::new("unshare")
             .args(["-m", "sh", "-ec", &verify])
             .arg(fathom().get_program())
@@ -216,7 +234,8 @@ async fn strangers_get_nothing_from_workers() {
 /// Returns where a coordinator with a runtime directory of its own publishes the token for its user's
 /// commands.
 fn published(runtime: &Path, cluster: &Cluster) -> PathBuf {
-    runtime.join("fathom").join(cluster.address.rsplit_once(':').unwrap().1)
+    let name = format!("{}-{}", machine::host_name(), cluster.address.replace(':', "-"));
+    runtime.join("fathom").join(name)
 }
 
 fn in_runtime(mut command: Command, runtime: &Path) -> Command {

@@ -2,21 +2,23 @@
 //!
 //! Every user of a machine can call the processes that listen on its loopback addresses. So a coordinator
 //! that listens there without a token makes one. It writes the token into the run's directory, as [`NAME`],
-//! and into a private directory of the user, named by the port, where the same user's commands find it. That
-//! directory is `$XDG_RUNTIME_DIR/fathom`, or `fathom-UID` in the directory for temporary files.
+//! and into a private directory of the user, where the same user's commands find it. That directory is
+//! `$XDG_RUNTIME_DIR/fathom`, or `fathom-UID` in the directory for temporary files. The file there has the
+//! name of the host, because hosts may share such a directory, and the address and the port: one port is
+//! free for another coordinator at each loopback address.
 //!
 //! A directory or a file is trusted only if the user owns it and nobody else may access it. A stale token
-//! does no harm: a coordinator replaces or removes the file of its port, and a token of no running
+//! does no harm: a coordinator replaces or removes the file of its address, and a token of no running
 //! coordinator gives no access.
 
 use super::Access;
 use super::keys::random_token;
 use super::token::Token;
 use anyhow::{Context, Result, anyhow};
-use fathom_command::{bad_input, shell};
+use fathom_command::{bad_input, machine, shell};
 use std::fs::{self, DirBuilder, File, Metadata};
 use std::io::{self, Read, Write};
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -31,17 +33,17 @@ const MOST_BYTES: u64 = 4096;
 pub struct LocalToken {
     token: Token,
     in_run: PathBuf,
-    of_port: Option<PathBuf>,
+    of_address: Option<PathBuf>,
     keeps: bool,
 }
 
 impl LocalToken {
-    /// Writes the token of a coordinator that listens on a port. If the run's directory has the token of an
+    /// Writes the token of a coordinator that listens at an address. If the run's directory has the token of an
     /// earlier epoch, that one is used again, because workers may be waiting with it.
     ///
     /// # Errors
     /// If the run's directory cannot hold a secret file.
-    pub fn publish(run: &Path, port: u16) -> Result<Self> {
+    pub fn publish(run: &Path, address: SocketAddr) -> Result<Self> {
         let in_run = std::path::absolute(run)?.join(NAME);
         let token = match read(&in_run) {
             Ok(token) => token,
@@ -54,7 +56,7 @@ impl LocalToken {
                 in_run.display()
             )
         })?;
-        let of_port = match publish_at(&token, port) {
+        let of_address = match publish_at(&token, address) {
             Ok(path) => Some(path),
             Err(error) => {
                 let (reason, token_file) = (format!("{error:#}"), in_run.display());
@@ -62,7 +64,7 @@ impl LocalToken {
                 None
             }
         };
-        Ok(Self { token, in_run, of_port, keeps: false })
+        Ok(Self { token, in_run, of_address, keeps: false })
     }
 
     /// Returns the path of the file in the run's directory, for `--token-file`.
@@ -80,8 +82,8 @@ impl LocalToken {
 impl Drop for LocalToken {
     fn drop(&mut self) {
         let kept = Some(&self.in_run).filter(|_| !self.keeps);
-        for path in kept.into_iter().chain(&self.of_port) {
-            // Another coordinator may use the port by now. A file that cannot be removed does no harm.
+        for path in kept.into_iter().chain(&self.of_address) {
+            // Another coordinator may use the address by now. A file that cannot be removed does no harm.
             if read(path).is_ok_and(|token| token == self.token) {
                 let _ = fs::remove_file(path);
             }
@@ -89,29 +91,41 @@ impl Drop for LocalToken {
     }
 }
 
-/// Removes the token that an earlier coordinator left under a port, for a coordinator that needs no such
+/// Removes the token that an earlier coordinator left under an address, for a coordinator that needs no such
 /// token.
-pub fn remove_stale(port: u16) {
+pub fn remove_stale(address: SocketAddr) {
     for directory in directories().iter().filter(|directory| is_own(directory).is_ok()) {
         // Usually there is no such file.
-        let _ = fs::remove_file(directory.join(port.to_string()));
+        let _ = fs::remove_file(directory.join(name_of(address)));
     }
 }
 
-/// Returns the token of this user's coordinator on a port of this machine, if there is one.
-pub(super) fn find(port: u16) -> Option<Token> {
+/// Returns the token of this user's coordinator at one of these addresses of this machine, if there is one.
+pub(super) fn find(addresses: &[SocketAddr]) -> Option<Token> {
     let directories = directories();
-    let mut own = directories.iter().filter(|directory| is_own(directory).is_ok());
-    own.find_map(|directory| read(&directory.join(port.to_string())).ok())
+    let own = directories.iter().filter(|directory| is_own(directory).is_ok());
+    let mut paths = own.flat_map(|own| addresses.iter().map(move |&address| own.join(name_of(address))));
+    paths.find_map(|path| read(&path).ok())
 }
 
-/// Returns the port of an address, if the address is on this machine.
-pub(super) fn port(address: &str) -> Option<u16> {
-    let (host, port) = address.rsplit_once(':')?;
+/// Returns what an address may stand for on this machine; nothing if it is not one of this machine.
+pub(super) fn on_loopback(address: &str) -> Vec<SocketAddr> {
+    let Some((host, port)) = address.rsplit_once(':') else { return Vec::new() };
+    let Ok(port) = port.parse() else { return Vec::new() };
     let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
-    let is_here = host == "localhost"
-        || host.parse::<IpAddr>().is_ok_and(|address| address.to_canonical().is_loopback());
-    port.parse().ok().filter(|_| is_here)
+    let addresses = match host.parse::<IpAddr>() {
+        Ok(address) => vec![address.to_canonical()],
+        Err(_) if host == "localhost" => vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()],
+        Err(_) => Vec::new(),
+    };
+    let here = addresses.into_iter().filter(IpAddr::is_loopback);
+    here.map(|address| SocketAddr::new(address, port)).collect()
+}
+
+/// Returns the name of the file for the token of a coordinator at an address of this machine.
+fn name_of(address: SocketAddr) -> String {
+    let (host, ip, port) = (machine::host_name(), address.ip().to_canonical(), address.port());
+    format!("{}-{ip}-{port}", host.replace('/', "-"))
 }
 
 impl Access {
@@ -137,7 +151,10 @@ impl Access {
     /// coordinator's token is looked up at each new connection.
     #[must_use]
     pub fn for_coordinator(&self, address: &str) -> Self {
-        let look_up = port(address).filter(|_| self.token.get().is_none());
+        let look_up = match self.token.get() {
+            None => on_loopback(address).into(),
+            Some(_) => Default::default(),
+        };
         let access = Self { look_up, token: Default::default(), ..self.clone() };
         if let Some(token) = self.token.get() {
             access.token.set(token);
@@ -148,13 +165,13 @@ impl Access {
 
     /// Looks up the coordinator's token again, if it is looked up at all.
     pub(super) fn renew_token(&self) {
-        if let Some(token) = self.look_up.and_then(find) {
+        if let Some(token) = find(&self.look_up) {
             self.token.set(token);
         }
     }
 }
 
-fn publish_at(token: &Token, port: u16) -> Result<PathBuf> {
+fn publish_at(token: &Token, address: SocketAddr) -> Result<PathBuf> {
     let directories = directories();
     let directory = directories.first().context("there is no directory for temporary files")?;
     match DirBuilder::new().mode(0o700).create(directory) {
@@ -162,7 +179,7 @@ fn publish_at(token: &Token, port: u16) -> Result<PathBuf> {
         made => made.with_context(|| format!("cannot make {}", directory.display()))?,
     }
     is_own(directory).map_err(|reason| anyhow!("{} is not trusted: {reason}", directory.display()))?;
-    let path = directory.join(port.to_string());
+    let path = directory.join(name_of(address));
     write(&path, token).with_context(|| format!("cannot write {}", path.display()))?;
     Ok(path)
 }
@@ -243,18 +260,19 @@ mod tests {
     #[test]
     fn only_addresses_of_this_machine_are_looked_up() {
         for (address, here) in [
-            ("127.0.0.1:7400", Some(7400)),
-            ("127.1.2.3:80", Some(80)),
-            ("localhost:7400", Some(7400)),
-            ("[::1]:7400", Some(7400)),
-            ("[::ffff:127.0.0.1]:7400", Some(7400)),
-            ("10.0.0.1:7400", None),
-            ("node7:7400", None),
-            ("localhost.example.org:7400", None),
-            ("127.0.0.1", None),
-            ("127.0.0.1:port", None),
+            ("127.0.0.1:7400", &["127.0.0.1:7400"][..]),
+            ("127.1.2.3:80", &["127.1.2.3:80"]),
+            ("localhost:7400", &["127.0.0.1:7400", "[::1]:7400"]),
+            ("[::1]:7400", &["[::1]:7400"]),
+            ("[::ffff:127.0.0.1]:7400", &["127.0.0.1:7400"]),
+            ("10.0.0.1:7400", &[]),
+            ("node7:7400", &[]),
+            ("localhost.example.org:7400", &[]),
+            ("127.0.0.1", &[]),
+            ("127.0.0.1:port", &[]),
         ] {
-            assert_eq!(port(address), here, "{address}");
+            let here: Vec<SocketAddr> = here.iter().map(|here| here.parse().unwrap()).collect();
+            assert_eq!(on_loopback(address), here, "{address}");
         }
     }
 

@@ -38,7 +38,9 @@ impl Coordinator {
     /// Connects to the coordinator at an address.
     pub(crate) fn call(address: &str, access: &AccessArguments) -> Result<Self> {
         let access = Access::load(access)?.for_coordinator(address);
-        let runtime = Builder::new_current_thread().enable_all().build()?;
+        // A thread of its own answers the coordinator's questions whether this process is there, also while
+        // this process computes, or waits for whoever reads what it prints.
+        let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
         let connection = runtime.block_on(access.connect(address, LIMIT));
         let connection = connection.map_err(|error| match error.may_pass() {
             true => anyhow!("{error}"),
@@ -63,10 +65,17 @@ impl Coordinator {
     pub(crate) fn follow(&mut self, tell: impl Fn(&str) -> Result<()>) -> Result<()> {
         let mut client = self.client.clone();
         let mut events = self.answer(async move { client.watch_events(v1::WatchEventsRequest {}).await })?;
-        while let Ok(Some(event)) = self.runtime.block_on(events.message()) {
-            tell(&event.json)?;
+        loop {
+            match self.runtime.block_on(events.message()) {
+                Ok(Some(event)) => tell(&event.json)?,
+                Ok(None) => return Ok(()),
+                // A coordinator that has ended answers nothing.
+                Err(_) if self.status().is_err() => return Ok(()),
+                Err(error) => {
+                    return Err(anyhow!("the coordinator is there, but tells no more: {}", error.message()));
+                }
+            }
         }
-        Ok(())
     }
 
     /// Asks which files are kept, and which workers hold them.

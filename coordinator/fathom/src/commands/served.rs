@@ -158,9 +158,9 @@ impl Served {
         let address = listener.local_addr()?;
         // The token is published before any caller is let in, so that all callers find it.
         let token = match access.needs_local_token(address) {
-            true => Some(LocalToken::publish(&run.path, address.port())?),
+            true => Some(LocalToken::publish(&run.path, address)?),
             false => {
-                local::remove_stale(address.port());
+                local::remove_stale(address);
                 None
             }
         };
