@@ -63,9 +63,7 @@ impl Settings {
     }
 
     fn parse(text: &str) -> Result<Self> {
-        toml::from_str(text).map_err(|error| {
-            bad_input!("{}: there are keys, dir, threads and memory", error.to_string().trim_end())
-        })
+        toml::from_str(text).map_err(|error| bad_input!("{}", error.to_string().trim_end()))
     }
 
     /// Parses the arguments of this process, with these settings as defaults of `command`. Ends the process
@@ -157,7 +155,7 @@ mod tests {
     fn unknown_settings_are_refused() {
         let error = Settings::parse("thread = 3").unwrap_err().to_string();
         assert!(
-            error.contains("thread") && error.contains("there are keys, dir, threads and memory"),
+            error.contains("thread") && error.contains("expected one of `keys`, `dir`, `threads`, `memory`"),
             "{error}"
         );
         assert_eq!(Settings::parse("").unwrap(), Settings::default());

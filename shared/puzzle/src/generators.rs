@@ -11,12 +11,10 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SelectionError {
     /// A name is the name of no generator.
-    #[error("there is no move {word:?} in the metric '{metric}' of {puzzle}: there are {known}")]
+    #[error("there is no move {word:?} of {puzzle}: there are {known}")]
     Unknown {
         /// The name as written.
         word: String,
-        /// The metric.
-        metric: Metric,
         /// The name of the puzzle.
         puzzle: String,
         /// The names of all generators.
@@ -69,7 +67,7 @@ impl Definition {
         metric: Metric,
     ) -> Result<Vec<Generator>, DefinitionError> {
         if matches!(metric, Metric::Multi | Metric::Single) && self.is_limited() {
-            return Err(DefinitionError::AlwaysListed(self.name().into()));
+            return Err(DefinitionError::AlwaysListed(self.name().into(), metric));
         }
         expand_metric(listed, metric)
     }
@@ -97,7 +95,6 @@ impl Definition {
             let generator =
                 found.or_else(|| self.by_effect(word, &all)).ok_or_else(|| SelectionError::Unknown {
                     word: word.into(),
-                    metric,
                     puzzle: self.name().into(),
                     known: Names(all.iter().map(|generator| generator.name.clone()).collect()),
                 })?;
@@ -303,7 +300,7 @@ mod tests {
         assert_eq!(chosen(" R' , x' "), Ok(vec!["R'".into(), "x'".into()]));
         assert_eq!(
             chosen("R,F2").unwrap_err().to_string(),
-            "there is no move \"F2\" in the metric 'multi' of test: there are R R2 R' U x x'"
+            "there is no move \"F2\" of test: there are R R2 R' U x x'"
         );
         assert_eq!(chosen("R,U,R").unwrap_err().to_string(), "the move \"R\" is chosen twice");
         assert_eq!(
@@ -312,7 +309,7 @@ mod tests {
         );
         assert_eq!(
             cube.select(Metric::Given, "R2").unwrap_err().to_string(),
-            "there is no move \"R2\" in the metric 'given' of test: there are R U x"
+            "there is no move \"R2\" of test: there are R U x"
         );
     }
 }

@@ -101,6 +101,20 @@ pub enum LoadError {
     },
 }
 
+impl LoadError {
+    /// Adds to a fault of syntax that the file is read as TOML for want of a sign of another format.
+    fn guessed_toml(mut self) -> Self {
+        if let Self::Bad { reason, .. } = &mut self
+            && let Reason::Syntax(text) = &mut **reason
+        {
+            text.push_str(
+                "; the file is read as TOML, because neither its name (.tws, .def, .ksolve, .g, .gap, .json, .js, .ts) nor its first line tells another format",
+            );
+        }
+        self
+    }
+}
+
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.file)?;
@@ -163,7 +177,9 @@ pub fn load(path: &Path) -> Result<Definition, LoadError> {
         let before = String::from_utf8_lossy(&error.as_bytes()[..at]).into_owned();
         Fault::syntax(at, "the file is not text in UTF-8").in_file(&file, &before)
     })?;
-    parse(&text, Format::of(&file, &text), &file)
+    let format = Format::of(&file, &text);
+    let is_guessed = format == Format::Toml && path.extension().is_none_or(|extension| extension != "toml");
+    parse(&text, format, &file).map_err(|error| if is_guessed { error.guessed_toml() } else { error })
 }
 
 /// Reads the puzzle that a text defines. `file` is named in errors; where the text does not name the puzzle,

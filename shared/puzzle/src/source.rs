@@ -202,7 +202,7 @@ impl PuzzleSpec {
             && !definition.is_closed_under_inverses(metric)?
         {
             let way = match moves_are_chosen {
-                true => "with --metric single or multi, --moves can name inverses, too",
+                true => "name inverses in --moves, too, with --metric single or multi if they are not listed",
                 false => "--metric single adds the inverses, --metric multi all powers",
             };
             remarks.push(format!(

@@ -68,6 +68,8 @@ impl SolveModel {
     pub fn new(question: &SpaceSpec) -> Result<Self, ModelError> {
         let source = question.source.clone();
         let mut definition = source.definition(question.metric)?;
+        // What a search refuses is refused here, too.
+        definition.generators(definition.metric())?;
         // Pieces of different orbits never stand on the same cells, whatever their labels.
         let orbits = (0..definition.cells()).map(|cell| definition.orbit_of(cell));
         let mut numbers = HashMap::new();

@@ -61,10 +61,10 @@ pub(crate) fn verify(args: &VerifyArguments) -> Result<()> {
         return Ok(());
     }
     output::line(&format!(
-        "verified: {} files ({}) of {} runs, {} states counted again; only run.db can tell whether these are the committed files",
+        "verified: {} files ({}) of {}, {} states counted again; only run.db can tell whether these are the committed files",
         HumanCount(all.files),
         HumanBytes(all.bytes),
-        runs.len(),
+        if runs.len() == 1 { "one run".into() } else { format!("{} runs", runs.len()) },
         HumanCount(all.states)
     ))
 }

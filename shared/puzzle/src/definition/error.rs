@@ -1,6 +1,7 @@
 //! What can be wrong with a definition.
 
 use super::Definition;
+use crate::Metric;
 
 /// Why something is no definition of a puzzle. Cells count from 1, as users write them.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -124,9 +125,9 @@ pub enum DefinitionError {
     AlwaysFree,
     /// States are limited, and a metric asks for powers or inverses that are not listed.
     #[error(
-        "the states of {0} are limited by what cells always or never hold: its moves are those that are listed, without --metric"
+        "the states of {0} are limited by what cells always or never hold, so powers and inverses that are not listed are no moves: leave out --metric {1}"
     )]
-    AlwaysListed(String),
+    AlwaysListed(String, Metric),
     /// The solved state has another number of pieces than the puzzle has cells.
     #[error("the solved state tells {found} pieces, but the puzzle has {cells} cells")]
     SolvedCells {

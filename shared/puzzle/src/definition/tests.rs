@@ -98,7 +98,7 @@ fn limits_that_do_not_fit_are_refused() {
     puzzle.add_move("R", swap.clone()).unwrap();
     assert_eq!(puzzle.generators(Metric::Given).unwrap().len(), 1);
     for metric in Metric::ALL {
-        let refused = Err(DefinitionError::AlwaysListed("test".into()));
+        let refused = Err(DefinitionError::AlwaysListed("test".into(), metric));
         assert_eq!(puzzle.generators(metric), refused);
         assert!(
             puzzle.select(metric, "R").unwrap_err().to_string().starts_with("the states of test are limited")

@@ -551,6 +551,11 @@ fn files_that_cannot_be_read() {
     assert!(message().ends_with("a.toml:2:6: the file is not text in UTF-8"), "{}", message());
     std::fs::File::create(&path).unwrap().set_len(MAX_BYTES + 1).unwrap();
     assert!(message().ends_with("too large for a puzzle"), "{}", message());
+    // Nothing tells the format of this text.
+    let path = directory.path().join("a.txt");
+    std::fs::write(&path, "hello world").unwrap();
+    let message = load(&path).unwrap_err().to_string();
+    assert!(message.contains("a.txt:1:7: ") && message.contains("is read as TOML"), "{message}");
     // The byte order mark that some editors put in front of a text is ignored.
     let text = "\u{feff}degree = 2\n[moves]\na = \"(1,2)\"";
     assert!(parse(text, Format::Toml, "x").is_ok());

@@ -12,7 +12,7 @@ use fathom_proto::v1::verify_file_response::Result as Answer;
 use fathom_report::text::many;
 use futures::StreamExt;
 use futures::stream;
-use indicatif::{HumanBytes, HumanCount};
+use indicatif::HumanBytes;
 use std::collections::{BTreeMap, BTreeSet};
 use tokio::runtime::Builder;
 
@@ -138,7 +138,7 @@ fn tell(args: &VerifyArguments, sum: &Sum, layers: u64, workers: u64) -> Result<
         many(sum.files, "file"),
         HumanBytes(sum.bytes),
         many(workers, "worker"),
-        HumanCount(states)
+        many(states, "state")
     ))
 }
 
