@@ -53,7 +53,8 @@ pub const TLS_NAME: &str = "fathom";
 #[derive(Clone)]
 pub struct Access {
     token: token::Known,
-    /// Where a coordinator on this machine may listen whose token this process looks up, if no token was given.
+    /// The addresses of this machine for which this process looks up a coordinator's token, if no token was
+    /// given.
     look_up: Arc<[SocketAddr]>,
     /// The advice for callers without the token.
     hint: Option<Arc<str>>,

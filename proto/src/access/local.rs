@@ -38,8 +38,8 @@ pub struct LocalToken {
 }
 
 impl LocalToken {
-    /// Writes the token of a coordinator that listens at an address. If the run's directory has the token of an
-    /// earlier epoch, that one is used again, because workers may be waiting with it.
+    /// Writes the token of a coordinator that listens at an address. If the run's directory has the token of
+    /// an earlier epoch, that one is used again, because workers may be waiting with it.
     ///
     /// # Errors
     /// If the run's directory cannot hold a secret file.

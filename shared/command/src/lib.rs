@@ -2,9 +2,9 @@
 //!
 //! Reading order: [`exit`] (errors as users meet them, and exit codes), [`output`] (results),
 //! [`terminal_line`] (the last line of a terminal), [`mod@doing`] (announces what takes long), [`interrupt`]
-//! (signals), [`scratch`] (temporary directories), [`log`] (all other messages, in files that `rotation` keeps small), [`shell`] (commands that
-//! are printed), [`machine`] (memory and processors), [`address`] (addresses that people give), [`failpoint`]
-//! (kills or stops the process at a given point).
+//! (signals), [`scratch`] (temporary directories), [`log`] (all other messages, in files that `rotation`
+//! keeps small), [`shell`] (commands that are printed), [`machine`] (memory and processors), [`address`]
+//! (addresses that people give), [`failpoint`] (kills or stops the process at a given point).
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 

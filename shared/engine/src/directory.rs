@@ -6,7 +6,7 @@
 
 use crate::counts::{Classes, check_growth};
 use crate::journal::{Journal, LayerRow, LayersAt};
-use crate::shared_store::require_own;
+use crate::shared_store;
 use anyhow::{Context, Result, anyhow};
 use fathom_command::bad_input;
 use fathom_layer::writer::unfinished;
@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The name of the journal.
-pub const JOURNAL: &str = "run.db";
+pub use crate::journal::NAME as JOURNAL;
 /// The files that an interrupted creation may leave behind.
 const LEFTOVERS: [&str; 6] =
     [LOCK, JOURNAL, "run.db-journal", "run.toml.tmp", stores::LIST, "stores.toml.tmp"];
@@ -220,9 +220,19 @@ impl RunDirectory {
     /// is not there, or belongs to another run now.
     pub fn store(&self) -> Result<Option<PathBuf>> {
         if let LayersAt::SharedStore(path) = self.journal.layers_at().context("cannot read run.db")? {
-            require_own(self, &path)?;
+            shared_store::require_own(&self.journal, &self.path, &path)?;
         }
         self.store_path()
+    }
+
+    /// Takes a shared store for this run, which is about to write there: the store gets the run's mark.
+    ///
+    /// # Errors
+    /// [`fathom_command::exit::BadInput`] if the store is not there, belongs to another run, or holds layers
+    /// that are not of this run.
+    pub fn claim(&mut self, shared_store: &Path, disk: &dyn Disk) -> Result<()> {
+        let run = (&*self.path, self.manifest.fingerprint);
+        shared_store::claim(&mut self.journal, run, shared_store, disk)
     }
 
     /// Returns the directories with the run's files: its own, and if there are any the stores of its layers.

@@ -25,6 +25,8 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+/// The name of the journal in the run's directory.
+pub const NAME: &str = "run.db";
 /// The version of the schema.
 const SCHEMA: i32 = 4;
 

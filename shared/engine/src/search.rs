@@ -3,7 +3,7 @@
 
 use crate::commit::{Commit, Committed, commit_layer};
 use crate::directory::{RunDirectory, Visited};
-use crate::journal::{Files, LayerRow, ProcessRow, ShardRow};
+use crate::journal::{Files, LayerRow, LayersAt, ProcessRow, ShardRow};
 use crate::observer::{Observer, Progress};
 use crate::older::Older;
 use crate::removers::Removers;
@@ -87,7 +87,9 @@ pub fn search(
 ) -> Result<End> {
     let _span = info_span!("run", id = %&run.manifest.fingerprint.to_string()[..16]).entered();
     let begun = Instant::now();
-    run.claim_shared_store(disk)?;
+    if let LayersAt::SharedStore(store) = run.journal.layers_at().context("cannot read run.db")? {
+        run.claim(&std::path::absolute(store)?, disk)?;
+    }
     let store_path = store_path(run)?;
     let resources = Resources {
         kernel: options.kernel,

@@ -1,43 +1,45 @@
 //! The store that all workers of a run share, where it is another directory than the run's: which run it
 //! belongs to.
 
-use crate::directory::{JOURNAL, RunDirectory};
-use crate::journal::{Journal, LayersAt};
+use crate::journal::{self, Journal};
 use anyhow::{Context, Result};
 use fathom_command::bad_input;
-use fathom_layer::Disk;
+use fathom_layer::{Digest, Disk};
 use fathom_run::manifest::DEFINITION;
 use fathom_run::stores::{LAYERS, OWNER, Owner};
 use fathom_task::Store;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, absolute};
+use std::path::Path;
 
-/// Takes a shared store for a run that is about to write there: the store gets the run's mark.
-///
-/// # Errors
-/// [`fathom_command::exit::BadInput`] if the store is not there, belongs to another run, or holds layers
-/// that are not of this run.
-pub fn claim(run: &mut RunDirectory, store: &Path, disk: &dyn Disk) -> Result<()> {
+/// Takes a shared store for a run that is about to write there: the store gets the run's mark. `run` is the
+/// run's directory, and `fingerprint` the run's.
+pub(crate) fn claim(
+    journal: &mut Journal,
+    (run, fingerprint): (&Path, Digest),
+    store: &Path,
+    disk: &dyn Disk,
+) -> Result<()> {
     require_there(run, store)?;
-    let known = run.journal.store_id().context("cannot read run.db")?;
+    let known = journal.store_id().context("cannot read run.db")?;
     match (Owner::of(store)?, known) {
         (Some(owner), Some(id)) if owner.id == id => {
-            let here = Owner::new(id, &run.path);
+            let here = Owner::new(id, run);
             if owner != here {
-                require_no_copy(run, store, &owner)?;
+                require_no_copy((run, fingerprint), store, &owner)?;
                 here.write(store, disk)?;
             }
         }
         (Some(_), _) => require_free(store, disk)?,
         (None, known) => {
-            let shards = run.journal.shards_done().context("cannot read run.db")?;
-            if known.is_none() && shards == 0 && run.visited()?.layers.is_empty() {
+            let shards = journal.shards_done().context("cannot read run.db")?;
+            let layers = journal.layers().context("cannot read run.db")?;
+            if known.is_none() && shards == 0 && layers.is_empty() {
                 require_free(store, disk)?;
             }
             let id = known.unwrap_or_else(Owner::new_id);
             // The journal first: a store with a mark that no run knows would be of no use to any run.
-            run.journal.save_store_id(&id).context("cannot write run.db")?;
-            Owner::new(id, &run.path).write(store, disk)?;
+            journal.save_store_id(&id).context("cannot write run.db")?;
+            Owner::new(id, run).write(store, disk)?;
         }
     }
     Ok(())
@@ -65,21 +67,21 @@ pub fn require_free(store: &Path, disk: &dyn Disk) -> Result<()> {
 
 /// Checks that a shared store can be reached, and does not belong to another run meanwhile. A store of an
 /// earlier version has no mark.
-pub(crate) fn require_own(run: &RunDirectory, store: &Path) -> Result<()> {
+pub(crate) fn require_own(journal: &Journal, run: &Path, store: &Path) -> Result<()> {
     require_there(run, store)?;
-    let known = run.journal.store_id().context("cannot read run.db")?;
+    let known = journal.store_id().context("cannot read run.db")?;
     match Owner::of(store)?.filter(|owner| Some(&owner.id) != known.as_ref()) {
         None => Ok(()),
         Some(owner) => Err(bad_input!(
             "the layers of the run in {} lay in {}, which belongs to the run in {} now",
-            run.path.display(),
+            run.display(),
             store.display(),
             owner.run.display()
         )),
     }
 }
 
-fn require_there(run: &RunDirectory, store: &Path) -> Result<()> {
+fn require_there(run: &Path, store: &Path) -> Result<()> {
     if store.is_dir() {
         return Ok(());
     }
@@ -93,40 +95,27 @@ fn require_there(run: &RunDirectory, store: &Path) -> Result<()> {
     Err(bad_input!(
         "there is no directory {}, where the layers of the run in {} lie: {way_out}",
         store.display(),
-        run.path.display()
+        run.display()
     ))
 }
 
 /// Checks that the run whose mark a store has is not another directory with the same journal: a copy would
 /// delete layers that the first one needs. A run's directory that was moved is no copy.
-fn require_no_copy(run: &RunDirectory, store: &Path, owner: &Owner) -> Result<()> {
+fn require_no_copy((run, fingerprint): (&Path, Digest), store: &Path, owner: &Owner) -> Result<()> {
     let identity = |path: &Path| path.join(DEFINITION).metadata().map(|file| (file.dev(), file.ino())).ok();
     let first = &owner.run;
-    if identity(first).is_none_or(|of_first| Some(of_first) == identity(&run.path)) {
+    if identity(first).is_none_or(|of_first| Some(of_first) == identity(run)) {
         return Ok(());
     }
-    let journal = Journal::open(&first.join(JOURNAL), run.manifest.fingerprint);
+    let journal = Journal::open(&first.join(journal::NAME), fingerprint);
     match journal.and_then(|journal| journal.store_id()) {
         // There is another run now where this one was.
         Ok(id) if id.as_ref() != Some(&owner.id) => Ok(()),
         Ok(_) | Err(_) => Err(bad_input!(
             "{copy} is a copy of {first}, and both would use the layers in {}: go on in {first}",
             store.display(),
-            copy = run.path.display(),
+            copy = run.display(),
             first = first.display()
         )),
-    }
-}
-
-impl RunDirectory {
-    /// Takes the shared store in which this run's layers lie, if there is one, as [`claim`] does.
-    ///
-    /// # Errors
-    /// The errors of [`claim`].
-    pub(crate) fn claim_shared_store(&mut self, disk: &dyn Disk) -> Result<()> {
-        match self.journal.layers_at().context("cannot read run.db")? {
-            LayersAt::SharedStore(store) => claim(self, &absolute(store)?, disk),
-            LayersAt::RunDirectory | LayersAt::Workers => Ok(()),
-        }
     }
 }

@@ -2,11 +2,12 @@
 //! a test can fail, crash or lose power at each of them.
 
 use crate::past_cache::{self, ReadOnce, Reader, Way};
+use crate::regular::open_regular;
 use std::fmt::Debug;
-use std::fs::{self, File, Metadata, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 
 /// The changes to a file system that writing layers needs.
@@ -66,21 +67,6 @@ pub trait DiskFile: Debug + Send {
     /// Returns whether the file has no name any more, because it was removed.
     fn is_removed(&self) -> bool {
         false
-    }
-}
-
-/// Opens a file for reading. Anything else that stands in its place is refused: opening a named pipe would
-/// wait for a writer, and a device may have no end.
-///
-/// # Errors
-/// The error of the operating system, or an error if the path leads to no regular file.
-pub fn open_regular(path: &Path) -> io::Result<(File, Metadata)> {
-    let nonblocking = rustix::fs::OFlags::NONBLOCK.bits() as i32;
-    let file = OpenOptions::new().read(true).custom_flags(nonblocking).open(path)?;
-    let is = file.metadata()?;
-    match is.is_file() {
-        true => Ok((file, is)),
-        false => Err(io::Error::other("it is not a regular file, and only those keep their bytes")),
     }
 }
 

@@ -2,11 +2,11 @@
 //!
 //! Reading order: [`mod@format`] (the bytes; described for people in `docs/format.md`), [`encoding`] (how the
 //! states of one coset are written down), [`writer`], [`mod@file`] (reading), [`imports`] (cosets from other
-//! workers), [`chunk`] (cosets on the wire), [`disk`] (every change of the file system, as a trait that tests
-//! break on purpose), [`deferred`] (delayed syncs), `limit` (a disk with a limit), [`past_cache`] (writing
-//! and reading past the page cache), [`ahead`] and [`behind`] (reading and writing on other threads), [`map`]
-//! (memory maps, and what happens when the disk fails under one), [`mod@evict`] (what leaves memory),
-//! [`digest`].
+//! workers), [`chunk`] (cosets on the wire), [`disk`] (every change of the file system, as a trait that
+//! tests break on purpose), `regular` (files and not pipes), [`deferred`] (delayed syncs), `limit` (a disk
+//! with a limit), [`past_cache`] (writing and reading past the page cache), [`ahead`] and [`behind`]
+//! (reading and writing on other threads), [`map`] (memory maps, and what happens when the disk fails under
+//! one), [`mod@evict`] (what leaves memory), [`digest`].
 //!
 //! Invariants: a file that has its final name is complete; the bytes of a file are a function of the states
 //! alone; what is read is checked before it is used.
@@ -28,14 +28,14 @@ pub mod imports;
 mod limit;
 pub mod map;
 pub mod past_cache;
+mod regular;
 pub mod writer;
 
 pub use ahead::ReadAhead;
 pub use deferred::Deferred;
 pub use digest::{Digest, LayerDigest, RunDigest, run_digest};
 pub use disk::{
-    Disk, DiskFile, LocalDisk, NullDisk, free_bytes, lay_apart, many_descriptors, open_regular, sync_tree,
-    tree_bytes,
+    Disk, DiskFile, LocalDisk, NullDisk, free_bytes, lay_apart, many_descriptors, sync_tree, tree_bytes,
 };
 pub use encoding::{Encoding, Tensor};
 pub use error::LayerError;
@@ -44,4 +44,5 @@ pub use format::{Identity, Totals};
 pub use imports::{Import, ImportMemory, Imports};
 pub use limit::LimitedDisk;
 pub use past_cache::ReadOnce;
+pub use regular::open_regular;
 pub use writer::{LayerWriter, Ready, archive};

@@ -13,7 +13,8 @@
 //! gone, or another program has truncated the file. The kernel then sends SIGBUS. [`report_faults`] installs
 //! a handler that names the file and exits with status 1, instead of a core dump without a message.
 
-use crate::disk::{many_descriptors, open_regular};
+use crate::disk::many_descriptors;
+use crate::regular::open_regular;
 use memmap2::Mmap;
 use std::ffi::CString;
 use std::fs::{File, Metadata};

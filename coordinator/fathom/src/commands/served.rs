@@ -19,7 +19,7 @@ use fathom_coordinator::cluster::service::{Preparing, Service};
 use fathom_coordinator::cluster::state::Rules;
 use fathom_engine::directory::{RunDirectory, Visited};
 use fathom_engine::journal::{self, LayersAt};
-use fathom_engine::{shared_store, watch};
+use fathom_engine::watch;
 use fathom_layer::LocalDisk;
 use fathom_proto::access::{Access, LocalToken, local, server};
 use fathom_proto::v1::DescribeRunResponse;
@@ -132,7 +132,7 @@ impl Served {
             ));
         }
         if let LayersAt::SharedStore(path) = &layers_at {
-            shared_store::claim(&mut run, path, &LocalDisk)?;
+            run.claim(path, &LocalDisk)?;
         }
         let options = DisplayOptions {
             holds_layers: options.holds_layers || layers_at == LayersAt::RunDirectory,

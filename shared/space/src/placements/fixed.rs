@@ -195,8 +195,8 @@ impl<'w, F: FnMut(&[u8], u32) -> bool> Current<'w, F> {
         goes_on
     }
 
-    /// Fills the cells in all ways that contain a cycle, whose first cell is the first open one. The result is
-    /// that of [`Current::place`].
+    /// Fills the cells in all ways that contain a cycle, whose first cell is the first open one. The result
+    /// is that of [`Current::place`].
     fn with(&mut self, cycle: &'w [Placement], symmetries: Range<usize>) -> bool {
         // One letter rules out most cycles.
         if let (Some(prefixes), Some(path)) = (self.words.prefixes, &self.path)
