@@ -32,6 +32,7 @@ mod keys;
 mod known_numbers;
 mod limited_states;
 mod many_cells;
+mod move_names;
 mod names;
 mod one_way;
 mod page;

@@ -52,7 +52,7 @@ fn nonsense_is_refused_and_leaves_nothing_behind() {
         (&["run", "3x3", "--shards", "1000"], "cannot be cut into 1000 shards: ask for at most"),
         (&["run", "3x3", "--shards", "0"], "0 is not in 1.."),
         (&["run", "3x4", "--shards", "20000"], "20000 is not in 1..=16384"),
-        (&["run", "4x4", "--kernel", "reference"], "the reference engine needs 19485.9 GiB of memory"),
+        (&["run", "4x4", "--kernel", "reference"], "the reference engine needs 38971.7 GiB of memory"),
         (&["run", "3x3", "--threads", "0"], "0 is not in 1.."),
         (
             &["run", "3x3", "--kernel", "magic"],

@@ -284,3 +284,44 @@ fn what_is_too_large_is_refused() {
     let left: Vec<_> = fs::read_dir(at).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(left.len(), 3, "{left:?}");
 }
+
+/// Orientations of more than 128 kinds are added without a carry, and distances may exceed 255.
+#[test]
+fn many_orientations_and_long_ways_are_searched_as_by_the_reference() {
+    let directory = fathom_tests::tempdir().unwrap();
+    let file = directory.path().join("puzzle.toml");
+    let turns = |orientations: u32| {
+        format!(
+            "metric = 'single'\norbits = [{{name = 'x', cells = 2, orientations = {orientations}}}]\n[moves]\nA = '(1+1)(2+1)'\nB = '(1+7,2+7)'\n[solved]\nlabels = [1, 1]\n"
+        )
+    };
+    let ring: Vec<String> = (1..=520).map(|cell| cell.to_string()).collect();
+    let ring = format!(
+        "degree = 520\nmetric = 'single'\n[moves]\nr = '({})'\n[solved]\nlabels = [1{}]\n",
+        ring.join(","),
+        ", 2".repeat(519)
+    );
+    // Two ways round a ring of 520 places: 260 steps to the opposite one.
+    let cases =
+        [(turns(128), 128, None), (turns(129), 129, None), (turns(250), 250, None), (ring, 520, Some(260))];
+    for (number, (text, states, farthest)) in cases.into_iter().enumerate() {
+        fs::write(&file, text).unwrap();
+        let found = ["fastest", "portable", "reference"].map(|kernel| {
+            let mut command = fathom();
+            command.arg("run").arg(&file).args(["-q", "--json", "--kernel", kernel, "--dir"]);
+            json(&command.arg(directory.path().join(format!("{number}-{kernel}"))).output().unwrap())
+        });
+        assert_eq!(
+            found[0]["counts"].as_array().unwrap().iter().map(|n| n.as_u64().unwrap()).sum::<u64>(),
+            states
+        );
+        assert!(farthest.is_none_or(|farthest| found[0]["god_number"] == farthest), "{number}");
+        for other in &found[1..] {
+            assert_eq!(
+                (&other["counts"], &other["digest"]),
+                (&found[0]["counts"], &found[0]["digest"]),
+                "{number}"
+            );
+        }
+    }
+}

@@ -27,8 +27,10 @@ pub fn orders(generators: &[Permutation]) -> Vec<i64> {
 
 /// Returns the name of a power with an exponent other than 0. Where the base ends in a letter, the name is
 /// written as on cubes: `R2`, `R'`, `R2'`. Elsewhere the name is written as on boards: `V1^2`, `V1'`,
-/// `V1^-2`. If that name is taken by something else, the result is `R^2`, or `(R)^2` if `R^2` is taken too.
-pub fn power_name(base: &str, exponent: i64, is_taken: impl Fn(&str) -> bool) -> String {
+/// `V1^-2`. Where that would be read otherwise, the result is `R^2`, or `(R)^2`: the longest of the `known`
+/// names that a text begins with is the one that is read, so that `R2'` beside a generator `R2` is its
+/// inverse.
+pub fn power_name<'n>(base: &str, exponent: i64, known: impl Iterator<Item = &'n str> + Clone) -> String {
     if exponent == 1 {
         return base.into();
     }
@@ -40,7 +42,9 @@ pub fn power_name(base: &str, exponent: i64, is_taken: impl Fn(&str) -> bool) ->
     let is_cube = base.ends_with(|c: char| c.is_alphabetic());
     let short = (is_cube || exponent == -1).then(|| format!("{base}{times}{prime}"));
     let names = short.into_iter().chain([format!("{base}^{exponent}")]);
-    names.into_iter().find(|name| !is_taken(name)).unwrap_or_else(|| format!("({base})^{exponent}"))
+    let is_of_base =
+        |name: &String| known.clone().all(|other| other.len() <= base.len() || !name.starts_with(other));
+    names.into_iter().find(is_of_base).unwrap_or_else(|| format!("({base})^{exponent}"))
 }
 
 impl Word {
@@ -115,11 +119,11 @@ impl Word {
     }
 
     /// Writes this word as an expression in the names of the generators, such as `V1*H2'*H3^2`. Each power
-    /// has the name that [`power_name`] gives; the empty word is `()`.
+    /// has the name that [`power_name`] gives, beside the other names that are `known`; the empty word is `()`.
     ///
     /// # Panics
     /// If a generator of this word has no name.
-    pub fn written(&self, names: &[&str]) -> String {
+    pub fn written(&self, names: &[&str], known: &[&str]) -> String {
         if self.turns.is_empty() {
             return "()".into();
         }
@@ -128,7 +132,7 @@ impl Word {
             if !text.is_empty() {
                 text.push('*');
             }
-            text.push_str(&power_name(names[turn.generator], turn.exponent, |name| names.contains(&name)));
+            text.push_str(&power_name(names[turn.generator], turn.exponent, known.iter().copied()));
         }
         text
     }
@@ -153,13 +157,13 @@ mod tests {
     #[test]
     fn words_are_freely_reduced_and_exponents_small() {
         let names = ["a", "b", "c"];
-        assert_eq!(word(&[(1, 4), (1, 3)]).written(&names), "b");
-        assert_eq!(word(&[(1, 3)]).written(&names), "b3");
-        assert_eq!(word(&[(1, 4)]).written(&names), "b2'");
-        assert_eq!(word(&[(2, 2), (0, -1)]).written(&names), "c'*a");
+        assert_eq!(word(&[(1, 4), (1, 3)]).written(&names, &names), "b");
+        assert_eq!(word(&[(1, 3)]).written(&names, &names), "b3");
+        assert_eq!(word(&[(1, 4)]).written(&names, &names), "b2'");
+        assert_eq!(word(&[(2, 2), (0, -1)]).written(&names, &names), "c'*a");
         // Once the turns between two others cancel, the two others meet.
         assert_eq!(word(&[(1, 1), (2, 1), (2, 2), (1, -1)]), Word::identity());
-        assert_eq!(Word::identity().written(&names), "()");
+        assert_eq!(Word::identity().written(&names, &names), "()");
         assert_eq!(word(&[(1, i64::MIN)]).turns(), word(&[(1, i64::MIN % 6)]).turns());
         assert_eq!((word(&[(1, 3), (0, 1)]).len(), word(&[(1, 3), (0, 1)]).letters()), (2, 4));
     }

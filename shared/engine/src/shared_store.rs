@@ -33,6 +33,8 @@ pub(crate) fn claim(
         (None, known) => {
             let shards = journal.shards_done().context("cannot read run.db")?;
             let layers = journal.layers().context("cannot read run.db")?;
+            // The path in run.db may lead to the layers of another space.
+            Store::at(store, disk)?.require_run(fingerprint)?;
             if known.is_none() && shards == 0 && layers.is_empty() {
                 require_free(store, disk)?;
             }

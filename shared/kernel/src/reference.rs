@@ -1,4 +1,4 @@
-//! The whole search as a plain breadth-first search: no cosets, no symmetries, one byte a state. It is the
+//! The whole search as a plain breadth-first search: no cosets, no symmetries, two bytes a state. It is the
 //! oracle of every other engine, so it is kept as short and as obviously right as possible.
 
 use fathom_space::{Letters, Ranks, Space};
@@ -8,45 +8,59 @@ use fathom_space::{Letters, Ranks, Space};
 pub struct Distances {
     words: Ranks,
     letters: Letters,
-    distances: Vec<u8>,
+    distances: Vec<u16>,
 }
 
 /// Why a space cannot be searched this way.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TooLarge {
-    /// Memory that the search needs, in bytes: one for each word of labels, reachable or not. `None` if the
-    /// words have no ranks of 64 bits.
-    pub bytes: Option<u64>,
-    /// The memory limit, in bytes.
-    pub limit: u64,
+pub enum Unfit {
+    /// The search would take too much memory.
+    TooLarge {
+        /// Memory that the search needs, in bytes: two for each word of labels, reachable or not. `None` if
+        /// the words have no ranks of 64 bits.
+        bytes: Option<u64>,
+        /// The memory limit, in bytes.
+        limit: u64,
+    },
+    /// There are states beyond the largest distance that the search can tell.
+    TooFar,
 }
 
-impl std::fmt::Display for TooLarge {
+impl std::fmt::Display for Unfit {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let gibibytes = |bytes: u64| bytes as f64 / f64::from(1 << 30);
-        match self.bytes {
-            Some(bytes) => write!(
+        match self {
+            Self::TooLarge { bytes: Some(bytes), limit } => write!(
                 f,
-                "the reference engine needs {:.1} GiB of memory, a byte a state, and {:.1} GiB are allowed",
-                gibibytes(bytes),
-                gibibytes(self.limit)
+                "the reference engine needs {:.1} GiB of memory, two bytes a state, and {:.1} GiB are allowed",
+                gibibytes(*bytes),
+                gibibytes(*limit)
             )?,
-            None => f.write_str("the reference engine has no ranks for spaces of 2^64 states and more")?,
+            Self::TooLarge { bytes: None, .. } => {
+                f.write_str("the reference engine has no ranks for spaces of 2^64 states and more")?;
+            }
+            Self::TooFar => {
+                write!(
+                    f,
+                    "there are states farther than {}, the largest distance of the reference engine",
+                    UNSEEN - 1
+                )?;
+            }
         }
         f.write_str(": use --kernel portable")
     }
 }
 
-impl std::error::Error for TooLarge {}
+impl std::error::Error for Unfit {}
 
-const UNSEEN: u8 = u8::MAX;
+const UNSEEN: u16 = u16::MAX;
 
 impl Distances {
-    /// Searches the whole space, or up to a depth. Distances of more than 254 are not found.
+    /// Searches the whole space, or up to a depth.
     ///
     /// # Errors
-    /// [`TooLarge`] if the search would take more than `limit` bytes.
-    pub fn search(space: &Space, max_depth: Option<u32>, limit: u64) -> Result<Self, TooLarge> {
+    /// [`Unfit`] if the search would take more than `limit` bytes, or there are states too far away.
+    pub fn search(space: &Space, max_depth: Option<u32>, limit: u64) -> Result<Self, Unfit> {
         let words = Self::ranks(space, limit)?;
         let mut distances = vec![UNSEEN; words.total() as usize];
         for solved in space.words_of(space.solved()) {
@@ -54,7 +68,7 @@ impl Distances {
         }
         let mut word = vec![0; space.cells()];
         let mut image = word.clone();
-        for depth in 0..UNSEEN - 1 {
+        for depth in 0..UNSEEN {
             if max_depth.is_some_and(|max| u32::from(depth) >= max) {
                 break;
             }
@@ -71,6 +85,9 @@ impl Distances {
                     for neighbour in space.words_of(&image) {
                         let neighbour = &mut distances[words.rank(&neighbour) as usize];
                         if *neighbour == UNSEEN {
+                            if depth + 1 == UNSEEN {
+                                return Err(Unfit::TooFar);
+                            }
                             *neighbour = depth + 1;
                             found = true;
                         }
@@ -87,11 +104,12 @@ impl Distances {
     /// Returns ranks for the states of a space.
     ///
     /// # Errors
-    /// [`TooLarge`] if a search would take more than `limit` bytes.
-    pub fn ranks(space: &Space, limit: u64) -> Result<Ranks, TooLarge> {
+    /// [`Unfit::TooLarge`] if a search would take more than `limit` bytes.
+    pub fn ranks(space: &Space, limit: u64) -> Result<Ranks, Unfit> {
+        let bytes = |words: &Ranks| words.total().saturating_mul(size_of::<u16>() as u64);
         match space.ranks() {
-            Some(words) if words.total() <= limit => Ok(words),
-            words => Err(TooLarge { bytes: words.map(|words| words.total()), limit }),
+            Some(words) if bytes(&words) <= limit => Ok(words),
+            words => Err(Unfit::TooLarge { bytes: words.as_ref().map(bytes), limit }),
         }
     }
 

@@ -69,7 +69,12 @@ impl Definition {
         if matches!(metric, Metric::Multi | Metric::Single) && self.is_limited() {
             return Err(DefinitionError::AlwaysListed(self.name().into(), metric));
         }
-        expand_metric(listed, metric)
+        expand_metric(listed, metric, &self.named())
+    }
+
+    /// Returns all generators that have names of their own.
+    fn named(&self) -> Vec<&Generator> {
+        self.moves().iter().chain(self.spare()).chain(self.free()).collect()
     }
 
     /// Returns the free moves, each followed by its powers, which are named like powers of other generators.
@@ -77,7 +82,7 @@ impl Definition {
     /// # Errors
     /// [`DefinitionError::TooManyMoves`] if there would be more than [`Definition::MAX_MOVES`].
     pub fn free_generators(&self) -> Result<Vec<Generator>, DefinitionError> {
-        expand_metric(&self.free().iter().collect::<Vec<_>>(), Metric::Multi)
+        expand_metric(&self.free().iter().collect::<Vec<_>>(), Metric::Multi, &self.named())
     }
 
     /// Returns the generators that `words` names, in that order; the names are separated by commas or blanks.
@@ -125,7 +130,13 @@ impl Definition {
     }
 }
 
-fn expand_metric(listed: &[&Generator], metric: Metric) -> Result<Vec<Generator>, DefinitionError> {
+/// Makes the generators of a metric from the listed ones. The names of powers are read as these powers beside
+/// all that is `named`.
+fn expand_metric(
+    listed: &[&Generator],
+    metric: Metric,
+    named: &[&Generator],
+) -> Result<Vec<Generator>, DefinitionError> {
     let mut seen: HashSet<(OrientedPermutation, Box<[u16]>)> = HashSet::new();
     let mut made: Vec<Generator> = Vec::new();
     let mut add = |name: String, action: OrientedPermutation, guard: &[u16]| {
@@ -157,12 +168,9 @@ fn expand_metric(listed: &[&Generator], metric: Metric) -> Result<Vec<Generator>
                 _ => exponent,
             };
             let is_listed = |other: &&&Generator| other.action == power && other.guard == *guard;
-            let name = match listed.iter().find(is_listed) {
+            let name = match listed.iter().chain(named).find(is_listed) {
                 Some(other) => other.name.clone(),
-                None => {
-                    let is_taken = |name: &str| listed.iter().any(|other| other.name == name);
-                    power_name(&generator.name, exponent, is_taken)
-                }
+                None => power_name(&generator.name, exponent, named.iter().map(|other| &*other.name)),
             };
             add(name, power.clone(), guard)?;
         }

@@ -192,7 +192,7 @@ impl<'d> Held<'d> {
         let turns = expression::sequence(sequence, &Turns::default(), &mut named).ok()??;
         let step = |turn: Turn| {
             let generator = known[turn.generator];
-            let name = power_name(&generator.name, turn.exponent, |_| false);
+            let name = power_name(&generator.name, turn.exponent, known.iter().map(|other| &*other.name));
             let suffix = name[generator.name.len()..].to_owned().into();
             let is_free = turn.generator >= self.whole.moves().len();
             SequenceTurn { word: name.into(), generator, is_free, suffix, exponent: turn.exponent }

@@ -37,7 +37,7 @@ impl Line {
             Self::Column(column) => ('V', column + 1),
             Self::Row(row) => ('H', row + 1),
         };
-        power_name(&format!("{letter}{number}"), shift, |_| false)
+        power_name(&format!("{letter}{number}"), shift, std::iter::empty())
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::facelets::Facelets;
 use fathom_algebra::orbits::all_orbits;
-use fathom_algebra::{OrientedPermutation, Permutation, Relabelling};
+use fathom_algebra::{Named, OrientedPermutation, Permutation, Relabelling};
 use num_bigint::BigUint;
 
 /// A named permutation.
@@ -12,6 +12,13 @@ pub struct Move {
     pub name: String,
     /// The permutation: `action.apply(c)` is the cell to which the piece on cell `c` goes.
     pub action: Permutation,
+}
+
+impl Move {
+    /// Returns the move as expressions name it.
+    pub fn named(&self) -> Named<'_> {
+        Named { name: &self.name, action: &self.action }
+    }
 }
 
 /// A generator of cost 1, as the engine takes it.

@@ -19,8 +19,8 @@ pub enum ElementError {
 }
 
 /// Reads an element of degree `points`. A text that consists of digits, brackets and separators is cycles if
-/// it begins with a bracket, and otherwise the tiles of a state. Any other text is an expression in the names
-/// of the moves.
+/// it begins with a bracket, and otherwise the tiles of a state, unless moves have numbers for names and there
+/// are not as many numbers as tiles. Any other text is an expression in the names of the moves.
 ///
 /// The element of a state carries tile p from cell p, where the tile belongs, to the cell where it stands.
 ///
@@ -29,15 +29,16 @@ pub enum ElementError {
 pub fn read(text: &str, points: usize, moves: &[Move]) -> Result<Permutation, ElementError> {
     let text = text.trim();
     let is_numbers = text.chars().all(|c| c.is_ascii_digit() || c.is_whitespace() || "()[],;".contains(c));
+    let numbers = text.split(|c: char| !c.is_ascii_digit()).filter(|number| !number.is_empty()).count();
+    let are_names = moves.iter().any(|m| m.name.bytes().all(|digit| digit.is_ascii_digit()));
     match text.chars().next() {
         Some('(' | '[') if is_numbers => Permutation::parse(text, points).map_err(ElementError::Cycles),
-        Some(_) if is_numbers => {
+        Some(_) if is_numbers && (numbers == points || !are_names) => {
             let tiles = tiles::read(text, points).map_err(ElementError::Tiles)?;
             Ok(of_tiles(&tiles))
         }
         _ => {
-            let named: Vec<Named> =
-                moves.iter().map(|m| Named { name: &m.name, action: &m.action }).collect();
+            let named: Vec<Named> = moves.iter().map(Move::named).collect();
             expression::parse(text, points, &named).map_err(ElementError::Expression)
         }
     }

@@ -130,6 +130,14 @@ impl Part {
     }
 }
 
+/// Returns the symbol with the same label, turned by `turn`, where the label has `turns` orientations. There
+/// may be up to 255.
+#[inline]
+pub(crate) fn with_turn(symbol: u8, turn: u8, turns: u8) -> u8 {
+    let orientation = symbol % turns;
+    symbol - orientation + ((u16::from(orientation) + u16::from(turn)) % u16::from(turns)) as u8
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Place {
     turns: u8,

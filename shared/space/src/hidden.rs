@@ -6,7 +6,7 @@
 //! numbers of patterns of single colours, which is small; listing all patterns would take the product of
 //! these numbers.
 
-use crate::axis::{Carry, Form};
+use crate::axis::{Carry, Form, with_turn};
 use crate::{Colouring, ColouringError, Space};
 use fathom_algebra::{Permutation, Stabiliser, StabiliserChain};
 use num_bigint::BigUint;
@@ -170,9 +170,7 @@ impl PatternGroup {
                     .expect("a place is in a part")
             };
             Carry::new(form, form, |place, symbol| {
-                let modulus = part_of(place).turns;
-                let turned = (symbol % modulus + turns[place] as u8) % modulus;
-                (places[place], symbol - symbol % modulus + turned)
+                (places[place], with_turn(symbol, turns[place] as u8, part_of(place).turns))
             })
         };
         let carries: Vec<Carry> = generators.iter().map(carry).collect();

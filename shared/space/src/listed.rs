@@ -14,7 +14,7 @@
 
 mod carried;
 
-use crate::axis::{Carry, Form, List, View};
+use crate::axis::{Carry, Form, List, View, with_turn};
 use crate::colouring::ReachedAxis;
 use crate::cosets::CosetSymmetry;
 use crate::space::Cell;
@@ -169,9 +169,7 @@ impl Frames {
                 let turn = turn % part.turns;
                 let (from, at, turn) =
                     if to { (here, there, turn) } else { (there, here, part.turns - turn) };
-                let symbol = form.at(word, from);
-                let turned = symbol - symbol % part.turns + (symbol % part.turns + turn) % part.turns;
-                carried |= form.symbol(at, turned);
+                carried |= form.symbol(at, with_turn(form.at(word, from), turn, part.turns));
             }
         }
         carried
@@ -497,8 +495,7 @@ impl<'g> Actions<'g> {
         }
         Carry::new(from, to, |place, symbol| {
             let (to, turn, renamed, turns) = images[place];
-            let symbol = renamed[usize::from(symbol)];
-            (to, symbol - symbol % turns + (symbol % turns + turn) % turns)
+            (to, with_turn(renamed[usize::from(symbol)], turn, turns))
         })
     }
 

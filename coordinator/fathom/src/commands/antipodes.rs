@@ -120,7 +120,7 @@ fn tell(args: &AntipodesArguments, run: &RunDirectory) -> Result<()> {
     };
     if !kept.has(depth) {
         return Err(bad_input!(
-            "the layer of depth {depth} is not there any more, because the run in {path} did not keep it, or it was removed: begin a run with --keep all in another directory"
+            "the layer of depth {depth} was not kept by the run in {path}, or was removed: begin one with --keep all in another directory"
         ));
     }
     let layer = kept.layers()[depth as usize].clone();

@@ -4,7 +4,7 @@ mod square1;
 
 use crate::arguments::GroupArguments;
 use anyhow::{Result, ensure};
-use fathom_algebra::{Factoriser, Group, GroupOrbit, Kind, Permutation};
+use fathom_algebra::{Factoriser, Group, GroupOrbit, Kind, Named, Permutation, expression};
 use fathom_command::exit::No;
 use fathom_command::{bad_input, output};
 use fathom_engine::membership::why_not;
@@ -266,8 +266,10 @@ fn factor(puzzle: &Generators, state: &Permutation) -> Result<(String, Value)> {
             return Err(bad_input!("--factor: no moves lead to this state: {why}"));
         }
     };
-    let written = word.written(&puzzle.names());
-    let replayed = elements::read(&written, puzzle.points, &puzzle.moves)?;
+    let all: Vec<Named> = puzzle.moves.iter().chain(&puzzle.spare).map(Move::named).collect();
+    let known: Vec<&str> = all.iter().map(|named| named.name).collect();
+    let written = word.written(&puzzle.names(), &known);
+    let replayed = expression::parse(&written, puzzle.points, &all)?;
     ensure!(
         replayed == *state,
         "the word {written} makes {replayed} instead of {state}: this is a fault in fathom"

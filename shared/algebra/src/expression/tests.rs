@@ -180,12 +180,18 @@ fn nesting_is_as_deep_as_the_text_is_long() {
 
 proptest! {
     #[test]
-    fn words_are_read_as_they_are_written(turns in proptest::collection::vec((0_usize..4, -6_i64..7), 0..12)) {
-        let (names, generators): (Vec<_>, Vec<_>) = generators().into_iter().unzip();
+    fn words_are_read_as_they_are_written(turns in proptest::collection::vec((0_usize..5, -6_i64..7), 0..12)) {
+        let mut all = generators();
+        // Beside a generator `b2`, the text `b2'` is the inverse of that generator.
+        all.push(("b2", Permutation::parse("(1,4,2)", DEGREE).unwrap()));
+        let named: Vec<Named> = all.iter().map(|(name, action)| Named { name, action }).collect();
+        let (names, generators): (Vec<_>, Vec<_>) = all.iter().cloned().unzip();
         let orders = orders(&generators);
         let mut word = Word::identity();
         turns.into_iter().for_each(|(generator, exponent)| word.push(Turn { generator, exponent }, &orders));
-        prop_assert_eq!(read(&word.written(&names)).unwrap(), word.product(DEGREE, &generators).to_string());
+        let written = word.written(&names, &names);
+        let read = parse(&written, DEGREE, &named).unwrap();
+        prop_assert_eq!(read, word.product(DEGREE, &generators), "{}", written);
     }
 
     #[test]
