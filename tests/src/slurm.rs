@@ -69,6 +69,8 @@ impl Slurm {
         let host = fs::read_to_string("/proc/sys/kernel/hostname").expect("a host name");
         let host = host.trim().split('.').next().unwrap_or_default();
         let [controller, node] = [(); 2].map(|()| free_port());
+        // The port of a coordinator follows from the number of its job, and tests share this host.
+        let first_job = u32::from(controller) * 8 % 10_000 + 1;
         let (processors, path) =
             (std::thread::available_parallelism().map_or(1, usize::from), path.display());
         let text = format!(
@@ -76,6 +78,7 @@ impl Slurm {
 SlurmctldHost={host}(127.0.0.1)
 SlurmctldPort={controller}
 SlurmdPort={node}
+FirstJobId={first_job}
 SlurmUser=root
 SlurmdUser=root
 AuthType=auth/munge
@@ -96,7 +99,7 @@ SlurmctldPidFile={path}/slurmctld.pid
 SlurmdPidFile={path}/slurmd.pid
 SlurmctldLogFile={path}/slurmctld.log
 SlurmdLogFile={path}/slurmd.log
-NodeName={host} NodeAddr=127.0.0.1 CPUs={processors} State=UNKNOWN
+NodeName={host} NodeAddr=127.0.0.1 CPUs={processors} RealMemory=1000 State=UNKNOWN
 PartitionName=main Nodes=ALL Default=YES OverSubscribe=FORCE:8 MaxTime=INFINITE State=UP
 "
         );

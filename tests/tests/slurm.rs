@@ -126,6 +126,21 @@ fn a_chain_stops_at_a_failure_and_goes_on() {
     assert_same(&chain.status(), &undisturbed(&slurm, &[SPACE]));
 }
 
+/// The job that begins a run is killed before depth 0 is there.
+#[test]
+fn a_chain_goes_on_from_an_interrupted_beginning() {
+    const SMALL: &str = "2x3";
+    let Some(slurm) = Slurm::start() else { return };
+    let chain = Chain { slurm: &slurm, path: slurm.path().join("run") };
+    let mut killed = fathom();
+    killed.args(["run", SMALL, "-q", "--shards", "2", "--dir"]).arg(&chain.path);
+    assert!(!killed.env("FATHOM_FAILPOINT", "writing:1").output().unwrap().status.success());
+    assert_eq!(chain.layers(), 0);
+    assert!(chain.submit(&["--begin", "2x3 --shards 2"]).status.success());
+    chain.ended();
+    assert_same(&chain.status(), &undisturbed(&slurm, &[SMALL]));
+}
+
 /// Tasks of a second at this depth.
 const SLOW: [&str; 5] = ["2x7", "--shards", "6", "--max-depth", "9"];
 
@@ -211,4 +226,42 @@ fn a_coordinator_and_workers_are_stopped_and_come_back() {
     }
     let status = fathom().args(["status", "--json"]).arg(directory.join("run")).output().unwrap();
     assert_same(&json(&status), &undisturbed(&slurm, &["2x7", "--max-depth", "10"]));
+}
+
+/// A coordinator that a user stops has not made the whole run: workers wait for the next one.
+#[test]
+fn a_coordinator_that_is_stopped_is_not_taken_for_complete() {
+    let Some(slurm) = Slurm::start() else { return };
+    let directory = slurm.path().join("cluster");
+    let keys = directory.join("keys");
+    assert!(fathom().arg("keys").arg(&keys).output().unwrap().status.success());
+    let log = slurm.path().join("coordinator.log");
+    let serve = || {
+        let mut command = slurm.command("sbatch");
+        command.arg("--output").arg(&log).arg(slurm.script("coordinator.sbatch")).arg(&directory);
+        let output = command.args(["2x3", "--max-depth=1"]).output().unwrap();
+        assert!(output.status.success(), "{}", texts(&output).1);
+        let listens = || fs::read_to_string(&log).is_ok_and(|said| said.contains("listening"));
+        slurm.until("the coordinator listens", listens);
+        fs::read_to_string(directory.join("coordinator")).unwrap().trim().to_owned()
+    };
+    let idle = || slurm.ask("squeue", &["--noheader"]).is_empty();
+    let address = serve();
+    assert!(fathom().args(["stop", &address, "--keys"]).arg(&keys).output().unwrap().status.success());
+    slurm.until("the job ends", idle);
+    assert!(!directory.join("coordinator").exists());
+    assert!(fs::read_to_string(&log).unwrap().contains("workers wait for the next one"));
+    fs::remove_file(&log).unwrap();
+    serve();
+    let mut worker = slurm.command("sbatch");
+    worker
+        .arg("--output")
+        .arg(slurm.path().join("worker.log"))
+        .args(["--mem-per-cpu=200M", "--cpus-per-task=1"]);
+    worker.env("SLURM_MEM_PER_NODE", "1").arg(slurm.script("worker.sbatch")).arg(&directory);
+    assert!(worker.output().unwrap().status.success());
+    slurm.until("both jobs end", idle);
+    assert_eq!(fs::read_to_string(directory.join("coordinator")).unwrap(), "complete\n");
+    let said = fs::read_to_string(slurm.path().join("worker.log")).unwrap();
+    assert!(said.contains("worker ends"), "{said}");
 }

@@ -432,3 +432,29 @@ fn the_directory_of_a_run_is_no_store() {
     }
     assert!(!run.path.join("worker-id").exists() && run.path.join("log.jsonl").exists());
 }
+
+/// A run that keeps two layers deletes shards of the older one while it makes the next. Tasks cannot make the
+/// rest, and the message leads to the command that can.
+#[test]
+fn a_depth_half_made_with_two_layers_is_finished_by_the_run() {
+    let run = Run::begin(SPACE, 6, &["--keep", "two"]);
+    let killed = run.resume().env("FATHOM_FAILPOINT", "deleted:2").output().unwrap();
+    assert_eq!(killed.status.signal(), Some(libc::SIGKILL), "{}", texts(&killed).1);
+    let depth = run.status()["counts"].as_array().unwrap().len() as u32;
+    let says = format!("finish depth {depth} with 'fathom resume");
+    run.refuses(&mut run.task(depth, "0-5"), 2, &says);
+    run.refuses(&mut run.merge(depth), 2, &says);
+    assert_same(&json(&run.resume().output().unwrap()), &cluster::undisturbed(&[SPACE]));
+}
+
+/// A file of a finished depth that is gone cannot be made again by tasks.
+#[test]
+fn a_file_of_a_finished_depth_that_is_gone_is_to_be_put_back() {
+    let run = Run::begin(SPACE, 5, &[]);
+    fs::remove_file(run.file(5, 2)).unwrap();
+    run.refuses(
+        &mut run.task(6, "0"),
+        2,
+        "which is finished, and of which a file is gone: put the file back",
+    );
+}

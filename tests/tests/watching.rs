@@ -3,7 +3,7 @@
 
 use fathom_tests::cluster::{Cluster, undisturbed};
 use fathom_tests::page::until_served;
-use fathom_tests::process::{free_port, signal, until};
+use fathom_tests::process::{free_port, signal, until, well};
 use fathom_tests::{assert_same, fathom, fathom_worker, json, texts};
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -482,6 +482,45 @@ fn the_command_comes_before_the_page_lingers() {
     fs::remove_dir_all(directory.path().join("run")).unwrap();
     run(fathom().args(["run", "3x3", "--workers", "1"]));
     run(fathom().args(["serve", "3x3", "--listen", "127.0.0.1:0"]));
+}
+
+/// Who is told that a coordinator has ended is told whether the run was stopped, and may use the run.
+#[test]
+fn a_command_after_a_stop_may_use_the_run() {
+    let directory = fathom_tests::tempdir().unwrap();
+    let command = "echo $FATHOM_STATUS > part; \"$FATHOM\" resume \"$FATHOM_RUN\" -q --max-depth 3 >> part && mv part told";
+    let told = || {
+        let told = fs::read_to_string(directory.path().join("told")).unwrap();
+        fs::remove_file(directory.path().join("told")).unwrap();
+        told.lines().next().unwrap().to_owned()
+    };
+    let fathom = |arguments: &[&str]| {
+        let program = fathom().get_program().to_owned();
+        let mut command_line = Command::new(&program);
+        command_line.args(arguments).args(["--on-done", command]).env("FATHOM", &program);
+        command_line.current_dir(directory.path());
+        command_line
+    };
+    well(&fathom(&["run", "3x3", "--dir", "run", "--max-depth", "2", "-q"]).output().unwrap());
+    assert_eq!(told(), "max-depth");
+    well(
+        &fathom(&["run", "3x3", "--dir", "two", "--max-depth", "2", "-q", "--workers", "2"])
+            .output()
+            .unwrap(),
+    );
+    assert_eq!(told(), "max-depth");
+    let mut serve =
+        fathom(&["serve", "3x3", "--dir", "run", "--shared-store", "run", "--listen", "127.0.0.1:0"]);
+    let mut serve = serve.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut err = BufReader::new(serve.stderr.take().unwrap());
+    let mut line = String::new();
+    while !line.contains(" serving ") {
+        line.clear();
+        assert!(err.read_line(&mut line).unwrap() > 0, "it ended");
+    }
+    signal(&serve, libc::SIGTERM);
+    assert!(serve.wait().unwrap().success());
+    assert_eq!(told(), "stopped");
 }
 
 #[test]

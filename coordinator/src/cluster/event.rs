@@ -233,6 +233,13 @@ pub enum Ending {
     Failed(String),
 }
 
+impl Ending {
+    /// Returns whether the run was stopped, and can go on.
+    pub fn is_stop(&self) -> bool {
+        matches!(self, Self::Stopped | Self::Terminated)
+    }
+}
+
 /// The subject of a note.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum NoteKind {

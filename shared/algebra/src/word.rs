@@ -119,7 +119,8 @@ impl Word {
     }
 
     /// Writes this word as an expression in the names of the generators, such as `V1*H2'*H3^2`. Each power
-    /// has the name that [`power_name`] gives, beside the other names that are `known`; the empty word is `()`.
+    /// has the name that [`power_name`] gives, beside the other names that are `known`; the empty word is
+    /// `()`.
     ///
     /// # Panics
     /// If a generator of this word has no name.

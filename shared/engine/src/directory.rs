@@ -200,6 +200,11 @@ impl RunDirectory {
         Self::read(path, RunManifest::read(path)?, None)
     }
 
+    /// Gives the lock up, because this process only tells of the run from now on.
+    pub fn unlock(&mut self) {
+        self._lock = None;
+    }
+
     /// Returns the root of the run's layers: the directory that has `layers/`, or the list of stores. `None`
     /// if workers keep the layers.
     ///

@@ -6,9 +6,9 @@
 //! a run with two layers gives back), `removers` (threads that delete files), [`observer`] (the events of a
 //! search), [`shared_store`] (the run that a shared store belongs to), [`watch`] (states whose depths are
 //! recorded), [`summary`] (results), [`verify`] (files compared with the journal), [`tables`] (cosets for
-//! commands that read a run), [`mod@audit`] (what must be true of distances, checked by other means than the
-//! search), [`estimate`] (what a run will need), [`rates`] (how fast this machine is), [`membership`] (why an
-//! element is not in a group).
+//! commands that read a run), [`mod@tasks`] (runs from files to files), [`mod@audit`] (what must be true of
+//! distances, checked by other means than the search), [`estimate`] (what a run will need), [`rates`] (how
+//! fast this machine is), [`membership`] (why an element is not in a group).
 //!
 //! Invariants: a search adds up reports and never looks at the states of a layer. A layer counts when its row
 //! is committed, and its files are durable before that. Later commits extend the journal and never contradict
@@ -33,5 +33,6 @@ pub mod search;
 pub mod shared_store;
 pub mod summary;
 pub mod tables;
+pub mod tasks;
 pub mod verify;
 pub mod watch;

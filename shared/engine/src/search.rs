@@ -7,8 +7,9 @@ use crate::journal::{Files, LayerRow, LayersAt, ProcessRow, ShardRow};
 use crate::observer::{Observer, Progress};
 use crate::older::Older;
 use crate::removers::Removers;
+use crate::tasks::with_workers;
 use anyhow::{Context, Result};
-use fathom_command::{bad_input, failpoint, machine};
+use fathom_command::{failpoint, machine};
 use fathom_layer::{Deferred, Disk, LayerError, many_descriptors};
 use fathom_run::{Depth, Geometry, Keep, Lookback, ShardReport, Task};
 use fathom_task::{
@@ -582,12 +583,7 @@ fn discard_doubtful(run: &mut RunDirectory, store: &Store<'_>, geometry: &Geomet
 
 /// Returns the directory in which this process reads and writes layers.
 fn store_path(run: &RunDirectory) -> Result<PathBuf> {
-    run.store()?.ok_or_else(|| {
-        bad_input!(
-            "the layers of the run in {path} lie with its workers: go on with 'fathom serve' and these workers, or with 'fathom run --workers' if that is how it began",
-            path = run.path.display()
-        )
-    })
+    run.store()?.ok_or_else(|| with_workers(&run.path))
 }
 
 /// Returns what interruptions have left behind of a run with these layers. The files of the current layer are

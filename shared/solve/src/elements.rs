@@ -19,8 +19,8 @@ pub enum ElementError {
 }
 
 /// Reads an element of degree `points`. A text that consists of digits, brackets and separators is cycles if
-/// it begins with a bracket, and otherwise the tiles of a state, unless moves have numbers for names and there
-/// are not as many numbers as tiles. Any other text is an expression in the names of the moves.
+/// it begins with a bracket, and otherwise the tiles of a state, unless moves have numbers for names and
+/// there are not as many numbers as tiles. Any other text is an expression in the names of the moves.
 ///
 /// The element of a state carries tile p from cell p, where the tile belongs, to the cell where it stands.
 ///

@@ -1,12 +1,13 @@
 //! `fathom-worker task`: computes shards of one layer, from files to files, without a coordinator.
 
 use crate::arguments::TaskArguments;
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result};
 use fathom_command::exit::Interrupted;
 use fathom_command::interrupt::on_request;
 use fathom_command::{bad_input, log, machine};
 use fathom_engine::directory::JOURNAL;
 use fathom_engine::journal::Journal;
+use fathom_engine::tasks::{require_layers_here, why_not_opened};
 use fathom_layer::LocalDisk;
 use fathom_run::{Depth, RunManifest, ShardId, Task, lock};
 use fathom_task::pool::{Ended, NoThreads};
@@ -120,18 +121,15 @@ fn before(
     let journal = run.join(JOURNAL);
     let failed = || format!("cannot use {}", journal.display());
     let database = Journal::open(&journal, manifest.fingerprint).with_context(failed)?;
+    require_layers_here(&database, run)?;
     let merged = database.layers().with_context(failed)?.len();
     if (depth.0 as usize) < merged {
         return Ok(None);
     }
     let mut before = Vec::new();
     for below in job.lookback.below(depth) {
-        let layer = store.open(&job.geometry, below).map_err(|error| match error.is_missing() {
-            true => bad_input!(
-                "depth {depth} is made from depth {below}, which is not there as a whole ({error}): make and merge it first"
-            ),
-            false => anyhow!(error).context(format!("depth {depth} could not be made")),
-        })?;
+        let layer = store.open(&job.geometry, below);
+        let layer = layer.map_err(|error| why_not_opened(&database, run, (depth, below), error))?;
         if below.0 as usize >= merged {
             return Err(bad_input!(
                 "depth {depth} is made from depth {below}, which is not merged: merge it first"

@@ -62,13 +62,15 @@ pub(crate) fn run(args: &RunArguments, workers: u32, verbosity: log::Verbosity) 
         memory_bytes: options.memory_bytes / u64::from(workers),
         ..options
     };
-    let run = open_or_begin(&args.space, &args.begin, makers, |space, plan, path| {
+    let mut run = open_or_begin(&args.space, &args.begin, makers, |space, plan, path| {
         require_resources(args, of_worker, space, plan, path)
     })?;
     log::start(&run.path.join(LOG), verbosity.lines())?;
     if let Some(ending) = ended(&run, args.search.max_depth)? {
         let shown = Shown::ended(listening, &args.http, &run)?;
-        let told = on_done::after(&args.search.on_done, &run.path, report(&ending, &run, args.search.json));
+        let reported = report(&ending, &run, args.search.json);
+        run.unlock();
+        let told = on_done::after(&args.search.on_done, &run.path, false, reported);
         shown.end(&run, page::state_of(&ending))?;
         return told;
     }
@@ -176,9 +178,9 @@ fn with_workers(
     });
     // What is half written would stay behind.
     let _ = prepare.join();
-    let (ending, run) = match served {
+    let (ending, mut run) = match served {
         Ok(served) => served,
-        Err(error) => return on_done::after(&args.search.on_done, &path, Err(error)),
+        Err(error) => return on_done::after(&args.search.on_done, &path, false, Err(error)),
     };
     let signal = signal.load(Ordering::Relaxed) as i32;
     let reported = match refusal.into_inner().expect("no thread panics while it holds the lock") {
@@ -189,7 +191,8 @@ fn with_workers(
         }
         None => report(&ending, &run, args.search.json),
     };
-    let ended = on_done::after(&args.search.on_done, &path, reported);
+    run.unlock();
+    let ended = on_done::after(&args.search.on_done, &path, ending.is_stop(), reported);
     shown.end(&run, page::state_of(&ending))?;
     ended
 }

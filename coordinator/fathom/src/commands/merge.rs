@@ -8,6 +8,7 @@ use fathom_command::{bad_input, log};
 use fathom_engine::commit::{Commit, commit_layer};
 use fathom_engine::directory::{LOG, RunDirectory, Visited};
 use fathom_engine::search::leftovers;
+use fathom_engine::tasks::{require_layers_here, why_not_opened};
 use fathom_engine::watch;
 use fathom_layer::{LayerError, LocalDisk};
 use fathom_run::{Depth, Geometry, Lookback, ShardId, ShardReport, Task, tables};
@@ -33,6 +34,7 @@ pub(crate) fn merge(args: &MergeArguments, verbosity: log::Verbosity) -> Result<
             last = run.manifest.shards - 1
         ));
     }
+    require_layers_here(&run.journal, &run.path)?;
     let doubtful = run.journal.doubtful().context("cannot read run.db")?.into_iter();
     let doubtful: Vec<ShardId> = doubtful.filter(|task| task.depth == depth).map(|task| task.shard).collect();
     require_certain(&args.dir, depth, &doubtful, "may be wrong, as a coordinator has found")?;
@@ -57,8 +59,9 @@ pub(crate) fn merge(args: &MergeArguments, verbosity: log::Verbosity) -> Result<
     // a change nobody would know which tasks have read the changed file.
     for below in Lookback::of(&space).below(depth) {
         let digests = run.digests(below)?;
-        let layer = store.open(&geometry, below).and_then(|layer| layer.check_digests(&digests));
-        layer.with_context(|| format!("depth {depth} cannot be merged"))?;
+        let layer = store.open(&geometry, below);
+        let layer = layer.map_err(|error| why_not_opened(&run.journal, &run.path, (depth, below), error))?;
+        layer.check_digests(&digests).with_context(|| format!("depth {depth} cannot be merged"))?;
     }
     let shards: Vec<ShardId> = geometry.cut.ids().collect();
     let is_there = |shard: &ShardId| store.path(depth, *shard).exists();

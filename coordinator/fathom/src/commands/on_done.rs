@@ -10,10 +10,11 @@ use fathom_engine::summary::Summary;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Runs the command of `--on-done`, and returns `end` whatever the command does.
+/// Runs the command of `--on-done`, and returns `end` whatever the command does. `is_stopped` tells whether
+/// the run was stopped, though `end` is no error. The command may use the run, so its lock must not be held.
 ///
 /// The command also runs if the run was complete already. The command does not run if `end` is [`BadInput`].
-pub(crate) fn after(args: &OnDoneArguments, run: &Path, end: Result<()>) -> Result<()> {
+pub(crate) fn after(args: &OnDoneArguments, run: &Path, is_stopped: bool, end: Result<()>) -> Result<()> {
     let Some(command) = &args.on_done else {
         return end;
     };
@@ -43,6 +44,7 @@ pub(crate) fn after(args: &OnDoneArguments, run: &Path, end: Result<()>) -> Resu
             "failed"
         }
         Ok(()) if complete => "complete",
+        Ok(()) if is_stopped => "stopped",
         Ok(()) => "max-depth",
     };
     match shell.env("FATHOM_STATUS", status).status() {

@@ -59,7 +59,8 @@ fn go_on(
         Err(_) => RunState::Failed,
     };
     shown.ends_with_a_signal();
-    let ended = on_done::after(&args.on_done, &directory.path, ended.map(drop));
+    directory.unlock();
+    let ended = on_done::after(&args.on_done, &directory.path, false, ended.map(drop));
     shown.end(&directory, state)?;
     ended
 }

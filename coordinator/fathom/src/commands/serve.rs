@@ -41,7 +41,7 @@ pub(crate) fn serve(args: &ServeArguments, verbosity: log::Verbosity) -> Result<
     }
     let listening = page::listen(&args.http)?;
     let mut listener = None;
-    let run = open_or_begin(&args.space, &args.begin, Makers::unknown(), |_, _, _| {
+    let mut run = open_or_begin(&args.space, &args.begin, Makers::unknown(), |_, _, _| {
         if let LayersAt::SharedStore(store) = &layers_at {
             shared_store::require_free(store, &LocalDisk)?;
         }
@@ -53,7 +53,9 @@ pub(crate) fn serve(args: &ServeArguments, verbosity: log::Verbosity) -> Result<
     let is_told = !run.journal.has_untold().context("cannot read run.db")?;
     if let Some(ending) = ended(&run, args.cluster.max_depth)?.filter(|_| is_told) {
         let shown = Shown::ended(listening, &args.http, &run)?;
-        let told = on_done::after(&args.on_done, &run.path, report(&ending, &run, args.json));
+        let reported = report(&ending, &run, args.json);
+        run.unlock();
+        let told = on_done::after(&args.on_done, &run.path, false, reported);
         shown.end(&run, page::state_of(&ending))?;
         return told;
     }
@@ -65,11 +67,13 @@ pub(crate) fn serve(args: &ServeArguments, verbosity: log::Verbosity) -> Result<
     on_signals(served.handle.clone(), CoordinatorHandle::terminate)?;
     let shown = Shown::served(listening, &args.http, served.run(), &served.handle)?;
     match served.until_end() {
-        Ok((ending, run)) => {
-            let ended = on_done::after(&args.on_done, &path, report(&ending, &run, args.json));
+        Ok((ending, mut run)) => {
+            let reported = report(&ending, &run, args.json);
+            run.unlock();
+            let ended = on_done::after(&args.on_done, &path, ending.is_stop(), reported);
             shown.end(&run, page::state_of(&ending))?;
             ended
         }
-        Err(error) => on_done::after(&args.on_done, &path, Err(error)),
+        Err(error) => on_done::after(&args.on_done, &path, false, Err(error)),
     }
 }

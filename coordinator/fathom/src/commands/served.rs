@@ -51,12 +51,14 @@ pub(crate) fn ended(run: &RunDirectory, max_depth: Option<u32>) -> Result<Option
 /// Makes the first signal call `tell`, and lets the journal wait only for seconds from then on. A second
 /// signal ends the process at once.
 pub(crate) fn on_signals(handle: CoordinatorHandle, tell: fn(&CoordinatorHandle)) -> Result<()> {
-    // From now on the first signal must not end the process.
-    interrupts().at_once.store(false, Ordering::Relaxed);
-    Ok(on_request(move |_| {
+    on_request(move |_| {
         tell(&handle);
         journal::give_up();
-    })?)
+    })?;
+    // From now on the first signal must not end the process. If this came first, nobody would heed a signal
+    // that comes between the two.
+    interrupts().at_once.store(false, Ordering::Relaxed);
+    Ok(())
 }
 
 /// Prints the result of a run that has ended.
