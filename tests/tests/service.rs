@@ -7,16 +7,16 @@ use fathom_proto::v1;
 use fathom_proto::v1::coordinator_client::CoordinatorClient;
 use fathom_tests::cluster::{Cluster, undisturbed};
 use fathom_tests::page::{get, token};
-use fathom_tests::process::{free_port, until, well};
+use fathom_tests::process::{free_port, signal, until, well};
 use fathom_tests::{assert_same, fathom, texts};
 use rusqlite::Connection;
 use std::collections::BTreeSet;
 use std::fs::{self, Permissions};
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 use tonic::Code;
 
@@ -124,6 +124,31 @@ fn one_port_at_two_addresses_is_two_coordinators() {
     second.signal_coordinator(libc::SIGTERM);
     second.coordinator_ends();
     well(&first.ask("status", &[]));
+}
+
+/// Whenever a signal comes while serving begins, it ends the coordinator.
+#[test]
+fn no_signal_is_lost_while_serving_begins() {
+    for _ in 0..12 {
+        let directory = fathom_tests::tempdir().unwrap();
+        let mut command = fathom();
+        command.args(["serve", "3x3", "--listen", "127.0.0.1:0", "--dir"]).arg(directory.path().join("run"));
+        let mut process = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut err = BufReader::new(process.stderr.take().unwrap());
+        let mut line = String::new();
+        while !line.contains("listening") {
+            line.clear();
+            assert!(err.read_line(&mut line).unwrap() > 0, "it ended");
+        }
+        signal(&process, libc::SIGTERM);
+        let mut ended = None;
+        until("the coordinator ends", || {
+            ended = process.try_wait().unwrap();
+            ended.is_some()
+        });
+        // What was prepared is lost, or the run was stopped in order.
+        assert!(matches!(ended.and_then(|status| status.code()), Some(0 | 143)), "{ended:?}");
+    }
 }
 
 #[test]
