@@ -24,10 +24,16 @@ fn a_failpoint_that_is_none() {
     let commands: [(Command, &[&str]); 2] =
         [(fathom(), &["verify", "nowhere"]), (fathom_worker(), &["verify", "--store", "nowhere"])];
     for (mut command, arguments) in commands {
-        let output = command.args(arguments).env("FATHOM_FAILPOINT", "writing").output().unwrap();
-        let (_, err) = texts(&output);
-        assert_eq!(output.status.code(), Some(2), "{err}");
-        assert!(err.contains("FATHOM_FAILPOINT is \"writing\", which is not POINT:N"), "{err}");
+        command.args(arguments);
+        for (text, says) in [("writing", "which is not POINT:N"), ("writting:1", "there are committed, ")] {
+            let output = command.env("FATHOM_FAILPOINT", text).output().unwrap();
+            let (_, err) = texts(&output);
+            assert_eq!(output.status.code(), Some(2), "{err}");
+            assert!(
+                err.contains(&format!("FATHOM_FAILPOINT is \"{text}\", ")) && err.contains(says),
+                "{err}"
+            );
+        }
     }
 }
 

@@ -17,16 +17,42 @@ pub const VARIABLE: &str = "FATHOM_FAILPOINT";
 /// The name that the variable had in version 0.1.0.
 const OLD_VARIABLE: &str = "FATHOM_DRILL";
 
+/// All points.
+const POINTS: [&str; 15] = [
+    "committed",
+    "committing",
+    "computing",
+    "copying",
+    "deleted",
+    "deleting",
+    "found",
+    "given back",
+    "giving back",
+    "pushing",
+    "replying",
+    "reporting",
+    "saving",
+    "serving",
+    "writing",
+];
+
 /// Checks that the environment variable, if set, names a failpoint.
 ///
 /// # Errors
 /// If it does not.
 pub fn check() -> anyhow::Result<()> {
     match asked() {
-        Some((variable, text)) if Failpoint::parse(&text).is_none() => Err(bad_input!(
-            "{variable} is {text:?}, which is not POINT:N, POINT:N:stop or POINT:N:flip: unset it, unless this is a test"
-        )),
-        _ => Ok(()),
+        None => Ok(()),
+        Some((variable, text)) => match Failpoint::parse(&text) {
+            None => Err(bad_input!(
+                "{variable} is {text:?}, which is not POINT:N, POINT:N:stop or POINT:N:flip: unset it, unless this is a test"
+            )),
+            Some(Failpoint { point, .. }) if !POINTS.contains(&&*point) => Err(bad_input!(
+                "{variable} is {text:?}, and there is no point {point:?}: there are {}",
+                POINTS.join(", ")
+            )),
+            Some(_) => Ok(()),
+        },
     }
 }
 
@@ -64,6 +90,7 @@ fn failpoint() -> Option<&'static Failpoint> {
 
 /// Returns whether the environment asks this process to err at a point of its work.
 pub fn flips(name: &str) -> bool {
+    debug_assert!(POINTS.contains(&name), "{name} is not listed");
     let errs = |failpoint: &&Failpoint| failpoint.point == name && failpoint.signal.is_none();
     failpoint().filter(errs).is_some_and(|failpoint| {
         // The counter stops at 0, so that the process errs from then on.
@@ -75,6 +102,7 @@ pub fn flips(name: &str) -> bool {
 /// Marks a point of the work at which the environment may ask this process to kill or stop itself.
 #[expect(clippy::print_stderr, reason = "a process that dies here has no other way to say why")]
 pub fn point(name: &str) {
+    debug_assert!(POINTS.contains(&name), "{name} is not listed");
     if let Some(failpoint) = failpoint().filter(|failpoint| failpoint.point == name)
         && let Some(signal) = failpoint.signal
         && failpoint.left.fetch_sub(1, Ordering::Relaxed) == 1
