@@ -168,7 +168,7 @@ fn an_order_of_shards_outlasts_the_coordinator() {
     };
     let mut cluster = Cluster::new(&space, &[]);
     cluster.serve_until("committed:4");
-    cluster.join(&["w1", "w2"]);
+    cluster.join_together(&["w1", "w2"]);
     cluster.coordinator_dies();
     let order = order_of(&cluster);
     assert_eq!(order.iter().copied().collect::<BTreeSet<u32>>(), (0..64).collect());

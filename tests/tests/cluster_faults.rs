@@ -100,7 +100,7 @@ fn killed_for_good_where_there_are_copies() {
 fn two_of_four_killed_at_once_and_one_comes_back() {
     let mut cluster = Cluster::new(&MANY_TASKS, &TWO_COPIES);
     cluster.serve_up_to(7);
-    cluster.join(&["w1", "w2", "w3", "w4"]);
+    cluster.join_together(&["w1", "w2", "w3", "w4"]);
     cluster.in_the_middle(|cluster| cluster.kill(&["w1", "w2"]));
     cluster.join(&["w2"]);
     assert_same(&cluster.finishes(), &undisturbed(&MANY_TASKS));

@@ -457,7 +457,7 @@ fn keys_of_a_run() {
 fn the_coordinator_knows_what_workers_have_sent_in_the_end() {
     let mut cluster = Cluster::new(&["2x6", "--shards", "8"], &[]);
     cluster.serve();
-    cluster.join(&["w1", "w2"]);
+    cluster.join_together(&["w1", "w2"]);
     cluster.finishes();
     let sent = |line: &serde_json::Value| line["sent_bytes"].as_u64().unwrap();
     let by = |name| sent(cluster.logged_by(name, "worker ends").last().unwrap());

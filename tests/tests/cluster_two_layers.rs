@@ -33,7 +33,7 @@ fn given_back(cluster: &Cluster) -> BTreeMap<u32, usize> {
 fn shards_are_given_back_while_layers_are_made() {
     let mut cluster = Cluster::new(&MANY_TASKS, &two(&["--replicas", "2"]));
     cluster.serve();
-    cluster.join(&["w1", "w2", "w3"]);
+    cluster.join_together(&["w1", "w2", "w3"]);
     assert_same(&cluster.finishes(), &undisturbed(&MANY_TASKS));
     let given = given_back(&cluster);
     assert!((0..13).all(|depth| given.contains_key(&depth)), "{given:?}");

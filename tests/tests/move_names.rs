@@ -82,4 +82,11 @@ fn a_sequence_is_converted_into_one_that_is_read_alike() {
         let said = out(directory.path(), &["convert", "turned.toml", sequence]);
         assert!(!said.is_empty(), "{sequence}");
     }
+    // Behind the name of one move a text means a power, behind that of another it does not.
+    let moves = "A = '(1,2,3,4,5)'\nB = '(6,7,8,9,10)'\nA2 = '(1,2,3)'\n'é' = '(6,7,8)'\n'é2' = '(8,9,10)'\n'é^2' = '(7,8,9)'";
+    let text = format!("degree = 10\nmetric = 'multi'\n[moves]\n{moves}\n[free]\n{turn}\n");
+    fs::write(directory.path().join("turned.toml"), text).unwrap();
+    for sequence in ["x B2", "x B^2", "(é)2", "x (é)^-1 x é2"] {
+        out(directory.path(), &["convert", "turned.toml", sequence]);
+    }
 }

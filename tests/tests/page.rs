@@ -296,7 +296,7 @@ fn a_cluster_tells_what_its_workers_take() {
     let mut cluster = Cluster::new(&["3x4"], &["--shards", "8", "--http", &address, "--http-linger", "1h"]);
     cluster.serve();
     until_served(&address);
-    cluster.join(&["a", "b"]);
+    cluster.join_together(&["a", "b"]);
     let metrics = || get(&address, "/metrics", &cluster.run()).body;
     until("the run is complete", || metrics().contains("\nfathom_complete 1"));
     let value = |name: &str| {

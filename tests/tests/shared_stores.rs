@@ -69,6 +69,8 @@ fn a_shared_store_belongs_to_one_run() {
     assert!(code == Some(2) && err.contains("is a copy of"), "{err}");
     fs::remove_dir_all(cluster.path().join("copy")).unwrap();
     fs::rename(cluster.run(), cluster.path().join("moved")).unwrap();
+    // A run of another space at the old place is not the first one.
+    well(&fathom().args(["run", "2x3", "-q", "--dir", "run"]).current_dir(cluster.path()).output().unwrap());
     well(&fathom().args(on("moved")).current_dir(cluster.path()).output().unwrap());
     well(&fathom().args(["verify", "moved"]).current_dir(cluster.path()).output().unwrap());
 }
@@ -87,4 +89,11 @@ fn a_relative_shared_store_is_found_from_everywhere() {
         assert!(code == Some(2) && err.contains("there is no directory") && err.contains("mount"), "{err}");
     }
     assert!(!cluster.path().join("shared").exists());
+    // The mount point is there, and empty.
+    fs::create_dir(cluster.path().join("shared")).unwrap();
+    for arguments in [&["verify", "run"][..], &["resume", "run", "-q", "--max-depth", "7"]] {
+        let (code, err) = said(&cluster, arguments);
+        assert!(code == Some(2) && err.contains("there are no layers in") && err.contains("mount"), "{err}");
+    }
+    assert_eq!(fs::read_dir(cluster.path().join("shared")).unwrap().count(), 0);
 }

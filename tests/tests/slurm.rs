@@ -236,23 +236,16 @@ fn a_coordinator_that_is_stopped_is_not_taken_for_complete() {
     let keys = directory.join("keys");
     assert!(fathom().arg("keys").arg(&keys).output().unwrap().status.success());
     let log = slurm.path().join("coordinator.log");
-    let serve = || {
+    let serve = |more: &[&str]| {
         let mut command = slurm.command("sbatch");
         command.arg("--output").arg(&log).arg(slurm.script("coordinator.sbatch")).arg(&directory);
-        let output = command.args(["2x3", "--max-depth=1"]).output().unwrap();
+        let output = command.args(["2x7", "--shards", "12"]).args(more).output().unwrap();
         assert!(output.status.success(), "{}", texts(&output).1);
-        let listens = || fs::read_to_string(&log).is_ok_and(|said| said.contains("listening"));
-        slurm.until("the coordinator listens", listens);
+        slurm.until("the coordinator says where it is", || directory.join("coordinator").exists());
         fs::read_to_string(directory.join("coordinator")).unwrap().trim().to_owned()
     };
-    let idle = || slurm.ask("squeue", &["--noheader"]).is_empty();
-    let address = serve();
-    assert!(fathom().args(["stop", &address, "--keys"]).arg(&keys).output().unwrap().status.success());
-    slurm.until("the job ends", idle);
-    assert!(!directory.join("coordinator").exists());
-    assert!(fs::read_to_string(&log).unwrap().contains("workers wait for the next one"));
-    fs::remove_file(&log).unwrap();
-    serve();
+    let jobs = || slurm.ask("squeue", &["--noheader"]).lines().count();
+    let address = serve(&[]);
     let mut worker = slurm.command("sbatch");
     worker
         .arg("--output")
@@ -260,8 +253,15 @@ fn a_coordinator_that_is_stopped_is_not_taken_for_complete() {
         .args(["--mem-per-cpu=200M", "--cpus-per-task=1"]);
     worker.env("SLURM_MEM_PER_NODE", "1").arg(slurm.script("worker.sbatch")).arg(&directory);
     assert!(worker.output().unwrap().status.success());
-    slurm.until("both jobs end", idle);
+    slurm.until("depth 8 begins", || unfinished(&directory.join("run/layers/d008")));
+    assert!(fathom().args(["stop", &address, "--keys"]).arg(&keys).output().unwrap().status.success());
+    slurm.until("the coordinator's job ends", || jobs() == 1);
+    assert!(!directory.join("coordinator").exists());
+    assert!(fs::read_to_string(&log).unwrap().contains("workers wait for the next one"));
+    serve(&["--max-depth=10"]);
+    slurm.until("both jobs end", || jobs() == 0);
     assert_eq!(fs::read_to_string(directory.join("coordinator")).unwrap(), "complete\n");
     let said = fs::read_to_string(slurm.path().join("worker.log")).unwrap();
-    assert!(said.contains("worker ends"), "{said}");
+    assert_eq!(said.matches("INFO registered").count(), 2, "{said}");
+    assert!(said.contains("nothing is to be done"), "{said}");
 }

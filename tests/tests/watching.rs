@@ -220,7 +220,7 @@ fn logs_are_for_people_and_machines() {
 fn logs_know_workers_by_name() {
     let mut cluster = Cluster::new(&["3x3"], &["--shards", "8"]);
     cluster.serve();
-    cluster.join(&["w1", "w2"]);
+    cluster.join_together(&["w1", "w2"]);
     cluster.finishes();
     let logs = |worker: &str| {
         let output = fathom()
@@ -292,7 +292,7 @@ fn a_store_at_work_is_left_as_it_is() {
 fn stores_are_cleaned_when_the_run_is_complete() {
     let mut cluster = Cluster::new(&["3x3"], &["--shards", "8", "--clean-stores"]);
     cluster.serve();
-    cluster.join(&["a", "b"]);
+    cluster.join_together(&["a", "b"]);
     assert_same(&cluster.finishes(), &undisturbed(&["3x3"]));
     for worker in ["a", "b"] {
         let store = cluster.store(worker);

@@ -1,11 +1,11 @@
 //! The store that all workers of a run share, where it is another directory than the run's: which run it
 //! belongs to.
 
-use crate::journal::{self, Journal};
+use crate::journal::{self, Files, Journal, LayerRow};
 use anyhow::{Context, Result};
 use fathom_command::bad_input;
-use fathom_layer::{Digest, Disk};
-use fathom_run::manifest::DEFINITION;
+use fathom_layer::{Digest, Disk, LocalDisk};
+use fathom_run::manifest::{DEFINITION, RunManifest};
 use fathom_run::stores::{LAYERS, OWNER, Owner};
 use fathom_task::Store;
 use std::os::unix::fs::MetadataExt;
@@ -33,8 +33,9 @@ pub(crate) fn claim(
         (None, known) => {
             let shards = journal.shards_done().context("cannot read run.db")?;
             let layers = journal.layers().context("cannot read run.db")?;
-            // The path in run.db may lead to the layers of another space.
+            // The path in run.db may lead to the layers of another space, or nothing may be mounted there.
             Store::at(store, disk)?.require_run(fingerprint)?;
+            require_layers(&layers, run, store)?;
             if known.is_none() && shards == 0 && layers.is_empty() {
                 require_free(store, disk)?;
             }
@@ -72,8 +73,9 @@ pub fn require_free(store: &Path, disk: &dyn Disk) -> Result<()> {
 pub(crate) fn require_own(journal: &Journal, run: &Path, store: &Path) -> Result<()> {
     require_there(run, store)?;
     let known = journal.store_id().context("cannot read run.db")?;
-    match Owner::of(store)?.filter(|owner| Some(&owner.id) != known.as_ref()) {
-        None => Ok(()),
+    match Owner::of(store)? {
+        None => require_layers(&journal.layers().context("cannot read run.db")?, run, store),
+        Some(owner) if known.as_ref() == Some(&owner.id) => Ok(()),
         Some(owner) => Err(bad_input!(
             "the layers of the run in {} lay in {}, which belongs to the run in {} now",
             run.display(),
@@ -101,6 +103,19 @@ fn require_there(run: &Path, store: &Path) -> Result<()> {
     ))
 }
 
+/// Checks that a store without a mark has layers, if the run has some: it may be an empty mount point.
+fn require_layers(layers: &[LayerRow], run: &Path, store: &Path) -> Result<()> {
+    let is_kept = |layer: &LayerRow| layer.files != Files::Removed;
+    if !layers.iter().any(is_kept) || !Store::at(store, &LocalDisk)?.depths()?.is_empty() {
+        return Ok(());
+    }
+    Err(bad_input!(
+        "there are no layers in {}, where those of the run in {} lie: mount its disk",
+        store.display(),
+        run.display()
+    ))
+}
+
 /// Checks that the run whose mark a store has is not another directory with the same journal: a copy would
 /// delete layers that the first one needs. A run's directory that was moved is no copy.
 fn require_no_copy((run, fingerprint): (&Path, Digest), store: &Path, owner: &Owner) -> Result<()> {
@@ -109,9 +124,12 @@ fn require_no_copy((run, fingerprint): (&Path, Digest), store: &Path, owner: &Ow
     if identity(first).is_none_or(|of_first| Some(of_first) == identity(run)) {
         return Ok(());
     }
+    // There may be another run now where this one was.
+    if RunManifest::read(first).is_ok_and(|other| other.fingerprint != fingerprint) {
+        return Ok(());
+    }
     let journal = Journal::open(&first.join(journal::NAME), fingerprint);
     match journal.and_then(|journal| journal.store_id()) {
-        // There is another run now where this one was.
         Ok(id) if id.as_ref() != Some(&owner.id) => Ok(()),
         Ok(_) | Err(_) => Err(bad_input!(
             "{copy} is a copy of {first}, and both would use the layers in {}: go on in {first}",

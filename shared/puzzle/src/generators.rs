@@ -168,8 +168,11 @@ fn expand_metric(
                 _ => exponent,
             };
             let is_listed = |other: &&&Generator| other.action == power && other.guard == *guard;
-            let name = match listed.iter().chain(named).find(is_listed) {
+            let usual = power_name(&generator.name, exponent, std::iter::empty());
+            let name = match listed.iter().find(is_listed) {
                 Some(other) => other.name.clone(),
+                // The same move has this name in the definition.
+                None if named.iter().any(|other| is_listed(&other) && other.name == usual) => usual,
                 None => power_name(&generator.name, exponent, named.iter().map(|other| &*other.name)),
             };
             add(name, power.clone(), guard)?;

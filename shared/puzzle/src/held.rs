@@ -129,11 +129,14 @@ impl<'d> Held<'d> {
                 puzzle: self.whole.name().into(),
             })?;
             turned = turn.then(&turned);
-            match power {
-                _ if power == exponent => words.push(format!("{}{suffix}", kept.name)),
-                1 => words.push(kept.name.clone()),
-                _ => words.push(format!("{}{power}", kept.name)),
-            }
+            let as_written = format!("{}{suffix}", kept.name);
+            let known = || self.known().map(|(other, _)| &*other.name);
+            // Behind another name the text may be that of another move.
+            let is_other = |other: &str| other.len() > kept.name.len() && as_written.starts_with(other);
+            words.push(match power == exponent && !known().any(is_other) {
+                true => as_written,
+                false => power_name(&kept.name, power, known()),
+            });
         }
         Ok(words.join(" "))
     }
@@ -192,7 +195,7 @@ impl<'d> Held<'d> {
         let turns = expression::sequence(sequence, &Turns::default(), &mut named).ok()??;
         let step = |turn: Turn| {
             let generator = known[turn.generator];
-            let name = power_name(&generator.name, turn.exponent, known.iter().map(|other| &*other.name));
+            let name = power_name(&generator.name, turn.exponent, std::iter::empty());
             let suffix = name[generator.name.len()..].to_owned().into();
             let is_free = turn.generator >= self.whole.moves().len();
             SequenceTurn { word: name.into(), generator, is_free, suffix, exponent: turn.exponent }
@@ -201,7 +204,7 @@ impl<'d> Held<'d> {
     }
 
     /// Returns the moves and the turns of the whole, each with whether it is a turn of the whole.
-    fn known(&self) -> impl Iterator<Item = (&Generator, bool)> {
+    fn known(&self) -> impl Iterator<Item = (&Generator, bool)> + Clone {
         let free = self.whole.free().iter().chain(&self.third);
         self.whole.moves().iter().map(|g| (g, false)).chain(free.map(|g| (g, true)))
     }

@@ -53,11 +53,6 @@ pub(crate) fn remove(args: &RemoveArguments) -> Result<()> {
     };
     let list = Stores::of(path)?;
     list.require_no_copy()?;
-    let run = RunDirectory::open_for_reading(path).and_then(|run| run.journal.layers_at());
-    // What is damaged can be removed, too.
-    if let Ok(LayersAt::SharedStore(store)) = run {
-        output::remark(&format!("its layers lie in {}, and stay there", store.display()));
-    }
     let mut stores = Vec::new();
     for (store, is_there) in list.outside() {
         match is_there {
@@ -77,6 +72,11 @@ pub(crate) fn remove(args: &RemoveArguments) -> Result<()> {
     if !args.dry_run {
         if !args.all {
             note_removal(path)?;
+        }
+        // What is damaged can be removed, too.
+        let layers_at = RunDirectory::open_for_reading(path).and_then(|run| run.journal.layers_at());
+        if let Ok(LayersAt::SharedStore(store)) = layers_at {
+            output::remark(&format!("its layers lie in {}, and stay there", store.display()));
         }
         for (path, _) in &there {
             let removed = match path.symlink_metadata()?.is_dir() {

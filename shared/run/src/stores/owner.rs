@@ -30,9 +30,9 @@ impl Owner {
         uuid::Uuid::new_v4().simple().to_string()
     }
 
-    /// Makes the mark of a run.
+    /// Makes the mark of a run. A path that is not UTF-8 is written as far as possible, for people.
     pub fn new(id: String, run: &Path) -> Self {
-        Self { format: FORMAT, id, run: absolute(run) }
+        Self { format: FORMAT, id, run: absolute(run).to_string_lossy().into_owned().into() }
     }
 
     /// Reads the mark of a store; `None` if there is none.
