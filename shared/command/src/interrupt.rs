@@ -10,7 +10,7 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 /// Signals within this time of the first one are the same request.
@@ -28,6 +28,19 @@ pub struct Interrupts {
 }
 
 static INTERRUPTS: OnceLock<Interrupts> = OnceLock::new();
+
+/// What is called when a signal asks for a stop, besides setting flags.
+static TOLD: Mutex<Option<Box<dyn FnMut() + Send>>> = Mutex::new(None);
+
+/// Has the next signal call `tell`, instead of ending the process. Signals are heeded by the thread of
+/// [`listen`] alone, so that none is lost that comes at this moment.
+///
+/// # Panics
+/// If `tell` of an earlier call has panicked.
+pub fn tell_of_stop(tell: impl FnMut() + Send + 'static) {
+    *TOLD.lock().expect("no thread panics while it holds the lock") = Some(Box::new(tell));
+    interrupts().at_once.store(false, Ordering::Relaxed);
+}
 
 /// Returns the flags that the signals of this process set.
 pub fn interrupts() -> &'static Interrupts {
@@ -60,6 +73,9 @@ pub fn listen() -> io::Result<()> {
             asked = Some(Instant::now());
             signal.store(number as usize, Ordering::Relaxed);
             requested.store(true, Ordering::Relaxed);
+            if let Some(tell) = &mut *TOLD.lock().expect("no thread panics while it holds the lock") {
+                tell();
+            }
         }
     })?;
     Ok(())

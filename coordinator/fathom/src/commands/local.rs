@@ -9,6 +9,7 @@ use crate::commands::progress::served::DisplayOptions;
 use crate::commands::served::{Served, ended, listen, on_signals, report};
 use anyhow::{Context, Result, anyhow};
 use fathom_command::exit::Interrupted;
+use fathom_command::interrupt::interrupts;
 use fathom_command::{bad_input, log};
 use fathom_coordinator::cluster::event::Ending;
 use fathom_coordinator::cluster::handle::CoordinatorHandle;
@@ -23,11 +24,10 @@ use fathom_run::{Makers, RunError, lock, tables};
 use fathom_space::counting::Pairs;
 use fathom_space::{Colouring, CosetGraph, Space};
 use fathom_task::Store;
-use signal_hook::consts::{SIGINT, SIGTERM};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
@@ -126,11 +126,7 @@ fn with_workers(
     });
     let listener = listen(cluster.listen)?;
     let served = Served::begin(run, listener, &layers_at, &cluster, &access, display, preparing)?;
-    let signal = Arc::new(AtomicUsize::new(0));
-    for number in [SIGINT, SIGTERM] {
-        signal_hook::flag::register_usize(number, Arc::clone(&signal), number as usize)?;
-    }
-    on_signals(served.handle.clone(), CoordinatorHandle::stop)?;
+    on_signals(served.handle.clone(), CoordinatorHandle::stop);
     let shown = Shown::served(listening, &args.http, served.run(), &served.handle)?;
     let address = served.address.to_string();
     let token_file = served.token_file();
@@ -182,7 +178,7 @@ fn with_workers(
         Ok(served) => served,
         Err(error) => return on_done::after(&args.search.on_done, &path, false, Err(error)),
     };
-    let signal = signal.load(Ordering::Relaxed) as i32;
+    let signal = interrupts().signal.load(Ordering::Relaxed) as i32;
     let reported = match refusal.into_inner().expect("no thread panics while it holds the lock") {
         Some(error) => Err(error),
         None if ending == Ending::Stopped && signal > 0 => {

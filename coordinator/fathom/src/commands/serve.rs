@@ -64,7 +64,7 @@ pub(crate) fn serve(args: &ServeArguments, verbosity: log::Verbosity) -> Result<
     let (_, nothing_made) = watch::channel(Prepared::Nothing);
     let listener = listener.map_or_else(|| listen(args.cluster.listen), Ok)?;
     let served = Served::begin(run, listener, &layers_at, &args.cluster, &access, display, nothing_made)?;
-    on_signals(served.handle.clone(), CoordinatorHandle::terminate)?;
+    on_signals(served.handle.clone(), CoordinatorHandle::terminate);
     let shown = Shown::served(listening, &args.http, served.run(), &served.handle)?;
     match served.until_end() {
         Ok((ending, mut run)) => {

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, anyhow};
 use fathom_command::bad_input;
 use fathom_command::doing::doing;
 use fathom_command::exit::said_by_system;
-use fathom_command::interrupt::{interrupts, on_request};
+use fathom_command::interrupt::tell_of_stop;
 use fathom_command::terminal_line;
 use fathom_coordinator::cluster::bounds::Bounds;
 use fathom_coordinator::cluster::event::Ending;
@@ -28,7 +28,6 @@ use fathom_space::CosetGraph;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
@@ -50,15 +49,11 @@ pub(crate) fn ended(run: &RunDirectory, max_depth: Option<u32>) -> Result<Option
 
 /// Makes the first signal call `tell`, and lets the journal wait only for seconds from then on. A second
 /// signal ends the process at once.
-pub(crate) fn on_signals(handle: CoordinatorHandle, tell: fn(&CoordinatorHandle)) -> Result<()> {
-    on_request(move |_| {
+pub(crate) fn on_signals(handle: CoordinatorHandle, tell: fn(&CoordinatorHandle)) {
+    tell_of_stop(move || {
         tell(&handle);
         journal::give_up();
-    })?;
-    // From now on the first signal must not end the process. If this came first, nobody would heed a signal
-    // that comes between the two.
-    interrupts().at_once.store(false, Ordering::Relaxed);
-    Ok(())
+    });
 }
 
 /// Prints the result of a run that has ended.
