@@ -5,9 +5,10 @@
 
 use crate::texts;
 use std::fs::{self, File};
+use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, ChildStderr, Command, Output, Stdio};
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::thread::sleep;
@@ -77,6 +78,22 @@ pub fn free_port() -> u16 {
             return port;
         }
     }
+}
+
+/// Starts a command, and waits until it has said a word on standard error. The rest of what it says can be read
+/// from the result.
+///
+/// # Panics
+/// If it cannot be started, or ends before.
+pub fn started_until(command: &mut Command, word: &str) -> (Child, BufReader<ChildStderr>) {
+    let mut process = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it starts");
+    let mut err = BufReader::new(process.stderr.take().expect("it is a pipe"));
+    let mut line = String::new();
+    while !line.contains(word) {
+        line.clear();
+        assert!(err.read_line(&mut line).expect("text") > 0, "it ended before it said {word:?}");
+    }
+    (process, err)
 }
 
 /// Returns the same command behind another one.

@@ -325,3 +325,28 @@ fn many_orientations_and_long_ways_are_searched_as_by_the_reference() {
         }
     }
 }
+
+/// Five rings that turn together, with one marked piece each, come back after 69,300 moves. The reference tells
+/// distances up to 65,534.
+#[test]
+fn the_reference_says_where_its_distances_end() {
+    let directory = fathom_tests::tempdir().unwrap();
+    let (mut cycles, mut labels, mut first) = (String::new(), Vec::new(), 1);
+    for size in [4, 7, 9, 11, 25] {
+        let ring: Vec<String> = (first..first + size).map(|cell| cell.to_string()).collect();
+        cycles += &format!("({})", ring.join(","));
+        labels.extend((first..first + size).map(|cell| if cell == first { first } else { first + 1 }));
+        first += size;
+    }
+    let file = directory.path().join("rings.toml");
+    let text = format!(
+        "degree = {}\nmetric = 'given'\n[moves]\nr = '{cycles}'\n[solved]\nlabels = {labels:?}\n",
+        first - 1
+    );
+    fs::write(&file, text).unwrap();
+    let mut command = fathom();
+    command.arg("run").arg(&file).args(["-q", "--kernel", "reference", "--dir"]);
+    let output = command.arg(directory.path().join("run")).output().unwrap();
+    let err = texts(&output).1;
+    assert!(output.status.code() == Some(2) && err.contains("there are states farther than 65534"), "{err}");
+}

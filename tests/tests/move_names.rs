@@ -2,6 +2,7 @@
 
 use fathom_tests::process::well;
 use fathom_tests::{fathom, json};
+use serde_json::Value;
 use std::fs;
 use std::path::Path;
 
@@ -14,6 +15,10 @@ const PUZZLES: [(&str, &str); 3] = [
 
 fn out(directory: &Path, arguments: &[&str]) -> String {
     well(&fathom().args(arguments).current_dir(directory).output().unwrap())
+}
+
+fn told(directory: &Path, arguments: &[&str]) -> Value {
+    json(&fathom().args(arguments).current_dir(directory).output().unwrap())
 }
 
 /// Returns the cycles of an element.
@@ -37,13 +42,7 @@ fn names_are_read_as_they_are_printed() {
             format!("({first})^2 {second} ({first})^-1 {second}'"),
         ];
         for text in texts {
-            let found = json(
-                &fathom()
-                    .args(["solve", file, "--scramble", &text, "--json"])
-                    .current_dir(directory.path())
-                    .output()
-                    .unwrap(),
-            );
+            let found = told(directory.path(), &["solve", file, "--scramble", &text, "--json"]);
             let solution = found["solutions"][0].as_str().unwrap();
             assert_eq!(
                 element(directory.path(), file, &format!("{text} {solution}")),
@@ -51,13 +50,7 @@ fn names_are_read_as_they_are_printed() {
                 "{file}: {text}, {solution}"
             );
             let cycles = element(directory.path(), file, &text);
-            let word = json(
-                &fathom()
-                    .args(["group", file, "--factor", &cycles, "--json"])
-                    .current_dir(directory.path())
-                    .output()
-                    .unwrap(),
-            );
+            let word = told(directory.path(), &["group", file, "--factor", &cycles, "--json"]);
             assert_eq!(
                 element(directory.path(), file, word["word"].as_str().unwrap()),
                 cycles,

@@ -264,7 +264,8 @@ fn a_signal_removes_temporary_files() {
     signal(&child, libc::SIGINT);
     let mut err = String::new();
     child.stderr.take().unwrap().read_to_string(&mut err).unwrap();
-    assert_eq!((child.wait().unwrap().code(), &*err), (Some(130), "stopped\n"));
+    // On a slow machine a line before says what the command is doing.
+    assert_eq!((child.wait().unwrap().code(), err.lines().last()), (Some(130), Some("stopped")));
     assert!(!are_there());
 }
 

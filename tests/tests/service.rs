@@ -7,16 +7,16 @@ use fathom_proto::v1;
 use fathom_proto::v1::coordinator_client::CoordinatorClient;
 use fathom_tests::cluster::{Cluster, undisturbed};
 use fathom_tests::page::{get, token};
-use fathom_tests::process::{free_port, signal, until, well};
+use fathom_tests::process::{free_port, signal, started_until, until, well};
 use fathom_tests::{assert_same, fathom, texts};
 use rusqlite::Connection;
 use std::collections::BTreeSet;
 use std::fs::{self, Permissions};
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
 use std::time::Duration;
 use tonic::Code;
 
@@ -133,13 +133,7 @@ fn no_signal_is_lost_while_serving_begins() {
         let directory = fathom_tests::tempdir().unwrap();
         let mut command = fathom();
         command.args(["serve", "3x3", "--listen", "127.0.0.1:0", "--dir"]).arg(directory.path().join("run"));
-        let mut process = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-        let mut err = BufReader::new(process.stderr.take().unwrap());
-        let mut line = String::new();
-        while !line.contains("listening") {
-            line.clear();
-            assert!(err.read_line(&mut line).unwrap() > 0, "it ended");
-        }
+        let (mut process, _err) = started_until(&mut command, "listening");
         signal(&process, libc::SIGTERM);
         let mut ended = None;
         until("the coordinator ends", || {

@@ -3,7 +3,7 @@
 
 use fathom_tests::cluster::{Cluster, undisturbed};
 use fathom_tests::page::until_served;
-use fathom_tests::process::{free_port, signal, until, well};
+use fathom_tests::process::{free_port, signal, started_until, until, well};
 use fathom_tests::{assert_same, fathom, fathom_worker, json, texts};
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -511,13 +511,7 @@ fn a_command_after_a_stop_may_use_the_run() {
     assert_eq!(told(), "max-depth");
     let mut serve =
         fathom(&["serve", "3x3", "--dir", "run", "--shared-store", "run", "--listen", "127.0.0.1:0"]);
-    let mut serve = serve.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-    let mut err = BufReader::new(serve.stderr.take().unwrap());
-    let mut line = String::new();
-    while !line.contains(" serving ") {
-        line.clear();
-        assert!(err.read_line(&mut line).unwrap() > 0, "it ended");
-    }
+    let (mut serve, _err) = started_until(&mut serve, " serving ");
     signal(&serve, libc::SIGTERM);
     assert!(serve.wait().unwrap().success());
     assert_eq!(told(), "stopped");

@@ -104,7 +104,7 @@ impl State {
 
     /// Handles a task whose inputs contradict each other, according to one worker. The memory of that worker
     /// may be at fault, or the worker may lie. The run ends when a second worker finds the same, or if there
-    /// is no second worker. One that rests is there.
+    /// is no second worker. A worker that rests counts as one that is there.
     fn contradicted(
         &mut self,
         now: Millis,

@@ -101,6 +101,7 @@ impl Served {
         snapshot
     }
 
+    /// Converts a view of the run, and takes in what is kept between two snapshots.
     fn of_view(&mut self, view: View) -> Snapshot {
         let View { status, shards, states, found, layers, heartbeat, journal, news } = view;
         let now = Instant::now();

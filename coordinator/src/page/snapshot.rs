@@ -52,17 +52,6 @@ impl RunState {
     }
 }
 
-impl RunFacts {
-    /// Says what the run waits for, unless it is over. How long it waits is not known.
-    pub(super) fn wait_for(&mut self, obstacle: String) {
-        self.obstacle = Some(obstacle);
-        if self.state == RunState::Running {
-            self.state = RunState::Waiting;
-            (self.run_left, self.depth_left) = (None, None);
-        }
-    }
-}
-
 /// A run as a whole. Numbers of states are digits, because they are larger than a browser counts exactly.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct RunFacts {
@@ -122,6 +111,17 @@ pub struct RunFacts {
     pub threads: Option<u64>,
     /// The formats in which a report is offered; empty until the run is complete.
     pub reports: Vec<&'static str>,
+}
+
+impl RunFacts {
+    /// Says what the run waits for, unless it is over. How long it waits is not known.
+    pub(super) fn wait_for(&mut self, obstacle: String) {
+        self.obstacle = Some(obstacle);
+        if self.state == RunState::Running {
+            self.state = RunState::Waiting;
+            (self.run_left, self.depth_left) = (None, None);
+        }
+    }
 }
 
 /// The growth of the space.

@@ -64,4 +64,4 @@ pub use permutation::{Permutation, PermutationError};
 pub use relabelling::Relabelling;
 pub use relabellings::{numbered, relabellings, relabellings_among};
 pub use setwise::Stabiliser;
-pub use word::{Turn, Word, power_name};
+pub use word::{Turn, Word, begins_with, power_name};

@@ -27,9 +27,8 @@ pub fn orders(generators: &[Permutation]) -> Vec<i64> {
 
 /// Returns the name of a power with an exponent other than 0. Where the base ends in a letter, the name is
 /// written as on cubes: `R2`, `R'`, `R2'`. Elsewhere the name is written as on boards: `V1^2`, `V1'`,
-/// `V1^-2`. Where that would be read otherwise, the result is `R^2`, or `(R)^2`: the longest of the `known`
-/// names that a text begins with is the one that is read, so that `R2'` beside a generator `R2` is its
-/// inverse.
+/// `V1^-2`. Where that would [not be read](begins_with) as a power of the base, the result is `R^2`, or
+/// `(R)^2`: beside a generator `R2`, the text `R2'` is the inverse of that generator.
 pub fn power_name<'n>(base: &str, exponent: i64, known: impl Iterator<Item = &'n str> + Clone) -> String {
     if exponent == 1 {
         return base.into();
@@ -42,9 +41,14 @@ pub fn power_name<'n>(base: &str, exponent: i64, known: impl Iterator<Item = &'n
     let is_cube = base.ends_with(|c: char| c.is_alphabetic());
     let short = (is_cube || exponent == -1).then(|| format!("{base}{times}{prime}"));
     let names = short.into_iter().chain([format!("{base}^{exponent}")]);
-    let is_of_base =
-        |name: &String| known.clone().all(|other| other.len() <= base.len() || !name.starts_with(other));
+    let is_of_base = |text: &String| begins_with(text, base, known.clone());
     names.into_iter().find(is_of_base).unwrap_or_else(|| format!("({base})^{exponent}"))
+}
+
+/// Returns whether the first generator of a text is read as `base`, with whose name the text begins: the
+/// longest of the `known` names that a text begins with is the one that is read.
+pub fn begins_with<'n>(text: &str, base: &str, mut known: impl Iterator<Item = &'n str>) -> bool {
+    known.all(|other| other.len() <= base.len() || !text.starts_with(other))
 }
 
 impl Word {

@@ -29,7 +29,7 @@ pub struct Interrupts {
 
 static INTERRUPTS: OnceLock<Interrupts> = OnceLock::new();
 
-/// What is called when a signal asks for a stop, besides setting flags.
+/// The function that is called when a signal asks for a stop, once the flags are set.
 static TOLD: Mutex<Option<Box<dyn FnMut() + Send>>> = Mutex::new(None);
 
 /// Has the next signal call `tell`, instead of ending the process. Signals are heeded by the thread of

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tempfile::TempDir;
 
-/// Those that are there.
+/// The temporary directories of this process.
 static MADE: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 /// The most attempts to remove a directory in which another thread makes files.
 const MOST_ATTEMPTS: u32 = 100;
@@ -55,8 +55,8 @@ impl Drop for Scratch {
     }
 }
 
-/// Removes all of them, for a process that ends now. Whoever drops one of them from then on waits until the
-/// process has ended.
+/// Removes all temporary directories of this process, which ends now. Whoever drops a [`Scratch`] from then on
+/// waits until the process has ended.
 pub(crate) fn remove_all() {
     let made = made();
     for directory in &*made {

@@ -41,7 +41,7 @@ pub struct RunDirectory {
     /// The journal.
     pub journal: Journal,
     /// The lock, held as long as this process works on the run; `None` for readers.
-    _lock: Option<Lock>,
+    lock: Option<Lock>,
 }
 
 /// The states that a run has visited, counted.
@@ -158,7 +158,7 @@ impl RunDirectory {
         let (journal, lock) =
             make().with_context(|| format!("cannot make the run directory {}", path.display()))?;
         Stores::of(path)?.claim(disk)?;
-        Ok(Self { path: path.into(), manifest, space, graph, journal, _lock: Some(lock) })
+        Ok(Self { path: path.into(), manifest, space, graph, journal, lock: Some(lock) })
     }
 
     /// Opens and locks the directory of a run, to continue the run.
@@ -202,7 +202,7 @@ impl RunDirectory {
 
     /// Gives the lock up, because this process only tells of the run from now on.
     pub fn unlock(&mut self) {
-        self._lock = None;
+        self.lock = None;
     }
 
     /// Returns the root of the run's layers: the directory that has `layers/`, or the list of stores. `None`
@@ -290,7 +290,7 @@ impl RunDirectory {
         let journal = Journal::open(&db, manifest.fingerprint)
             .with_context(|| format!("cannot use {}", db.display()))?;
         let space = manifest.space()?;
-        let run = Self { path: path.into(), manifest, space, graph: None, journal, _lock: lock };
+        let run = Self { path: path.into(), manifest, space, graph: None, journal, lock };
         run.check_counts()?;
         Ok(run)
     }

@@ -7,7 +7,7 @@
 
 use crate::definition::FreeGroup;
 use crate::{Definition, Generator};
-use fathom_algebra::{OrientedPermutation, Turn, Turns, expression, power_name};
+use fathom_algebra::{OrientedPermutation, Turn, Turns, begins_with, expression, power_name};
 use std::borrow::Cow;
 
 /// A puzzle with free moves, and a selection of its moves that can replace all the others.
@@ -131,9 +131,7 @@ impl<'d> Held<'d> {
             turned = turn.then(&turned);
             let as_written = format!("{}{suffix}", kept.name);
             let known = || self.known().map(|(other, _)| &*other.name);
-            // Behind another name the text may be that of another move.
-            let is_other = |other: &str| other.len() > kept.name.len() && as_written.starts_with(other);
-            words.push(match power == exponent && !known().any(is_other) {
+            words.push(match power == exponent && begins_with(&as_written, &kept.name, known()) {
                 true => as_written,
                 false => power_name(&kept.name, power, known()),
             });

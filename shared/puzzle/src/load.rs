@@ -178,7 +178,8 @@ pub fn load(path: &Path) -> Result<Definition, LoadError> {
         Fault::syntax(at, "the file is not text in UTF-8").in_file(&file, &before)
     })?;
     let format = Format::of(&file, &text);
-    let is_guessed = format == Format::Toml && path.extension().is_none_or(|extension| extension != "toml");
+    let is_guessed = format == Format::Toml
+        && path.extension().is_none_or(|extension| !extension.eq_ignore_ascii_case("toml"));
     parse(&text, format, &file).map_err(|error| if is_guessed { error.guessed_toml() } else { error })
 }
 

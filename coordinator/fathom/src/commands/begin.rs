@@ -230,12 +230,11 @@ pub(crate) fn require_room(
         [] => vec![path.to_owned()],
         stores => stores.to_vec(),
     };
-    let peak = |keep| {
+    let peak_to = |max_depth, keep| {
         let threads = args.search.options().threads;
-        let (max_depth, shards, workers) = (args.search.max_depth, args.begin.shards, args.workers);
+        let (shards, workers) = (args.begin.shards, args.workers);
         Peak { keep, max_depth, threads, shards, workers }.bytes(space, plan)
     };
-    let needed = peak(by_default);
     // What shards that go to all disks in turn can take before the first disk is full.
     let mut rooms = Vec::new();
     for (store, sharers) in at.iter().zip(stores::sharers(&at)) {
@@ -246,6 +245,12 @@ pub(crate) fn require_room(
         rooms.push((free * at.len() as u64, store));
     }
     let (free, least) = rooms.into_iter().min().expect("there is a directory");
+    // It takes some milliseconds to count the states up to a depth, and mostly there is room for all of them.
+    if args.search.max_depth.is_some() && peak_to(None, by_default) <= free {
+        return Ok(asked);
+    }
+    let peak = |keep| peak_to(args.search.max_depth, keep);
+    let needed = peak(by_default);
     if needed <= free {
         return Ok(asked);
     }

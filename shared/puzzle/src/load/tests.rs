@@ -556,6 +556,10 @@ fn files_that_cannot_be_read() {
     std::fs::write(&path, "hello world").unwrap();
     let message = load(&path).unwrap_err().to_string();
     assert!(message.contains("a.txt:1:7: ") && message.contains("is read as TOML"), "{message}");
+    let path = directory.path().join("a.TOML");
+    std::fs::write(&path, "hello world").unwrap();
+    let message = load(&path).unwrap_err().to_string();
+    assert!(!message.contains("is read as TOML"), "{message}");
     // The byte order mark that some editors put in front of a text is ignored.
     let text = "\u{feff}degree = 2\n[moves]\na = \"(1,2)\"";
     assert!(parse(text, Format::Toml, "x").is_ok());
