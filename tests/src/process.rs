@@ -80,8 +80,8 @@ pub fn free_port() -> u16 {
     }
 }
 
-/// Starts a command, and waits until it has said a word on standard error. The rest of what it says can be read
-/// from the result.
+/// Starts a command, and waits until the command has said a word on standard error. What the command says
+/// after that can be read from the result.
 ///
 /// # Panics
 /// If it cannot be started, or ends before.

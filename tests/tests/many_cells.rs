@@ -326,8 +326,8 @@ fn many_orientations_and_long_ways_are_searched_as_by_the_reference() {
     }
 }
 
-/// Five rings that turn together, with one marked piece each, come back after 69,300 moves. The reference tells
-/// distances up to 65,534.
+/// Five rings that turn together, with one marked piece each, come back after 69,300 moves. The reference
+/// tells distances up to 65,534.
 #[test]
 fn the_reference_says_where_its_distances_end() {
     let directory = fathom_tests::tempdir().unwrap();

@@ -55,8 +55,8 @@ impl Drop for Scratch {
     }
 }
 
-/// Removes all temporary directories of this process, which ends now. Whoever drops a [`Scratch`] from then on
-/// waits until the process has ended.
+/// Removes all temporary directories of this process, which ends now. Whoever drops a [`Scratch`] from then
+/// on waits until the process has ended.
 pub(crate) fn remove_all() {
     let made = made();
     for directory in &*made {
