@@ -1,13 +1,13 @@
 //! One task: makes a shard of a layer from the layers before it.
 
+use crate::expand::unfinished::{is_later, with_watched};
+use crate::expand::visited::Visited;
 use crate::layer::{Copied, bits};
-use crate::union::OfTask;
 use crate::waits::{Cause, Stopwatch};
 use crate::{Counters, Job, Layer, Method, Store, TaskError};
 use fathom_command::failpoint;
 use fathom_kernel::{Engine, Kernel};
-use fathom_layer::map::Stamp;
-use fathom_layer::{LayerError, LayerWriter, NullDisk, ReadAhead, Stored, Totals};
+use fathom_layer::{LayerError, LayerWriter, NullDisk, Stored, Totals};
 use fathom_run::{Lookback, ShardReport, Task};
 use fathom_space::{CosetId, Transform, Transforms};
 use std::collections::BTreeSet;
@@ -16,6 +16,10 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 pub(crate) mod joint;
+pub mod unfinished;
+mod visited;
+
+pub use unfinished::{Made, Unfinished};
 
 /// How many cosets ahead the sources of a coset are fetched: a read from disk takes about as long as a few
 /// cosets.
@@ -37,25 +41,6 @@ pub enum Leftover {
     IsReplaced,
 }
 
-/// The states that were visited before a task's depth.
-struct Visited<'a> {
-    /// The layers that the task reads, the newest first.
-    layers: &'a [&'a Layer],
-    second: Second<'a>,
-    /// The union of these layers, if there is one.
-    union: Option<OfTask<'a>>,
-}
-
-/// Where a task reads its shard of the second layer.
-enum Second<'a> {
-    /// In the map of the file.
-    Mapped,
-    /// In buffers that are read past the page cache.
-    Ahead(ReadAhead),
-    /// In a copy of the one coset that is computed.
-    Copied(&'a Copied),
-}
-
 /// A coset that was computed.
 struct Computed {
     coset: CosetId,
@@ -68,66 +53,9 @@ struct Computed {
     found: Option<u32>,
 }
 
-/// A task that was computed.
-#[derive(Debug)]
-pub enum Made<'d> {
-    /// The report of the task, whose file is durable.
-    Reported(ShardReport),
-    /// The task's file is not durable yet.
-    Unfinished(Box<Unfinished<'d>>),
-}
-
-/// A file that was written, and is not durable yet.
-#[derive(Debug)]
-pub struct Unfinished<'d> {
-    task: Task,
-    writer: LayerWriter<'d>,
-    totals: Totals,
-}
-
-impl Unfinished<'_> {
-    /// Makes the file durable, and returns the report of its task.
-    ///
-    /// # Errors
-    /// [`TaskError`] if the task did not end with a report. No new file is left then.
-    pub fn finish(self, job: &Job, store: &Store<'_>) -> Result<ShardReport, TaskError> {
-        let Self { task, writer, totals } = self;
-        failpoint::point("writing");
-        let (checksums, bytes) = writer.finish(totals)?;
-        with_watched(job, store, ShardReport { task, totals, bytes, checksums, watched: Vec::new() })
-    }
-
-    /// Returns the task.
-    pub fn task(&self) -> Task {
-        self.task
-    }
-
-    /// Returns whether making the file durable may take so long that another thread is worth while.
-    pub fn is_large(&self) -> bool {
-        self.writer.is_large()
-    }
-}
-
-/// Adds the watched states that lie in a shard to its report.
-fn with_watched(job: &Job, store: &Store<'_>, mut report: ShardReport) -> Result<ShardReport, TaskError> {
-    let task = report.task;
-    report.watched = job.watched.found(job.geometry.cut.range(task.shard), || {
-        store.open_shard(&job.geometry, task.depth, task.shard)
-    })?;
-    Ok(report)
-}
-
 /// Returns whether packed bits have the one at a position.
 fn contains(packed: &[u8], position: u32) -> bool {
     packed[position as usize / 8] >> (position % 8) & 1 == 1
-}
-
-/// Returns whether the file of a task was written after the last change of all files that the task reads.
-fn is_later(path: &Path, task: Task, before: &[&Layer]) -> bool {
-    let Ok(made) = Stamp::of(path) else { return false };
-    let older = before.iter().skip(1).filter_map(|layer| layer.file(task.shard)).map(|file| &**file);
-    let newest = before.iter().take(1).flat_map(|layer| layer.files());
-    newest.chain(older).all(|file| made.is_later_than(&file.stamp()))
 }
 
 /// Lets the older layers' files of a task that was computed leave memory, if memory is short.
@@ -220,7 +148,7 @@ impl<'j> Expander<'j> {
         let other = engine.and_then(|engine| engine.kernel(self.job.graph.shape()));
         let usual = other.map(|other| std::mem::replace(&mut self.kernel, other));
         let mut watch = Stopwatch::start();
-        let visited = self.visited(task, before, None)?;
+        let visited = Visited::begin(self, task, before, None)?;
         let Self { job, counters, .. } = *self;
         let mut watched = Vec::new();
         let done = |coset: CosetId, here: &Totals, packed: &[u8]| {
@@ -280,7 +208,7 @@ impl<'j> Expander<'j> {
     ) -> Result<Unfinished<'j>, TaskError> {
         let counters = self.counters;
         let (writer, past_cache) = self.writer(task, before)?;
-        let visited = self.visited(task, before, past_cache)?;
+        let visited = Visited::begin(self, task, before, past_cache)?;
         watch.lap(Cause::Subtract);
         let done = |_, here: &Totals, _: &[u8]| {
             counters.states.fetch_add(here.states, Ordering::Relaxed);
@@ -320,46 +248,6 @@ impl<'j> Expander<'j> {
         Ok((visited, self.job.graph.states_per_coset().saturating_sub(u64::from(visited))))
     }
 
-    /// Begins to read what was visited before a task's depth. If `past_cache` is given, the second layer is
-    /// read from its disk past the page cache, with buffers of so many bytes.
-    fn visited<'a>(
-        &self,
-        task: Task,
-        before: &'a [&'a Layer],
-        past_cache: Option<usize>,
-    ) -> Result<Visited<'a>, TaskError>
-    where
-        'j: 'a,
-    {
-        let job = self.job;
-        let union = match &job.union {
-            Some(union) if before.len() > 1 => union.of_task(task.shard, before)?,
-            _ => None,
-        };
-        let ahead = match past_cache {
-            Some(buffer_bytes) if union.is_none() => self.ahead(task, before, buffer_bytes)?,
-            _ => None,
-        };
-        let second = ahead.map_or(Second::Mapped, Second::Ahead);
-        Ok(Visited { layers: before, second, union })
-    }
-
-    /// Begins to read the second layer from its disk past the page cache, with buffers of so many bytes.
-    fn ahead(
-        &self,
-        task: Task,
-        before: &[&Layer],
-        buffer_bytes: usize,
-    ) -> Result<Option<ReadAhead>, LayerError> {
-        let [newest, older, ..] = before else {
-            return Ok(None);
-        };
-        let states_per_coset = self.job.graph.states_per_coset();
-        let full =
-            |coset| newest.states(coset).is_ok_and(|(_, visited)| u64::from(visited) >= states_per_coset);
-        older.read_ahead(self.store.disk(), task.shard, buffer_bytes, |coset| !full(coset))
-    }
-
     /// Computes the cosets of a task and pushes them to `writer`. Returns the writer, and the sum of the
     /// counts. `done(coset, counts, packed)` is called for each coset; `packed` has its states if there are
     /// any.
@@ -372,7 +260,7 @@ impl<'j> Expander<'j> {
         watch: &mut Stopwatch,
     ) -> Result<(LayerWriter<'d>, Totals), TaskError> {
         let job = self.job;
-        let before = visited.layers;
+        let before = visited.layers();
         let mut totals = job.nothing();
         let cosets = job.geometry.cut.range(task.shard);
         for coset in cosets.clone().take(FETCH_AHEAD as usize) {
@@ -486,7 +374,7 @@ impl<'j> Expander<'j> {
         if let Method::Reference(_) = self.job.method {
             return Ok(Some(self.look_up(task, coset)));
         }
-        match visited.layers.first() {
+        match visited.layers().first() {
             None => Ok(Some(self.solved(coset))),
             Some(newest) => self.pull(coset, newest, visited, left, watch),
         }
@@ -533,7 +421,7 @@ impl<'j> Expander<'j> {
             pulled += part.len();
             watch.lap(Cause::Kernel);
             if pulled == check {
-                self.subtract(coset, visited)?;
+                visited.subtract_from(&mut *self.kernel, coset)?;
                 let found = self.kernel.pack(&mut self.packed);
                 watch.lap(Cause::Subtract);
                 if u64::from(found) == left {
@@ -544,7 +432,7 @@ impl<'j> Expander<'j> {
         if pulled == 0 {
             return Ok(Some(0));
         }
-        self.subtract(coset, visited)?;
+        visited.subtract_from(&mut *self.kernel, coset)?;
         watch.lap(Cause::Subtract);
         Ok(None)
     }
@@ -560,27 +448,6 @@ impl<'j> Expander<'j> {
         if let Some(byte) = self.packed.iter_mut().find(|byte| **byte != 0) {
             *byte &= *byte - 1;
         }
-    }
-
-    /// Removes the states that were visited before from those that the kernel has collected.
-    fn subtract(&mut self, coset: CosetId, visited: &mut Visited<'_>) -> Result<(), TaskError> {
-        match &visited.union {
-            Some(union) => self.kernel.subtract(union.coset(coset)),
-            None => {
-                for (number, layer) in visited.layers.iter().enumerate() {
-                    let stored = match &mut visited.second {
-                        Second::Copied(copied) if number == 1 => {
-                            self.kernel.subtract(copied.bits());
-                            continue;
-                        }
-                        Second::Ahead(ahead) if number == 1 => ahead.coset(coset.0)?,
-                        _ => layer.coset(coset)?,
-                    };
-                    self.kernel.subtract(bits(&stored));
-                }
-            }
-        }
-        Ok(())
     }
 
     /// Writes the words of the solved state that lie in this coset to `packed`. Returns their number.

@@ -5,9 +5,9 @@
 //! cosets go to the file in order: a thread that is early leaves its coset behind and takes the next one, as
 //! long as no more cosets wait than there are threads.
 
-use crate::expand::{
-    Computed, FETCH_AHEAD, Leftover, Made, Second, Unfinished, Visited, release_older, with_watched,
-};
+use crate::expand::unfinished::with_watched;
+use crate::expand::visited::Visited;
+use crate::expand::{Computed, FETCH_AHEAD, Leftover, Made, Unfinished, release_older};
 use crate::layer::Copied;
 use crate::waits::{Cause, Stopwatch};
 use crate::{Counters, Expander, Layer, TaskError};
@@ -304,8 +304,7 @@ impl<'j> Expander<'j> {
                 }
             }
             watch.lap(Cause::Sources);
-            let second = if is_copied { Second::Copied(&copied) } else { Second::Mapped };
-            let mut here = Visited { layers: &before, second, union: None };
+            let mut here = Visited::of_coset(&before, is_copied.then_some(&copied));
             let found = if left == 0 { Some(0) } else { self.find(task, coset, &mut here, left, watch)? };
             let computed = Computed { coset, visited, left, found };
             self.was_made(&computed, &before);
