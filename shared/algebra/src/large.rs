@@ -152,7 +152,7 @@ impl Cells {
             let found = smallest_blocks(orbit, &places).and_then(|blocks| in_order(&blocks, &places));
             for piece in found.into_iter().flatten() {
                 piece.iter().for_each(|&cell| is_in_piece[cell] = true);
-                pieces.push(piece);
+                pieces.push(self.from_least_label(&piece));
             }
         }
         pieces.extend((0..self.shown.len()).filter(|&cell| !is_in_piece[cell]).map(|cell| vec![cell]));
@@ -173,22 +173,33 @@ impl Cells {
             OrientedPermutation::new(cells, turns, &*orders).ok()
         };
         let actions = self.actions.iter().map(action).collect::<Option<_>>()?;
-        // What is seen of a piece are the labels of its stickers, up to rotation, and the number of rotations
-        // that can be told apart.
+        // What is seen of a piece are the labels of its stickers, and the number of rotations that can be told
+        // apart.
         let looks = pieces.iter().map(|piece| {
             if let [cell] = piece[..] {
                 return (vec![self.shown[cell].label], self.shown[cell].seen);
             }
-            let labels: Vec<u32> = piece.iter().map(|&cell| self.shown[cell].label).collect();
-            let turned = |by: usize| [&labels[by..], &labels[..by]].concat();
-            let seen = (1..=labels.len()).find(|&by| turned(by % labels.len()) == labels);
-            let least = (0..labels.len()).map(turned).min().expect("a piece has a sticker");
-            (least, seen.expect("a full turn changes nothing") as u16)
+            let labels = self.labels_of(piece);
+            let seen = (1..=labels.len()).find(|&by| labels[by..].iter().chain(&labels[..by]).eq(&labels));
+            let seen = seen.expect("a full turn changes nothing") as u16;
+            (labels, seen)
         });
-        let (least, seen): (Vec<Vec<u32>>, Vec<u16>) = looks.unzip();
-        let labels: Vec<u32> = numbered(least.into_iter());
+        let (labels, seen): (Vec<Vec<u32>>, Vec<u16>) = looks.unzip();
+        let labels: Vec<u32> = numbered(labels.into_iter());
         let shown = labels.into_iter().zip(seen).map(|(label, seen)| Shown { label, seen }).collect();
         Some(Self { actions, shown })
+    }
+
+    fn labels_of(&self, stickers: &[usize]) -> Vec<u32> {
+        stickers.iter().map(|&cell| self.shown[cell].label).collect()
+    }
+
+    /// Returns the stickers of a piece from the one on, from which their labels come first in order. So pieces
+    /// that look alike in some orientations have their labels in the same order, and look alike wherever they
+    /// are turned alike.
+    fn from_least_label(&self, stickers: &[usize]) -> Vec<usize> {
+        let turned = (0..stickers.len()).map(|by| [&stickers[by..], &stickers[..by]].concat());
+        turned.min_by_key(|turned| self.labels_of(turned)).expect("a piece has a sticker")
     }
 
     /// Returns the large orbits without those that are permuted like another one. The labels on a removed
