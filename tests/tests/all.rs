@@ -25,6 +25,7 @@ mod fuzz;
 mod generated;
 mod golden;
 mod group;
+mod guards;
 mod help;
 mod hostile_files;
 mod journal;

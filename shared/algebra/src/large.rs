@@ -152,7 +152,7 @@ impl Cells {
             let found = smallest_blocks(orbit, &places).and_then(|blocks| in_order(&blocks, &places));
             for piece in found.into_iter().flatten() {
                 piece.iter().for_each(|&cell| is_in_piece[cell] = true);
-                pieces.push(self.from_least_label(&piece));
+                pieces.push(self.in_least_order(&piece));
             }
         }
         pieces.extend((0..self.shown.len()).filter(|&cell| !is_in_piece[cell]).map(|cell| vec![cell]));
@@ -197,7 +197,7 @@ impl Cells {
     /// Returns the stickers of a piece from the one on, from which their labels come first in order. So pieces
     /// that look alike in some orientations have their labels in the same order, and look alike wherever they
     /// are turned alike.
-    fn from_least_label(&self, stickers: &[usize]) -> Vec<usize> {
+    fn in_least_order(&self, stickers: &[usize]) -> Vec<usize> {
         let turned = (0..stickers.len()).map(|by| [&stickers[by..], &stickers[..by]].concat());
         turned.min_by_key(|turned| self.labels_of(turned)).expect("a piece has a sticker")
     }

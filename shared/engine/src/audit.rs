@@ -160,7 +160,9 @@ pub fn tables_of(definition: &RunManifest, memory_bytes: u64) -> Result<(CosetGr
 
 fn plain_of(manifest: &RunManifest, space: &Space) -> Result<Plain> {
     let puzzle = manifest.spec.source.puzzle(manifest.spec.metric);
-    Ok(Plain::new(&puzzle.map_err(|error| anyhow!(error))?, space))
+    let mut puzzle = puzzle.map_err(|error| anyhow!(error))?;
+    puzzle.rule_out_alike(space.given_labels().of_pieces());
+    Ok(Plain::new(&puzzle, space))
 }
 
 fn audit_kept(plain: &Plain, mut kept: Kept, options: Options) -> Result<Audit> {

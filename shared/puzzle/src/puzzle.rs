@@ -4,6 +4,7 @@ use crate::facelets::Facelets;
 use fathom_algebra::orbits::all_orbits;
 use fathom_algebra::{Named, OrientedPermutation, Permutation, Relabelling};
 use num_bigint::BigUint;
+use std::collections::{BTreeSet, HashSet};
 
 /// A named permutation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,7 +90,9 @@ pub struct Puzzle {
     /// may be the same. All numbers are equal where nothing of the kind is known.
     pub kinds: Vec<u16>,
     /// Relabellings that map the set of moves onto itself, up to free moves that follow; the identity first.
-    /// They form a group up to turns of all pieces of an orbit by the same amount, which change no move.
+    /// They form a group up to turns of all pieces of an orbit by the same amount, which change no move. Where
+    /// moves have guards, a free move may change for which pieces these ask: whether it does depends on the
+    /// labels.
     pub symmetries: Vec<Relabelling>,
     /// The same puzzle with more symmetries, where states are limited and there is one: the last of its
     /// cells is an additional cell with two orientations, which tells how the puzzle is held, and its
@@ -108,6 +111,29 @@ impl Puzzle {
             self.has_up_to_free(&relabelling.rename(&m.action), guard)
         };
         self.moves.iter().all(is_kept)
+    }
+
+    /// Rules out all pieces that look like those that are ruled out, where `labels` has a label for each piece,
+    /// and leaves out symmetries that do not keep what is ruled out then.
+    pub fn rule_out_alike(&mut self, labels: &[u16]) {
+        let alike = |asked: &Guard| {
+            let label = labels[usize::from(asked.piece)];
+            let (cell, holds, own) = (asked.cell, asked.holds, asked.piece);
+            let pieces = (0..labels.len() as u16).filter(move |&piece| match holds {
+                true => piece == own,
+                false => labels[usize::from(piece)] == label,
+            });
+            pieces.map(move |piece| Guard { cell, piece, holds }).collect::<Vec<_>>()
+        };
+        let all = |guards: &[Guard]| -> Vec<Guard> {
+            guards.iter().flat_map(alike).collect::<BTreeSet<_>>().into_iter().collect()
+        };
+        for m in self.moves.iter_mut().chain(&mut self.incoming_moves) {
+            m.guard = all(&m.guard).into();
+        }
+        self.limits = all(&self.limits);
+        let limits: HashSet<Guard> = self.limits.iter().copied().collect();
+        self.symmetries.retain(|a| limits.iter().all(|limit| limits.contains(&limit.renamed(a))));
     }
 
     /// Returns the orbits of cells under all moves and free moves: the cells of each in increasing order, the

@@ -170,6 +170,7 @@ impl Space {
             Some(held) if is_held => *held,
             _ => puzzle,
         };
+        puzzle.rule_out_alike(given_labels.of_pieces());
         if puzzle.moves.iter().any(|m| !m.guard.is_empty()) && !puzzle.is_closed_under_inverses() {
             return Err(SpaceError::GuardedOneWay(puzzle.name));
         }
@@ -312,6 +313,11 @@ impl Space {
     /// Returns the labels of the puzzle's pieces, different ones for those that their cells tell apart.
     pub fn piece_labels(&self) -> &Labels {
         &self.piece_labels
+    }
+
+    /// Returns whether words tell [how the puzzle is held](Puzzle::held).
+    pub(crate) fn is_held(&self) -> bool {
+        self.is_held
     }
 
     pub(crate) fn rings(&self) -> &Rings {

@@ -1,6 +1,6 @@
 //! Symmetries of a space: their action on words, and their composition.
 
-use crate::space::Cell;
+use crate::space::{Cell, WordGuard};
 use crate::{Letters, Space};
 use fathom_algebra::{OrientedPermutation, Relabelling};
 use std::collections::hash_map::Entry;
@@ -105,6 +105,45 @@ impl Symmetry {
     }
 }
 
+/// The moves of a space with what they ask of words.
+struct GuardedMoves<'s> {
+    space: &'s Space,
+    free: HashSet<&'s OrientedPermutation>,
+    /// The actions of the moves that ask the same, by what they ask, in increasing order.
+    by_guard: HashMap<Vec<WordGuard>, Vec<&'s OrientedPermutation>>,
+}
+
+impl<'s> GuardedMoves<'s> {
+    fn of(space: &'s Space) -> Self {
+        let mut by_guard: HashMap<_, Vec<_>> = HashMap::new();
+        for (step, m) in space.moves().iter().zip(&space.puzzle().moves) {
+            by_guard.entry(sorted(step.guard().iter().copied())).or_default().push(&m.action);
+        }
+        Self { space, free: space.puzzle().free.iter().collect(), by_guard }
+    }
+
+    /// Returns whether a relabelling, which renames labels by `labels`, maps the moves to moves that ask for the
+    /// renamed labels, up to free moves that follow.
+    fn are_kept(&self, relabelling: &Relabelling, labels: &[u8]) -> bool {
+        let renamed = |asked: &WordGuard| WordGuard {
+            cell: relabelling.cells().apply(asked.cell.into()) as Cell,
+            label: labels[usize::from(asked.label)],
+            ..*asked
+        };
+        self.space.moves().iter().zip(&self.space.puzzle().moves).all(|(step, m)| {
+            let back = relabelling.rename(&m.action).inverse();
+            let asks_alike = self.by_guard.get(&sorted(step.guard().iter().map(renamed)));
+            asks_alike.is_some_and(|moves| moves.iter().any(|&to| self.free.contains(&back.then(to))))
+        })
+    }
+}
+
+fn sorted(guard: impl Iterator<Item = WordGuard>) -> Vec<WordGuard> {
+    let mut guard: Vec<WordGuard> = guard.collect();
+    guard.sort_unstable();
+    guard
+}
+
 impl Space {
     /// Returns all symmetries: those of the puzzle that map labels to labels, each followed by each free
     /// move. The identity is the first. Of symmetries that act alike on states, one is enough.
@@ -114,11 +153,15 @@ impl Space {
         let mut all = Vec::new();
         let mut renamings = Vec::new();
         let relabellings = &self.puzzle().symmetries;
+        let guarded = self.guarded();
         let are_few = relabellings.len() * self.free().len() <= MOST_PRODUCTS;
         for relabelling in if are_few { relabellings } else { &relabellings[..1] } {
             let Some(mut symmetry) = Symmetry::of(relabelling, of_pieces, letters) else {
                 continue;
             };
+            if !guarded.as_ref().is_none_or(|guarded| guarded.are_kept(relabelling, &symmetry.labels)) {
+                continue;
+            }
             self.normalise(&mut symmetry);
             // With a symmetry, its products with all free moves are known.
             if known.contains(&symmetry) {
@@ -139,6 +182,13 @@ impl Space {
             Some(numbers) => numbers.into_iter().map(|number| all[number].clone()).collect(),
             None => all,
         }
+    }
+
+    /// Returns the moves, if a relabelling by free moves may change what their guards ask. Where a turn of the
+    /// whole is a free move because it maps guards to guards, it cannot.
+    fn guarded(&self) -> Option<GuardedMoves<'_>> {
+        let has_guards = self.moves().iter().any(|step| !step.guard().is_empty());
+        (has_guards && self.free().len() > 1 && !self.is_held()).then(|| GuardedMoves::of(self))
     }
 
     /// Returns the numbers of symmetries that are a group and of which exactly one renames the moves as each

@@ -123,6 +123,7 @@ impl SpaceArguments {
         };
         let option = if self.track.is_some() { "--track" } else { "--labels" };
         let labels = labels.map_err(|error| bad_input!("{option}: {error}"))?;
+        source.check_labels(labels.of_pieces()).map_err(|error| bad_input!("{option}: {error}"))?;
         let remarks = source.remarks(metric, self.moves.is_some());
         for remark in remarks.map_err(|error| bad_input!("{error}"))? {
             // Where other labels are asked for, those of the file do not matter.

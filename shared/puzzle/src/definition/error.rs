@@ -178,7 +178,7 @@ pub enum DefinitionError {
     },
     /// Pieces cannot be given labels of their own, because guards or limits ask for labels.
     #[error(
-        "the guards and limits of {0} ask for labels, and other states would be meant if all pieces were told apart"
+        "the guards and limits of {0} ask for labels, and other states would be meant if pieces that look alike were told apart"
     )]
     Guarded(String),
     /// Orbits cannot be left out, because guards or limits ask for their cells.

@@ -20,6 +20,24 @@ impl Definition {
         Ok(apart)
     }
 
+    /// Checks that other labels of the pieces, given by cell, mean the same for guards and for cells that always
+    /// hold their pieces: pieces of a label for which these ask must have one label.
+    ///
+    /// # Errors
+    /// [`DefinitionError::Guarded`] if such pieces are told apart.
+    pub fn check_labels(&self, labels: &[u16]) -> Result<(), DefinitionError> {
+        let label = |cell: u16| self.solved()[usize::from(cell)].label;
+        let guards = self.moves().iter().flat_map(|generator| generator.guard.iter());
+        let is_kept = |&asked: &u16| {
+            let mut alike = (0..self.cells() as u16).filter(|&cell| label(cell) == label(asked));
+            alike.all(|cell| labels[usize::from(cell)] == labels[usize::from(asked)])
+        };
+        match guards.chain(self.always()).all(is_kept) {
+            true => Ok(()),
+            false => Err(DefinitionError::Guarded(self.name().into())),
+        }
+    }
+
     /// Returns the same puzzle without the orbits `omitted`, and with the orientations of the orbits
     /// `unturned` ignored. The new name contains both lists.
     ///

@@ -49,7 +49,7 @@ impl Definition {
         let generators = seen(&self.generators(metric)?);
         let free = FreeGroup::of(&seen(&self.free), &orders)?;
         let groupoid = self.is_guarded().then(|| self.groupoid(Self::MOST_SHAPES)).flatten();
-        let labels = || self.solved.iter().map(|piece| piece.label).collect();
+        let labels = || self.solved.iter().map(|piece| piece.label).collect::<Vec<u16>>();
         let states = groupoid.as_ref().and_then(Groupoid::states);
         let counted = states.map(|states| Counted { labels: labels(), states });
         let kinds = groupoid.map_or_else(|| vec![0; self.cells()], |groupoid| groupoid.kinds().to_vec());
@@ -58,7 +58,7 @@ impl Definition {
             cells: self.cells(),
             seen: self.solved.iter().map(|piece| piece.seen).collect(),
             moves: free.before(&generators)?,
-            incoming_moves: free.behind(&generators)?,
+            incoming_moves: free.behind(&generators, &labels())?,
             free: free.elements,
             limits: self.limits_of_states().collect(),
             counted,
@@ -233,7 +233,9 @@ impl FreeGroup {
     fn before(&self, moves: &[Generator]) -> Result<Vec<PuzzleMove>, DefinitionError> {
         let differ_behind = |x: &OrientedPermutation, y: &OrientedPermutation| x.inverse().then(y);
         let leads_to = |x: &OrientedPermutation| x.cells().clone();
-        self.distinct(moves, differ_behind, leads_to, |before, m, name| {
+        // Both start from the word at hand.
+        let asks_alike = |_: &OrientedPermutation, x: &PuzzleMove, y: &PuzzleMove| x.guard == y.guard;
+        self.distinct(moves, (differ_behind, asks_alike), leads_to, |before, m, name| {
             let back = before.cells().inverse();
             let guard =
                 |&cell: &u16| Guard { cell: back.apply(cell.into()) as u16, piece: cell, holds: true };
@@ -243,24 +245,38 @@ impl FreeGroup {
     }
 
     /// Returns the products of each move followed by each free move; of products that differ only by a free
-    /// move before the move, the first.
-    fn behind(&self, moves: &[Generator]) -> Result<Vec<PuzzleMove>, DefinitionError> {
+    /// move before the move, and are possible in the same states, the first. `labels` are those of the pieces,
+    /// for which guards ask.
+    fn behind(&self, moves: &[Generator], labels: &[u16]) -> Result<Vec<PuzzleMove>, DefinitionError> {
         let differ_before = |x: &OrientedPermutation, y: &OrientedPermutation| y.then(&x.inverse());
         let comes_from = |x: &OrientedPermutation| x.cells().inverse();
-        self.distinct(moves, differ_before, comes_from, |behind, m, name| {
+        let asked = |guard: &[Guard], to: &dyn Fn(u16) -> u16| -> BTreeSet<(u16, u16)> {
+            guard.iter().map(|asked| (to(asked.cell), labels[usize::from(asked.piece)])).collect()
+        };
+        // What y asks of the word from which it starts, it asks after the free move of the word from which x
+        // starts.
+        let asks_alike = |free: &OrientedPermutation, x: &PuzzleMove, y: &PuzzleMove| {
+            let carried = |cell: u16| free.cells().apply(cell.into()) as u16;
+            asked(&x.guard, &|cell| cell) == asked(&y.guard, &carried)
+        };
+        self.distinct(moves, (differ_before, asks_alike), comes_from, |behind, m, name| {
             let guard = m.guard.iter().map(|&cell| Guard { cell, piece: cell, holds: true }).collect();
             let name = format!("{} {name}", m.name).trim_end().to_owned();
             PuzzleMove { name, action: m.action.then(behind), guard }
         })
     }
 
-    /// Returns the products that `combine` makes of moves and free moves. Products with equal guards whose
-    /// `difference` is a free move count as one, of which the first is kept; moves that are free moves are
-    /// left out. What `cells` returns for two such products differs by a free move that follows.
+    /// Returns the products that `combine` makes of moves and free moves. Products x and y whose `difference`
+    /// is a free move, with which their guards `ask_alike`, count as one, of which the first is kept; moves
+    /// that are free moves are left out. What `cells` returns for two such products differs by a free move that
+    /// follows.
     fn distinct(
         &self,
         moves: &[Generator],
-        difference: impl Fn(&OrientedPermutation, &OrientedPermutation) -> OrientedPermutation,
+        (difference, ask_alike): (
+            impl Fn(&OrientedPermutation, &OrientedPermutation) -> OrientedPermutation,
+            impl Fn(&OrientedPermutation, &PuzzleMove, &PuzzleMove) -> bool,
+        ),
         cells: impl Fn(&OrientedPermutation) -> Permutation,
         combine: impl Fn(&OrientedPermutation, &Generator, &str) -> PuzzleMove,
     ) -> Result<Vec<PuzzleMove>, DefinitionError> {
@@ -285,8 +301,8 @@ impl FreeGroup {
                         let others = alike.entry(key).or_default();
                         let is_same = |other: &usize| {
                             let other: &PuzzleMove = &distinct[*other];
-                            other.guard == made.guard
-                                && self.contains(&difference(&other.action, &made.action))
+                            let free = difference(&other.action, &made.action);
+                            self.contains(&free) && ask_alike(&free, other, &made)
                         };
                         let is_new = !others.iter().any(is_same);
                         if is_new {

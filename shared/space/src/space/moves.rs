@@ -15,7 +15,7 @@ pub struct WordMove {
 }
 
 /// A condition for a move.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct WordGuard {
     /// The cell.
     pub(crate) cell: Cell,
