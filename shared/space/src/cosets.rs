@@ -111,6 +111,18 @@ pub enum CosetError {
     /// The words of an axis differ in too many cosets.
     #[error("the words of an axis are different ones in too many cosets")]
     TooManyFrames,
+    /// The number of states contradicts the number of patterns, so one of them is wrong.
+    #[error(
+        "{words} words of states are not shared out evenly among {patterns} patterns, or are more than {most} for each: the number of states is wrong, which is a fault of Fathom: please report it, with the puzzle"
+    )]
+    Miscounted {
+        /// The words: each state has one for each free move.
+        words: u128,
+        /// The patterns that moves reach.
+        patterns: u64,
+        /// The words for which a coset has room.
+        most: u64,
+    },
     /// Stored tables are not those of the space and the colouring.
     #[error("the tables of cosets are not those of this space and colouring")]
     ForeignTables,
@@ -154,7 +166,7 @@ impl CosetGraph {
             }
             .ok_or(too_many)?;
             let index = Index::Canonical(canonical);
-            let mut graph = Self::assemble(space, colouring, shape, symmetries, index, found);
+            let mut graph = Self::assemble(space, colouring, shape, symmetries, index, found)?;
             graph.frames = Frames::find(&graph, most_words)?;
             return Ok(graph);
         }
@@ -163,18 +175,10 @@ impl CosetGraph {
             let closure = table::close_in(space, colouring, &symmetries, few).ok_or(too_many)?;
             let Closure { entries, representatives, orbit_sizes } = closure;
             let table = Table::Few(entries.into_inner());
-            return Ok(Self::ranked(
-                space,
-                colouring,
-                shape,
-                symmetries,
-                table,
-                &representatives,
-                orbit_sizes,
-            ));
+            return Self::ranked(space, colouring, shape, symmetries, table, &representatives, orbit_sizes);
         }
         let tables = table::close(space, colouring, &symmetries).ok_or(too_many)?;
-        Ok(Self::from_closure(space, colouring, shape, symmetries, tables))
+        Self::from_closure(space, colouring, shape, symmetries, tables)
     }
 
     /// Returns the number of entries of the pattern table of a space under a colouring, 0 if there is no
@@ -220,7 +224,7 @@ impl CosetGraph {
             && tables.representatives.iter().all(|&rank| rank < patterns)
             && tables.table.par_iter().all(|&entry| u64::from(entry) < entries || entry == UNREACHED);
         match fits {
-            true => Ok(Self::from_closure(space, colouring, shape, symmetries, tables)),
+            true => Self::from_closure(space, colouring, shape, symmetries, tables),
             false => Err(CosetError::ForeignTables),
         }
     }
@@ -232,7 +236,7 @@ impl CosetGraph {
         shape: Shape,
         symmetries: Box<[CosetSymmetry]>,
         tables: CosetTables,
-    ) -> Self {
+    ) -> Result<Self, CosetError> {
         let CosetTables { table, representatives, orbit_sizes } = tables;
         Self::ranked(space, colouring, shape, symmetries, Table::All(table), &representatives, orbit_sizes)
     }
@@ -246,7 +250,7 @@ impl CosetGraph {
         table: Table,
         representatives: &[u64],
         orbit_sizes: Box<[u32]>,
-    ) -> Self {
+    ) -> Result<Self, CosetError> {
         let cells = space.cells();
         let mut patterns = vec![0_u8; representatives.len() * cells];
         let ranked = representatives.par_iter().zip(patterns.par_chunks_exact_mut(cells));
@@ -282,7 +286,7 @@ impl CosetGraph {
         symmetries: Box<[CosetSymmetry]>,
         index: Index,
         Found { patterns, orbit_sizes, sources }: Found,
-    ) -> Self {
+    ) -> Result<Self, CosetError> {
         let cells = space.cells();
         // The state whose indices are all zero has the pieces of each colour in increasing order. Reachable
         // states are even, so the parities of their indices add up to the parity of this state's inversions.
@@ -304,7 +308,15 @@ impl CosetGraph {
         };
         let reachable_patterns: u64 = orbit_sizes.iter().map(|&size| u64::from(size)).sum();
         let states = u64::try_from(space.states()).expect("tables this small have fewer than 2^64 states");
-        Self {
+        // Every coset has equally many words, because moves lead from each coset to each other.
+        let words = u128::from(states) * u128::from(space.free_order());
+        let (states_per_coset, rest) =
+            (words / u128::from(reachable_patterns), words % u128::from(reachable_patterns));
+        if rest > 0 || states_per_coset > shape.bits().into() {
+            let (patterns, most) = (reachable_patterns, shape.bits());
+            return Err(CosetError::Miscounted { words, patterns, most });
+        }
+        Ok(Self {
             space: space.clone(),
             colouring: colouring.clone(),
             shape,
@@ -314,11 +326,10 @@ impl CosetGraph {
             orbit_sizes,
             sources: sources.into(),
             reachable_patterns,
-            states_per_coset: (u128::from(states) * u128::from(space.free_order())
-                / u128::from(reachable_patterns)) as u64,
+            states_per_coset: states_per_coset as u64,
             odd,
             frames: Frames::default(),
-        }
+        })
     }
 
     /// Returns the size in bytes of the tables of a graph with `patterns` table entries and `representatives`

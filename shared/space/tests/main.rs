@@ -3,4 +3,5 @@
 
 mod facelets;
 mod many_pieces;
+mod miscounted;
 mod transforms;
