@@ -83,14 +83,14 @@ impl Definition {
 
     /// Returns whether symmetries would take long to find, because there are many points. In a search they
     /// would not help, because there are too many states, or would help little, because there are hundreds of
-    /// cells and of moves.
+    /// points and of moves.
     fn is_too_large_for_symmetries(&self, orders: &[u16], moves: usize) -> bool {
         const MANY_POINTS: usize = 128;
         const MOST_BITS_OF_STATES: u64 = 128;
-        const VERY_MANY_CELLS: usize = 255;
+        const VERY_MANY_POINTS: usize = 255;
         const MOST_IMAGES: usize = 1 << 17;
         let points = orders.iter().map(|&order| usize::from(order)).sum::<usize>();
-        if orders.len() > VERY_MANY_CELLS && points * moves > MOST_IMAGES {
+        if points > VERY_MANY_POINTS && points * moves > MOST_IMAGES {
             return true;
         }
         points > MANY_POINTS
