@@ -283,6 +283,45 @@ fn gap_expressions() {
     assert_eq!(read(session), "G 3: g1 (1,2,3); g2 (2,3)");
 }
 
+/// Blocks of points are lists of lists of lists of numbers, as lists of permutations in cycles are.
+#[test]
+fn lists_of_numbers_are_cycles_where_nothing_else_is_a_permutation() {
+    let read = |text: &str| {
+        let puzzle = parse(text, Format::Gap, "some.g").unwrap();
+        let moves: Vec<_> = puzzle.moves().iter().map(|m| format!("{} {}", m.name, m.action)).collect();
+        (moves.join("; "), puzzle.remarks().to_vec())
+    };
+    let blocks = "blocks := [[[1,2],[3,4]], [[1,3],[2,4]]];";
+    let passed_over = vec!["passed over, for no move is made of it: blocks".to_owned()];
+    let moves = "a (1,2,3); b (3,4,5)".to_owned();
+    for list in ["gens := [a,b];", "G := Group(a,b);", ""] {
+        let text = format!("a := (1,2,3); b := (3,4,5); {list} {blocks}");
+        assert_eq!(read(&text), (moves.clone(), passed_over.clone()), "{text}");
+    }
+    assert_eq!(read(blocks), ("g1 (1,2)(3,4); g2 (1,3)(2,4)".into(), Vec::new()));
+    assert_eq!(read(&format!("{blocks} G := Group(blocks);")), read(blocks));
+}
+
+#[test]
+fn permutations_that_are_no_moves_are_remarked() {
+    let remarks = |text: &str| parse(text, Format::Gap, "some.g").unwrap().remarks().to_vec();
+    assert_eq!(
+        remarks("a := (1,2,3); b := (3,4,5); G := Group(a,b); H := Group(a); Size(H);"),
+        ["the moves are those of the group H; other permutations are not used: G"]
+    );
+    assert_eq!(
+        remarks("gens := [(1,2)]; G := [(2,3)]; Group(gens);"),
+        ["the moves are those of the last group; other permutations are not used: G"]
+    );
+    assert_eq!(
+        remarks("a := [(1,2)]; b := [(1,3)]; Add(a, (1,4)); c := [(1,2), (1,4)];"),
+        ["the moves are those of the list c; other permutations are not used: b"]
+    );
+    // What a group is made of is used.
+    assert!(remarks("a := (1,2); gens := [a, ()]; Add(gens, (2,3)); G := Group(gens);").is_empty());
+    assert!(remarks("H := Group((1,2)); G := ClosureGroup(H, (1,3));").is_empty());
+}
+
 /// Two pieces with three sides look alike, turn and change places with each other; a third piece differs.
 #[test]
 fn what_looks_alike_in_gap() {

@@ -25,13 +25,21 @@ pub(super) enum Value {
     Other(usize, String),
 }
 
-/// Returns whether a list stands for moves: it has a permutation, or lists of lists of numbers, which are
-/// cycles.
-pub(super) fn holds_permutations(values: &[Value]) -> bool {
+/// Returns whether there is a permutation in a list, written as one.
+pub(super) fn has_permutation(values: &[Value]) -> bool {
     values.iter().any(|value| match value {
         Value::Permutation(_) | Value::Group(_) => true,
-        Value::List(inner) => holds_permutations(inner) || is_cycles(inner),
+        Value::List(inner) => has_permutation(inner),
         Value::Number(..) | Value::Other(..) => false,
+    })
+}
+
+/// Returns whether there are lists of lists of numbers in a list. They may be cycles, and stand for
+/// permutations, or something else, such as blocks of points.
+pub(super) fn has_cycles(values: &[Value]) -> bool {
+    values.iter().any(|value| match value {
+        Value::List(inner) => is_cycles(inner) || has_cycles(inner),
+        _ => false,
     })
 }
 
