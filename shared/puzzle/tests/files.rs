@@ -1,6 +1,7 @@
 //! The files of docs/examples, and texts that define no puzzles.
 
 use crate::search::growth;
+use fathom_algebra::expression::LONGEST_NAME;
 use fathom_algebra::{OrientedPermutation, StabiliserChain};
 use fathom_puzzle::load::{load, parse, sequence};
 use fathom_puzzle::{Definition, Format, Metric, Orbit, Piece, families, family};
@@ -19,7 +20,7 @@ fn example(file: &str) -> Definition {
 /// Returns the action of a sequence of listed and spare moves.
 fn sequence(puzzle: &Definition, text: &str) -> OrientedPermutation {
     let identity = OrientedPermutation::identity(puzzle.orders());
-    sequence::evaluate(text, &identity, &mut |name| {
+    sequence::evaluate(text, &identity, LONGEST_NAME, &mut |name| {
         let named = puzzle.moves().iter().chain(puzzle.spare()).find(|generator| generator.name == name);
         Ok(named.map(|generator| generator.action.clone()))
     })

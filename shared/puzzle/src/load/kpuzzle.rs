@@ -273,9 +273,10 @@ impl Reader<'_> {
             .map(|generator| (generator.name.clone(), generator.action.clone()))
             .collect();
         let identity = OrientedPermutation::identity(puzzle.orders());
+        let longest = done.keys().chain(sequences.keys()).map(String::len).max().unwrap_or(0);
         for (name, raw) in entries {
             let at = self.place(raw);
-            let action = work_out(name, &sequences, &identity, &mut done, 0)
+            let action = work_out(name, &sequences, &identity, longest, &mut done, 0)
                 .map_err(|reason| Fault::syntax(at, reason))?
                 .expect("the name is one of the sequences");
             // A listed move takes precedence over a derived move of the same name.
@@ -288,11 +289,13 @@ impl Reader<'_> {
     }
 }
 
-/// Returns the action of a listed or derived move; `None` if there is no move of this name.
+/// Returns the action of a listed or derived move; `None` if there is no move of this name. Names have at most
+/// `longest` bytes.
 fn work_out(
     name: &str,
     sequences: &HashMap<String, String>,
     identity: &OrientedPermutation,
+    longest: usize,
     done: &mut HashMap<String, OrientedPermutation>,
     depth: usize,
 ) -> Result<Option<OrientedPermutation>, String> {
@@ -305,10 +308,10 @@ fn work_out(
     }
     let fault = |(at, reason)| format!("in {sequence:?} at offset {at}: {reason}");
     let is_name = |name: &str| done.contains_key(name) || sequences.contains_key(name);
-    for part in sequence::names_in(sequence, is_name).map_err(fault)? {
-        work_out(&part, sequences, identity, done, depth + 1)?;
+    for part in sequence::names_in(sequence, longest, is_name).map_err(fault)? {
+        work_out(&part, sequences, identity, longest, done, depth + 1)?;
     }
-    let action = sequence::evaluate(sequence, identity, &mut |name| {
+    let action = sequence::evaluate(sequence, identity, longest, &mut |name| {
         // Other names are no part of the sequence, but the text may begin as they do.
         let other = || sequences.contains_key(name).then(|| identity.clone());
         Ok(done.get(name).cloned().or_else(other))

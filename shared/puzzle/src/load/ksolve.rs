@@ -356,8 +356,9 @@ impl<'a> Reader<'a> {
         let waiting = std::mem::take(&mut self.sequences);
         let mut names: HashSet<&str> = waiting.iter().map(|sequence| sequence.name).collect();
         names.extend(known.iter().map(String::as_str));
+        let longest = names.iter().map(|name| name.len()).max().unwrap_or(0);
         let parts = waiting.iter().map(|sequence| {
-            sequence::names_in(sequence.text, |name| names.contains(name))
+            sequence::names_in(sequence.text, longest, |name| names.contains(name))
                 .map_err(|(offset, reason)| Fault::syntax(sequence.start + offset, reason))
         });
         let parts: Vec<BTreeSet<String>> = parts.collect::<Result<_, _>>()?;
@@ -372,14 +373,14 @@ impl<'a> Reader<'a> {
                     continue;
                 }
                 let Sequence { at, name, .. } = sequence;
-                let action = sequence::evaluate(sequence.text, &identity, &mut |name| {
+                let action = sequence::evaluate(sequence.text, &identity, longest, &mut |name| {
+                    if !names.contains(name) {
+                        return Ok(None);
+                    }
                     let mut all = puzzle.moves().iter().chain(puzzle.spare());
                     let found = all.find(|generator| generator.name == name);
                     // Other names are no part of the sequence, but the text may begin as they do.
-                    Ok(match found {
-                        Some(generator) => Some(generator.action.clone()),
-                        None => names.contains(name).then(|| identity.clone()),
-                    })
+                    Ok(Some(found.map_or_else(|| identity.clone(), |generator| generator.action.clone())))
                 });
                 let action =
                     action.map_err(|(offset, reason)| Fault::syntax(sequence.start + offset, reason))?;
