@@ -387,11 +387,55 @@ fn ksolve_sequences_may_use_what_stands_behind_them() {
     );
     // BR is a name, wherever it stands, and not B R.
     let moves = "Move B\nP\n2 1 3 4 5\nEnd\nMove R\nP\n1 3 2 4 5\nEnd\nMove C\nP\n1 2 3 5 4\nEnd\n";
-    for lines in [["MoveSequence A BR\n", "MoveAlias BR C\n"], ["MoveAlias BR C\n", "MoveSequence A BR\n"]] {
+    let [a, br] = ["MoveSequence A BR\n", "MoveAlias BR C\n"];
+    for lines in [[a, br], [br, a], ["MoveSequence A (BR)\n", "MoveAlias BR (C)\n"]] {
         let text = format!("Name x\nSet P 5 1\nSolved\nEnd\n{moves}{}", lines.concat());
         let puzzle = parse(&text, Format::Ksolve, "x").unwrap();
         assert_eq!(puzzle.moves().last().unwrap().action.to_string(), "(4,5)");
     }
+}
+
+/// Names and actions here are those that twsearch finds: it counts 1, 4, 3 and 1, 9, 22, 24, 32, 32 states.
+#[test]
+fn ksolve_sequences_mean_what_twsearch_finds() {
+    let read = |pieces: usize, lines: &str| {
+        let text = format!("Name x\nSet A {pieces} 1\nSolved\nEnd\n{lines}");
+        parse(&text, Format::Ksolve, "x").unwrap()
+    };
+    let turn = |name: &str, row: &str| format!("Move {name}\nA\n{row}\nEnd\n");
+    let action = |puzzle: &Definition, name: &str| {
+        let mut all = puzzle.moves().iter().chain(puzzle.spare());
+        all.find(|generator| generator.name == name).unwrap().action.clone()
+    };
+    // R2 is listed behind R, so R2 in a sequence is the square of R.
+    let [r, r2] = [turn("R", "2 3 4 1 5 6"), turn("R2", "1 2 3 4 6 5")];
+    let puzzle = read(6, &format!("{r}{r2}MoveSequence S R2 R"));
+    assert_eq!(action(&puzzle, "S"), action(&puzzle, "R").power(3));
+    assert_eq!(
+        puzzle.remarks(),
+        [
+            "R2 is a move, and another one than the power R2 of R: as in twsearch, sequences of the file mean the power"
+        ]
+    );
+    let puzzle = read(6, &format!("{r2}{r}MoveSequence S R2,R\nMoveSequence T R2 R (R)"));
+    let product = action(&puzzle, "R2").then(&action(&puzzle, "R"));
+    assert_eq!(action(&puzzle, "S"), product);
+    assert_eq!(action(&puzzle, "T"), product.then(&action(&puzzle, "R")));
+    assert!(puzzle.remarks()[0].ends_with("mean the move"), "{:?}", puzzle.remarks());
+    // The square of V1 is V12, also if V1 is a sequence that stands behind.
+    let [v, u] = [turn("V1", "2 3 4 1 5"), turn("U", "1 2 3 5 4")];
+    let puzzle = read(5, &format!("{v}{u}MoveSequence S V12 U\nMoveSequence T W12'\nMoveSequence W1 V1 U"));
+    assert_eq!(action(&puzzle, "S"), action(&puzzle, "V1").power(2).then(&action(&puzzle, "U")));
+    assert_eq!(action(&puzzle, "T"), action(&puzzle, "W1").power(-2));
+    assert_eq!(puzzle.moves().len(), 5);
+    // A power may get a name of its own, which is the same.
+    let puzzle = read(5, &format!("{}{u}MoveAlias R2 R2\nMoveSequence S R2 R'", turn("R", "2 3 4 1 5")));
+    assert_eq!(action(&puzzle, "R2"), action(&puzzle, "R").power(2));
+    assert_eq!(action(&puzzle, "S"), action(&puzzle, "R"));
+    assert!(puzzle.remarks().is_empty());
+    // The table has the shorter way round alone: R3 is no name there, but it is read.
+    let puzzle = read(5, &format!("{}{u}MoveSequence S R3 U", turn("R", "2 3 4 1 5")));
+    assert_eq!(action(&puzzle, "S"), action(&puzzle, "R").power(-1).then(&action(&puzzle, "U")));
 }
 
 #[test]
