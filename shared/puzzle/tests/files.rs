@@ -162,7 +162,7 @@ fn definitions() -> impl Strategy<Value = Definition> {
                 cells,
                 orientations,
             });
-            let mut puzzle = Definition::new(name.clone(), orbits.collect()).unwrap();
+            let mut puzzle = Definition::new(format!("p{name}"), orbits.collect()).unwrap();
             puzzle.set_metric([Metric::Multi, Metric::Single, Metric::Given][metric as usize]);
             for (i, &seed) in seeds.iter().enumerate() {
                 // Each orbit is rotated by some bits of the seed, and pieces are turned by others.

@@ -232,7 +232,7 @@ impl<'a> Reader<'a> {
         let is_of_all = self.points > Definition::MAX_POINTS || !self.set_names.insert(orbit.name.clone());
         self.orbits.push(orbit.clone());
         let trial = if is_of_all { self.orbits.clone() } else { vec![orbit] };
-        Definition::new("", trial).map_err(|error| Fault::new(at, error))?;
+        Definition::new("trial", trial).map_err(|error| Fault::new(at, error))?;
         Ok(())
     }
 

@@ -77,6 +77,15 @@ fn faults_of_the_own_format() {
         "file:3:1: \"a b\" is no name: names are not empty, without blanks, commas, quotes and parentheses"
     );
     assert_eq!(
+        toml_with("[moves]\n\"[\" = \"(1,2)\""),
+        "file:3:1: \"[\" is no name of a move: a name does not consist of signs alone that mean something in sequences, \
+         which are [ ] * ' ^ and :"
+    );
+    assert_eq!(
+        error(Format::Toml, "name = \" \"\ndegree = 2"),
+        "file:2:10: the name of the puzzle is blank: give it a name"
+    );
+    assert_eq!(
         toml_with("[move]"),
         "file:2:2: unknown field `move`, expected one of `name`, `metric`, `degree`, `orbits`, `moves`, `free`, \
          `spare`, `solved`, `always`, `never`"
@@ -620,8 +629,8 @@ fn faults_of_kpuzzles() {
         error(Format::Kpuzzle, ""),
         "file:1:1: this is neither JSON nor a module that exports an object"
     );
-    let no_moves = r#"{"name": "", "orbits": [], "defaultPattern": {}, "moves": {}}"#;
-    assert!(error(Format::Kpuzzle, no_moves).starts_with("file:1:24: the puzzle has no cells"));
+    let no_moves = r#"{"name": "x", "orbits": [], "defaultPattern": {}, "moves": {}}"#;
+    assert!(error(Format::Kpuzzle, no_moves).starts_with("file:1:25: the puzzle has no cells"));
 }
 
 #[test]
