@@ -101,8 +101,8 @@ impl Definition {
     /// metric is [`Metric::Given`].
     ///
     /// # Errors
-    /// [`DefinitionError`] if the name is blank or has a control character, there are no orbits, an orbit has no cells or
-    /// no orientations, the name of an orbit is bad or given twice, or there are more than
+    /// [`DefinitionError`] if the name is blank or has a control character, there are no orbits, an orbit has
+    /// no cells or no orientations, the name of an orbit is bad or given twice, or there are more than
     /// [`Definition::MAX_POINTS`] points.
     pub fn new(name: impl Into<String>, orbits: Vec<Orbit>) -> Result<Self, DefinitionError> {
         let name = name.into();
@@ -512,8 +512,8 @@ fn check_solved_allowed(solved: &[Piece], never: &[(u16, u16)]) -> Result<(), De
     }
 }
 
-/// Returns whether a character is a control character, or one of the two that are none in Unicode and that XML
-/// does not allow.
+/// Returns whether a character is a control character, or one of the two that are none in Unicode and that
+/// XML does not allow.
 fn is_unprintable(c: char) -> bool {
     c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}')
 }

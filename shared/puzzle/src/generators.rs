@@ -136,8 +136,8 @@ impl Definition {
     }
 }
 
-/// What a sequence does, and the guards of the generators of which it consists. Where these are equal, they are
-/// the guard of the whole, because each generator leaves the cells of its guard.
+/// What a sequence does, and the guards of the generators of which it consists. Where these are equal, they
+/// are the guard of the whole, because each generator leaves the cells of its guard.
 #[derive(Clone)]
 struct Effect {
     action: OrientedPermutation,

@@ -393,8 +393,8 @@ mod tests {
         assert!(!told(&free, Metric::Single) && !told(&free, Metric::Multi));
         assert!(told(&free.with_moves(Metric::Multi, "U,R").unwrap(), Metric::Given));
         assert!(!told(&free.with_moves(Metric::Multi, "U,R2,U'").unwrap(), Metric::Given));
-        // The free move carries the ring's turn to its inverse; before a move with a guard it serves only if it
-        // leaves the cell of the guard.
+        // The free move carries the ring's turn to its inverse; before a move with a guard it serves only if
+        // it leaves the cell of the guard.
         for (guard, free, is_told) in
             [("", "(1,3)", false), ("", "(5,6)", true), ("5", "(1,3)", false), ("5", "(1,3)(5,6)", true)]
         {

@@ -15,9 +15,9 @@ mod value;
 
 use super::Fault;
 use crate::definition::{Definition, DefinitionError, Piece};
-use fathom_algebra::OrientedPermutation;
+use fathom_algebra::{OrientedPermutation, Permutation};
 use reader::{Reader, Said};
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use value::{Element, Value, elements_of, extended, has_cycles, has_permutation};
 
 /// The name that PuzzleGeometry gives to the list of the points that look alike.
@@ -62,6 +62,16 @@ pub(super) fn read(text: &str, stem: &str) -> Result<Definition, Fault> {
     let Some((at, degree)) = sizes.max_by_key(|&(_, degree)| degree) else {
         return Err(Fault::whole(DefinitionError::NoMoves));
     };
+    // A name may have been given to several permutations of a list, one after another. It stays with the
+    // last.
+    let mut last: HashMap<String, Permutation> = HashMap::new();
+    for element in elements.iter_mut().rev() {
+        let Some(name) = element.name.clone() else { continue };
+        let action = extended(&element.action, degree);
+        if *last.entry(name).or_insert_with(|| action.clone()) != action {
+            element.name = None;
+        }
+    }
     let mut puzzle =
         Definition::of_degree(puzzle_name(name, stem), degree).map_err(|error| Fault::new(at, error))?;
     let mut names: HashSet<String> = elements.iter().filter_map(|element| element.name.clone()).collect();
@@ -100,8 +110,8 @@ fn first_few(names: &[String]) -> String {
     format!("{}{more}", names[..names.len().min(3)].join(", "))
 }
 
-/// A group or a list of which the moves may be made. `at` is the byte offset of the statement that gave it its
-/// value.
+/// A group or a list of which the moves may be made. `at` is the byte offset of the statement that gave it
+/// its value.
 struct Source<T> {
     name: Option<String>,
     at: usize,
@@ -210,7 +220,33 @@ fn without_comments(text: &str) -> String {
         }
         at += line.len();
     }
+    join_lines(&mut bytes, is_protocol);
     String::from_utf8(bytes).expect("whole characters are blanked: '#' and '\\n' are ASCII")
+}
+
+/// Joins lines of which the first ends with `\`, even within a number: what continues the word before `\` is
+/// moved there, and blanks take its place, so that other offsets stay the same. In the protocol of a session
+/// the next line begins with a prompt, which is blank by now.
+fn join_lines(bytes: &mut [u8], is_protocol: bool) {
+    let next_line = |bytes: &[u8], at: usize| {
+        let rest = bytes[at..].strip_prefix(b"\\")?;
+        let rest = rest.strip_prefix(b"\r").unwrap_or(rest).strip_prefix(b"\n")?;
+        let rest = rest.strip_prefix(b"  ").filter(|_| is_protocol).unwrap_or(rest);
+        Some(bytes.len() - rest.len())
+    };
+    let mut at = 0;
+    while at < bytes.len() {
+        let mut to = at;
+        while let Some(start) = next_line(bytes, at) {
+            at = start;
+            while bytes.get(at).is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_') {
+                bytes[to] = bytes[at];
+                (to, at) = (to + 1, at + 1);
+            }
+        }
+        bytes[to..at].fill(b' ');
+        at += usize::from(to == at);
+    }
 }
 
 /// Returns the offset of the comment in a line, or the length of the line. `#` in a text in quotes begins no

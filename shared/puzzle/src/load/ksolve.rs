@@ -520,8 +520,8 @@ impl<'a> Reader<'a> {
 
 impl Sequence<'_> {
     /// Returns the permutation that the sequence makes; `None` if a name is not known yet. With the names of
-    /// the whole file, and the length of the longest, sequences in any notation are read; then `needs` gets the
-    /// name that is not known.
+    /// the whole file, and the length of the longest, sequences in any notation are read; then `needs` gets
+    /// the name that is not known.
     fn action(
         &self,
         puzzle: &Definition,
@@ -592,9 +592,9 @@ struct Entry {
     order: Option<u64>,
 }
 
-/// The names in the order in which twsearch looks for them, each followed by the names of its powers: the name,
-/// a number, and `'` where the way back is shorter (`expandonemove` in `readksolve.cpp`). So `R2` behind `R` is
-/// the square of `R`, and beside `V1` the square of `V1` is `V12`.
+/// The names in the order in which twsearch looks for them, each followed by the names of its powers: the
+/// name, a number, and `'` where the way back is shorter (`expandonemove` in `readksolve.cpp`). So `R2`
+/// behind `R` is the square of `R`, and beside `V1` the square of `V1` is `V12`.
 #[derive(Default)]
 struct Table {
     entries: HashMap<String, Entry>,

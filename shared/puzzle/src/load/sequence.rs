@@ -27,7 +27,8 @@ pub fn evaluate(
 }
 
 /// Returns the names of which a sequence consists, whatever they mean. `is_name` knows all names of the file,
-/// because which names a text without blanks consists of depends on them; none is longer than `longest` bytes.
+/// because which names a text without blanks consists of depends on them; none is longer than `longest`
+/// bytes.
 ///
 /// # Errors
 /// The byte offset of the fault, and the reason.

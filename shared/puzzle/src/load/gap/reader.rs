@@ -2,7 +2,9 @@
 
 use super::super::{Fault, Reason};
 use super::value::{Element, Value, checked_degree, elements_of, extended, of_images};
+use crate::definition::Definition;
 use fathom_algebra::Permutation;
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 /// The largest depth to which lists, calls and parentheses may be nested.
@@ -116,8 +118,8 @@ impl<'a> Reader<'a> {
         Ok(value)
     }
 
-    /// Reads `Add(name, value)` or `Append(name, list)`, and makes the list longer. Returns false if something
-    /// else is next.
+    /// Reads `Add(name, value)` or `Append(name, list)`, and makes the list longer. Returns false if
+    /// something else is next.
     fn change(&mut self) -> Result<bool, Fault> {
         let start = self.at;
         let Some(function) = self.word().filter(|word| CHANGE_LISTS.contains(&word.as_str())) else {
@@ -137,8 +139,6 @@ impl<'a> Reader<'a> {
         let (Some(place), true) = (place, self.accept(",")) else {
             return cannot(format!("{function} of something else than the name of a list"));
         };
-        let (nested, points, _) = self.said[place].value.size();
-        self.count(nested, points)?;
         let mut arguments = self.values(")", 0)?;
         let Said { at, value: Value::List(values), .. } = &mut self.said[place] else {
             unreachable!("reading a value changes none of those before");
@@ -275,12 +275,18 @@ impl<'a> Reader<'a> {
                     }
                     Some(word) => match self.known.get(&word) {
                         Some(&place) => {
-                            let value = &self.said[place].value;
+                            let path = self.path(place, depth)?;
+                            let Some(value) = self.said[place].value.entry(&path) else {
+                                return Ok(Value::Other(
+                                    start,
+                                    format!("an entry that {word} does not have"),
+                                ));
+                            };
                             let (values, points, nested) = value.size();
                             if depth + nested > MAX_DEPTH {
                                 return Err(too_deep(start));
                             }
-                            let value = value.clone();
+                            let value = value.into_owned();
                             self.count(values, points)?;
                             Ok(value)
                         }
@@ -294,6 +300,35 @@ impl<'a> Reader<'a> {
                     None => Err(self.unexpected("a permutation, a list or Group(...)")),
                 }
             }
+        }
+    }
+
+    /// Reads the numbers of entries behind the name of a list or a group: `[1]`, `[1][2]`, `.1`.
+    fn path(&mut self, place: usize, depth: usize) -> Result<Vec<usize>, Fault> {
+        let mut path = Vec::new();
+        loop {
+            let next = self.peek();
+            let entry = self.said[place].value.entry(&path);
+            let is_list = matches!(entry, Some(Cow::Borrowed(Value::List(_))));
+            let is_group = matches!(entry, Some(Cow::Borrowed(Value::Group(_))));
+            let rest = &self.text[self.at..];
+            let has_number = rest.as_bytes().get(1).is_some_and(u8::is_ascii_digit);
+            let number = match next {
+                Some('[') if is_list => {
+                    self.at += 1;
+                    match self.values("]", depth)?[..] {
+                        [Value::Number(_, number)] => usize::try_from(number).ok(),
+                        _ => None,
+                    }
+                }
+                Some('.') if is_group && has_number => {
+                    self.at += 1;
+                    self.word().and_then(|number| number.parse().ok())
+                }
+                _ => return Ok(path),
+            };
+            // No list is as long as this.
+            path.push(number.unwrap_or(usize::MAX));
         }
     }
 
@@ -318,11 +353,16 @@ impl<'a> Reader<'a> {
         }
         loop {
             values.push(self.value(depth + 1)?);
-            // This is a range, such as [1..48].
             if self.accept("..") {
                 let start = self.at;
-                self.value(depth + 1)?;
-                values.push(Value::Other(start, "a range".into()));
+                let last = self.value(depth + 1)?;
+                match range(&values, &last).filter(|range| self.values + range.len() <= MAX_VALUES / 2) {
+                    Some(range) => {
+                        self.count(range.len(), 0)?;
+                        values = range.into_iter().map(|number| Value::Number(start, number)).collect();
+                    }
+                    None => values.push(Value::Other(start, "a range".into())),
+                }
             }
             if self.accept(close) {
                 return Ok(values);
@@ -419,6 +459,20 @@ impl<'a> Reader<'a> {
         let found = self.peek().map_or("the end".into(), |found| format!("{found:?}"));
         Fault::syntax(self.at, format!("expected {expected}, found {found}"))
     }
+}
+
+/// Returns the numbers of a range such as `[1..48]` or `[1,3..47]`, of which the first one or two are known;
+/// `None` for a range of decreasing numbers, or one that is longer than a puzzle has points.
+fn range(first: &[Value], last: &Value) -> Option<Vec<u64>> {
+    let (first, step, last) = match (first, last) {
+        (&[Value::Number(_, first)], &Value::Number(_, last)) => (first, 1, last),
+        (&[Value::Number(_, first), Value::Number(_, second)], &Value::Number(_, last)) => {
+            (first, second.checked_sub(first).filter(|&step| step > 0)?, last)
+        }
+        _ => return None,
+    };
+    let most = Definition::MAX_POINTS as u64;
+    (last.saturating_sub(first) / step < most).then(|| (first..=last).step_by(step as usize).collect())
 }
 
 fn too_deep(at: usize) -> Fault {
