@@ -112,7 +112,11 @@ fn limited(whole: &Definition, limits: &Limits) -> Result<Definition, Definition
     for power in whole.generators(Metric::Multi)? {
         limited.add_move(power.name, power.action)?;
     }
+    // A spare move may be a power that is listed now, under the same name.
     for spare in whole.spare() {
+        if limited.moves().contains(spare) {
+            continue;
+        }
         limited.add_spare(spare.name.clone(), spare.action.clone())?;
     }
     limited.set_always(&limits.always)?;

@@ -513,6 +513,9 @@ fn what_is_illegal_limits_the_states() {
     assert_eq!((limited.always(), limited.metric()), (&[0_u16][..], Metric::Given));
     let names: Vec<_> = limited.moves().iter().map(|m| m.name.as_str()).collect();
     assert_eq!(names, ["R", "R2", "R'", "U", "U2", "U'"]);
+    let limited = with("Illegal A 1 2 3\nMoveAlias R2 R2\nMoveAlias Q R2").unwrap();
+    let spare: Vec<_> = limited.spare().iter().map(|m| m.name.as_str()).collect();
+    assert_eq!((limited.moves().len(), spare), (6, vec!["Q"]));
     // A number that no piece has rules nothing out.
     assert!(with("Illegal A 1 7").unwrap().always().is_empty());
     let limited = with("Illegal A 1 2\nIllegal A 4 1 7").unwrap();
