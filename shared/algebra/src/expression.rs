@@ -179,7 +179,7 @@ impl ExpressionError {
 /// The largest number of factors in a text. The limit bounds the time for a text from outside.
 const MOST_FACTORS: usize = 1 << 18;
 /// The longest name that is looked up, in bytes.
-const LONGEST_NAME: usize = 64;
+pub const LONGEST_NAME: usize = 64;
 /// The longest text of names without blanks between them, in bytes.
 const LONGEST_WORD: usize = 1 << 10;
 
@@ -204,19 +204,21 @@ pub struct Named<'a> {
 /// If a generator that occurs in the text is not of degree `degree`.
 pub fn parse(text: &str, degree: usize, generators: &[Named]) -> Result<Permutation, ExpressionError> {
     let has_numbers = generators.iter().any(|g| g.name.bytes().all(|byte| byte.is_ascii_digit()));
+    let longest = generators.iter().map(|g| g.name.len()).max().unwrap_or(0);
     let mut named = |name: &str| match name.starts_with(['(', '[']) {
         true if has_numbers => Ok(None),
         true => Permutation::parse(name, degree).map(Some).map_err(|error| error.to_string()),
         false => Ok(generators.iter().find(|g| g.name == name).map(|g| g.action.clone())),
     };
-    let product =
-        sequence(text, &Permutation::identity(degree), &mut named).map_err(|error| match error {
+    let product = sequence_of(text, &Permutation::identity(degree), longest, &mut named).map_err(
+        |error| match error {
             ExpressionError::NoSuchGenerator { at, name, .. } => {
                 let known: Vec<&str> = generators.iter().map(|g| g.name).collect();
                 ExpressionError::NoSuchGenerator { at, name, known: known.join(" ") }
             }
             other => other,
-        })?;
+        },
+    )?;
     // A text without factors is not an expression.
     product.ok_or(ExpressionError::Unexpected { at: text.len(), found: None, expected: FACTOR })
 }
@@ -232,7 +234,28 @@ pub fn sequence<E: Element>(
     identity: &E,
     named: &mut dyn FnMut(&str) -> Result<Option<E>, String>,
 ) -> Result<Option<E>, ExpressionError> {
-    Parser { text, at: 0, identity, named, known: HashMap::new(), is_formula: false, factors: 0 }.run()
+    sequence_of(text, identity, LONGEST_NAME, named)
+}
+
+/// Reads a sequence as [`sequence`] does, of names of at most `longest` bytes. `named` is asked for no longer
+/// ones, which saves most of the time where words are long and names short.
+///
+/// # Errors
+/// As [`sequence`].
+pub fn sequence_of<E: Element>(
+    text: &str,
+    identity: &E,
+    longest: usize,
+    named: &mut dyn FnMut(&str) -> Result<Option<E>, String>,
+) -> Result<Option<E>, ExpressionError> {
+    let longest = longest.min(LONGEST_NAME);
+    Parser { text, at: 0, identity, longest, named, known: HashMap::new(), is_formula: false, factors: 0 }
+        .run()
+}
+
+/// Returns the beginning of a text: at least `most` bytes of it, if it has as many, and at most a few more.
+fn beginning(text: &str, most: usize) -> &str {
+    &text[..text.ceil_char_boundary(most)]
 }
 
 /// Returns the length of the cycle `(1,2,3)` or of the list of cycles `[[1,2,3],[4,5]]` with which a text
@@ -263,9 +286,11 @@ struct Parser<'a, E> {
     text: &'a str,
     at: usize,
     identity: &'a E,
+    /// The length of the longest name, in bytes.
+    longest: usize,
     named: &'a mut dyn FnMut(&str) -> Result<Option<E>, String>,
-    /// The answers of `named`, so that `named` is asked once for each name.
-    known: HashMap<String, Option<E>>,
+    /// The elements that `named` has told. What is no name is not kept: a long word has millions of parts.
+    known: HashMap<String, E>,
     /// Whether the factor at this place is read as in formulas.
     is_formula: bool,
     factors: usize,
@@ -395,12 +420,21 @@ impl<E: Element> Parser<'_, E> {
     }
 
     fn find_as_written(&mut self, name: &str) -> Result<Option<E>, ExpressionError> {
-        if let Some(known) = self.known.get(name) {
-            return Ok(known.clone());
+        if name.len() > self.longest {
+            return Ok(None);
         }
-        let found = (self.named)(name).map_err(|reason| ExpressionError::Name { at: self.at, reason })?;
-        self.known.insert(name.into(), found.clone());
+        if let Some(known) = self.known.get(name) {
+            return Ok(Some(known.clone()));
+        }
+        let found = self.ask(name)?;
+        if let Some(found) = &found {
+            self.known.insert(name.into(), found.clone());
+        }
         Ok(found)
+    }
+
+    fn ask(&mut self, name: &str) -> Result<Option<E>, ExpressionError> {
+        (self.named)(name).map_err(|reason| ExpressionError::Name { at: self.at, reason })
     }
 
     /// Reads the cycles at this place, if numbers in brackets stand there and the caller knows cycles.
@@ -410,7 +444,7 @@ impl<E: Element> Parser<'_, E> {
         let Some(end) = end_of_cycles(rest) else {
             return Ok(None);
         };
-        let found = self.find(&rest[..end])?;
+        let found = self.ask(&rest[..end])?;
         self.at += if found.is_some() { end } else { 0 };
         Ok(found)
     }
@@ -437,7 +471,9 @@ impl<E: Element> Parser<'_, E> {
     /// product of all but the last, because a power behind the text applies to the last only.
     fn names_here(&mut self) -> Result<(Option<E>, E), ExpressionError> {
         let rest = &self.text[self.at..];
-        let long = rest.find(|c: char| c.is_whitespace() || "()".contains(c)).unwrap_or(rest.len());
+        // Each search stays within the longest name or word: the rest of the text may be long.
+        let head = beginning(rest, LONGEST_NAME);
+        let long = head.find(|c: char| c.is_whitespace() || "()".contains(c)).unwrap_or(head.len());
         let ends =
             |end: &usize| rest[*end..].chars().next().is_none_or(|c| c.is_whitespace() || ENDS.contains(c));
         let candidates: Vec<usize> =
@@ -448,25 +484,21 @@ impl<E: Element> Parser<'_, E> {
                 return Ok((None, found));
             }
         }
-        let length = rest.find(|c: char| c.is_whitespace() || "*^()[]:,".contains(c)).unwrap_or(rest.len());
+        let head = beginning(rest, LONGEST_WORD + 1);
+        let length = head.find(|c: char| c.is_whitespace() || "*^()[]:,".contains(c)).unwrap_or(head.len());
         let word = &rest[..length];
         if word == "." {
             self.at += 1;
             return Ok((None, self.identity.clone()));
         }
-        let unknown = ExpressionError::NoSuchGenerator {
-            at: self.at,
-            name: rest
-                .split(|c: char| c.is_whitespace() || ENDS.contains(c))
-                .next()
-                .unwrap_or_default()
-                .into(),
-            known: String::new(),
+        let at = self.at;
+        let unknown = || {
+            let name = rest.split(|c: char| c.is_whitespace() || ENDS.contains(c)).next().unwrap_or_default();
+            ExpressionError::NoSuchGenerator { at, name: name.into(), known: String::new() }
         };
         if word.is_empty() || word.len() > LONGEST_WORD {
-            return Err(unknown);
+            return Err(unknown());
         }
-        let at = self.at;
         if let Some((end, found)) = self.with_suffix(word, 0)?.into_iter().find(|(end, _)| *end == word.len())
         {
             self.at = at + end;
@@ -485,7 +517,7 @@ impl<E: Element> Parser<'_, E> {
             }
         }
         match ways[0].0 {
-            0 => return Err(unknown),
+            0 => return Err(unknown()),
             1 => {}
             _ => return Err(ExpressionError::Ambiguous { at, word: word.into() }),
         }

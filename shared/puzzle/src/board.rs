@@ -33,11 +33,15 @@ pub enum BoardError {
     #[error("the board {0:?} has no cells: rows and columns must be at least 1, for example 3x4")]
     Empty(String),
     /// The board has more cells than [`Board::MAX_CELLS`].
-    #[error("the board {word:?} has {cells} cells, more than {limit}: choose a smaller board", limit = Board::MAX_CELLS)]
+    #[error(
+        "the board {word:?} has {} cells, more than {limit}: choose a smaller board",
+        if *cells == u128::MAX { "at least 10^38".into() } else { cells.to_string() },
+        limit = Board::MAX_CELLS
+    )]
     TooLarge {
         /// The text as written.
         word: String,
-        /// The number of cells.
+        /// The number of cells; [`u128::MAX`] where there are as many or more.
         cells: u128,
     },
 }
@@ -234,10 +238,14 @@ fn sides(word: &str) -> Result<(u32, u32), BoardError> {
         .split_once(['x', 'X', '×'])
         .filter(|(rows, columns)| digits(rows) && digits(columns))
         .ok_or_else(|| BoardError::NotABoard(word.into()))?;
-    match (rows.parse(), columns.parse()) {
-        (Ok(rows), Ok(columns)) => Ok((rows, columns)),
-        // The digits exceed 32 bits.
-        _ => Err(BoardError::TooLarge { word: word.into(), cells: u128::MAX }),
+    if let (Ok(rows), Ok(columns)) = (rows.parse(), columns.parse()) {
+        return Ok((rows, columns));
+    }
+    // A number exceeds 32 bits.
+    let [rows, columns] = [rows, columns].map(|digits| digits.parse().unwrap_or(u128::MAX));
+    match rows.saturating_mul(columns) {
+        0 => Err(BoardError::Empty(word.into())),
+        cells => Err(BoardError::TooLarge { word: word.into(), cells }),
     }
 }
 
@@ -328,6 +336,15 @@ mod tests {
             assert_eq!(word.parse::<Board>(), Err(BoardError::Empty(word.into())));
         }
         assert!(matches!("9x8".parse::<Board>(), Err(BoardError::TooLarge { cells: 72, .. })));
-        assert!(matches!("99999999999x1".parse::<Board>(), Err(BoardError::TooLarge { .. })));
+        for (word, cells) in [
+            ("4294967296x3", "12884901888"),
+            ("1x99999999999", "99999999999"),
+            ("99999999999999999999x99999999999999999999", "at least 10^38"),
+            ("1x9999999999999999999999999999999999999999", "at least 10^38"),
+        ] {
+            let message = word.parse::<Board>().unwrap_err().to_string();
+            assert!(message.contains(&format!(" has {cells} cells, more than 64")), "{message}");
+        }
+        assert_eq!("99999999999x0".parse::<Board>(), Err(BoardError::Empty("99999999999x0".into())));
     }
 }

@@ -101,13 +101,16 @@ impl Definition {
     /// metric is [`Metric::Given`].
     ///
     /// # Errors
-    /// [`DefinitionError`] if the name has a control character, there are no orbits, an orbit has no cells or
-    /// no orientations, the name of an orbit is bad or given twice, or there are more than
+    /// [`DefinitionError`] if the name is blank or has a control character, there are no orbits, an orbit has
+    /// no cells or no orientations, the name of an orbit is bad or given twice, or there are more than
     /// [`Definition::MAX_POINTS`] points.
     pub fn new(name: impl Into<String>, orbits: Vec<Orbit>) -> Result<Self, DefinitionError> {
         let name = name.into();
-        if let Some(control) = name.chars().find(|c| c.is_control()) {
+        if let Some(control) = name.chars().find(|&c| is_unprintable(c)) {
             return Err(DefinitionError::BadTitle { name, control });
+        }
+        if name.trim().is_empty() {
+            return Err(DefinitionError::NoTitle);
         }
         if orbits.is_empty() || orbits.iter().any(|orbit| orbit.cells == 0) {
             return Err(DefinitionError::NoCells);
@@ -465,6 +468,9 @@ impl Definition {
     /// Returns a generator without a guard, after checking that its name is free and that it fits the orbits.
     fn checked(&self, name: String, action: OrientedPermutation) -> Result<Generator, DefinitionError> {
         check_name(&name)?;
+        if name.chars().all(|c| "[]*'^:".contains(c)) {
+            return Err(DefinitionError::SignsAlone(name));
+        }
         let listed = || self.moves.iter().chain(&self.free).chain(&self.spare);
         if listed().any(|other| other.name == name) {
             return Err(DefinitionError::NameTwice(name));
@@ -506,10 +512,16 @@ fn check_solved_allowed(solved: &[Piece], never: &[(u16, u16)]) -> Result<(), De
     }
 }
 
+/// Returns whether a character is a control character, or one of the two that are none in Unicode and that
+/// XML does not allow.
+fn is_unprintable(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}')
+}
+
 /// Checks a name. The command line separates names by blanks and commas, and parentheses are reserved for the
 /// names of powers.
 fn check_name(name: &str) -> Result<(), DefinitionError> {
-    let bad = |c: char| c.is_whitespace() || c.is_control() || ",\"()".contains(c);
+    let bad = |c: char| c.is_whitespace() || is_unprintable(c) || ",\"()".contains(c);
     if name.is_empty() || name.contains(bad) { Err(DefinitionError::BadName(name.into())) } else { Ok(()) }
 }
 

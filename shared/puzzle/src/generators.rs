@@ -4,7 +4,7 @@
 use crate::Metric;
 use crate::definition::{Definition, DefinitionError, Generator};
 use fathom_algebra::{OrientedPermutation, expression, power_name};
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fmt;
 
 /// Why a list of names chooses no generators.
@@ -120,13 +120,43 @@ impl Definition {
     /// `V1^-1` and `V_1^{-1}` are other ways to write `V1'`.
     fn by_effect<'a>(&self, text: &str, all: &'a [Generator]) -> Option<&'a Generator> {
         let identity = OrientedPermutation::identity(self.orders());
+        let identity = Effect { action: identity, guards: BTreeSet::new() };
         let mut named = |name: &str| {
             let mut known = self.moves().iter().chain(self.spare()).chain(all);
-            Ok(known.find(|generator| generator.name == name).map(|generator| generator.action.clone()))
+            let found = known.find(|generator| generator.name == name);
+            Ok(found.map(|Generator { action, guard, .. }| Effect {
+                action: action.clone(),
+                guards: BTreeSet::from([guard.clone()]),
+            }))
         };
-        let action = expression::sequence(text, &identity, &mut named).ok()??;
-        let mut found = all.iter().filter(|generator| generator.action == action);
+        let Effect { action, guards } = expression::sequence(text, &identity, &mut named).ok()??;
+        let has_guards = |generator: &Generator| guards.iter().all(|guard| *guard == generator.guard);
+        let mut found = all.iter().filter(|generator| generator.action == action && has_guards(generator));
         found.next().filter(|_| found.next().is_none())
+    }
+}
+
+/// What a sequence does, and the guards of the generators of which it consists. Where these are equal, they
+/// are the guard of the whole, because each generator leaves the cells of its guard.
+#[derive(Clone)]
+struct Effect {
+    action: OrientedPermutation,
+    guards: BTreeSet<Box<[u16]>>,
+}
+
+impl expression::Element for Effect {
+    fn then(mut self, next: &Self) -> Option<Self> {
+        self.action = OrientedPermutation::then(&self.action, &next.action);
+        self.guards.extend(next.guards.iter().cloned());
+        Some(self)
+    }
+
+    fn inverse(&self) -> Self {
+        Self { action: self.action.inverse(), guards: self.guards.clone() }
+    }
+
+    fn power(&self, exponent: i64) -> Option<Self> {
+        Some(Self { action: self.action.power(exponent), guards: self.guards.clone() })
     }
 }
 
@@ -247,6 +277,25 @@ mod tests {
         }
         let chosen = lock.select(Metric::Multi, "U'").unwrap();
         assert_eq!(*chosen[0].guard, [5]);
+    }
+
+    /// A sequence chooses a move that does the same under the same conditions.
+    #[test]
+    fn a_sequence_chooses_no_move_with_another_guard() {
+        let mut lock = puzzle(7, &[("U", "(6,7)")]);
+        for (name, cycles, guard) in [("A", "(1,2,3,4)", &[4_u16][..]), ("B", "(1,3)(2,4)", &[5])] {
+            let cells = Permutation::parse(cycles, 7).unwrap();
+            lock.add_guarded_move(name, OrientedPermutation::from_cells(cells), guard).unwrap();
+        }
+        for word in ["A2", "A*A", "U*A2*U", "A*B*A'"] {
+            let refused = lock.select(Metric::Single, word);
+            assert!(matches!(refused, Err(SelectionError::Unknown { .. })), "{word}: {refused:?}");
+        }
+        for (word, name) in [("A3", "A'"), ("B'", "B"), ("U'", "U")] {
+            assert_eq!(lock.select(Metric::Single, word).unwrap()[0].name, name, "{word}");
+        }
+        // In this metric the power is a move.
+        assert_eq!(*lock.select(Metric::Multi, "A^-2").unwrap()[0].guard, [4]);
     }
 
     #[test]

@@ -141,7 +141,7 @@ impl Format {
 
     /// Returns the format by the first line that is neither empty nor a comment.
     fn of_text(text: &str) -> Self {
-        let mut rest = text.trim_start();
+        let mut rest = text.trim_start_matches('\u{feff}').trim_start();
         while rest.starts_with('#') {
             rest = rest.split_once('\n').map_or("", |(_, rest)| rest.trim_start());
         }

@@ -209,10 +209,7 @@ impl PuzzleSpec {
         };
         let definition = self.definition(metric)?;
         let metric = definition.metric();
-        if metric == Metric::Given
-            && definition.free().is_empty()
-            && !definition.is_closed_under_inverses(metric)?
-        {
+        if metric == Metric::Given && !definition.is_closed_under_inverses(metric)? {
             let way = match moves_are_chosen {
                 true => "name inverses in --moves, too, with --metric single or multi if they are not listed",
                 false => "--metric single adds the inverses, --metric multi all powers",
@@ -395,6 +392,33 @@ mod tests {
         assert_eq!(names, ["V1", "H1'", "H1"]);
         let refused = board.with_moves(Metric::Single, "V4").unwrap_err().to_string();
         assert!(refused.starts_with("there is no move \"V4\""), "{refused}");
+    }
+
+    #[test]
+    fn missing_inverses_are_told_also_where_there_are_free_moves() {
+        let told = |source: &PuzzleSpec, metric| {
+            let remarks = source.remarks(metric, false).unwrap();
+            remarks.iter().any(|remark| remark.starts_with("not all inverses of the moves are moves"))
+        };
+        let free = PuzzleSpec::in_hand("2x2x2").unwrap();
+        assert!(told(&free, Metric::Given) && told(&PuzzleSpec::in_hand("dino").unwrap(), Metric::Given));
+        assert!(!told(&free, Metric::Single) && !told(&free, Metric::Multi));
+        assert!(told(&free.with_moves(Metric::Multi, "U,R").unwrap(), Metric::Given));
+        assert!(!told(&free.with_moves(Metric::Multi, "U,R2,U'").unwrap(), Metric::Given));
+        // The free move carries the ring's turn to its inverse; before a move with a guard it serves only if
+        // it leaves the cell of the guard.
+        for (guard, free, is_told) in
+            [("", "(1,3)", false), ("", "(5,6)", true), ("5", "(1,3)", false), ("5", "(1,3)(5,6)", true)]
+        {
+            let text = format!(
+                "degree = 6\n[moves]\nR = {{ cycles = \"(1,2,3,4)\", guard = [{guard}] }}\n[free]\nx = \"{free}\""
+            );
+            let ring = crate::load::parse(&text, crate::Format::Toml, "ring").unwrap();
+            let ring = PuzzleSpec::Defined(Box::new(ring));
+            assert_eq!(told(&ring, Metric::Given), is_told, "{text}");
+            let is_closed = ring.puzzle(Metric::Given).unwrap().is_closed_under_inverses();
+            assert_eq!(is_closed, !is_told, "{text}");
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The files of docs/examples, and texts that define no puzzles.
 
 use crate::search::growth;
+use fathom_algebra::expression::LONGEST_NAME;
 use fathom_algebra::{OrientedPermutation, StabiliserChain};
 use fathom_puzzle::load::{load, parse, sequence};
 use fathom_puzzle::{Definition, Format, Metric, Orbit, Piece, families, family};
@@ -19,7 +20,7 @@ fn example(file: &str) -> Definition {
 /// Returns the action of a sequence of listed and spare moves.
 fn sequence(puzzle: &Definition, text: &str) -> OrientedPermutation {
     let identity = OrientedPermutation::identity(puzzle.orders());
-    sequence::evaluate(text, &identity, &mut |name| {
+    sequence::evaluate(text, &identity, LONGEST_NAME, &mut |name| {
         let named = puzzle.moves().iter().chain(puzzle.spare()).find(|generator| generator.name == name);
         Ok(named.map(|generator| generator.action.clone()))
     })
@@ -161,7 +162,7 @@ fn definitions() -> impl Strategy<Value = Definition> {
                 cells,
                 orientations,
             });
-            let mut puzzle = Definition::new(name.clone(), orbits.collect()).unwrap();
+            let mut puzzle = Definition::new(format!("p{name}"), orbits.collect()).unwrap();
             puzzle.set_metric([Metric::Multi, Metric::Single, Metric::Given][metric as usize]);
             for (i, &seed) in seeds.iter().enumerate() {
                 // Each orbit is rotated by some bits of the seed, and pieces are turned by others.

@@ -107,7 +107,7 @@ impl SolveModel {
             Ok(all.find(|generator| generator.name == name).map(|generator| generator.action.clone()))
         };
         let identity = OrientedPermutation::identity(definition.orders());
-        let element = sequence::evaluate(text, &identity, &mut move_named);
+        let element = sequence::evaluate(text, &identity, expression::LONGEST_NAME, &mut move_named);
         let element = element.map_err(|(at, reason)| StateError::Moves { at, reason })?;
         if !definition.is_guarded() {
             return Ok(element);

@@ -135,6 +135,69 @@ fn errors_name_place_and_reason() {
     }
 }
 
+/// Long words without blanks: each part of them might be a name.
+#[test]
+fn names_are_asked_for_as_far_as_they_can_be_names() {
+    let generators = generators();
+    let word = |number: usize| (0..1000).map(move |i| if (i * i + number * i) % 7 < 3 { 'a' } else { 'b' });
+    let text: String = (0..20).flat_map(|number| word(number).chain([' '])).collect();
+    for longest in 1..=3 {
+        let (mut asked, mut told) = (0, 0);
+        let mut named = |name: &str| {
+            assert!(name.len() <= longest, "{name}");
+            let found = generators.iter().find(|(known, _)| *known == name);
+            asked += 1;
+            told += usize::from(found.is_some());
+            Ok(found.map(|(_, action)| action.clone()))
+        };
+        sequence_of(&text, &Permutation::identity(DEGREE), longest, &mut named).unwrap();
+        // What is a name is asked for once.
+        assert_eq!(told, 2);
+        assert!(asked <= 2 + (longest - 1) * (text.len() + 20), "{asked}");
+    }
+}
+
+/// What is kept of a text are the elements of names, however many other parts its words have.
+#[test]
+fn only_names_are_kept() {
+    let generators = generators();
+    let word: String = (0..LONGEST_WORD).map(|i| if i * i % 7 < 3 { 'a' } else { 'b' }).collect();
+    let mut named = |name: &str| {
+        Ok(generators.iter().find(|(known, _)| *known == name).map(|(_, action)| action.clone()))
+    };
+    let identity = Permutation::identity(DEGREE);
+    let mut parser = Parser {
+        text: &word,
+        at: 0,
+        identity: &identity,
+        longest: LONGEST_NAME,
+        named: &mut named,
+        known: HashMap::new(),
+        is_formula: false,
+        factors: 0,
+    };
+    parser.names().unwrap();
+    assert_eq!((parser.at, parser.known.len()), (LONGEST_WORD, 2));
+}
+
+/// A name is read in a time that does not depend on the length of what follows: with searches through all of
+/// the rest these texts take minutes.
+#[test]
+fn long_texts_without_blanks() {
+    let factors = 1 << 17;
+    assert_eq!(read(&vec!["b"; factors].join("*")).unwrap(), read("b^2").unwrap());
+    let depth = factors / 2;
+    let nested = format!("{}a{}", "[b,".repeat(depth), "]".repeat(depth));
+    assert!(read(&nested).is_ok());
+    assert_eq!(beginning("aéa", 2), "aé");
+    assert_eq!(beginning("aéa", 9), "aéa");
+    // A word of the longest length is read, and a longer one is not.
+    assert_eq!(read(&"b".repeat(LONGEST_WORD)).unwrap(), read("b^4").unwrap());
+    for end in ["b", "é", "😀"] {
+        assert!(read(&("b".repeat(LONGEST_WORD) + end)).unwrap_err().contains("there is no generator"));
+    }
+}
+
 #[test]
 fn what_can_be_read_in_two_ways_is_refused() {
     let moves = ["U", "R", "2U", "RU"].map(|name| (name, Permutation::parse("(1,2)", 2).unwrap()));

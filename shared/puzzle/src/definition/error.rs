@@ -38,6 +38,14 @@ pub enum DefinitionError {
         /// The character.
         control: char,
     },
+    /// The name of the puzzle is blank.
+    #[error("the name of the puzzle is blank: give it a name")]
+    NoTitle,
+    /// The name of a generator consists of signs that have a meaning in sequences.
+    #[error(
+        "{0:?} is no name of a move: a name does not consist of signs alone that mean something in sequences, which are [ ] * ' ^ and :"
+    )]
+    SignsAlone(String),
     /// A name cannot be written on the command line.
     #[error("{0:?} is no name: names are not empty, without blanks, commas, quotes and parentheses")]
     BadName(String),

@@ -3,6 +3,7 @@
 
 use super::{Definition, DefinitionError, Generator, Piece};
 use fathom_algebra::{OrientedPermutation, Permutation};
+use std::collections::HashSet;
 
 impl Definition {
     /// Returns the same puzzle with all pieces and all orientations told apart.
@@ -105,17 +106,30 @@ impl Definition {
         reduced.validated()
     }
 
-    /// Returns whether the inverse of each move of a metric is a move, when orientations that no piece shows
-    /// are ignored.
+    /// Returns whether the inverse of each move of a metric is a move, up to free moves before and behind,
+    /// when orientations that no piece shows are ignored.
     ///
     /// # Errors
-    /// [`DefinitionError`] if the metric makes too many moves.
+    /// [`DefinitionError`] if the metric makes too many moves, or there are too many free moves.
     pub fn is_closed_under_inverses(&self, metric: crate::Metric) -> Result<bool, DefinitionError> {
         let orders = self.seen_orders();
         let seen = |action: &OrientedPermutation| self.seen_action(action, &orders);
         let moves = self.generators(metric)?;
-        let all: std::collections::HashSet<_> =
-            moves.iter().map(|g| (seen(&g.action), g.guard.clone())).collect();
-        Ok(moves.iter().all(|g| all.contains(&(seen(&g.action).inverse(), g.guard.clone()))))
+        let free: HashSet<OrientedPermutation> = self.free_group()?.elements().iter().map(seen).collect();
+        // A free move before a move that has the same guard as the product leaves the cells of the guard.
+        let leaves = |free: &OrientedPermutation, guard: &[u16]| {
+            guard.iter().all(|&c| free.cells().apply(c.into()) == usize::from(c))
+        };
+        let mut all = HashSet::new();
+        for Generator { action, guard, .. } in &moves {
+            let action = seen(action);
+            let products = free.iter().filter(|free| leaves(free, guard)).map(|free| free.then(&action));
+            all.extend(products.map(|product| (product, guard.clone())));
+        }
+        Ok(moves.iter().all(|g| {
+            let inverse = seen(&g.action).inverse();
+            free.contains(&inverse)
+                || free.iter().any(|free| all.contains(&(inverse.then(free), g.guard.clone())))
+        }))
     }
 }

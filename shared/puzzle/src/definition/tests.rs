@@ -44,9 +44,20 @@ fn generators_that_do_not_fit_are_refused() {
     let mut error =
         |name: &str, action: &OrientedPermutation| puzzle.add_free(name, action.clone()).unwrap_err();
     assert_eq!(error("R", &good).to_string(), "the name \"R\" is given twice");
-    for name in ["", "a b", "a,b", "(a)", "a\"", "a\n"] {
+    for name in ["", "a b", "a,b", "(a)", "a\"", "a\n", "a\u{fffe}", "\u{ffff}"] {
         assert_eq!(error(name, &good), DefinitionError::BadName(name.into()));
     }
+    for name in ["[", "]", "*", "'", "^", ":", "[*]", "''"] {
+        assert_eq!(error(name, &good), DefinitionError::SignsAlone(name.into()));
+    }
+    for name in ["a'", "^a", "[a]", "-"] {
+        assert!(two_orbits().add_free(name, good.clone()).is_ok(), "{name}");
+    }
+    for name in ["", " ", "\u{2003}"] {
+        assert_eq!(Definition::of_degree(name, 2).unwrap_err(), DefinitionError::NoTitle);
+    }
+    let no_character = Definition::of_degree("a\u{ffff}", 2).unwrap_err();
+    assert_eq!(no_character, DefinitionError::BadTitle { name: "a\u{ffff}".into(), control: '\u{ffff}' });
     let two_lines = Definition::of_degree("a\nb", 2).unwrap_err();
     assert_eq!(two_lines, DefinitionError::BadTitle { name: "a\nb".into(), control: '\n' });
     let other = OrientedPermutation::from_cells(Permutation::identity(4));

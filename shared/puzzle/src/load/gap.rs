@@ -15,41 +15,42 @@ mod value;
 
 use super::Fault;
 use crate::definition::{Definition, DefinitionError, Piece};
-use fathom_algebra::OrientedPermutation;
-use reader::Reader;
-use std::collections::HashSet;
-use value::{Element, Value, elements_of, extended, holds_permutations};
+use fathom_algebra::{OrientedPermutation, Permutation};
+use reader::{Reader, Said};
+use std::collections::{BTreeSet, HashMap, HashSet};
+use value::{Element, Value, elements_of, extended, has_cycles, has_permutation};
 
 /// The name that PuzzleGeometry gives to the list of the points that look alike.
 const ALIKE: &str = "ip";
 
 pub(super) fn read(text: &str, stem: &str) -> Result<Definition, Fault> {
     let text = without_comments(text);
-    let mut reader = Reader::new(&text);
-    let mut groups = Vec::new();
-    let mut lists = Vec::new();
+    let mut sources = Sources::default();
     let mut single = Vec::new();
     let mut alike = None;
     let mut passed_over: Vec<String> = Vec::new();
-    while reader.peek().is_some() {
-        let start = reader.at();
-        let (name, value) = reader.statement()?;
+    for Said { name, at, value } in Reader::new(&text).statements()? {
         match value {
-            Value::Group(elements) => groups.push((name, elements)),
-            Value::List(values) if name.as_deref() == Some(ALIKE) => alike = Some((start, values)),
-            Value::List(values) if holds_permutations(&values) => lists.push((name, values)),
+            Value::Group(elements) => sources.groups.push(Source { name, at, of: elements }),
+            Value::List(values) if name.as_deref() == Some(ALIKE) => alike = Some((at, values)),
+            Value::List(values) if has_permutation(&values) => {
+                sources.lists.push(Source { name, at, of: values });
+            }
+            Value::List(values) if has_cycles(&values) => {
+                sources.cycles.push(Source { name, at, of: values });
+            }
             Value::Permutation(element) => single.push(element),
             Value::Other(_, what) => passed_over.extend(name.map(|name| format!("{name} := {what}"))),
             Value::List(_) | Value::Number(..) => passed_over.extend(name),
         }
     }
-    // The moves are those of the last group; without a group, those of the last list; without a list, all
-    // permutations.
-    let (name, mut elements) = match (groups.pop(), lists.pop()) {
-        (Some((name, elements)), _) => (name, elements),
-        (None, Some((name, values))) => (name, elements_of(values)?),
-        (None, None) => (None, single),
-    };
+    let Chosen { kind, name, mut elements, unused, blocks } = sources.choose(single)?;
+    passed_over.extend(blocks);
+    let unused = (!unused.is_empty()).then(|| {
+        let whose =
+            name.as_ref().map_or_else(|| format!("the last {kind}"), |name| format!("the {kind} {name}"));
+        format!("the moves are those of {whose}; other permutations are not used: {}", first_few(&unused))
+    });
     // The identity generates nothing, so it is left out. If there is nothing else, it is the only move of a
     // puzzle with one state.
     if elements.iter().any(|element| !element.action.is_identity()) {
@@ -61,6 +62,16 @@ pub(super) fn read(text: &str, stem: &str) -> Result<Definition, Fault> {
     let Some((at, degree)) = sizes.max_by_key(|&(_, degree)| degree) else {
         return Err(Fault::whole(DefinitionError::NoMoves));
     };
+    // A name may have been given to several permutations of a list, one after another. It stays with the
+    // last.
+    let mut last: HashMap<String, Permutation> = HashMap::new();
+    for element in elements.iter_mut().rev() {
+        let Some(name) = element.name.clone() else { continue };
+        let action = extended(&element.action, degree);
+        if *last.entry(name).or_insert_with(|| action.clone()) != action {
+            element.name = None;
+        }
+    }
     let mut puzzle =
         Definition::of_degree(puzzle_name(name, stem), degree).map_err(|error| Fault::new(at, error))?;
     let mut names: HashSet<String> = elements.iter().filter_map(|element| element.name.clone()).collect();
@@ -83,12 +94,101 @@ pub(super) fn read(text: &str, stem: &str) -> Result<Definition, Fault> {
             "{ALIKE} of the file is honoured: points of one list look alike, and points of no list are not looked at; --labelled tells all apart"
         ));
     }
+    if let Some(remark) = unused {
+        puzzle.add_remark(remark);
+    }
     if !passed_over.is_empty() {
-        let more = if passed_over.len() > 3 { ", …" } else { "" };
-        let first = passed_over[..passed_over.len().min(3)].join(", ");
-        puzzle.add_remark(format!("passed over, for no move is made of it: {first}{more}"));
+        let names = first_few(&passed_over);
+        puzzle.add_remark(format!("passed over, for no move is made of it: {names}"));
     }
     puzzle.validated().map_err(Fault::whole)
+}
+
+/// Returns the first three names, and an ellipsis where there are more.
+fn first_few(names: &[String]) -> String {
+    let more = if names.len() > 3 { ", …" } else { "" };
+    format!("{}{more}", names[..names.len().min(3)].join(", "))
+}
+
+/// A group or a list of which the moves may be made. `at` is the byte offset of the statement that gave it
+/// its value.
+struct Source<T> {
+    name: Option<String>,
+    at: usize,
+    of: T,
+}
+
+/// What the moves of a file may be made of.
+#[derive(Default)]
+struct Sources {
+    groups: Vec<Source<Vec<Element>>>,
+    /// The lists in which there is a permutation.
+    lists: Vec<Source<Vec<Value>>>,
+    /// The other lists of lists of lists of numbers: cycles, or something else, such as systems of blocks.
+    cycles: Vec<Source<Vec<Value>>>,
+}
+
+/// The permutations of which the moves are made.
+struct Chosen {
+    /// The kind and the name of what they are listed in.
+    kind: &'static str,
+    name: Option<String>,
+    elements: Vec<Element>,
+    /// The groups and lists that have other permutations, in the order of the file.
+    unused: Vec<String>,
+    /// The lists of lists of lists of numbers that are no lists of these permutations.
+    blocks: Vec<String>,
+}
+
+impl Sources {
+    /// Chooses the permutations of the last group; without a group, those of the last list; without a list,
+    /// `single`, which are all permutations; and without any, those of the last list of cycles.
+    fn choose(mut self, single: Vec<Element>) -> Result<Chosen, Fault> {
+        let (kind, name, elements) = if let Some(group) = take_last(&mut self.groups) {
+            ("group", group.name, group.of)
+        } else if let Some(list) = take_last(&mut self.lists) {
+            ("list", list.name, elements_of(list.of)?)
+        } else if !single.is_empty() {
+            ("file", None, single)
+        } else if let Some(list) = take_last(&mut self.cycles) {
+            ("list", list.name, elements_of(list.of)?)
+        } else {
+            return Err(Fault::whole(DefinitionError::NoMoves));
+        };
+        let degree = elements.iter().map(|element| element.action.degree()).max().unwrap_or(0);
+        let used: HashSet<_> = elements.iter().map(|element| extended(&element.action, degree)).collect();
+        // What the group or the list was made of is used too.
+        let has_others = |of: Vec<Element>| {
+            of.iter().map(|element| &element.action).any(|action| {
+                let is_move = action.degree() <= degree && used.contains(&extended(action, degree));
+                !is_move && !action.is_identity()
+            })
+        };
+        let other_list = |list: Source<Vec<Value>>| {
+            let has_others = elements_of(list.of).map_or(true, has_others);
+            has_others.then(|| (list.at, list.name.unwrap_or_else(|| "[...]".into())))
+        };
+        let other_group = |group: Source<Vec<Element>>| {
+            has_others(group.of).then(|| (group.at, group.name.unwrap_or_else(|| "Group(...)".into())))
+        };
+        let groups = self.groups.into_iter().filter_map(other_group);
+        let unused: BTreeSet<(usize, String)> =
+            groups.chain(self.lists.into_iter().filter_map(other_list)).collect();
+        let blocks = self.cycles.into_iter().filter_map(other_list).map(|(_, name)| name).collect();
+        Ok(Chosen {
+            kind,
+            name,
+            elements,
+            unused: unused.into_iter().map(|(_, name)| name).collect(),
+            blocks,
+        })
+    }
+}
+
+/// Removes the one that the file tells last.
+fn take_last<T>(sources: &mut Vec<Source<T>>) -> Option<Source<T>> {
+    let last = (0..sources.len()).max_by_key(|&i| sources[i].at)?;
+    Some(sources.swap_remove(last))
 }
 
 /// Returns the name of the puzzle. `Gen` does not name one, because PuzzleGeometry gives this name to all its
@@ -120,7 +220,33 @@ fn without_comments(text: &str) -> String {
         }
         at += line.len();
     }
+    join_lines(&mut bytes, is_protocol);
     String::from_utf8(bytes).expect("whole characters are blanked: '#' and '\\n' are ASCII")
+}
+
+/// Joins lines of which the first ends with `\`, even within a number: what continues the word before `\` is
+/// moved there, and blanks take its place, so that other offsets stay the same. In the protocol of a session
+/// the next line begins with a prompt, which is blank by now.
+fn join_lines(bytes: &mut [u8], is_protocol: bool) {
+    let next_line = |bytes: &[u8], at: usize| {
+        let rest = bytes[at..].strip_prefix(b"\\")?;
+        let rest = rest.strip_prefix(b"\r").unwrap_or(rest).strip_prefix(b"\n")?;
+        let rest = rest.strip_prefix(b"  ").filter(|_| is_protocol).unwrap_or(rest);
+        Some(bytes.len() - rest.len())
+    };
+    let mut at = 0;
+    while at < bytes.len() {
+        let mut to = at;
+        while let Some(start) = next_line(bytes, at) {
+            at = start;
+            while bytes.get(at).is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_') {
+                bytes[to] = bytes[at];
+                (to, at) = (to + 1, at + 1);
+            }
+        }
+        bytes[to..at].fill(b' ');
+        at += usize::from(to == at);
+    }
 }
 
 /// Returns the offset of the comment in a line, or the length of the line. `#` in a text in quotes begins no

@@ -2,11 +2,11 @@
 //! such modules.
 //!
 //! The reader accepts constants and one exported value, made of objects, lists, numbers, texts, names of
-//! earlier constants, `new Array(N).fill(VALUE)`, and `LIST.map((_, i) => i)`. Imports, comments and types
-//! are ignored. Nothing is run: a module that does anything else is refused.
+//! earlier constants, `new Array(N).fill(VALUE)`, `LIST.map((_, i) => i)`, and `Object.freeze(VALUE)`.
+//! Imports, comments and types are ignored. Nothing is run: a module that does anything else is refused.
 
 use super::{Fault, MAX_BYTES};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
 
 /// The largest depth to which objects and lists may be nested.
@@ -66,8 +66,7 @@ pub(super) fn exported(text: &str) -> Result<Json, Fault> {
             return exported.ok_or_else(nothing);
         }
         let start = reader.at;
-        let found = reader.statement()?;
-        if let Some(found) = found.filter(|found| found.text.starts_with('{')) {
+        for found in reader.statement()?.into_iter().filter(|found| found.text.starts_with('{')) {
             // An object may be exported by its name, and as the default.
             if exported.as_ref().is_some_and(|known| known.text != found.text) {
                 let reason = "the module exports more than one object: leave one of them in the file";
@@ -151,22 +150,29 @@ impl<'a> Reader<'a> {
         (end > 0).then(|| &rest[..end])
     }
 
-    /// Reads one statement. Returns the value if the statement exports one.
-    fn statement(&mut self) -> Result<Option<Json>, Fault> {
-        if self.accept(";") {
-            return Ok(None);
+    /// Reads one statement, and returns the values that the statement exports.
+    fn statement(&mut self) -> Result<Vec<Json>, Fault> {
+        if self.accept(";") || self.accept("\"use strict\"") || self.accept("'use strict'") {
+            return Ok(Vec::new());
         }
         let start = self.at;
         if self.accept_word("import") || self.accept_word("type") || self.accept_word("interface") {
             self.skip_statement();
-            return Ok(None);
+            return Ok(Vec::new());
         }
         let is_exported = self.accept_word("export");
         if is_exported && (self.accept_word("type") || self.accept_word("interface")) {
             self.skip_statement();
-            return Ok(None);
+            return Ok(Vec::new());
         }
-        let is_module = !is_exported && self.accept("module.exports");
+        if is_exported && self.accept("{") {
+            return self.exported_names();
+        }
+        let is_one = !is_exported && self.accept("exports.");
+        if is_one {
+            self.word().ok_or_else(|| self.unexpected("a name"))?;
+        }
+        let is_module = is_one || !is_exported && self.accept("module.exports");
         if is_module {
             self.expect("=")?;
         }
@@ -174,7 +180,7 @@ impl<'a> Reader<'a> {
             let mut value = Json::default();
             self.value(&mut value, 0)?;
             self.skip_type()?;
-            return Ok(Some(value));
+            return Ok(vec![value]);
         }
         if !(self.accept_word("const") || self.accept_word("let") || self.accept_word("var")) {
             self.at = start;
@@ -194,7 +200,34 @@ impl<'a> Reader<'a> {
             return Err(Fault::syntax(start, reason));
         }
         self.constants.insert(name, value.clone());
-        Ok(is_exported.then_some(value))
+        Ok(if is_exported { vec![value] } else { Vec::new() })
+    }
+
+    /// Reads the names of constants behind `export {`, up to the brace. Names from other modules have no
+    /// values here.
+    fn exported_names(&mut self) -> Result<Vec<Json>, Fault> {
+        let mut names: BTreeMap<&str, usize> = BTreeMap::new();
+        while !self.accept("}") {
+            self.skip_blanks();
+            let start = self.at;
+            names.insert(self.word().ok_or_else(|| self.unexpected("a name or '}'"))?, start);
+            if self.accept_word("as") {
+                self.word().ok_or_else(|| self.unexpected("a name"))?;
+            }
+            if !self.accept(",") {
+                self.expect("}")?;
+                break;
+            }
+        }
+        if self.accept_word("from") {
+            self.skip_statement();
+            return Ok(Vec::new());
+        }
+        let value = |(name, start)| {
+            let no_constant = || Fault::syntax(start, format!("{name:?} is no constant of this module"));
+            self.constants.get(name).cloned().ok_or_else(no_constant)
+        };
+        names.into_iter().map(value).collect()
     }
 
     /// Passes over a statement without values, up to the semicolon outside of braces, or to the end of its
@@ -326,8 +359,13 @@ impl<'a> Reader<'a> {
         let word = self.word().ok_or_else(|| self.unexpected("a value"))?;
         match word {
             "true" | "false" | "null" => json.text.push_str(word),
-            "new" => {
-                if !self.accept_word("Array") {
+            "Object" => {
+                self.expect(".freeze(")?;
+                self.value(json, depth + 1)?;
+                self.expect(")")?;
+            }
+            "new" | "Array" => {
+                if word == "new" && !self.accept_word("Array") {
                     return Err(self.unexpected("'Array'"));
                 }
                 self.expect("(")?;

@@ -178,6 +178,8 @@ impl Reader<'_> {
 
     fn solved(&self, puzzle: &mut Definition, pattern: &Entries<&RawValue>) -> Result<(), Fault> {
         let mut labels = LabelNumbers::default();
+        // As in cubing.js, pieces of one number differ if their `orientationMod` does.
+        let mut kinds: HashMap<(u64, u64), u64> = HashMap::new();
         let mut pieces: Vec<Piece> = puzzle.solved().to_vec();
         let mut told = vec![false; puzzle.orbits().len()];
         for (name, raw) in &pattern.0 {
@@ -201,7 +203,9 @@ impl Reader<'_> {
                     seen => u16::try_from(seen).unwrap_or(u16::MAX),
                 };
                 let orientation = below(at, orientation[i], order)?;
-                pieces[cell] = Piece { label: labels.number(orbit, here[i]), orientation, seen };
+                let next = kinds.len() as u64;
+                let kind = *kinds.entry((here[i], orientation_mod[i])).or_insert(next);
+                pieces[cell] = Piece { label: labels.number(orbit, kind), orientation, seen };
             }
         }
         if let Some(orbit) = told.iter().position(|told| !told) {
@@ -265,7 +269,7 @@ impl Reader<'_> {
                 );
                 return Err(Fault::syntax(self.place(raw), reason));
             }
-            sequences.insert(name.clone(), self.part(raw)?);
+            sequences.insert(name.clone(), without_comments(self.part(raw)?));
         }
         let mut done: HashMap<String, OrientedPermutation> = puzzle
             .moves()
@@ -273,26 +277,53 @@ impl Reader<'_> {
             .map(|generator| (generator.name.clone(), generator.action.clone()))
             .collect();
         let identity = OrientedPermutation::identity(puzzle.orders());
+        let longest = done.keys().chain(sequences.keys()).map(String::len).max().unwrap_or(0);
+        let mut left_out = Vec::new();
         for (name, raw) in entries {
             let at = self.place(raw);
-            let action = work_out(name, &sequences, &identity, &mut done, 0)
-                .map_err(|reason| Fault::syntax(at, reason))?
-                .expect("the name is one of the sequences");
+            let action = match work_out(name, &sequences, &identity, longest, &mut done, 0) {
+                Ok(action) => action.expect("the name is one of the sequences"),
+                Err(reason) => {
+                    left_out.push(format!("{name} ({reason})"));
+                    continue;
+                }
+            };
             // A listed move takes precedence over a derived move of the same name.
             if puzzle.moves().iter().any(|generator| generator.name == *name) {
                 continue;
             }
             puzzle.add_spare(name, action).map_err(|error| Fault::new(at, error))?;
         }
+        if let Some(first) = left_out.first() {
+            let more = left_out.len() - 1;
+            let more = if more > 0 { format!(", and {more} more") } else { String::new() };
+            puzzle.add_remark(format!("derived moves that cannot be read are left out: {first}{more}"));
+        }
         Ok(())
     }
 }
 
-/// Returns the action of a listed or derived move; `None` if there is no move of this name.
+/// Returns a sequence with blanks in the place of comments, which `//` begins and the end of a line ends.
+fn without_comments(sequence: String) -> String {
+    if !sequence.contains("//") {
+        return sequence;
+    }
+    let mut lines = String::new();
+    for line in sequence.split_inclusive('\n') {
+        let (moves, comment) = line.split_at(line.find("//").unwrap_or(line.len()));
+        lines.push_str(moves);
+        lines.push_str(&" ".repeat(comment.len()));
+    }
+    lines
+}
+
+/// Returns the action of a listed or derived move; `None` if there is no move of this name. Names have at
+/// most `longest` bytes.
 fn work_out(
     name: &str,
     sequences: &HashMap<String, String>,
     identity: &OrientedPermutation,
+    longest: usize,
     done: &mut HashMap<String, OrientedPermutation>,
     depth: usize,
 ) -> Result<Option<OrientedPermutation>, String> {
@@ -305,10 +336,10 @@ fn work_out(
     }
     let fault = |(at, reason)| format!("in {sequence:?} at offset {at}: {reason}");
     let is_name = |name: &str| done.contains_key(name) || sequences.contains_key(name);
-    for part in sequence::names_in(sequence, is_name).map_err(fault)? {
-        work_out(&part, sequences, identity, done, depth + 1)?;
+    for part in sequence::names_in(sequence, longest, is_name).map_err(fault)? {
+        work_out(&part, sequences, identity, longest, done, depth + 1)?;
     }
-    let action = sequence::evaluate(sequence, identity, &mut |name| {
+    let action = sequence::evaluate(sequence, identity, longest, &mut |name| {
         // Other names are no part of the sequence, but the text may begin as they do.
         let other = || sequences.contains_key(name).then(|| identity.clone());
         Ok(done.get(name).cloned().or_else(other))

@@ -13,9 +13,9 @@
 
 use super::{Fault, LabelNumbers, Reason, below, images_of_sources, sequence};
 use crate::Metric;
-use crate::definition::{Definition, DefinitionError, Orbit, Piece};
+use crate::definition::{Definition, DefinitionError, Generator, Orbit, Piece};
 use fathom_algebra::{OrientedPermutation, Permutation};
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 const KEYWORDS: &str = "Name, Set, Solved, StartState, Move, MoveTransformation, MoveSequence, MoveAlias, Ignore, \
                         Illegal, Multiplicators, ParallelMoves, MoveLimits";
@@ -112,7 +112,11 @@ fn limited(whole: &Definition, limits: &Limits) -> Result<Definition, Definition
     for power in whole.generators(Metric::Multi)? {
         limited.add_move(power.name, power.action)?;
     }
+    // A spare move may be a power that is listed now, under the same name.
     for spare in whole.spare() {
+        if limited.moves().contains(spare) {
+            continue;
+        }
         limited.add_spare(spare.name.clone(), spare.action.clone())?;
     }
     limited.set_always(&limits.always)?;
@@ -232,7 +236,7 @@ impl<'a> Reader<'a> {
         let is_of_all = self.points > Definition::MAX_POINTS || !self.set_names.insert(orbit.name.clone());
         self.orbits.push(orbit.clone());
         let trial = if is_of_all { self.orbits.clone() } else { vec![orbit] };
-        Definition::new("", trial).map_err(|error| Fault::new(at, error))?;
+        Definition::new("trial", trial).map_err(|error| Fault::new(at, error))?;
         Ok(())
     }
 
@@ -348,62 +352,63 @@ impl<'a> Reader<'a> {
     }
 
     /// Adds the sequences to the puzzle, each of them when all names that it uses are known.
+    ///
+    /// As in twsearch, sequences are worked out in rounds, in the order of the file, and what stands between
+    /// blanks or commas is looked up among the [names and their powers](Table). Sequences in another notation
+    /// are worked out where a round leaves only those.
     fn work_out_sequences(&mut self) -> Result<(), Fault> {
         let Some(puzzle) = &mut self.puzzle else { return Ok(()) };
-        let identity = OrientedPermutation::identity(puzzle.orders());
-        let named = puzzle.moves().iter().chain(puzzle.spare());
-        let mut known: HashSet<String> = named.map(|generator| generator.name.clone()).collect();
-        let waiting = std::mem::take(&mut self.sequences);
-        let mut names: HashSet<&str> = waiting.iter().map(|sequence| sequence.name).collect();
-        names.extend(known.iter().map(String::as_str));
-        let parts = waiting.iter().map(|sequence| {
-            sequence::names_in(sequence.text, |name| names.contains(name))
-                .map_err(|(offset, reason)| Fault::syntax(sequence.start + offset, reason))
-        });
-        let parts: Vec<BTreeSet<String>> = parts.collect::<Result<_, _>>()?;
-        let names: HashSet<String> = names.into_iter().map(str::to_owned).collect();
-        let mut waiting: Vec<(Sequence<'_>, BTreeSet<String>)> = waiting.into_iter().zip(parts).collect();
+        let mut table = Table::default();
+        let listed = puzzle.moves().iter().enumerate().map(|(i, listed)| (Place::Move(i), listed));
+        let spare = puzzle.spare().iter().enumerate().map(|(i, spare)| (Place::Spare(i), spare));
+        for (place, Generator { name, action, .. }) in listed.chain(spare) {
+            table.add(name, place, action);
+        }
+        let mut waiting = std::mem::take(&mut self.sequences);
+        let mut names: HashSet<String> = waiting.iter().map(|sequence| sequence.name.to_owned()).collect();
+        names.extend(table.entries.keys().cloned());
+        let longest = names.iter().map(String::len).max().unwrap_or(0);
+        let mut any_notation = false;
         for depth in 0.. {
             let before = waiting.len();
             let mut still = Vec::new();
-            for (sequence, parts) in waiting {
-                if !parts.iter().all(|part| known.contains(part)) {
-                    still.push((sequence, parts));
-                    continue;
-                }
-                let Sequence { at, name, .. } = sequence;
-                let action = sequence::evaluate(sequence.text, &identity, &mut |name| {
-                    let mut all = puzzle.moves().iter().chain(puzzle.spare());
-                    let found = all.find(|generator| generator.name == name);
-                    // Other names are no part of the sequence, but the text may begin as they do.
-                    Ok(match found {
-                        Some(generator) => Some(generator.action.clone()),
-                        None => names.contains(name).then(|| identity.clone()),
-                    })
-                });
+            for sequence in waiting {
+                let mut needs = None;
                 let action =
-                    action.map_err(|(offset, reason)| Fault::syntax(sequence.start + offset, reason))?;
-                let added = match sequence.is_alias || is_rotation(name) {
-                    true => puzzle.add_spare(name, action),
-                    false => puzzle.add_move(name, action),
+                    sequence.action(puzzle, &table, any_notation.then_some((&names, longest)), &mut needs)?;
+                let Some(action) = action else {
+                    still.push((sequence, needs));
+                    continue;
                 };
+                let Sequence { at, name, is_alias, .. } = sequence;
+                let is_spare = is_alias || is_rotation(name);
+                let place = match is_spare {
+                    true => Place::Spare(puzzle.spare().len()),
+                    false => Place::Move(puzzle.moves().len()),
+                };
+                table.add(name, place, &action);
+                let added =
+                    if is_spare { puzzle.add_spare(name, action) } else { puzzle.add_move(name, action) };
                 added.map_err(|error| Fault::new(at, error))?;
-                known.insert(name.to_owned());
             }
-            let Some((first, parts)) = still.first() else { break };
-            if still.len() == before {
-                let missing = parts.iter().find(|part| !known.contains(*part)).expect("a part is not known");
+            let Some((first, missing)) = still.first() else { break };
+            let is_stuck = still.len() == before;
+            if let (true, true, Some(missing)) = (is_stuck, any_notation, missing) {
                 let reason = format!(
                     "the sequence {:?} needs {missing:?}, and sequences need each other in a circle",
                     first.name
                 );
                 return Err(Fault::syntax(first.at, reason));
             }
-            if depth == MAX_DEPTH {
+            if depth == 2 * MAX_DEPTH {
                 let reason = format!("sequences refer to later ones more than {MAX_DEPTH} deep");
                 return Err(Fault::syntax(first.at, reason));
             }
-            waiting = still;
+            any_notation = is_stuck;
+            waiting = still.into_iter().map(|(sequence, _)| sequence).collect();
+        }
+        for remark in table.remarks(puzzle) {
+            puzzle.add_remark(remark);
         }
         Ok(())
     }
@@ -514,6 +519,145 @@ impl<'a> Reader<'a> {
 
     fn missing_end(&self, what: &str) -> Fault {
         Fault::syntax(self.end, format!("the file ends within {what}: End is missing"))
+    }
+}
+
+impl Sequence<'_> {
+    /// Returns the permutation that the sequence makes; `None` if a name is not known yet. With the names of
+    /// the whole file, and the length of the longest, sequences in any notation are read; then `needs` gets
+    /// the name that is not known.
+    fn action(
+        &self,
+        puzzle: &Definition,
+        table: &Table,
+        names: Option<(&HashSet<String>, usize)>,
+        needs: &mut Option<String>,
+    ) -> Result<Option<OrientedPermutation>, Fault> {
+        let identity = OrientedPermutation::identity(puzzle.orders());
+        let is_separator = |c: char| c.is_whitespace() || c == ',';
+        let words = || self.text.split(is_separator).filter(|word| !word.is_empty());
+        // With brackets and signs the text is read as a whole.
+        let is_plain =
+            words().all(|word| !word.starts_with('\'') && !word.contains(|c| "()[]*^:".contains(c)));
+        let parts: Vec<&str> = if is_plain { words().collect() } else { vec![self.text] };
+        if names.is_none() && !parts.iter().all(|part| table.find(part).is_some()) {
+            return Ok(None);
+        }
+        let mut product = identity.clone();
+        for part in parts {
+            let start = self.start + (part.as_ptr().addr() - self.text.as_ptr().addr());
+            let fault = |(offset, reason)| Fault::syntax(start + offset, reason);
+            let action = match (table.find(part), names) {
+                (Some((place, exponent)), _) => place.action(puzzle).power(exponent),
+                (None, None) => return Ok(None),
+                (None, Some((names, longest))) => {
+                    let used =
+                        sequence::names_in(part, longest, |name| names.contains(name)).map_err(fault)?;
+                    *needs = used.into_iter().find(|name| !table.entries.contains_key(name));
+                    if needs.is_some() {
+                        return Ok(None);
+                    }
+                    // Other names are no part of the sequence, but the text may begin as they do.
+                    let mut named = |name: &str| {
+                        let known = table.entries.get(name).map(|entry| entry.place.action(puzzle));
+                        Ok(names.contains(name).then(|| known.unwrap_or(&identity).clone()))
+                    };
+                    sequence::evaluate(part, &identity, longest, &mut named).map_err(fault)?
+                }
+            };
+            product = product.then(&action);
+        }
+        Ok(Some(product))
+    }
+}
+
+/// Where in a puzzle a permutation is.
+#[derive(Clone, Copy)]
+enum Place {
+    Move(usize),
+    Spare(usize),
+}
+
+impl Place {
+    fn action(self, puzzle: &Definition) -> &OrientedPermutation {
+        match self {
+            Self::Move(number) => &puzzle.moves()[number].action,
+            Self::Spare(number) => &puzzle.spare()[number].action,
+        }
+    }
+}
+
+/// A permutation with a name.
+struct Entry {
+    /// Entries are searched in this order: rotations behind all others, and otherwise as they were added.
+    rank: (bool, usize),
+    place: Place,
+    /// The order of the permutation; `None` if it is larger than 64 bits.
+    order: Option<u64>,
+}
+
+/// The names in the order in which twsearch looks for them, each followed by the names of its powers: the
+/// name, a number, and `'` where the way back is shorter (`expandonemove` in `readksolve.cpp`). So `R2`
+/// behind `R` is the square of `R`, and beside `V1` the square of `V1` is `V12`.
+#[derive(Default)]
+struct Table {
+    entries: HashMap<String, Entry>,
+}
+
+impl Table {
+    fn add(&mut self, name: &str, place: Place, action: &OrientedPermutation) {
+        let rank = (is_rotation(name), self.entries.len());
+        let order = action.order();
+        self.entries.entry(name.into()).or_insert(Entry { rank, place, order });
+    }
+
+    /// Returns the entries that have a power of this name, with the name of the entry and the exponent.
+    fn with_power<'t>(&'t self, word: &'t str) -> impl Iterator<Item = (&'t str, &'t Entry, i64)> {
+        let (number, sign) = match word.strip_suffix('\'') {
+            Some(number) => (number, -1),
+            None => (word, 1),
+        };
+        let digits = number.len() - number.trim_end_matches(|c: char| c.is_ascii_digit()).len();
+        let whole = self.entries.get_key_value(word).map(|(name, entry)| (&**name, entry, 1));
+        let powers = (0..=digits).filter_map(move |digits| {
+            let (name, times) = number.split_at(number.len() - digits);
+            let entry = self.entries.get(name)?;
+            let times: u64 = match times {
+                "" if sign < 0 => 1,
+                _ if times.starts_with('0') => return None,
+                _ => times.parse().ok().filter(|&times| times > 1)?,
+            };
+            let twice = times.checked_mul(2)?;
+            let has_name = entry.order.is_none_or(|order| twice < order || sign > 0 && twice == order);
+            has_name.then_some((name, entry, sign * times as i64))
+        });
+        whole.into_iter().chain(powers)
+    }
+
+    /// Returns the permutation and the exponent that twsearch finds for a word.
+    fn find(&self, word: &str) -> Option<(Place, i64)> {
+        let first = self.with_power(word).min_by_key(|(_, entry, _)| entry.rank);
+        first.map(|(_, entry, exponent)| (entry.place, exponent))
+    }
+
+    /// Returns a remark on each name that is also the name of a power of something else.
+    fn remarks(&self, puzzle: &Definition) -> Vec<String> {
+        let mut remarks = BTreeMap::new();
+        for (name, entry) in &self.entries {
+            let action = entry.place.action(puzzle);
+            let other = self.with_power(name).filter(|(base, ..)| base != name);
+            let other = other.min_by_key(|(_, other, _)| other.rank);
+            let Some((base, other, exponent)) = other else { continue };
+            if other.place.action(puzzle).power(exponent) == *action {
+                continue;
+            }
+            let meant = if other.rank < entry.rank { "the power" } else { "the move" };
+            let remark = format!(
+                "{name} is a move, and another one than the power {name} of {base}: as in twsearch, sequences of the file mean {meant}"
+            );
+            remarks.insert(entry.rank, remark);
+        }
+        remarks.into_values().collect()
     }
 }
 

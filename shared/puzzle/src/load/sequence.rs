@@ -9,29 +9,36 @@ use std::collections::BTreeSet;
 pub const MAX_BYTES: usize = 1 << 20;
 
 /// Returns the permutation that a sequence makes, read from left to right. `move_named` returns the action of
-/// the move of a name, `None` if there is no such move, or why the name cannot be used.
+/// the move of a name of at most `longest` bytes, `None` if there is no such move, or why the name cannot be
+/// used.
 ///
 /// # Errors
 /// The byte offset of the fault, and the reason.
 pub fn evaluate(
     text: &str,
     identity: &OrientedPermutation,
+    longest: usize,
     move_named: &mut dyn FnMut(&str) -> Result<Option<OrientedPermutation>, String>,
 ) -> Result<OrientedPermutation, (usize, String)> {
-    match expression::sequence(text, identity, move_named) {
+    match expression::sequence_of(text, identity, longest, move_named) {
         Ok(product) => Ok(product.unwrap_or_else(|| identity.clone())),
         Err(error) => Err(fault(error)),
     }
 }
 
 /// Returns the names of which a sequence consists, whatever they mean. `is_name` knows all names of the file,
-/// because which names a text without blanks consists of depends on them.
+/// because which names a text without blanks consists of depends on them; none is longer than `longest`
+/// bytes.
 ///
 /// # Errors
 /// The byte offset of the fault, and the reason.
-pub fn names_in(text: &str, is_name: impl Fn(&str) -> bool) -> Result<BTreeSet<String>, (usize, String)> {
+pub fn names_in(
+    text: &str,
+    longest: usize,
+    is_name: impl Fn(&str) -> bool,
+) -> Result<BTreeSet<String>, (usize, String)> {
     let mut named = |name: &str| Ok(is_name(name).then(|| Names(BTreeSet::from([name.to_owned()]))));
-    match expression::sequence(text, &Names::default(), &mut named) {
+    match expression::sequence_of(text, &Names::default(), longest, &mut named) {
         Ok(names) => Ok(names.unwrap_or_default().0),
         Err(error) => Err(fault(error)),
     }
@@ -80,7 +87,7 @@ mod tests {
                 _ => None,
             })
         };
-        evaluate(text, &identity, &mut moves)
+        evaluate(text, &identity, 2, &mut moves)
             .map(|product| product.to_string())
             .map_err(|(at, reason)| format!("{at}: {reason}"))
     }

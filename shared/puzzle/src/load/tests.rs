@@ -50,6 +50,9 @@ fn formats_are_known_by_name_and_else_by_text() {
         ("  {\"name\": 1}", Format::Kpuzzle),
         ("[moves]\na = \"(1,2)\"", Format::Toml),
         ("", Format::Toml),
+        ("\u{feff}a := (1,2,3);", Format::Gap),
+        ("\u{feff}{\"name\": 1}", Format::Kpuzzle),
+        ("\u{feff}# x\nName x", Format::Ksolve),
     ] {
         assert_eq!(Format::of("a.txt", text), format, "{text:?}");
     }
@@ -75,6 +78,15 @@ fn faults_of_the_own_format() {
     assert_eq!(
         toml_with("[moves]\n\"a b\" = \"(1,2)\""),
         "file:3:1: \"a b\" is no name: names are not empty, without blanks, commas, quotes and parentheses"
+    );
+    assert_eq!(
+        toml_with("[moves]\n\"[\" = \"(1,2)\""),
+        "file:3:1: \"[\" is no name of a move: a name does not consist of signs alone that mean something in sequences, \
+         which are [ ] * ' ^ and :"
+    );
+    assert_eq!(
+        error(Format::Toml, "name = \" \"\ndegree = 2"),
+        "file:2:10: the name of the puzzle is blank: give it a name"
     );
     assert_eq!(
         toml_with("[move]"),
@@ -196,6 +208,13 @@ fn faults_of_gap_texts() {
         let found = error(text);
         assert!(found.ends_with(&format!("{what} {why_not}")), "{found}");
     }
+    for entry in ["L[2]", "L[0]", "L[L]", "L[1,1]"] {
+        assert!(
+            error(&format!("L := [(1,2)]; G := Group({entry});")).contains(" is not supported: "),
+            "{entry}"
+        );
+    }
+    assert!(error("G := Group((1,2)); H := Group(G.2);").contains("an entry that G does not have"));
     for list in ["[1,3]", "[1,1]", "[0,1]", "1", "[1],[2]", "[(1,2)]"] {
         let found = error(&format!("PermList({list});"));
         assert!(found.starts_with("file:1:1: PermList takes "), "{found}");
@@ -278,9 +297,66 @@ fn gap_expressions() {
     assert_eq!(read(grown), "gens 4: a (1,2); g2 (2,3); g3 (3,4)");
     assert_eq!(read(&format!("{grown} G := Group(gens);")), "G 4: a (1,2); g2 (2,3); g3 (3,4)");
     assert_eq!(read("gens := [(1,2)]; G := Group(gens); Add(gens, (2,3));"), "G 2: g1 (1,2)");
+    // A name has the value that it was given last; in a list it stays with the last of its permutations.
+    assert_eq!(read("a := (1,2,3); b := (3,4); a := a^2;"), "some 4: a (1,3,2); b (3,4)");
+    assert_eq!(read("a := (1,2,3); L := [a]; a := (3,4); Add(L, a); Add(L, a);"), "L 4: g1 (1,2,3); a (3,4)");
+    // Entries of lists, and generators of groups.
+    assert_eq!(
+        read("L := [(1,2,3), [(3,4), (4,5)]]; G := Group(L[2][1]^L[1], L[ 1 ], L[2]);"),
+        "G 5: g1 (1,4); g2 (1,2,3); g3 (3,4); g4 (4,5)"
+    );
+    assert_eq!(
+        read("a := (1,2); G := Group(a, (2,3)); H := Group(G.2, G.1*G.2);"),
+        "H 3: g1 (2,3); g2 (1,3,2)"
+    );
+    // A line that ends with a backslash goes on in the next one, even within a number or a name.
+    assert_eq!(read("al\\\npha := (1,2,1\\\n\\\r\n0)\\\n(3,4);"), "some 10: alpha (1,2,10)(3,4)");
+    assert_eq!(read("gap> a := (1,2,1\\\n> 0);\n(1,2,10)\n"), "some 10: a (1,2,10)");
+    // Each makes the list longer by one value.
+    let grown: String = (1..=1000).map(|point| format!("Add(l,({point},1001));")).collect();
+    assert_eq!(parse(&format!("l := [];{grown}"), Format::Gap, "x").unwrap().moves().len(), 1000);
     // This is the protocol of a session of GAP.
     let session = "gap> G := Group(\n> (1,2,3),\n> (2,3) );\nGroup([ (1,2,3), (2,9) ])\ngap> Size(G);\n6\n";
     assert_eq!(read(session), "G 3: g1 (1,2,3); g2 (2,3)");
+}
+
+/// Blocks of points are lists of lists of lists of numbers, as lists of permutations in cycles are.
+#[test]
+fn lists_of_numbers_are_cycles_where_nothing_else_is_a_permutation() {
+    let read = |text: &str| {
+        let puzzle = parse(text, Format::Gap, "some.g").unwrap();
+        let moves: Vec<_> = puzzle.moves().iter().map(|m| format!("{} {}", m.name, m.action)).collect();
+        (moves.join("; "), puzzle.remarks().to_vec())
+    };
+    let blocks = "blocks := [[[1,2],[3,4]], [[1,3],[2,4]]];";
+    let passed_over = vec!["passed over, for no move is made of it: blocks".to_owned()];
+    let moves = "a (1,2,3); b (3,4,5)".to_owned();
+    for list in ["gens := [a,b];", "G := Group(a,b);", ""] {
+        let text = format!("a := (1,2,3); b := (3,4,5); {list} {blocks}");
+        assert_eq!(read(&text), (moves.clone(), passed_over.clone()), "{text}");
+    }
+    assert_eq!(read(blocks), ("g1 (1,2)(3,4); g2 (1,3)(2,4)".into(), Vec::new()));
+    assert_eq!(read(&format!("{blocks} G := Group(blocks);")), read(blocks));
+}
+
+#[test]
+fn permutations_that_are_no_moves_are_remarked() {
+    let remarks = |text: &str| parse(text, Format::Gap, "some.g").unwrap().remarks().to_vec();
+    assert_eq!(
+        remarks("a := (1,2,3); b := (3,4,5); G := Group(a,b); H := Group(a); Size(H);"),
+        ["the moves are those of the group H; other permutations are not used: G"]
+    );
+    assert_eq!(
+        remarks("gens := [(1,2)]; G := [(2,3)]; Group(gens);"),
+        ["the moves are those of the last group; other permutations are not used: G"]
+    );
+    assert_eq!(
+        remarks("a := [(1,2)]; b := [(1,3)]; Add(a, (1,4)); c := [(1,2), (1,4)];"),
+        ["the moves are those of the list c; other permutations are not used: b"]
+    );
+    // What a group is made of is used.
+    assert!(remarks("a := (1,2); gens := [a, ()]; Add(gens, (2,3)); G := Group(gens);").is_empty());
+    assert!(remarks("H := Group((1,2)); G := ClosureGroup(H, (1,3));").is_empty());
 }
 
 /// Two pieces with three sides look alike, turn and change places with each other; a third piece differs.
@@ -295,6 +371,23 @@ fn what_looks_alike_in_gap() {
     assert_eq!(labels, [0, 1, 1, 0, 1, 1, 2, 1, 1]);
     assert!(puzzle.remarks()[0].starts_with("ip of the file is honoured"), "{:?}", puzzle.remarks());
     assert_eq!(puzzle.metric(), Metric::Given);
+    let ranges = text.replace("ip:=[[1,4],[7]]", "ip:=[[1,4..4],[7..7],[9..8]]");
+    assert_eq!(parse(&ranges, Format::Gap, "twisty.gap").unwrap(), puzzle);
+    let labels_of = |ip: &str| -> Vec<u16> {
+        let puzzle = parse(&text.replace("ip:=[[1,4],[7]];", ip), Format::Gap, "x").unwrap();
+        puzzle.solved().iter().map(|piece| piece.label).collect()
+    };
+    assert_eq!(labels_of("ip:=[[1..3],[5,7..9]];"), [0, 0, 0, 1, 2, 1, 2, 1, 2]);
+    assert!(error(Format::Gap, "(1,2,3); ip := [[3,2..1]];").contains("a list of lists of points"));
+    // Ranges of which nothing is made may be long.
+    assert!(
+        parse(
+            "(1,2); for_all := [[1..999999999],[1..16000],[1..16000],[1..16000],[1..16000],[1..16000]];",
+            Format::Gap,
+            "x"
+        )
+        .is_ok()
+    );
 }
 
 #[test]
@@ -348,11 +441,55 @@ fn ksolve_sequences_may_use_what_stands_behind_them() {
     );
     // BR is a name, wherever it stands, and not B R.
     let moves = "Move B\nP\n2 1 3 4 5\nEnd\nMove R\nP\n1 3 2 4 5\nEnd\nMove C\nP\n1 2 3 5 4\nEnd\n";
-    for lines in [["MoveSequence A BR\n", "MoveAlias BR C\n"], ["MoveAlias BR C\n", "MoveSequence A BR\n"]] {
+    let [a, br] = ["MoveSequence A BR\n", "MoveAlias BR C\n"];
+    for lines in [[a, br], [br, a], ["MoveSequence A (BR)\n", "MoveAlias BR (C)\n"]] {
         let text = format!("Name x\nSet P 5 1\nSolved\nEnd\n{moves}{}", lines.concat());
         let puzzle = parse(&text, Format::Ksolve, "x").unwrap();
         assert_eq!(puzzle.moves().last().unwrap().action.to_string(), "(4,5)");
     }
+}
+
+/// Names and actions here are those that twsearch finds: it counts 1, 4, 3 and 1, 9, 22, 24, 32, 32 states.
+#[test]
+fn ksolve_sequences_mean_what_twsearch_finds() {
+    let read = |pieces: usize, lines: &str| {
+        let text = format!("Name x\nSet A {pieces} 1\nSolved\nEnd\n{lines}");
+        parse(&text, Format::Ksolve, "x").unwrap()
+    };
+    let turn = |name: &str, row: &str| format!("Move {name}\nA\n{row}\nEnd\n");
+    let action = |puzzle: &Definition, name: &str| {
+        let mut all = puzzle.moves().iter().chain(puzzle.spare());
+        all.find(|generator| generator.name == name).unwrap().action.clone()
+    };
+    // R2 is listed behind R, so R2 in a sequence is the square of R.
+    let [r, r2] = [turn("R", "2 3 4 1 5 6"), turn("R2", "1 2 3 4 6 5")];
+    let puzzle = read(6, &format!("{r}{r2}MoveSequence S R2 R"));
+    assert_eq!(action(&puzzle, "S"), action(&puzzle, "R").power(3));
+    assert_eq!(
+        puzzle.remarks(),
+        [
+            "R2 is a move, and another one than the power R2 of R: as in twsearch, sequences of the file mean the power"
+        ]
+    );
+    let puzzle = read(6, &format!("{r2}{r}MoveSequence S R2,R\nMoveSequence T R2 R (R)"));
+    let product = action(&puzzle, "R2").then(&action(&puzzle, "R"));
+    assert_eq!(action(&puzzle, "S"), product);
+    assert_eq!(action(&puzzle, "T"), product.then(&action(&puzzle, "R")));
+    assert!(puzzle.remarks()[0].ends_with("mean the move"), "{:?}", puzzle.remarks());
+    // The square of V1 is V12, also if V1 is a sequence that stands behind.
+    let [v, u] = [turn("V1", "2 3 4 1 5"), turn("U", "1 2 3 5 4")];
+    let puzzle = read(5, &format!("{v}{u}MoveSequence S V12 U\nMoveSequence T W12'\nMoveSequence W1 V1 U"));
+    assert_eq!(action(&puzzle, "S"), action(&puzzle, "V1").power(2).then(&action(&puzzle, "U")));
+    assert_eq!(action(&puzzle, "T"), action(&puzzle, "W1").power(-2));
+    assert_eq!(puzzle.moves().len(), 5);
+    // A power may get a name of its own, which is the same.
+    let puzzle = read(5, &format!("{}{u}MoveAlias R2 R2\nMoveSequence S R2 R'", turn("R", "2 3 4 1 5")));
+    assert_eq!(action(&puzzle, "R2"), action(&puzzle, "R").power(2));
+    assert_eq!(action(&puzzle, "S"), action(&puzzle, "R"));
+    assert!(puzzle.remarks().is_empty());
+    // The table has the shorter way round alone: R3 is no name there, but it is read.
+    let puzzle = read(5, &format!("{}{u}MoveSequence S R3 U", turn("R", "2 3 4 1 5")));
+    assert_eq!(action(&puzzle, "S"), action(&puzzle, "R").power(-1).then(&action(&puzzle, "U")));
 }
 
 #[test]
@@ -376,6 +513,9 @@ fn what_is_illegal_limits_the_states() {
     assert_eq!((limited.always(), limited.metric()), (&[0_u16][..], Metric::Given));
     let names: Vec<_> = limited.moves().iter().map(|m| m.name.as_str()).collect();
     assert_eq!(names, ["R", "R2", "R'", "U", "U2", "U'"]);
+    let limited = with("Illegal A 1 2 3\nMoveAlias R2 R2\nMoveAlias Q R2").unwrap();
+    let spare: Vec<_> = limited.spare().iter().map(|m| m.name.as_str()).collect();
+    assert_eq!((limited.moves().len(), spare), (6, vec!["Q"]));
     // A number that no piece has rules nothing out.
     assert!(with("Illegal A 1 7").unwrap().always().is_empty());
     let limited = with("Illegal A 1 2\nIllegal A 4 1 7").unwrap();
@@ -484,6 +624,50 @@ fn kpuzzles_of_both_ages() {
     assert_eq!(puzzle.spare()[1].action, c.then(&a).then(&c.inverse()).power(2));
 }
 
+/// Returns a kpuzzle of three pieces with four orientations, of the moves R and M.
+fn kpuzzle_of(orientation_mod: &str, pieces: &str, derived: &str) -> Result<Definition, LoadError> {
+    let text = format!(
+        "{{\"name\": \"x\", \"orbits\": [{{\"orbitName\": \"A\", \"numPieces\": 3, \"numOrientations\": 4}}], \
+         \"defaultPattern\": {{\"A\": {{\"pieces\": {pieces}, \"orientation\": [0, 0, 0], \"orientationMod\": {orientation_mod}}}}}, \
+         \"moves\": {{\"R\": {{\"A\": {{\"permutation\": [1, 2, 0], \"orientationDelta\": [0, 0, 1]}}}}, \
+         \"M\": {{\"A\": {{\"permutation\": [0, 2, 1], \"orientationDelta\": [0, 0, 0]}}}}}}, \"derivedMoves\": {derived}}}"
+    );
+    parse(&text, Format::Kpuzzle, "x")
+}
+
+#[test]
+fn derived_moves_that_cannot_be_read_are_left_out() {
+    let derived = |derived: &str| {
+        let puzzle = kpuzzle_of("[0, 0, 0]", "[0, 1, 2]", derived).unwrap();
+        let spare: Vec<String> = puzzle.spare().iter().map(|generator| generator.name.clone()).collect();
+        (spare.join(" "), puzzle.remarks().to_vec())
+    };
+    let left_out = |reason: &str| vec![format!("derived moves that cannot be read are left out: {reason}")];
+    assert_eq!(
+        derived("{\"X\": \"R Q\", \"Y\": \"M R\", \"Z\": \"X M\"}"),
+        ("Y".into(), left_out("X (in \"R Q\" at offset 2: there is no move \"Q\"), and 1 more"))
+    );
+    let circle = "a (derived moves refer to each other in a circle, or more than 32 deep), and 1 more";
+    assert_eq!(derived("{\"a\": \"b\", \"b\": \"a R\"}"), (String::new(), left_out(circle)));
+    // A comment ends with its line.
+    let puzzle = kpuzzle_of("[0, 0, 0]", "[0, 1, 2]", "{\"X\": \"R // not M\\n R // and no Q\"}").unwrap();
+    assert_eq!(
+        (puzzle.spare()[0].action.clone(), puzzle.remarks().len()),
+        (puzzle.moves()[0].action.power(2), 0)
+    );
+}
+
+/// As in cubing.js, pieces of one number are told apart if their `orientationMod` differs.
+#[test]
+fn pieces_with_another_modulus_are_others() {
+    let solved = |orientation_mod: &str, pieces: &str| {
+        let puzzle = kpuzzle_of(orientation_mod, pieces, "{}").unwrap();
+        puzzle.solved().iter().map(|p| (p.label, p.seen)).collect::<Vec<_>>()
+    };
+    assert_eq!(solved("[1, 2, 1]", "[5, 5, 5]"), [(0, 1), (1, 2), (0, 1)]);
+    assert_eq!(solved("[0, 0, 0]", "[5, 5, 1]"), [(0, 4), (0, 4), (1, 4)]);
+}
+
 /// The text of a derived move may begin as the move itself does.
 #[test]
 fn derived_moves_are_no_part_of_longer_names() {
@@ -522,14 +706,6 @@ fn faults_of_kpuzzles() {
     assert!(with("}}", "}").starts_with("file:6:"), "{}", with("}}", "}"));
     assert_eq!(kpuzzle_with(&format!("{good}, \"R\": {good}")), "file:5:77: the name \"R\" is given twice");
     assert_eq!(
-        kpuzzle_with(&format!("{good}}}, \"derivedMoves\": {{\n\"a\": \"b\", \"b\": \"a R\"")),
-        "file:6:6: derived moves refer to each other in a circle, or more than 32 deep"
-    );
-    assert_eq!(
-        kpuzzle_with(&format!("{good}}}, \"derivedMoves\": {{\n\"a\": \"R Q\"")),
-        "file:6:6: in \"R Q\" at offset 2: there is no move \"Q\""
-    );
-    assert_eq!(
         error(Format::Kpuzzle, "{\n\"name\": 3}"),
         "file:2:9: invalid type: integer `3`, expected a string"
     );
@@ -537,8 +713,8 @@ fn faults_of_kpuzzles() {
         error(Format::Kpuzzle, ""),
         "file:1:1: this is neither JSON nor a module that exports an object"
     );
-    let no_moves = r#"{"name": "", "orbits": [], "defaultPattern": {}, "moves": {}}"#;
-    assert!(error(Format::Kpuzzle, no_moves).starts_with("file:1:24: the puzzle has no cells"));
+    let no_moves = r#"{"name": "x", "orbits": [], "defaultPattern": {}, "moves": {}}"#;
+    assert!(error(Format::Kpuzzle, no_moves).starts_with("file:1:25: the puzzle has no cells"));
 }
 
 #[test]
@@ -583,7 +759,26 @@ fn modules_are_read_as_what_they_export() {
     }
     let twice = format!("{module}export default x;");
     assert_eq!(read(&twice, "x.ts").unwrap(), read(json, "x.json").unwrap());
+    for (before, behind) in [
+        ("\"use strict\";\nconst a = ", ";\nexport { a, };"),
+        ("const a = ", "; export { a, a as default }; export {}; export { b } from \"b\";"),
+        ("export const a = Object.freeze(", ");"),
+        ("exports.a = ", ";"),
+    ] {
+        assert_eq!(
+            read(&format!("{before}{json}{behind}"), "x.js").unwrap(),
+            read(json, "x.json").unwrap(),
+            "{before}"
+        );
+    }
+    let filled = json.replace("[0, 0, 0]", "Array(3).fill(0)");
+    assert_eq!(read(&format!("export default {filled}"), "x.js").unwrap(), read(json, "x.json").unwrap());
     let refused = |text: &str| read(text, "x.js").unwrap_err().to_string();
+    assert!(refused("const a = 1;\nexport { a, b };").starts_with("x.js:2:13: \"b\" is no constant"));
+    assert!(
+        refused("const a = {};\nconst b = { c: 1 };\nexport { a, b };")
+            .starts_with("x.js:3:1: the module exports more than one object")
+    );
     assert_eq!(
         refused("const a = [1];\nconst b = a.slice(1);"),
         "x.js:2:12: expected the end of a value, found '.': of a module only objects, lists, numbers, texts and constants are read, and nothing is run"

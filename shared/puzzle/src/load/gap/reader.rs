@@ -2,7 +2,9 @@
 
 use super::super::{Fault, Reason};
 use super::value::{Element, Value, checked_degree, elements_of, extended, of_images};
+use crate::definition::Definition;
 use fathom_algebra::Permutation;
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 /// The largest depth to which lists, calls and parentheses may be nested.
@@ -27,11 +29,21 @@ const CHANGE_LISTS: [&str; 9] = [
     "UniteSet",
 ];
 
+/// The value of a statement.
+pub(super) struct Said {
+    pub(super) name: Option<String>,
+    /// The byte offset of the last statement that gave the name a value, or changed the list.
+    pub(super) at: usize,
+    pub(super) value: Value,
+}
+
 /// Reads statements one after another, and knows the values that were given names.
 pub(super) struct Reader<'a> {
     text: &'a str,
     at: usize,
-    known: HashMap<String, Value>,
+    said: Vec<Said>,
+    /// Where in `said` the value of a name is: the last that it was given.
+    known: HashMap<String, usize>,
     /// The names of lists that have several.
     shared: HashSet<String>,
     /// The number of values that have been made so far, and of the points of the permutations among them.
@@ -41,17 +53,28 @@ pub(super) struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     pub(super) fn new(text: &'a str) -> Self {
-        Self { text, at: 0, known: HashMap::new(), shared: HashSet::new(), values: 0, points: 0 }
+        Self {
+            text,
+            at: 0,
+            said: Vec::new(),
+            known: HashMap::new(),
+            shared: HashSet::new(),
+            values: 0,
+            points: 0,
+        }
     }
 
-    /// Returns the byte offset up to which the text is read.
-    pub(super) fn at(&self) -> usize {
-        self.at
+    /// Reads all statements. A name that is given several values has the last of them, and the place of the
+    /// first.
+    pub(super) fn statements(mut self) -> Result<Vec<Said>, Fault> {
+        while self.peek().is_some() {
+            self.statement()?;
+        }
+        Ok(self.said)
     }
 
-    /// Reads `name := value;`, `value;` or a call that changes a list, as if the longer list were assigned to
-    /// its name; the last semicolon is optional.
-    pub(super) fn statement(&mut self) -> Result<(Option<String>, Value), Fault> {
+    /// Reads `name := value;`, `value;` or a call that changes a list; the last semicolon is optional.
+    fn statement(&mut self) -> Result<(), Fault> {
         let start = self.at;
         let mut name = None;
         if let Some(word) = self.word() {
@@ -61,24 +84,26 @@ impl<'a> Reader<'a> {
                 self.at = start;
             }
         }
-        let mut value = match name.is_none().then(|| self.change()).transpose()?.flatten() {
-            Some((changed, value)) => {
-                name = Some(changed);
-                value
+        if name.is_some() || !self.change()? {
+            let mut value = self.named_value(name.as_deref())?;
+            if let (Some(name), Value::Permutation(element)) = (&name, &mut value) {
+                element.name = Some(puzzle_move_name(name));
             }
-            None => self.named_value(name.as_deref())?,
-        };
-        if let (Some(name), Value::Permutation(element)) = (&name, &mut value) {
-            element.name = Some(puzzle_move_name(name));
-        }
-        if let Some(name) = &name {
-            self.known.insert(name.clone(), value.clone());
+            let place = name.as_ref().and_then(|name| self.known.get(name)).copied();
+            let said = Said { name: name.clone(), at: start, value };
+            match place {
+                Some(place) => self.said[place] = said,
+                None => {
+                    self.known.extend(name.map(|name| (name, self.said.len())));
+                    self.said.push(said);
+                }
+            }
         }
         if self.peek().is_some() && !self.accept(";") {
             return Err(self.unexpected("';'"));
         }
         while self.accept(";") {}
-        Ok((name, value))
+        Ok(())
     }
 
     /// Reads the value of a statement. If the name gets nothing but the value of another name, both are names
@@ -93,13 +118,13 @@ impl<'a> Reader<'a> {
         Ok(value)
     }
 
-    /// Reads `Add(name, value)` or `Append(name, list)`, and returns the name with the longer list. Returns
-    /// nothing if something else is next.
-    fn change(&mut self) -> Result<Option<(String, Value)>, Fault> {
+    /// Reads `Add(name, value)` or `Append(name, list)`, and makes the list longer. Returns false if
+    /// something else is next.
+    fn change(&mut self) -> Result<bool, Fault> {
         let start = self.at;
         let Some(function) = self.word().filter(|word| CHANGE_LISTS.contains(&word.as_str())) else {
             self.at = start;
-            return Ok(None);
+            return Ok(false);
         };
         let cannot = |what: String| {
             let why = "Add(NAME, VALUE) and Append(NAME, LIST) are: or write the whole list";
@@ -109,19 +134,22 @@ impl<'a> Reader<'a> {
         if let Some(name) = name.as_ref().filter(|name| self.shared.contains(*name)) {
             return cannot(format!("{function} of a list that has another name beside {name:?}"));
         }
-        let known = name.and_then(|name| Some((self.known.get(&name)?.clone(), name)));
-        let (Some((Value::List(mut values), name)), true) = (known, self.accept(",")) else {
+        let place = name.and_then(|name| self.known.get(&name)).copied();
+        let place = place.filter(|&place| matches!(self.said[place].value, Value::List(_)));
+        let (Some(place), true) = (place, self.accept(",")) else {
             return cannot(format!("{function} of something else than the name of a list"));
         };
-        let (nested, points, _) = Value::List(values.clone()).size();
-        self.count(nested, points)?;
         let mut arguments = self.values(")", 0)?;
+        let Said { at, value: Value::List(values), .. } = &mut self.said[place] else {
+            unreachable!("reading a value changes none of those before");
+        };
         match (function.as_str(), arguments.pop(), arguments.is_empty()) {
             ("Add", Some(value), true) => values.push(value),
             ("Append", Some(Value::List(more)), true) => values.extend(more),
             _ => return cannot(format!("{function} with these arguments")),
         }
-        Ok(Some((name, Value::List(values))))
+        *at = start;
+        Ok(true)
     }
 
     /// Reads a product of powers.
@@ -246,12 +274,19 @@ impl<'a> Reader<'a> {
                         }
                     }
                     Some(word) => match self.known.get(&word) {
-                        Some(value) => {
+                        Some(&place) => {
+                            let path = self.path(place, depth)?;
+                            let Some(value) = self.said[place].value.entry(&path) else {
+                                return Ok(Value::Other(
+                                    start,
+                                    format!("an entry that {word} does not have"),
+                                ));
+                            };
                             let (values, points, nested) = value.size();
                             if depth + nested > MAX_DEPTH {
                                 return Err(too_deep(start));
                             }
-                            let value = value.clone();
+                            let value = value.into_owned();
                             self.count(values, points)?;
                             Ok(value)
                         }
@@ -265,6 +300,35 @@ impl<'a> Reader<'a> {
                     None => Err(self.unexpected("a permutation, a list or Group(...)")),
                 }
             }
+        }
+    }
+
+    /// Reads the numbers of entries behind the name of a list or a group: `[1]`, `[1][2]`, `.1`.
+    fn path(&mut self, place: usize, depth: usize) -> Result<Vec<usize>, Fault> {
+        let mut path = Vec::new();
+        loop {
+            let next = self.peek();
+            let entry = self.said[place].value.entry(&path);
+            let is_list = matches!(entry, Some(Cow::Borrowed(Value::List(_))));
+            let is_group = matches!(entry, Some(Cow::Borrowed(Value::Group(_))));
+            let rest = &self.text[self.at..];
+            let has_number = rest.as_bytes().get(1).is_some_and(u8::is_ascii_digit);
+            let number = match next {
+                Some('[') if is_list => {
+                    self.at += 1;
+                    match self.values("]", depth)?[..] {
+                        [Value::Number(_, number)] => usize::try_from(number).ok(),
+                        _ => None,
+                    }
+                }
+                Some('.') if is_group && has_number => {
+                    self.at += 1;
+                    self.word().and_then(|number| number.parse().ok())
+                }
+                _ => return Ok(path),
+            };
+            // No list is as long as this.
+            path.push(number.unwrap_or(usize::MAX));
         }
     }
 
@@ -289,11 +353,16 @@ impl<'a> Reader<'a> {
         }
         loop {
             values.push(self.value(depth + 1)?);
-            // This is a range, such as [1..48].
             if self.accept("..") {
                 let start = self.at;
-                self.value(depth + 1)?;
-                values.push(Value::Other(start, "a range".into()));
+                let last = self.value(depth + 1)?;
+                match range(&values, &last).filter(|range| self.values + range.len() <= MAX_VALUES / 2) {
+                    Some(range) => {
+                        self.count(range.len(), 0)?;
+                        values = range.into_iter().map(|number| Value::Number(start, number)).collect();
+                    }
+                    None => values.push(Value::Other(start, "a range".into())),
+                }
             }
             if self.accept(close) {
                 return Ok(values);
@@ -371,7 +440,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Passes over blanks, and returns the next character without passing over it.
-    pub(super) fn peek(&mut self) -> Option<char> {
+    fn peek(&mut self) -> Option<char> {
         let rest = &self.text[self.at..];
         self.at += rest.len() - rest.trim_start().len();
         self.text[self.at..].chars().next()
@@ -390,6 +459,20 @@ impl<'a> Reader<'a> {
         let found = self.peek().map_or("the end".into(), |found| format!("{found:?}"));
         Fault::syntax(self.at, format!("expected {expected}, found {found}"))
     }
+}
+
+/// Returns the numbers of a range such as `[1..48]` or `[1,3..47]`, of which the first one or two are known;
+/// `None` for a range of decreasing numbers, or one that is longer than a puzzle has points.
+fn range(first: &[Value], last: &Value) -> Option<Vec<u64>> {
+    let (first, step, last) = match (first, last) {
+        (&[Value::Number(_, first)], &Value::Number(_, last)) => (first, 1, last),
+        (&[Value::Number(_, first), Value::Number(_, second)], &Value::Number(_, last)) => {
+            (first, second.checked_sub(first).filter(|&step| step > 0)?, last)
+        }
+        _ => return None,
+    };
+    let most = Definition::MAX_POINTS as u64;
+    (last.saturating_sub(first) / step < most).then(|| (first..=last).step_by(step as usize).collect())
 }
 
 fn too_deep(at: usize) -> Fault {

@@ -3,6 +3,7 @@
 use super::super::{Fault, Reason};
 use crate::definition::{Definition, DefinitionError};
 use fathom_algebra::{CycleError, Permutation};
+use std::borrow::Cow;
 
 /// A permutation on as many points as its largest one, its byte offset in the text, and the name that it was
 /// assigned to.
@@ -25,13 +26,21 @@ pub(super) enum Value {
     Other(usize, String),
 }
 
-/// Returns whether a list stands for moves: it has a permutation, or lists of lists of numbers, which are
-/// cycles.
-pub(super) fn holds_permutations(values: &[Value]) -> bool {
+/// Returns whether there is a permutation in a list, written as one.
+pub(super) fn has_permutation(values: &[Value]) -> bool {
     values.iter().any(|value| match value {
         Value::Permutation(_) | Value::Group(_) => true,
-        Value::List(inner) => holds_permutations(inner) || is_cycles(inner),
+        Value::List(inner) => has_permutation(inner),
         Value::Number(..) | Value::Other(..) => false,
+    })
+}
+
+/// Returns whether there are lists of lists of numbers in a list. They may be cycles, and stand for
+/// permutations, or something else, such as blocks of points.
+pub(super) fn has_cycles(values: &[Value]) -> bool {
+    values.iter().any(|value| match value {
+        Value::List(inner) => is_cycles(inner) || has_cycles(inner),
+        _ => false,
     })
 }
 
@@ -140,6 +149,20 @@ pub(super) fn of_images(at: usize, arguments: &[Value]) -> Result<Value, Fault> 
 }
 
 impl Value {
+    /// Returns the entry of nested lists that these numbers, counted from 1, lead to, or a generator of a
+    /// group; `None` if there is none.
+    pub(super) fn entry(&self, path: &[usize]) -> Option<Cow<'_, Self>> {
+        let Some((&number, rest)) = path.split_first() else { return Some(Cow::Borrowed(self)) };
+        match self {
+            Self::List(values) => values.get(number.checked_sub(1)?)?.entry(rest),
+            Self::Group(elements) if rest.is_empty() => {
+                let element = elements.get(number.checked_sub(1)?)?;
+                Some(Cow::Owned(Self::Permutation(element.clone())))
+            }
+            _ => None,
+        }
+    }
+
     /// Returns the number of values in this value, the number of points of its permutations, and the depth to
     /// which it is nested.
     pub(super) fn size(&self) -> (usize, usize, usize) {
