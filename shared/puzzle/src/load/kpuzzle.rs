@@ -178,8 +178,8 @@ impl Reader<'_> {
 
     fn solved(&self, puzzle: &mut Definition, pattern: &Entries<&RawValue>) -> Result<(), Fault> {
         let mut labels = LabelNumbers::default();
-        // As in cubing.js, pieces of one number differ if their `orientationMod` does.
-        let mut kinds: HashMap<(u64, u64), u64> = HashMap::new();
+        // As in cubing.js, pieces of one number differ if they show different numbers of orientations.
+        let mut kinds: HashMap<(u64, u16), u64> = HashMap::new();
         let mut pieces: Vec<Piece> = puzzle.solved().to_vec();
         let mut told = vec![false; puzzle.orbits().len()];
         for (name, raw) in &pattern.0 {
@@ -204,7 +204,7 @@ impl Reader<'_> {
                 };
                 let orientation = below(at, orientation[i], order)?;
                 let next = kinds.len() as u64;
-                let kind = *kinds.entry((here[i], orientation_mod[i])).or_insert(next);
+                let kind = *kinds.entry((here[i], seen)).or_insert(next);
                 pieces[cell] = Piece { label: labels.number(orbit, kind), orientation, seen };
             }
         }
