@@ -169,6 +169,28 @@ fn an_upper_bound_needs_no_chain() {
     );
 }
 
+/// The stages of a certificate are joined again with the memory that is asked for.
+#[test]
+fn joined_stages_are_checked_in_the_memory_that_is_given() {
+    let directory = fathom_tests::tempdir().unwrap();
+    let path = directory.path().join("joined.json");
+    let verify = |metric: &str, moves: u64, memory: &str| {
+        let stage = |solved: &[u64], states, moves| serde_json::json!({ "solved": solved, "states": states, "moves": moves, "exact": false, "words": [] });
+        let stages = [stage(&[0, 1], 30, 4), stage(&[0, 1, 2, 3, 4, 5], 24, moves)];
+        let certificate = serde_json::json!({
+            "space": "2x3", "metric": metric, "upper_bound": 7, "stages": stages, "joined": true
+        });
+        fs::write(&path, certificate.to_string()).unwrap();
+        let output = fathom().arg("verify").arg(&path).env("FATHOM_MEMORY", memory).output().unwrap();
+        (output.status.code(), texts(&output).1)
+    };
+    for (moves, memory) in [(6, "4KiB"), (6, "1GiB"), (5, "1GiB")] {
+        assert_eq!(verify("multi", moves, memory), (Some(0), String::new()), "{moves} {memory}");
+    }
+    let (code, err) = verify("multi", 5, "4KiB");
+    assert!(code == Some(1) && err.contains("could not be checked"), "{err}");
+}
+
 #[test]
 fn little_memory_is_told_by_the_depth() {
     let found = bound(&["4x4", "--refine", "6", "--memory", "1MiB"]);
