@@ -189,6 +189,8 @@ fn joined_stages_are_checked_in_the_memory_that_is_given() {
     }
     let (code, err) = verify("multi", 5, "4KiB");
     assert!(code == Some(1) && err.contains("could not be checked"), "{err}");
+    let (code, err) = verify("given", 6, "1GiB");
+    assert!(code == Some(1) && err.contains("in the metrics 'multi' and 'single'"), "{err}");
 }
 
 #[test]

@@ -49,6 +49,11 @@ pub enum NotBounded {
     /// The moves are not closed under inverses.
     #[error("the moves of {0} are not closed under inverses: take --metric single or multi")]
     OneWay(String),
+    /// The metric is not one of those in which a board is searched.
+    #[error(
+        "bounds of boards are in the metrics 'multi' and 'single', which boards are searched in, and not in {0}"
+    )]
+    OfBoard(Metric),
     /// The puzzle has too many points: the search stores a point in a byte.
     #[error("{name} has {points} ways for pieces to stand, more than 255")]
     TooLarge {

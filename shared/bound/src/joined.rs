@@ -499,6 +499,19 @@ mod tests {
         assert!(error.to_string().contains("give more memory"), "{error}");
     }
 
+    /// Words of a joined certificate are pairs of an element and an inverse.
+    #[test]
+    fn certificates_in_a_metric_without_inverses_are_refused() {
+        let found = join("2x3", Metric::Multi, &[0, 1, 2]).unwrap();
+        let cover = Cover::of_board("2x3".parse().unwrap(), Metric::Multi);
+        let good = Certificate::joined(&cover, "2x3", &found);
+        assert_eq!(good.verify(1 << 30), Ok(()));
+        for metric in [Metric::Given, Metric::Face, Metric::Twist] {
+            let error = Certificate { metric, ..good.clone() }.verify(1 << 30).unwrap_err().to_string();
+            assert!(error.contains("bounds of boards are in the metrics"), "{error}");
+        }
+    }
+
     #[test]
     fn arrangements_have_ranks_of_their_own() {
         let found = join("2x3", Metric::Multi, &[1]).unwrap();

@@ -243,6 +243,9 @@ impl Certificate {
     pub fn verify(&self, memory_bytes: u64) -> Result<(), UpperError> {
         let wrong = |text: String| Err(UpperError::Wrong(text));
         let cover = match PuzzleSpec::by_name(&self.space) {
+            Ok(PuzzleSpec::Board(_)) if !Metric::ALL.contains(&self.metric) => {
+                return wrong(NotBounded::OfBoard(self.metric).to_string());
+            }
             Ok(PuzzleSpec::Board(board)) => Cover::of_board(board, self.metric),
             Ok(PuzzleSpec::Defined(puzzle)) => match Cover::of(&puzzle, self.metric) {
                 Ok(cover) => cover,
