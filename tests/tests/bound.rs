@@ -134,6 +134,25 @@ fn other_puzzles_are_bounded_too() {
     assert!(texts(&output).1.contains("not closed under inverses"), "{:?}", texts(&output));
 }
 
+/// In a puzzle that is limited by `always` no metric adds inverses.
+#[test]
+fn the_way_out_of_moves_without_inverses_is_one() {
+    let directory = fathom_tests::tempdir().unwrap();
+    let path = directory.path().join("lo.toml");
+    let bound = |moves: &str| {
+        let text = format!(
+            "name = \"lo\"\ndegree = 6\nalways = [1]\n[moves]\nL = \"(1,2,3,4)\"\nR = \"(3,5,6,4)\"\n{moves}[solved]\nlabels = [1, 1, 2, 3, 1, 1]\n"
+        );
+        fs::write(&path, text).unwrap();
+        let output = fathom().arg("bound").arg(&path).output().unwrap();
+        (output.status.code(), texts(&output).1)
+    };
+    let (code, err) = bound("");
+    assert!(code == Some(2) && err.contains("list the inverses that are missing"), "{err}");
+    let (_, err) = bound("Li = \"(4,3,2,1)\"\nRi = \"(4,6,5,3)\"\n");
+    assert!(!err.contains("inverses"), "{err}");
+}
+
 /// God's numbers: J. Scherphuis, Puzzle Pages (pyraminx without its tips); records/puzzles/fto-multi.json.
 #[test]
 fn every_puzzle_has_an_upper_bound_that_is_checked_again() {
