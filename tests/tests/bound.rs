@@ -134,6 +134,25 @@ fn other_puzzles_are_bounded_too() {
     assert!(texts(&output).1.contains("not closed under inverses"), "{:?}", texts(&output));
 }
 
+/// In a puzzle that is limited by `always` no metric adds inverses.
+#[test]
+fn the_way_out_of_moves_without_inverses_is_one() {
+    let directory = fathom_tests::tempdir().unwrap();
+    let path = directory.path().join("lo.toml");
+    let bound = |moves: &str| {
+        let text = format!(
+            "name = \"lo\"\ndegree = 6\nalways = [1]\n[moves]\nL = \"(1,2,3,4)\"\nR = \"(3,5,6,4)\"\n{moves}[solved]\nlabels = [1, 1, 2, 3, 1, 1]\n"
+        );
+        fs::write(&path, text).unwrap();
+        let output = fathom().arg("bound").arg(&path).output().unwrap();
+        (output.status.code(), texts(&output).1)
+    };
+    let (code, err) = bound("");
+    assert!(code == Some(2) && err.contains("list the inverses that are missing"), "{err}");
+    let (_, err) = bound("Li = \"(4,3,2,1)\"\nRi = \"(4,6,5,3)\"\n");
+    assert!(!err.contains("inverses"), "{err}");
+}
+
 /// God's numbers: J. Scherphuis, Puzzle Pages (pyraminx without its tips); records/puzzles/fto-multi.json.
 #[test]
 fn every_puzzle_has_an_upper_bound_that_is_checked_again() {
@@ -167,6 +186,30 @@ fn an_upper_bound_needs_no_chain() {
         told.contains("note: 2x3, column by column, words of up to 4 moves, stages of up to 256 states, "),
         "{told}"
     );
+}
+
+/// The stages of a certificate are joined again with the memory that is asked for.
+#[test]
+fn joined_stages_are_checked_in_the_memory_that_is_given() {
+    let directory = fathom_tests::tempdir().unwrap();
+    let path = directory.path().join("joined.json");
+    let verify = |metric: &str, moves: u64, memory: &str| {
+        let stage = |solved: &[u64], states, moves| serde_json::json!({ "solved": solved, "states": states, "moves": moves, "exact": false, "words": [] });
+        let stages = [stage(&[0, 1], 30, 4), stage(&[0, 1, 2, 3, 4, 5], 24, moves)];
+        let certificate = serde_json::json!({
+            "space": "2x3", "metric": metric, "upper_bound": 7, "stages": stages, "joined": true
+        });
+        fs::write(&path, certificate.to_string()).unwrap();
+        let output = fathom().arg("verify").arg(&path).env("FATHOM_MEMORY", memory).output().unwrap();
+        (output.status.code(), texts(&output).1)
+    };
+    for (moves, memory) in [(6, "4KiB"), (6, "1GiB"), (5, "1GiB")] {
+        assert_eq!(verify("multi", moves, memory), (Some(0), String::new()), "{moves} {memory}");
+    }
+    let (code, err) = verify("multi", 5, "4KiB");
+    assert!(code == Some(1) && err.contains("could not be checked"), "{err}");
+    let (code, err) = verify("given", 6, "1GiB");
+    assert!(code == Some(1) && err.contains("in the metrics 'multi' and 'single'"), "{err}");
 }
 
 #[test]

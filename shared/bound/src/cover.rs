@@ -41,14 +41,24 @@ pub enum NotBounded {
         "{0} has moves that can be made only in some states, so that the words of a stage may be impossible: only its lower bound is known"
     )]
     Guarded(String),
-    /// The number of states is unknown.
+    /// The number of states does not follow from the group and the orbits alone.
     #[error(
-        "the number of states of {0} is not known without a search: 'fathom plan' tells what a search takes"
+        "the number of states of {0} is not worked out for bounds: 'fathom plan' says what is known of it, and what a search takes"
     )]
     Uncounted(String),
     /// The moves are not closed under inverses.
     #[error("the moves of {0} are not closed under inverses: take --metric single or multi")]
     OneWay(String),
+    /// The moves of a limited puzzle, which are those that are listed, are not closed under inverses.
+    #[error(
+        "the moves of {0} are not closed under inverses: list the inverses that are missing among its moves"
+    )]
+    LimitedOneWay(String),
+    /// The metric is not one of those in which a board is searched.
+    #[error(
+        "bounds of boards are in the metrics 'multi' and 'single', which boards are searched in, and not in {0}"
+    )]
+    OfBoard(Metric),
     /// The puzzle has too many points: the search stores a point in a byte.
     #[error("{name} has {points} ways for pieces to stand, more than 255")]
     TooLarge {
@@ -95,7 +105,10 @@ impl Cover {
             return Err(NotBounded::TooManyMoves { name: name(), moves: moves.len() });
         }
         if !moves.iter().all(|m| moves.iter().any(|other| other.action == m.action.inverse())) {
-            return Err(NotBounded::OneWay(name()));
+            return Err(match definition.is_limited() {
+                true => NotBounded::LimitedOneWay(name()),
+                false => NotBounded::OneWay(name()),
+            });
         }
         let group = Stabiliser::whole(points, moves.iter().map(|m| m.action.cells().clone()).collect());
         let has_guards = puzzle.moves.iter().any(|m| !m.guard.is_empty());

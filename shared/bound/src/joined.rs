@@ -423,7 +423,7 @@ pub(crate) fn joined(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::upper::Certificate;
+    use crate::upper::{Certificate, UpperError};
     use fathom_kernel::reference::Distances;
     use fathom_puzzle::{Board, Metric};
     use fathom_space::{Labels, Space};
@@ -432,6 +432,9 @@ mod tests {
         let cover = Cover::of_board(word.parse().unwrap(), metric);
         joined(&cover, tiles, 1 << 30, &|| true, &mut |_| ())
     }
+
+    /// Memory in bytes that holds only the first layers of a ball.
+    const LITTLE: u64 = 50 * BYTES;
 
     /// Compares with plain searches: God's numbers of table 4, and states with only the tiles tracked as
     /// places.
@@ -473,9 +476,40 @@ mod tests {
             bad.verify(1 << 30).unwrap_err().to_string()
         };
         assert!(wrong(&|bad| bad.upper_bound -= 1).contains("are not known to take fewer than"));
-        assert!(wrong(&|bad| bad.stages[0].moves -= 1).contains("a stage has"));
+        assert!(wrong(&|bad| bad.stages[0].moves -= 1).contains("a stage takes"));
+        assert!(wrong(&|bad| bad.stages[1].moves -= 1).contains("a stage takes"));
         assert!(wrong(&|bad| bad.stages[1].states += 1).contains("a stage has"));
         assert!(wrong(&|bad| drop(bad.stages.remove(0))).contains("two stages are joined"));
+    }
+
+    #[test]
+    fn certificates_hold_with_more_memory_than_their_maker_had() {
+        let cover = Cover::of_board("2x3".parse().unwrap(), Metric::Multi);
+        let with = |bytes| joined(&cover, &[0, 1], bytes, &|| true, &mut |_| ()).unwrap();
+        let (little, much) = (with(LITTLE), with(1 << 30));
+        assert!(!little.is_exact && little.second > much.second, "{little:?} {much:?}");
+        let certificate = Certificate::joined(&cover, "2x3", &little);
+        for bytes in [LITTLE, 1 << 30] {
+            assert_eq!(certificate.verify(bytes), Ok(()));
+        }
+        // With less memory the check finds no contradiction, but no proof either.
+        let certificate = Certificate::joined(&cover, "2x3", &much);
+        let error = certificate.verify(LITTLE).unwrap_err();
+        assert!(matches!(error, UpperError::Unchecked), "{error}");
+        assert!(error.to_string().contains("give more memory"), "{error}");
+    }
+
+    /// Words of a joined certificate are pairs of an element and an inverse.
+    #[test]
+    fn certificates_in_a_metric_without_inverses_are_refused() {
+        let found = join("2x3", Metric::Multi, &[0, 1, 2]).unwrap();
+        let cover = Cover::of_board("2x3".parse().unwrap(), Metric::Multi);
+        let good = Certificate::joined(&cover, "2x3", &found);
+        assert_eq!(good.verify(1 << 30), Ok(()));
+        for metric in [Metric::Given, Metric::Face, Metric::Twist] {
+            let error = Certificate { metric, ..good.clone() }.verify(1 << 30).unwrap_err().to_string();
+            assert!(error.contains("bounds of boards are in the metrics"), "{error}");
+        }
     }
 
     #[test]

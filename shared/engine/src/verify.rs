@@ -5,6 +5,7 @@ use crate::journal::{Files, LayerRow, ShardRow, Watched as WatchedState};
 use anyhow::{Context, Result, anyhow};
 use fathom_kernel::Engine;
 use fathom_layer::{Digest, Disk, LayerDigest, LayerError, LayerFile, Totals};
+use fathom_run::budget::MOST_MAP_BYTES;
 use fathom_run::{Depth, Geometry, Lookback, RunManifest, ShardId, ShardOrder, ShardReport, Task};
 use fathom_space::counting::Pairs;
 use fathom_space::{CosetGraph, CosetId, Transforms};
@@ -110,6 +111,7 @@ fn job(manifest: &RunManifest) -> Result<Job> {
         union: None,
         method: Method::Cosets(Engine::Portable),
         cache: Cache::new(u64::MAX, u64::MAX),
+        map_bytes: MOST_MAP_BYTES as usize,
         threads: 1,
         shares_tasks: false,
         watched: Watched::default(),
@@ -190,7 +192,7 @@ struct Counter<'j> {
 
 impl<'j> Counter<'j> {
     fn new(job: &'j Job, store: Option<&'j Store<'j>>) -> Self {
-        Self { job, store, transforms: Transforms::new(&job.graph) }
+        Self { job, store, transforms: Transforms::within(&job.graph, job.map_bytes) }
     }
 
     /// Returns the file of the same shard one depth before, if the store has it.

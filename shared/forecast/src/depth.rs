@@ -176,6 +176,8 @@ impl Simulation<'_> {
         let all_fits = kept + others + all.older_bytes + all.file_bytes <= self.cache_bytes;
         let held = match all_fits {
             true => 1.0,
+            // A worker that reads nothing misses nothing.
+            false if others <= 0.0 => 1.0,
             false => ((self.cache_bytes * WINDOW - kept) / others).clamp(0.0, 1.0),
         };
         AtRandom { others, held, all_fits }
@@ -197,6 +199,9 @@ impl AtRandom {
             return 0.0;
         }
         let distinct = all.own_bytes + all.fetched_bytes - all.again_bytes;
+        if distinct <= 0.0 || self.others <= 0.0 {
+            return load.older_bytes + load.own_bytes;
+        }
         let touched = load.touched_bytes * self.others / distinct;
         let own_touched = touched * (all.own_bytes / self.others).min(1.0);
         let own_again = (own_touched - load.own_bytes).max(0.0) * (1.0 - self.held.sqrt()).powi(2);
@@ -275,8 +280,11 @@ impl Tally {
         }
         let end = sums.iter().map(|sum| sum.end_seconds).fold(bounds[1], f64::max);
         let reports = f64::from(graph.len()) * REPORT_BYTES / link;
-        let seconds = end + BARRIER_SECONDS + if workers > 1 { reports } else { 0.0 };
+        let reports = if workers > 1 { reports } else { 0.0 };
+        let seconds = end + BARRIER_SECONDS + reports;
         let [processors, network, disk] = bounds;
+        // The coordinator's link carries the reports after all tasks.
+        let network = network + reports;
         let longest = processors.max(network).max(disk);
         let spent = [processors, network, disk, seconds - longest];
         let limit = (0..4).max_by(|&a, &b| spent[a].total_cmp(&spent[b])).expect("there are four");
@@ -346,6 +354,48 @@ mod tests {
             let more = disk_bytes(3e9) - disk_bytes(0.0);
             assert!((more - 3e9 * missed).abs() < 1.0, "{more} bytes with {cache_bytes} of memory");
         }
+    }
+
+    /// At depth 0 no worker reads anything, and files may exceed memory all the same.
+    #[test]
+    fn a_worker_that_reads_nothing_only_writes() {
+        let fixture = Fixture::new("2x4", Metric::Multi, Some(4));
+        let owners = &Owners::new(ShardOrder::by_number(4), 1);
+        let load = ShardLoad { file_bytes: 1e9, ..ShardLoad::default() };
+        let loads = Loads {
+            shards: vec![load; 4],
+            sent_bytes: vec![0.0],
+            served_bytes: vec![0.0],
+            tried_bytes: vec![0.0],
+        };
+        let (graph, cluster) = (&fixture.graph, cluster(1));
+        let simulation = Simulation { graph, owners, cluster, cache_bytes: 1e6, shares_tasks: false };
+        for way in [BeyondMemory::Disk, BeyondMemory::Fetch] {
+            let sum = simulation.worker(&loads, 0, 0.0, way);
+            assert_eq!(sum.disk_bytes, 4e9, "{way:?}");
+            assert!(sum.seconds.is_finite() && sum.end_seconds > 4e9 / cluster.disk_bytes_per_second as f64);
+        }
+    }
+
+    /// Where a link takes longer for checksums than for all else, the network is the limit.
+    #[test]
+    fn reports_take_time_of_the_network() {
+        let fixture = Fixture::new("2x4", Metric::Multi, Some(4));
+        let owners = &Owners::new(ShardOrder::by_number(4), 2);
+        let cluster = Cluster { network_bits_per_second: 8, ..cluster(2) };
+        let simulation =
+            Simulation { graph: &fixture.graph, owners, cluster, cache_bytes: 1e9, shares_tasks: false };
+        let loads = Loads {
+            shards: vec![ShardLoad::default(); 4],
+            sent_bytes: vec![0.0; 2],
+            served_bytes: vec![0.0; 2],
+            tried_bytes: vec![0.0; 2],
+        };
+        let mut tally = Tally::new(2, Keep::Last, 0.0, BeyondMemory::Disk);
+        tally.add(&simulation, 1.0, &loads);
+        assert_eq!(tally.limit(), Limit::Network);
+        let reports = f64::from(fixture.graph.len()) * REPORT_BYTES;
+        assert!((tally.depths[0].seconds - reports).abs() < 1.0, "{:?}", tally.depths[0]);
     }
 
     /// With cosets fetched again, memory has the worker's own cosets as far as fetched ones leave room.

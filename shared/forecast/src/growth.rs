@@ -4,18 +4,23 @@ use crate::model::{GrowthModel, first_counts};
 use crate::sizes::{CosetSize, GrowthSource, LayerSizes};
 use crate::wire;
 use anyhow::{Context, Result};
+use fathom_command::doing::doing;
 use fathom_command::machine;
 use fathom_command::scratch::Scratch;
 use fathom_engine::directory::RunDirectory;
 use fathom_engine::observer::Silent;
 use fathom_engine::search::{Options, Stop, search};
 use fathom_layer::LocalDisk;
+use fathom_layer::disk::{Disk, DiskFile};
 use fathom_puzzle::Metric;
 use fathom_run::Depth;
 use fathom_run::manifest::{Keep, RunManifest};
 use fathom_space::{CosetGraph, CosetId, Space};
 use fathom_task::{Job, Kernel, Resources, Store};
 use rayon::prelude::*;
+use std::io;
+use std::path::Path;
+use std::time::Duration;
 
 /// The largest number of states of a space that is searched: a search of so few states takes less than a
 /// second.
@@ -125,6 +130,62 @@ impl<'g> Growth<'g> {
     }
 }
 
+/// A disk for files that nobody reads after this process: nothing is made durable.
+#[derive(Debug)]
+struct ScratchDisk;
+
+impl Disk for ScratchDisk {
+    fn create(&self, path: &Path) -> io::Result<Box<dyn DiskFile>> {
+        Ok(Box::new(ScratchFile(LocalDisk.create(path)?)))
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        LocalDisk.rename(from, to)
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        LocalDisk.remove(path)
+    }
+
+    fn create_directory(&self, path: &Path) -> io::Result<()> {
+        LocalDisk.create_directory(path)
+    }
+
+    fn remove_directory(&self, path: &Path) -> io::Result<()> {
+        LocalDisk.remove_directory(path)
+    }
+
+    fn sync_directory(&self, _: &Path) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn sync_file(&self, _: &Path) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A file of a [`ScratchDisk`].
+#[derive(Debug)]
+struct ScratchFile(Box<dyn DiskFile>);
+
+impl DiskFile for ScratchFile {
+    fn write_at(&mut self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        self.0.write_at(bytes, offset)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn uncache(&mut self) {
+        self.0.uncache();
+    }
+
+    fn is_removed(&self) -> bool {
+        self.0.is_removed()
+    }
+}
+
 /// A finished search, and the next layer to read.
 #[derive(Debug)]
 pub struct Searched {
@@ -136,6 +197,7 @@ pub struct Searched {
 
 impl Searched {
     fn search(manifest: &RunManifest) -> Result<Self> {
+        let _searching = doing(&format!("searching {} for the forecast", manifest.spec.source.name()));
         let directory = Scratch::new().context("cannot make a temporary directory")?;
         let manifest = RunManifest { keep: Keep::All, ..manifest.clone() };
         let options = Options {
@@ -143,11 +205,11 @@ impl Searched {
             kernel: Kernel::Fastest,
             max_depth: None,
             memory_bytes: machine::memory_bytes(None),
-            sync_after: Options::SYNC_AFTER,
+            sync_after: Duration::MAX,
         };
         let path = directory.path().join("run");
-        let mut run = RunDirectory::create(&path, manifest.clone(), &[], &LocalDisk)?;
-        search(&mut run, &LocalDisk, options, &Stop::default(), &Silent)?;
+        let mut run = RunDirectory::create(&path, manifest.clone(), &[], &ScratchDisk)?;
+        search(&mut run, &ScratchDisk, options, &Stop::default(), &Silent)?;
         let resources = Resources {
             kernel: options.kernel,
             threads: options.threads,
@@ -202,6 +264,22 @@ mod tests {
     use fathom_run::manifest::SpaceSpec;
     use fathom_space::{Labels, Plan};
     use std::collections::BTreeSet;
+
+    /// The files of a search that only a forecast reads need no `fsync`, which takes most of the time of many
+    /// shards.
+    #[test]
+    fn files_of_a_trial_search_are_not_made_durable() {
+        let directory = Scratch::new().unwrap();
+        let path = directory.path().join("file");
+        let mut file = ScratchDisk.create(&path).unwrap();
+        file.write_at(b"bytes", 0).unwrap();
+        LocalDisk.remove(&path).unwrap();
+        assert!(LocalDisk.sync_file(&path).is_err(), "there is no such file");
+        ScratchDisk.sync_file(&path).unwrap();
+        ScratchDisk.sync_directory(&path).unwrap();
+        file.sync().unwrap();
+        assert!(file.is_removed());
+    }
 
     /// The model charges each coset its share of a chunk of its shard; this compares that with the chunks
     /// that are really sent.

@@ -35,7 +35,7 @@ use anyhow::Result;
 use depth::{Simulation, Tally};
 use fathom_engine::estimate::dense_pull_time;
 use fathom_kernel::Engine;
-use fathom_run::budget::cache_bytes;
+use fathom_run::budget::Budget;
 use fathom_run::lookback::most_in_the_making;
 use fathom_run::manifest::RunManifest;
 use fathom_run::tables::PATTERNS_WORTH_KEEPING;
@@ -186,10 +186,10 @@ impl Forecast {
         let cosets = plan.representative_cosets;
         let colouring = manifest.cut(space)?;
         let geometry = Geometry::of(manifest, space, &colouring)?;
-        let cache = cache_bytes(memory_bytes, space, plan.patterns, cosets, &plan.shape, threads)?;
+        let budget = Budget::of(memory_bytes, space, plan.patterns, cosets, &plan.shape, threads)?;
         let graph = CosetGraph::build(space, &colouring)?;
-        let shared = shared_bytes(&graph, &geometry, threads, cache);
-        let cache = cache - shared.unwrap_or(0);
+        let shared = shared_bytes(&graph, &geometry, threads, budget.cache_bytes);
+        let cache = budget.cache_bytes - shared.unwrap_or(0);
         let cut = geometry.cut;
         let by_number = Owners::new(ShardOrder::by_number(manifest.shards), workers);
         let order = match workers > 1 && ShardOrder::is_sought(space, &colouring, cosets) {

@@ -8,6 +8,7 @@ use super::*;
 use crate::wire;
 use fathom_layer::chunk;
 use fathom_puzzle::{Board, Metric};
+use fathom_run::budget::memory_bytes;
 use fathom_run::manifest::{Keep, SpaceSpec};
 use fathom_run::{Geometry, ShardCut};
 use fathom_space::{CosetId, Labels};
@@ -248,7 +249,8 @@ fn threads_that_share_a_shard_are_not_idle() {
     let fixture = Fixture::new("2x7", Metric::Multi, Some(2));
     let of = |memory_bytes| fixture.forecast(Cluster { threads: 8, memory_bytes, ..cluster(1) });
     let alone = of(1 << 40);
-    let shared = of(alone.worker_process_bytes + (256 << 20));
+    let Plan { patterns, representative_cosets: cosets, shape, .. } = &fixture.plan;
+    let shared = of(memory_bytes(&fixture.space, *patterns, *cosets, shape, 8) + (256 << 20));
     assert_eq!((shared.shared_shards, shared.idle_threads()), (true, 0));
     assert_eq!((alone.shared_shards, alone.idle_threads()), (false, 6));
     assert!(shared.seconds < alone.seconds / 2.0, "{} and {}", shared.seconds, alone.seconds);

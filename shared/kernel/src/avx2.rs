@@ -44,6 +44,14 @@ fn pack<W: Word>(kernel: &mut Portable<W>, packed: &mut [u8]) -> u32 {
 }
 
 impl<W: Word> Kernel for Avx2<W> {
+    fn drop_maps(&mut self) {
+        self.0.drop_maps();
+    }
+
+    fn map_bytes(&self) -> usize {
+        self.0.map_bytes()
+    }
+
     fn clear(&mut self) {
         self.0.clear();
     }

@@ -361,6 +361,11 @@ fn bit_map<'a>(made: &'a mut Vec<Option<BitMap>>, number: u32, map: &AxisMap) ->
 }
 
 impl Kernel for Avx512 {
+    fn drop_maps(&mut self) {
+        self.row_maps.clear();
+        self.bit_maps.clear();
+    }
+
     fn clear(&mut self) {
         for (planes, touched) in self.collected.iter_mut().zip(&mut self.touched) {
             if std::mem::take(touched) {

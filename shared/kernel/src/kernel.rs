@@ -32,7 +32,8 @@ impl<'a> Bits<'a> {
 /// kernel copies what it is given, because sources are borrowed for one call alone.
 ///
 /// The transforms given to one kernel must come from one [`fathom_space::Transforms`], whose maps are passed
-/// along: kernels cache what they derive from a map under the map's number.
+/// along: kernels cache what they derive from a map under the map's number, until
+/// [`drop_maps`](Kernel::drop_maps).
 pub trait Kernel {
     /// Returns the most cosets that may be begun before the first of them is [packed](Kernel::pack).
     fn batch(&self) -> usize {
@@ -42,6 +43,16 @@ pub trait Kernel {
     /// Forgets the cosets that were begun and not packed. Kernels with a batch of 1 do so when the next one
     /// is begun.
     fn forget(&mut self) {}
+
+    /// Drops all that was derived from axis maps, because their numbers mean other maps from now on. The pulls
+    /// before this one meant the old maps.
+    fn drop_maps(&mut self) {}
+
+    /// Returns the bytes that were derived from axis maps, besides those that
+    /// [`fathom_space::Transforms::bytes`] counts for each map.
+    fn map_bytes(&self) -> usize {
+        0
+    }
 
     /// Begins a coset, without states. If the [batch](Kernel::batch) is 1, forgets the coset before.
     fn clear(&mut self);

@@ -270,6 +270,15 @@ impl Meeting {
 }
 
 impl<W: Word> Kernel for Portable<W> {
+    fn drop_maps(&mut self) {
+        self.networks.clear();
+        self.blocks = Blocks::default();
+    }
+
+    fn map_bytes(&self) -> usize {
+        self.blocks.table_bytes()
+    }
+
     fn clear(&mut self) {
         self.words.fill(W::default());
     }

@@ -54,10 +54,16 @@ pub struct Transform {
     pub odd: bool,
 }
 
-/// Makes transforms, and keeps each axis map. Each thread has its own `Transforms`, so nothing is shared.
+/// Makes transforms, and keeps each axis map, as long as the maps take no more than a limit. Each thread has
+/// its own `Transforms`, so nothing is shared.
 #[derive(Debug)]
 pub struct Transforms<'g> {
     graph: &'g CosetGraph,
+    /// The bytes that maps take, and the number above which all are dropped.
+    bytes: usize,
+    most_bytes: usize,
+    /// How often all maps were dropped.
+    dropped: u64,
     /// By symmetry and colour: the number of the symmetry's renaming of the colour's local labels.
     renamings: Vec<Vec<u16>>,
     numbers: FxHashMap<(u16, u64), u32>,
@@ -81,6 +87,18 @@ struct Listed<'g> {
     numbers: FxHashMap<Box<[u8]>, u32>,
 }
 
+/// The bytes of a map besides those of its entries: its number, its key, and what a kernel derives from maps of
+/// up to 64 entries.
+const MAP_BYTES: usize = 2048;
+
+/// The bytes of an entry of a map: where it goes, where it comes from, and what a kernel derives from it.
+const ENTRY_BYTES: usize = 12;
+
+/// Returns the bytes of a map along an axis of this length.
+fn map_bytes(length: u32) -> usize {
+    MAP_BYTES + length as usize * ENTRY_BYTES
+}
+
 /// Stands for a map that is not made yet.
 const UNKNOWN: u32 = u32::MAX;
 
@@ -89,8 +107,14 @@ const UNKNOWN: u32 = u32::MAX;
 const MOST_OF_ARRIVALS: usize = 1 << 18;
 
 impl<'g> Transforms<'g> {
-    /// Makes an empty table for the cosets of `graph`.
+    /// Makes an empty table for the cosets of `graph`, which keeps all maps.
     pub fn new(graph: &'g CosetGraph) -> Self {
+        Self::within(graph, usize::MAX)
+    }
+
+    /// Makes an empty table for the cosets of `graph`, which [drops](Transforms::drop_maps) all maps before
+    /// they could take more than `most_bytes`, or more than those of one transform if these are more.
+    pub fn within(graph: &'g CosetGraph, most_bytes: usize) -> Self {
         let colouring = graph.colouring();
         let axes = colouring.axes();
         let mut seen: FxHashMap<(&[u16], Vec<u8>), u16> = FxHashMap::default();
@@ -108,8 +132,12 @@ impl<'g> Transforms<'g> {
                     .collect()
             })
             .collect();
+        let of_transform: usize = graph.shape().lengths().iter().map(|&length| map_bytes(length)).sum();
         Self {
             graph,
+            bytes: 0,
+            most_bytes: most_bytes.saturating_sub(of_transform),
+            dropped: 0,
             renamings,
             numbers: FxHashMap::default(),
             maps: Vec::new(),
@@ -139,6 +167,36 @@ impl<'g> Transforms<'g> {
         &self.maps
     }
 
+    /// Returns the bytes that the maps take, with what a kernel derives from them.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Returns how often all maps were dropped. If this changes, the numbers of the maps of earlier transforms
+    /// mean other maps, and a kernel must drop what it derived from them.
+    pub fn dropped(&self) -> u64 {
+        self.dropped
+    }
+
+    /// Drops all maps. Those that later transforms need are made again.
+    pub fn drop_maps(&mut self) {
+        self.maps.clear();
+        self.numbers.clear();
+        self.of_arrivals.clear();
+        if let Some(listed) = &mut self.listed {
+            listed.numbers.clear();
+        }
+        self.bytes = 0;
+        self.dropped += 1;
+    }
+
+    /// Makes room for the maps of one transform.
+    fn make_room(&mut self) {
+        if self.bytes > self.most_bytes {
+            self.drop_maps();
+        }
+    }
+
     /// Writes the transform from the coset [`CosetGraph::source`] of this
     /// [arrival](crate::Space::incoming_moves) into `coset`.
     ///
@@ -163,6 +221,7 @@ impl<'g> Transforms<'g> {
             transform.maps.extend_from_slice(known);
             return;
         }
+        self.make_room();
         if let Some(listed) = &mut self.listed {
             listed.actions.read_move(self.graph, coset, mv);
             self.fill_listed(source, coset, symmetry, transform);
@@ -193,6 +252,7 @@ impl<'g> Transforms<'g> {
 
     /// Writes the transform of a coset to itself by a symmetry of its [`CosetGraph::stabiliser`].
     pub fn of_symmetry(&mut self, coset: CosetId, symmetry: usize, transform: &mut Transform) {
+        self.make_room();
         if let Some(listed) = &mut self.listed {
             listed.actions.read_symmetry(self.graph, coset, symmetry);
             return self.fill_listed(coset, coset, symmetry, transform);
@@ -220,7 +280,9 @@ impl<'g> Transforms<'g> {
                     let (from, to) =
                         (frames.list(axis, frame), frames.list(target, frames.number(coset, target)));
                     let number = self.maps.len() as u32;
-                    self.maps.push(listed.actions.map(symmetry, axis, from, to));
+                    let map = listed.actions.map(symmetry, axis, from, to);
+                    self.bytes += map_bytes(map.to.len() as u32);
+                    self.maps.push(map);
                     listed.numbers.insert(key, number);
                     number
                 }
@@ -279,6 +341,7 @@ impl<'g> Transforms<'g> {
         let renaming = renaming(self.graph, &s.symmetry.labels, colour);
         let map = axis_map(&axes[colour], &axes[usize::from(s.action.colours[colour])], code, &renaming);
         let number = self.maps.len() as u32;
+        self.bytes += map_bytes(map.to.len() as u32);
         self.maps.push(map);
         self.numbers.insert(key, number);
         number

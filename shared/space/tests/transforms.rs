@@ -116,6 +116,51 @@ fn moves_carry_states_as_their_transforms_carry_positions() {
     }
 }
 
+/// Maps that were dropped are made again, and never take more than the limit.
+#[test]
+fn transforms_do_not_depend_on_how_many_maps_are_kept() {
+    let mut has_dropped = false;
+    for (word, labels) in SPACES {
+        let graph = graph(word, labels);
+        let mut kept = Transforms::new(&graph);
+        // The limit of the second is below the maps of any transform, which are kept all the same.
+        const LIMIT: usize = 1 << 16;
+        let mut limited = [LIMIT, 0].map(|bytes| Transforms::within(&graph, bytes));
+        let [mut expected, mut found] = [Transform::default(), Transform::default()];
+        for coset in (0..graph.len()).step_by(1 + graph.len() as usize / 40).map(CosetId) {
+            let moves =
+                (0..graph.space().incoming_moves().len()).filter(|&mv| graph.source(coset, mv).is_some());
+            type Fill<'a> = &'a dyn Fn(&mut Transforms<'_>, &mut Transform);
+            let mut compare = |fill: Fill<'_>| {
+                fill(&mut kept, &mut expected);
+                for limited in &mut limited {
+                    fill(limited, &mut found);
+                    assert_eq!(
+                        (&found.target, found.odd),
+                        (&expected.target, expected.odd),
+                        "{word} {labels:?}"
+                    );
+                    let own: usize = limited.maps().iter().map(|map| map.to.len() * 8).sum();
+                    assert!(own <= limited.bytes(), "{word} {labels:?}");
+                    for (&map, &number) in expected.maps.iter().zip(&found.maps) {
+                        assert_eq!(limited.map(number), kept.map(map), "{word} {labels:?}");
+                    }
+                }
+                let [some, few] = &limited;
+                assert!(some.bytes() <= LIMIT && few.maps().len() <= graph.shape().lengths().len(), "{word}");
+            };
+            moves.for_each(|mv| compare(&|transforms, transform| transforms.of_move(coset, mv, transform)));
+            graph.stabiliser(coset).for_each(|symmetry| {
+                compare(&|transforms, transform| transforms.of_symmetry(coset, symmetry, transform));
+            });
+        }
+        assert!(limited[1].dropped() > 0, "{word} {labels:?}");
+        has_dropped |= limited[0].dropped() > 0;
+        assert_eq!(kept.dropped(), 0);
+    }
+    assert!(has_dropped);
+}
+
 #[test]
 fn stabilisers_fix_exactly_the_positions_that_counting_lists() {
     for (word, labels) in SPACES {

@@ -68,7 +68,7 @@ fn release_older(task: Task, before: &[&Layer]) {
 }
 
 /// Does tasks on one thread. Keeps the axis maps and bit networks that it has made for later cosets and
-/// tasks.
+/// tasks, as far as the [job](Job::map_bytes) has memory for them.
 pub struct Expander<'j> {
     job: &'j Job,
     store: &'j Store<'j>,
@@ -78,6 +78,9 @@ pub struct Expander<'j> {
     transforms: Transforms<'j>,
     transform: Transform,
     kernel: Box<dyn Kernel + Send>,
+    /// How often the maps had been [dropped](Transforms::dropped) when the kernel dropped what it derived
+    /// from them.
+    dropped: u64,
     packed: Vec<u8>,
     /// Room for a coset of the second layer.
     copied: Copied,
@@ -100,8 +103,9 @@ impl<'j> Expander<'j> {
             counters,
             stop,
             solved: space.words_of(space.solved()).filter_map(|word| job.graph.locate(&word)).collect(),
-            transforms: Transforms::new(&job.graph),
+            transforms: Transforms::within(&job.graph, job.map_bytes),
             transform: Transform::default(),
+            dropped: 0,
             kernel: engine.kernel(shape).expect("a job has an engine that does its cosets here"),
             packed: vec![0; shape.packed_bytes() as usize],
             copied: Copied::default(),
@@ -146,6 +150,7 @@ impl<'j> Expander<'j> {
         let identity = self.job.geometry.identity(task.depth, task.shard);
         let writer = LayerWriter::create(&NullDisk, Path::new("audit"), identity)?;
         let other = engine.and_then(|engine| engine.kernel(self.job.graph.shape()));
+        let dropped = self.dropped;
         let usual = other.map(|other| std::mem::replace(&mut self.kernel, other));
         let mut watch = Stopwatch::start();
         let visited = Visited::begin(self, task, before, None)?;
@@ -160,6 +165,7 @@ impl<'j> Expander<'j> {
         let pushed = self.push_all(writer, task, visited, done, &mut watch);
         if let Some(usual) = usual {
             self.kernel = usual;
+            self.dropped = dropped;
         }
         let (writer, totals) = pushed?;
         Ok(ShardReport { task, totals, bytes: 0, checksums: writer.abandon(), watched })
@@ -415,7 +421,14 @@ impl<'j> Expander<'j> {
                 if let Some((_, later)) = part.get(number + 1) {
                     self.kernel.expect(bits(later));
                 }
+                if self.kernel.map_bytes() > self.job.map_bytes {
+                    self.transforms.drop_maps();
+                }
                 self.transforms.of_move(coset, *mv, &mut self.transform);
+                if self.dropped != self.transforms.dropped() {
+                    self.dropped = self.transforms.dropped();
+                    self.kernel.drop_maps();
+                }
                 self.kernel.pull(bits(stored), &self.transform, self.transforms.maps());
             }
             pulled += part.len();

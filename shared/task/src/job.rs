@@ -7,7 +7,7 @@ use fathom_kernel::Engine;
 use fathom_kernel::reference::Distances;
 use fathom_layer::writer::BUFFER_BYTES;
 use fathom_layer::{Disk, Totals, ahead, behind};
-use fathom_run::budget::cache_bytes;
+use fathom_run::budget::Budget;
 use fathom_run::{Geometry, Lookback, RunManifest, ShardOrder, tables};
 use fathom_space::counting::Pairs;
 use fathom_space::{Colouring, CosetGraph, CosetId, Shape, Space, Transforms};
@@ -37,6 +37,8 @@ pub struct Job {
     pub method: Method,
     /// The memory for layers.
     pub cache: Cache,
+    /// The bytes that the axis maps of each thread may take, with what its kernel derives from them.
+    pub map_bytes: usize,
     /// The number of threads that do tasks.
     pub threads: usize,
     /// Whether all threads do a task [together](crate::pool), because memory cannot hold the sources of as
@@ -224,7 +226,8 @@ impl Job {
         let engine = kernel.engine(&shape)?;
         let cosets = manifest.representative_cosets;
         let patterns = CosetGraph::table_entries(space, colouring);
-        let cache_bytes = cache_bytes(memory_bytes, space, patterns, cosets, &shape, threads)?;
+        let Budget { cache_bytes, map_bytes } =
+            Budget::of(memory_bytes, space, patterns, cosets, &shape, threads)?;
         let builders = ThreadPoolBuilder::new().num_threads(threads).build()?;
         let id = manifest.fingerprint;
         let graph = match graph {
@@ -274,6 +277,7 @@ impl Job {
             union,
             method,
             cache,
+            map_bytes,
             threads,
             shares_tasks,
             watched,

@@ -4,7 +4,7 @@ use super::OUTPUT;
 use super::page::HttpArguments;
 use super::space::SpaceArguments;
 use clap::{Args, value_parser};
-use fathom_command::machine::size;
+use fathom_command::machine::{self, size};
 use fathom_engine::search::Options;
 use fathom_proto::access::AccessArguments;
 use fathom_report::Format;
@@ -189,9 +189,19 @@ pub(crate) struct VerifyArguments {
     /// what they hold
     #[arg(value_name = "DIR|FILE|HOST:PORT")]
     pub(crate) dir: PathBuf,
+    /// Memory to take for a certificate of joined stages, for example 8GiB [default: nine tenths of what
+    /// there is]
+    #[arg(long, value_name = "SIZE", env = "FATHOM_MEMORY", hide_env_values = true, allow_hyphen_values = true, value_parser = size)]
+    memory: Option<u64>,
     /// Print one JSON object instead of text
     #[arg(long, help_heading = OUTPUT)]
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) access: AccessArguments,
+}
+
+impl VerifyArguments {
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        machine::memory_bytes(self.memory)
+    }
 }

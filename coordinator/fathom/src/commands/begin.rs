@@ -14,7 +14,7 @@ use fathom_kernel::reference::Distances;
 use fathom_layer::{LocalDisk, free_bytes, tree_bytes};
 use fathom_puzzle::Metric;
 use fathom_report::text::many;
-use fathom_run::budget::cache_bytes;
+use fathom_run::budget::Budget;
 use fathom_run::manifest::{Keep, RunManifest, SpaceSpec};
 use fathom_run::{Lookback, Makers, Stores, stores};
 use fathom_space::{Labels, Plan, Space};
@@ -212,7 +212,7 @@ pub(crate) fn require_resources(
         Distances::ranks(space, options.memory_bytes).map_err(|error| bad_input!("{error}"))?;
     }
     let cosets = plan.representative_cosets;
-    cache_bytes(options.memory_bytes, space, plan.patterns, cosets, &plan.shape, options.threads)?;
+    Budget::of(options.memory_bytes, space, plan.patterns, cosets, &plan.shape, options.threads)?;
     require_room(args, space, plan, path)
 }
 

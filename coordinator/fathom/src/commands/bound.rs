@@ -6,7 +6,7 @@ mod square1;
 use crate::arguments::{BoundArguments, Bounded};
 use anyhow::Result;
 use fathom_bound::chains::{Progress, search};
-use fathom_bound::{Boards, Certificate, Chain, Cover, LowerBounds, UpperError, upper_bound};
+use fathom_bound::{Boards, Certificate, Chain, Cover, LowerBounds, NotBounded, UpperError, upper_bound};
 use fathom_command::bad_input;
 use fathom_command::output;
 use fathom_puzzle::{Board, Metric};
@@ -35,9 +35,7 @@ pub(crate) fn bound(args: &BoundArguments) -> Result<()> {
     };
     let metric = args.metric.unwrap_or_default();
     if !Metric::ALL.contains(&metric) {
-        return Err(bad_input!(
-            "bounds of boards are in the metrics 'multi' and 'single', which boards are searched in"
-        ));
+        return Err(bad_input!("{}", NotBounded::OfBoard(metric)));
     }
     match (args.upper, boards) {
         (true, &Boards::One(board)) => from_above(args, &Cover::of_board(board, metric), &board.to_string()),

@@ -93,7 +93,7 @@ fn verify_certificate(args: &VerifyArguments) -> Result<()> {
     let certificate: Certificate = serde_json::from_str(&text).map_err(|error| {
         bad_input!("{path} is neither a run directory nor a certificate of an upper bound: {error}")
     })?;
-    certificate.verify(fathom_command::machine::memory_bytes(None)).with_context(|| path.to_string())?;
+    certificate.verify(args.memory_bytes()).with_context(|| path.to_string())?;
     let Certificate { space, metric, upper_bound, stages, joined: _, even: _ } = certificate;
     if args.json {
         let json = serde_json::json!({ "verified": true, "space": space, "metric": metric, "upper_bound": upper_bound });

@@ -359,6 +359,16 @@ fn load(bytes: &[u8]) -> __m512i {
 }
 
 impl Kernel for Long {
+    fn drop_maps(&mut self) {
+        self.portable.drop_maps();
+        self.picks.clear();
+        self.columns.clear();
+    }
+
+    fn map_bytes(&self) -> usize {
+        self.portable.map_bytes()
+    }
+
     fn clear(&mut self) {
         self.portable.clear();
     }

@@ -404,6 +404,15 @@ fn pack<const WORDS: usize>(words: &[u64], row_bytes: usize, packed: &mut [u8]) 
 }
 
 impl Kernel for Rows {
+    fn drop_maps(&mut self) {
+        self.portable.drop_maps();
+        self.picks.clear();
+    }
+
+    fn map_bytes(&self) -> usize {
+        self.portable.map_bytes()
+    }
+
     fn clear(&mut self) {
         self.portable.clear();
     }

@@ -30,6 +30,11 @@ pub(super) struct Blocks<W> {
 }
 
 impl<W: Word> Blocks<W> {
+    /// Returns the bytes of the tables, with the permutations of which they are.
+    pub(super) fn table_bytes(&self) -> usize {
+        self.tables.capacity() * size_of::<W>() + self.starts.len() * W::BITS as usize * 2
+    }
+
     /// Makes the rows and tables of a map, unless they exist.
     fn prepare(&mut self, number: usize, map: &AxisMap, row_bits: u32) {
         if self.maps.len() <= number {

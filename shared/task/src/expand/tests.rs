@@ -40,6 +40,66 @@ impl Owned {
     }
 }
 
+/// Maps that are dropped in the middle of a search change nothing.
+#[test]
+fn results_do_not_depend_on_the_memory_for_maps() {
+    for (puzzle, states) in [("2x4", 40_320), ("skewb", 3_149_280), ("burnt-pancake:5", 3840)] {
+        let source = PuzzleSpec::by_name(puzzle).unwrap();
+        let (metric, labels) = (source.metric(), Labels::from_values(source.solved()));
+        let question = SpaceSpec { source, metric, labels };
+        let space = question.space().unwrap();
+        let plan = Plan::new(&space).unwrap();
+        let manifest = RunManifest::plan(question, &space, &plan, Some(2), Keep::All, false).unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let resources =
+            Resources { kernel: Choice::Fastest, threads: 1, memory_bytes: 1 << 30, max_depth: None };
+        let load = || Job::load(&manifest, directory.path(), resources, &LocalDisk).unwrap();
+        let (job, mut little) = (load(), load());
+        little.map_bytes = 1 << 14;
+        let store = Store::at(directory.path(), &LocalDisk).unwrap();
+        let (counters, stop) = (Counters::default(), AtomicBool::new(false));
+        let mut usual = Expander::new(&job, &store, &counters, &stop);
+        let engines = Engine::ALL.into_iter().filter(|engine| engine.kernel(job.graph.shape()).is_some());
+        let mut limited: Vec<_> = engines
+            .map(|engine| {
+                let mut expander = Expander::new(&little, &store, &counters, &stop);
+                expander.kernel = engine.kernel(job.graph.shape()).expect("the engine does these cosets");
+                expander
+            })
+            .collect();
+        let (mut depth, mut all) = (Depth(0), 0);
+        while all < states {
+            store.prepare(depth).unwrap();
+            let open = |below| store.open(&job.geometry, below).unwrap();
+            let before: Vec<Layer> = job.lookback.below(depth).map(open).collect();
+            let before: Vec<&Layer> = before.iter().collect();
+            for shard in job.geometry.cut.ids() {
+                let task = Task { depth, shard };
+                let mut watch = Stopwatch::start();
+                let made = usual.make(task, Leftover::IsReplaced, &before, &mut watch).unwrap();
+                let Made::Unfinished(file) = made else { panic!("nothing is left over") };
+                let report = file.finish(&job, &store).unwrap();
+                for expander in &mut limited {
+                    // The usual kernel must know of what another one has dropped.
+                    for engine in [None, Some(Engine::Portable)] {
+                        let again = expander.audit(task, engine, &before).unwrap();
+                        assert_eq!(
+                            (&again.checksums, again.totals),
+                            (&report.checksums, report.totals),
+                            "{task:?}"
+                        );
+                    }
+                    assert!(expander.transforms.bytes() <= little.map_bytes, "{puzzle}");
+                }
+                all += report.totals.states;
+            }
+            depth = depth.next();
+        }
+        assert_eq!((all, usual.transforms.dropped()), (states, 0), "{puzzle}");
+        assert!(limited.iter().all(|expander| expander.transforms.dropped() > 10), "{puzzle}");
+    }
+}
+
 /// A kernel that does nothing before the first coset of a batch is packed, as one on a device would.
 struct Batching {
     kernel: Box<dyn Kernel + Send>,
