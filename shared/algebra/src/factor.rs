@@ -6,8 +6,10 @@
 
 use crate::commutators::{commutator, commutator_with_a_turn};
 use crate::shorten::Shortener;
+pub use crate::transversal::LONGEST_WORD;
 use crate::transversal::Transversals;
 use crate::{Ball, Group, Permutation, Word};
+use std::sync::OnceLock;
 
 /// The largest number of elements in the ball. If the whole group fits, all words are shortest ones.
 const BALL: usize = 60_000;
@@ -23,7 +25,8 @@ const CANDIDATES: usize = 32;
 pub struct Factoriser<'a> {
     group: &'a Group,
     ball: Ball,
-    transversals: Transversals,
+    /// Made when an element is far from the identity; `None` if the words in them would be too long.
+    transversals: OnceLock<Option<Transversals>>,
 }
 
 impl<'a> Factoriser<'a> {
@@ -32,11 +35,13 @@ impl<'a> Factoriser<'a> {
     pub fn new(group: &'a Group) -> Self {
         let most = BALL.min(BALL_IMAGES / group.degree().max(1));
         let ball = Ball::new(group.degree(), group.generators(), most);
-        let transversals = Transversals::new(group, &ball);
-        Self { group, ball, transversals }
+        Self { group, ball, transversals: OnceLock::new() }
     }
 
-    /// Returns a word for `element`; `None` if the element is not in the group.
+    /// Returns a word for `element`; `None` if the element is not in the group, or if all words that are
+    /// found are too long to be handled. [`Group::why_not`] tells which.
+    ///
+    /// The first element that is no product of two elements of the ball takes longer than others do.
     ///
     /// # Panics
     /// If the element is of another degree.
@@ -51,10 +56,20 @@ impl<'a> Factoriser<'a> {
         if let Some(at) = self.ball.find(element) {
             return Some(self.ball.word(at));
         }
-        let found = self.by_transversals(element)?;
+        if !self.group.chain().contains(element) {
+            return None;
+        }
         let halves = self.of_two_halves(element);
-        let found = halves.filter(|word| word.len() <= found.len()).unwrap_or(found);
-        let mut best = found;
+        // Up to this distance the two halves of every shortest word are in the ball.
+        let is_shortest = |word: &Word| word.len() <= self.ball.complete_to().saturating_mul(2);
+        if let Some(shortest) = halves.as_ref().filter(|word| is_shortest(word)) {
+            return Some(shortest.clone());
+        }
+        let found = self.by_transversals(element);
+        let mut best = match (halves, found) {
+            (Some(halves), Some(found)) if found.len() < halves.len() => found,
+            (halves, found) => halves.or(found)?,
+        };
         for search in [commutator, commutator_with_a_turn] {
             if let Some(shorter) = search(&self.ball, element, best.len()) {
                 best = Shortener::new(&self.ball, self.group.generators()).shorten(shorter);
@@ -75,16 +90,19 @@ impl<'a> Factoriser<'a> {
         Some(self.ball.word(first).then(&self.ball.word(second), orders))
     }
 
-    /// Returns a shortened word along the transversals; `None` if the element is not in the group.
+    /// Returns a shortened word along the transversals for an element of the group; `None` if there are no
+    /// transversals with words of bounded length.
     fn by_transversals(&self, element: &Permutation) -> Option<Word> {
+        let transversals =
+            self.transversals.get_or_init(|| Transversals::new(self.group, &self.ball)).as_ref()?;
         let sides = [element.clone(), element.inverse()];
-        let divided = |side: usize, near: &Permutation| self.transversals.divide(&near.then(&sides[side]));
+        let divided = |side: usize, near: &Permutation| transversals.divide(&near.then(&sides[side]));
         // The length of a word, the side (element or inverse) that it stands for, and the neighbour's index
         // in the ball.
         let mut candidates = Vec::with_capacity(2 * self.ball.elements().len());
         for (at, near) in self.ball.elements().iter().enumerate() {
             for side in 0..sides.len() {
-                let turns = self.ball.distance(at) + self.transversals.turns(&divided(side, near)?);
+                let turns = self.ball.distance(at) + transversals.turns(&divided(side, near)?);
                 candidates.push((turns, side, at));
             }
         }
@@ -94,7 +112,7 @@ impl<'a> Factoriser<'a> {
         let shortener = Shortener::new(&self.ball, self.group.generators());
         let words = candidates.into_iter().map(|(_, side, at)| {
             let places = divided(side, &self.ball.elements()[at]).expect("it was divided before");
-            let word = self.ball.word(at).inverse(orders).then(&self.transversals.word(&places), orders);
+            let word = self.ball.word(at).inverse(orders).then(&transversals.word(&places), orders);
             shortener.shorten(if side == 1 { word.inverse(orders) } else { word })
         });
         words.min_by_key(|word| (word.len(), word.letters()))

@@ -1,6 +1,6 @@
 //! Well-known groups: their orders, transitivity and kinds, and elements that are not in them.
 
-use fathom_algebra::{Ball, Group, Kind, Permutation, WhyNot};
+use fathom_algebra::{Ball, Factoriser, Group, Kind, Permutation, WhyNot};
 use num_bigint::BigUint;
 use proptest::prelude::*;
 
@@ -137,6 +137,37 @@ fn orbits_that_are_tied_are_named() {
     assert_eq!(why_not("(1,2,3)"), Some(WhyNot::Together { orbits: vec![0, 1] }));
     assert_eq!(why_not("(1,2,3)(4,6,5)(7,8)"), Some(WhyNot::Together { orbits: vec![0, 1] }));
     assert_eq!(why_not("(1,2,3)(4,5,6)"), None);
+}
+
+/// Two orbits of 40 points, on which each of two generators does what it likes: words along the stabiliser
+/// chain would have more moves than there are atoms.
+#[test]
+fn words_of_a_few_moves_are_found_in_every_group_and_others_are_given_up() {
+    let mut random = fastrand::Rng::with_seed(1);
+    let generators = [(); 2].map(|()| {
+        let [mut left, mut right] = [0..40_u16, 40..80].map(|points| points.collect::<Vec<_>>());
+        random.shuffle(&mut left);
+        random.shuffle(&mut right);
+        left.append(&mut right);
+        Permutation::from_images(left).unwrap()
+    });
+    let group = Group::new(80, generators.to_vec());
+    assert_eq!(group.orbits().len(), 2);
+    let factoriser = Factoriser::new(&group);
+    let product = |moves: &[usize]| {
+        moves.iter().fold(Permutation::identity(80), |product, &m| product.then(&generators[m]))
+    };
+    // Four moves, as A A is one, and six, which are found by halves.
+    for (moves, most) in [(&[0, 1, 0, 0, 1][..], 4), (&[0, 1, 0, 1, 0, 1][..], 6)] {
+        let element = product(moves);
+        let word = factoriser.factor(&element).unwrap();
+        assert!(word.len() <= most, "{word:?}");
+        assert_eq!(word.product(80, &generators), element);
+    }
+    let outside = Permutation::parse("(1,41)", 80).unwrap();
+    assert_eq!(factoriser.factor(&outside), None);
+    let far = product(&[0, 1].repeat(100));
+    assert_eq!((factoriser.factor(&far), group.why_not(&far)), (None, None));
 }
 
 fn permutation(degree: usize) -> impl Strategy<Value = Permutation> {

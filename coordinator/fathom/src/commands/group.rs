@@ -4,6 +4,7 @@ mod square1;
 
 use crate::arguments::GroupArguments;
 use anyhow::{Result, ensure};
+use fathom_algebra::factor::LONGEST_WORD;
 use fathom_algebra::{Factoriser, Group, GroupOrbit, Kind, Named, Permutation, expression};
 use fathom_command::exit::No;
 use fathom_command::{bad_input, output};
@@ -262,8 +263,12 @@ fn factor(puzzle: &Generators, state: &Permutation) -> Result<(String, Value)> {
     let word = match Factoriser::new(&group).factor(state) {
         Some(word) => word,
         None => {
-            let (_, why) = why_not(&group, state).expect("what has no word is not in the group");
-            return Err(bad_input!("--factor: no moves lead to this state: {why}"));
+            return Err(match why_not(&group, state) {
+                Some((_, why)) => bad_input!("--factor: no moves lead to this state: {why}"),
+                None => bad_input!(
+                    "--factor: moves lead to this state, but it cannot be factored within the limit of {LONGEST_WORD} moves for each point of the base; in this group only states that are a few moves away have words"
+                ),
+            });
         }
     };
     let all: Vec<Named> = puzzle.moves.iter().chain(&puzzle.spare).map(Move::named).collect();
