@@ -8,6 +8,7 @@ use crate::commutators::{commutator, commutator_with_a_turn};
 use crate::shorten::Shortener;
 pub use crate::transversal::LONGEST_WORD;
 use crate::transversal::Transversals;
+use crate::word::orders;
 use crate::{Ball, Group, Permutation, Word};
 use std::sync::OnceLock;
 
@@ -16,6 +17,10 @@ const BALL: usize = 60_000;
 
 /// The largest number of images that the elements of the ball have together, which bounds its memory.
 const BALL_IMAGES: usize = 4_000_000;
+
+/// The largest number of images that are computed for a ball in which all powers of generators are one turn.
+/// In a larger group the ball has the powers up to the sixth alone.
+const ALL_POWERS: u64 = 500_000_000;
 
 /// The number of words that are shortened.
 const CANDIDATES: usize = 32;
@@ -33,8 +38,18 @@ impl<'a> Factoriser<'a> {
     /// Prepares to find words in the generators of `group`. Results are deterministic: random numbers have
     /// fixed seeds.
     pub fn new(group: &'a Group) -> Self {
-        let most = BALL.min(BALL_IMAGES / group.degree().max(1));
-        let ball = Ball::new(group.degree(), group.generators(), most);
+        let (degree, generators) = (group.degree(), group.generators());
+        let most = BALL.min(BALL_IMAGES / degree.max(1));
+        let powers =
+            orders(generators).into_iter().map(|order| order.unsigned_abs()).fold(0, u64::saturating_add);
+        let images = group.chain().order().and_then(|order| {
+            let order = u64::try_from(order).ok().filter(|&order| order <= most as u64)?;
+            order.checked_mul(powers)?.checked_mul(degree as u64)
+        });
+        let ball = match images {
+            Some(images) if images <= ALL_POWERS => Ball::by_all_powers(degree, generators, most),
+            _ => Ball::new(degree, generators, most),
+        };
         Self { group, ball, transversals: OnceLock::new() }
     }
 

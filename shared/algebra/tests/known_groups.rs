@@ -139,6 +139,23 @@ fn orbits_that_are_tied_are_named() {
     assert_eq!(why_not("(1,2,3)(4,5,6)"), None);
 }
 
+/// The maps x -> a x + b of the integers modulo 29, of which there are 29 * 28. They are a translation and a
+/// power of x -> 2 x, because 2 generates the integers that are not 0.
+#[test]
+fn words_are_shortest_where_generators_have_powers_beyond_the_sixth() {
+    let maps = [Permutation::from_fn(29, |x| (x + 1) % 29), Permutation::from_fn(29, |x| 2 * x % 29)];
+    let group = Group::new(29, maps.to_vec());
+    assert_eq!(group.order(), BigUint::from(29_u32 * 28));
+    let factoriser = Factoriser::new(&group);
+    for factor in 0..28 {
+        for summand in 0..29 {
+            let element = maps[1].power(factor).then(&maps[0].power(summand));
+            let moves = usize::from(factor != 0) + usize::from(summand != 0);
+            assert_eq!(factoriser.factor(&element).unwrap().len(), moves, "2^{factor} x + {summand}");
+        }
+    }
+}
+
 /// Two orbits of 40 points, on which each of two generators does what it likes: words along the stabiliser
 /// chain would have more moves than there are atoms.
 #[test]
