@@ -196,6 +196,12 @@ fn what_the_papers_ask_of_groups() {
     for (letters, cycles) in [("A", "(3,7)(4,8)(10,12)(11,13)"), ("[B,C]", "(10,14,16)")] {
         assert_eq!(group_json(&["square1", "--element", letters])["element"], value!(cycles));
     }
+    // Three twists turn the middle layer over, which a second time undoes.
+    let thrice = group_json(&["SQUARE1", "--element", "/(6,0)/(6,0)/(6,0)"]);
+    assert_eq!((&thrice["element"], &thrice["order"]), (&value!("()"), &value!(2)));
+    assert_eq!(thrice["middle_turned_over"], value!(true));
+    let (code, _, err) = group(&["SQUARE1"]);
+    assert!(code == Some(2) && err.contains("--element tells"), "{err}");
     for wrong in ["q", "f", "u^-1s"] {
         assert_eq!(group(&["square1", "--element", wrong]).0, Some(2), "{wrong}");
     }

@@ -68,9 +68,11 @@ pub fn of_origin(report: &Report) -> Vec<Fact> {
     let mut facts = vec![
         code("digest of the run", report.summary.digest.clone()),
         code("fingerprint", provenance.fingerprint.clone()),
-        fact("wall time of all layers", duration(report.summary.seconds)),
-        fact("cut into", many(provenance.shards.into(), "shard")),
     ];
+    if !report.rows.is_empty() {
+        facts.push(fact("wall time of all layers", duration(report.summary.seconds)));
+    }
+    facts.push(fact("cut into", many(provenance.shards.into(), "shard")));
     for process in &provenance.processes {
         let begun = UNIX_EPOCH + Duration::from_secs(process.begun);
         let processor = process.processor.as_deref().map_or_else(String::new, |name| format!(" on {name}"));

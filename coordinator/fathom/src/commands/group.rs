@@ -79,7 +79,7 @@ fn generators(args: &GroupArguments) -> Result<Generators> {
         PuzzleSpec::Defined(definition) if definition.is_guarded() => {
             return Err(bad_input!(
                 "{word} has moves that can be made only in some states: they generate no group{}",
-                if word == "square1" { "; --element tells what a sequence does to the pieces" } else { "" }
+                if is_square1(word) { "; --element tells what a sequence does to the pieces" } else { "" }
             ));
         }
         PuzzleSpec::Defined(definition) => {
@@ -94,6 +94,11 @@ fn generators(args: &GroupArguments) -> Result<Generators> {
         }
     };
     Ok(Generators { name: source.name(), source, points, moves, spare, from_one: args.from_one })
+}
+
+/// Returns whether a word is the name of Square-1, in any case.
+fn is_square1(word: &str) -> bool {
+    word.eq_ignore_ascii_case("square1")
 }
 
 impl Generators {
@@ -121,7 +126,7 @@ impl Generators {
 
 pub(crate) fn group(args: &GroupArguments) -> Result<()> {
     let question = &args.question;
-    if let (Some(text), "square1") = (&question.element, args.puzzle.as_str()) {
+    if let (Some(text), true) = (&question.element, is_square1(&args.puzzle)) {
         return square1::element(text, args);
     }
     let puzzle = generators(args)?;
