@@ -196,9 +196,44 @@ fn what_the_papers_ask_of_groups() {
     for (letters, cycles) in [("A", "(3,7)(4,8)(10,12)(11,13)"), ("[B,C]", "(10,14,16)")] {
         assert_eq!(group_json(&["square1", "--element", letters])["element"], value!(cycles));
     }
+    // Three twists turn the middle layer over, which a second time undoes.
+    let thrice = group_json(&["SQUARE1", "--element", "/(6,0)/(6,0)/(6,0)"]);
+    assert_eq!((&thrice["element"], &thrice["order"]), (&value!("()"), &value!(2)));
+    assert_eq!(thrice["middle_turned_over"], value!(true));
+    let (code, _, err) = group(&["SQUARE1"]);
+    assert!(code == Some(2) && err.contains("--element tells"), "{err}");
     for wrong in ["q", "f", "u^-1s"] {
         assert_eq!(group(&["square1", "--element", wrong]).0, Some(2), "{wrong}");
     }
+}
+
+/// Two permutations of two orbits of 40 points, chosen at random.
+const TWO_ORBITS: [&str; 2] = [
+    "(1,24,20,36,8,10,30,7,6,33,31,26,13,39,37,17,11,35,32,25,14,22,15,28,16,23,27)(2,3,12,21,40,9,18, \
+    34,29,4)(5,38)(41,65,68,61,51,69,58,60,57,47,73,42,52,49)(44,80,76,77,79,55,45,62,71,72,67)(46, \
+    66)(48,53)(50,74,59,54,56,78,63)(70,75)",
+    "(1,27,30,16,8,18,21,22,19,37,6,5,3,32,26,2,15,28)(4,25,10,14,39,36,29,38,40,24,23,20,13)(7,35,33, \
+    11,31,12,9,34)(41,42,61,63,70,52,79,73,44,48,64,56,55,50,43,46,62,80,65,75,54,60)(47,67)(49, \
+    78)(51,66,57)(58,69,59,72,71,77,74,68)",
+];
+
+/// Words along the stabiliser chain of this group would be too long for any memory.
+#[test]
+fn elements_a_few_moves_away_are_factored_in_every_group_and_others_are_refused() {
+    let directory = fathom_tests::tempdir().unwrap();
+    let file = directory.path().join("two-orbits.toml");
+    let [a, b] = TWO_ORBITS;
+    let text = format!("name = \"two-orbits\"\ndegree = 80\n[moves]\nA = \"{a}\"\nB = \"{b}\"\n");
+    std::fs::write(&file, text).unwrap();
+    let file = file.to_str().unwrap();
+    let found = group_json(&[file, "--factor", "A B A A B"]);
+    assert_eq!((&found["moves"], &found["word"]), (&value!(4), &value!("A*B*A2*B")));
+    let (code, out, err) = group(&[file, "--factor", "(A B)^100"]);
+    assert_eq!((code, out.as_str()), (Some(2), ""), "{err}");
+    assert!(err.contains("moves lead to this state, but it cannot be factored within the limit"), "{err}");
+    let (code, _, err) = group(&[file, "--factor", "(1,41)"]);
+    assert_eq!(code, Some(2));
+    assert!(err.contains("no moves lead to this state"), "{err}");
 }
 
 #[test]

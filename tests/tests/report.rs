@@ -387,6 +387,15 @@ fn an_unfinished_run_says_so() {
         run.in_format(format);
     }
     assert!(run.in_format("html").contains("no distance is known yet"));
+    let told = run.in_format("json");
+    assert!(told.contains("\"seconds\":0.0") && !told.contains("-0.0"), "{told}");
+    assert!(!run.json()["provenance"]["command"].as_str().unwrap().contains("--max-depth"));
+    let entry = run.in_format("oeis");
+    assert!(!entry.contains("Up to ") && !entry.contains(" \n"), "{entry}");
+    for (format, says) in [("md", "To repeat the run"), ("html", "To do it again")] {
+        let page = run.in_format(format);
+        assert!(!page.contains("wall time of all layers") && !page.contains(says), "{page}");
+    }
 }
 
 #[test]
@@ -454,7 +463,9 @@ fn a_name_is_nothing_but_a_name() {
         "{markdown}"
     );
     let latex = run.in_format("latex");
-    assert!(latex.contains(r"\$a\_1\textasciicircum{}2\$ \{\textbackslash{}em\} \%|\#\textasciitilde{}"));
+    assert!(
+        latex.contains(r"\$a\_1\textasciicircum{}2\$ \{\textbackslash{}em\} \%\textbar{}\#\textasciitilde{}")
+    );
     // A line break in a name would be a line of its own among the terms of a sequence.
     fs::write(&file, format!("name = \"two\\n9 9\"\n{text}")).unwrap();
     let output = fathom_tests::fathom().arg("plan").arg(&file).output().unwrap();
@@ -478,8 +489,15 @@ fn a_file_is_written_whole_and_never_replaced() {
     for (arguments, says) in [
         (&["run", "--output", "report.md"][..], "report.md is there already and was left as it is"),
         (&["run", "--output", "run"], "run is there already"),
-        (&["run", "--output", "no/such/report.html"], "no/such/report.html cannot be written"),
-        (&["run", "--output", "other/report.html"], "other/report.html cannot be written"),
+        (
+            &["run", "--output", "no/such/report.html"],
+            "no/such/report.html cannot be written: there is no directory no/such: name",
+        ),
+        (
+            &["run", "--output", "other/report.html"],
+            "other/report.html cannot be written: other is no directory",
+        ),
+        (&["run", "--output", "new/"], "new/ cannot be written: that is the name of a directory"),
         (&["run", "--output", ""], "a value is required"),
         (&["run", "--format", "pdf"], "formats are html, md, csv, json, latex, oeis, svg, not \"pdf\""),
         (&["nowhere"], "nowhere is no run directory"),

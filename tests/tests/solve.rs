@@ -313,6 +313,30 @@ fn bad_questions_are_refused_with_one_message() {
     let (code, out, err) = in_directory(path, &["solve", "4x4", reversed, "--memory", "10MiB"]);
     assert_eq!((code, out.as_str()), (Some(1), ""));
     assert!(err.contains("no solution has") && err.contains("10.00 MiB of memory are full"), "{err}");
+    // A long text is not repeated as a whole.
+    let scramble = "V1 V1' ".repeat(1000) + "V1 H2 V3 H4 V2^2 H1 V4 H3^2 V1 H2 V3 H4 V2 H1";
+    let (code, _, err) = in_directory(path, &["solve", "4x4", &scramble, "--scramble", "--memory", "10MiB"]);
+    assert_eq!(code, Some(1), "{err}");
+    assert!(err.contains("V1 V … is too far from solved") && err.len() < 1000, "{err}");
+}
+
+/// No moves at all lead to the solved state.
+#[test]
+fn an_empty_scramble_is_the_solved_state() {
+    for puzzle in ["3x3", "2x2x2", "pancake:4", "square1"] {
+        let output = fathom().args(["solve", puzzle, "", "--scramble"]).output().unwrap();
+        let (out, err) = texts(&output);
+        assert!(out.starts_with("distance: 0\n"), "{puzzle}: {out}{err}");
+    }
+}
+
+#[test]
+fn a_missing_place_for_temporary_files_is_named() {
+    let output = fathom().args(["antipodes", "2x3"]).env("TMPDIR", "/nonexistent").output().unwrap();
+    let (out, err) = texts(&output);
+    assert_eq!((output.status.code(), out.as_str()), (Some(2), ""), "{err}");
+    assert!(err.contains("in /nonexistent:") && err.contains("set TMPDIR"), "{err}");
+    assert!(!err.contains("/nonexistent/"), "{err}");
 }
 
 /// The eight antipodes of the 2x2x2 cube in quarter turns that are left when states are taken together that

@@ -5,13 +5,14 @@ use crate::word::{Turn, Word, orders};
 use rustc_hash::FxHashMap;
 use std::collections::hash_map::Entry;
 
-/// The largest exponent, positive or negative, of a power that counts as one turn. Only generators of order
-/// 14 and above have other powers; all of them would be too many turns for a search.
+/// The largest exponent, positive or negative, of a power that counts as one turn, unless all powers do. Only
+/// generators of order 14 and above have other powers; in a large group all of them would be too many turns
+/// for a search.
 const LARGEST_EXPONENT: i64 = 6;
 
 /// The elements found by breadth-first search from the identity, where each power of a generator up to the
-/// sixth is one turn. The ball has all elements nearer than its last distance, and of that distance the
-/// elements that were found first.
+/// sixth is one turn, or each power whatever. The ball has all elements nearer than its last distance, and of
+/// that distance the elements that were found first.
 #[derive(Clone, Debug)]
 pub struct Ball {
     turns: Vec<(Turn, Permutation)>,
@@ -33,9 +34,22 @@ impl Ball {
     /// # Panics
     /// If a generator is not of degree `degree`, or `most` is not below 2^32.
     pub fn new(degree: usize, generators: &[Permutation], most: usize) -> Self {
+        Self::by_powers(degree, generators, most, LARGEST_EXPONENT)
+    }
+
+    /// Finds the same with every power of a generator as one turn. A step takes as many products as there are
+    /// powers.
+    ///
+    /// # Panics
+    /// As [`Ball::new`].
+    pub fn by_all_powers(degree: usize, generators: &[Permutation], most: usize) -> Self {
+        Self::by_powers(degree, generators, most, i64::MAX)
+    }
+
+    fn by_powers(degree: usize, generators: &[Permutation], most: usize, largest_exponent: i64) -> Self {
         assert!(u32::try_from(most).is_ok(), "elements are numbered with 32 bits");
         let orders = orders(generators);
-        let turns = turns(generators, &orders);
+        let turns = turns(generators, &orders, largest_exponent);
         let identity = Permutation::identity(degree);
         let mut ball = Self {
             turns,
@@ -116,12 +130,12 @@ impl Ball {
     }
 }
 
-/// Returns the powers of the generators that count as one turn.
-fn turns(generators: &[Permutation], orders: &[i64]) -> Vec<(Turn, Permutation)> {
+/// Returns the powers of the generators up to an exponent, positive or negative.
+fn turns(generators: &[Permutation], orders: &[i64], largest_exponent: i64) -> Vec<(Turn, Permutation)> {
     let mut turns = Vec::new();
     for (generator, action) in generators.iter().enumerate() {
         let order = orders[generator];
-        let most = LARGEST_EXPONENT.min(order / 2);
+        let most = largest_exponent.min(order / 2);
         // Half the order and its negative are the same power.
         let least = if 2 * most == order { 1 - most } else { -most };
         for exponent in (least..=most).filter(|&exponent| exponent != 0) {
@@ -179,5 +193,17 @@ mod tests {
         assert_eq!(ball.distance(ball.find(&generators[0].power(-2)).unwrap()), 1);
         assert_eq!(ball.within(1).len(), 6);
         assert!(Ball::new(3, &[], 10).elements().len() == 1);
+    }
+
+    #[test]
+    fn powers_beyond_the_sixth_are_turns_if_all_are() {
+        let cycle = Permutation::from_fn(17, |point| (point + 1) % 17);
+        let far = cycle.power(8);
+        let generators = [cycle];
+        let balls = [Ball::new(17, &generators, 100), Ball::by_all_powers(17, &generators, 100)];
+        for (ball, distance) in balls.iter().zip([2, 1]) {
+            assert_eq!(ball.elements().len(), 17);
+            assert_eq!(ball.distance(ball.find(&far).unwrap()), distance);
+        }
     }
 }

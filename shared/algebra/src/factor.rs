@@ -6,14 +6,21 @@
 
 use crate::commutators::{commutator, commutator_with_a_turn};
 use crate::shorten::Shortener;
+pub use crate::transversal::LONGEST_WORD;
 use crate::transversal::Transversals;
+use crate::word::orders;
 use crate::{Ball, Group, Permutation, Word};
+use std::sync::OnceLock;
 
 /// The largest number of elements in the ball. If the whole group fits, all words are shortest ones.
 const BALL: usize = 60_000;
 
 /// The largest number of images that the elements of the ball have together, which bounds its memory.
 const BALL_IMAGES: usize = 4_000_000;
+
+/// The largest number of images that are computed for a ball in which all powers of generators are one turn.
+/// In a larger group the ball has the powers up to the sixth alone.
+const ALL_POWERS: u64 = 500_000_000;
 
 /// The number of words that are shortened.
 const CANDIDATES: usize = 32;
@@ -23,20 +30,33 @@ const CANDIDATES: usize = 32;
 pub struct Factoriser<'a> {
     group: &'a Group,
     ball: Ball,
-    transversals: Transversals,
+    /// Made when an element is far from the identity; `None` if the words in them would be too long.
+    transversals: OnceLock<Option<Transversals>>,
 }
 
 impl<'a> Factoriser<'a> {
     /// Prepares to find words in the generators of `group`. Results are deterministic: random numbers have
     /// fixed seeds.
     pub fn new(group: &'a Group) -> Self {
-        let most = BALL.min(BALL_IMAGES / group.degree().max(1));
-        let ball = Ball::new(group.degree(), group.generators(), most);
-        let transversals = Transversals::new(group, &ball);
-        Self { group, ball, transversals }
+        let (degree, generators) = (group.degree(), group.generators());
+        let most = BALL.min(BALL_IMAGES / degree.max(1));
+        let powers =
+            orders(generators).into_iter().map(|order| order.unsigned_abs()).fold(0, u64::saturating_add);
+        let images = group.chain().order().and_then(|order| {
+            let order = u64::try_from(order).ok().filter(|&order| order <= most as u64)?;
+            order.checked_mul(powers)?.checked_mul(degree as u64)
+        });
+        let ball = match images {
+            Some(images) if images <= ALL_POWERS => Ball::by_all_powers(degree, generators, most),
+            _ => Ball::new(degree, generators, most),
+        };
+        Self { group, ball, transversals: OnceLock::new() }
     }
 
-    /// Returns a word for `element`; `None` if the element is not in the group.
+    /// Returns a word for `element`; `None` if the element is not in the group, or if all words that are
+    /// found are too long to be handled. [`Group::why_not`] tells which.
+    ///
+    /// The first element that is no product of two elements of the ball takes longer than others do.
     ///
     /// # Panics
     /// If the element is of another degree.
@@ -51,10 +71,20 @@ impl<'a> Factoriser<'a> {
         if let Some(at) = self.ball.find(element) {
             return Some(self.ball.word(at));
         }
-        let found = self.by_transversals(element)?;
+        if !self.group.chain().contains(element) {
+            return None;
+        }
         let halves = self.of_two_halves(element);
-        let found = halves.filter(|word| word.len() <= found.len()).unwrap_or(found);
-        let mut best = found;
+        // Up to this distance the two halves of every shortest word are in the ball.
+        let is_shortest = |word: &Word| word.len() <= self.ball.complete_to().saturating_mul(2);
+        if let Some(shortest) = halves.as_ref().filter(|word| is_shortest(word)) {
+            return Some(shortest.clone());
+        }
+        let found = self.by_transversals(element);
+        let mut best = match (halves, found) {
+            (Some(halves), Some(found)) if found.len() < halves.len() => found,
+            (halves, found) => halves.or(found)?,
+        };
         for search in [commutator, commutator_with_a_turn] {
             if let Some(shorter) = search(&self.ball, element, best.len()) {
                 best = Shortener::new(&self.ball, self.group.generators()).shorten(shorter);
@@ -75,16 +105,19 @@ impl<'a> Factoriser<'a> {
         Some(self.ball.word(first).then(&self.ball.word(second), orders))
     }
 
-    /// Returns a shortened word along the transversals; `None` if the element is not in the group.
+    /// Returns a shortened word along the transversals for an element of the group; `None` if there are no
+    /// transversals with words of bounded length.
     fn by_transversals(&self, element: &Permutation) -> Option<Word> {
+        let transversals =
+            self.transversals.get_or_init(|| Transversals::new(self.group, &self.ball)).as_ref()?;
         let sides = [element.clone(), element.inverse()];
-        let divided = |side: usize, near: &Permutation| self.transversals.divide(&near.then(&sides[side]));
+        let divided = |side: usize, near: &Permutation| transversals.divide(&near.then(&sides[side]));
         // The length of a word, the side (element or inverse) that it stands for, and the neighbour's index
         // in the ball.
         let mut candidates = Vec::with_capacity(2 * self.ball.elements().len());
         for (at, near) in self.ball.elements().iter().enumerate() {
             for side in 0..sides.len() {
-                let turns = self.ball.distance(at) + self.transversals.turns(&divided(side, near)?);
+                let turns = self.ball.distance(at) + transversals.turns(&divided(side, near)?);
                 candidates.push((turns, side, at));
             }
         }
@@ -94,7 +127,7 @@ impl<'a> Factoriser<'a> {
         let shortener = Shortener::new(&self.ball, self.group.generators());
         let words = candidates.into_iter().map(|(_, side, at)| {
             let places = divided(side, &self.ball.elements()[at]).expect("it was divided before");
-            let word = self.ball.word(at).inverse(orders).then(&self.transversals.word(&places), orders);
+            let word = self.ball.word(at).inverse(orders).then(&transversals.word(&places), orders);
             shortener.shorten(if side == 1 { word.inverse(orders) } else { word })
         });
         words.min_by_key(|word| (word.len(), word.letters()))

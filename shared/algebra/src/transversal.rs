@@ -20,6 +20,14 @@ const PASSES: usize = 24;
 /// large degree.
 const PRODUCTS: usize = 400_000;
 
+/// The largest number of turns in a word that is kept. Where generators act on two orbits without a relation
+/// between what they do on the two, words grow exponentially with the level.
+pub const LONGEST_WORD: usize = 2_000;
+
+/// The largest number of images and turns that are computed for all entries, which bounds the time: a product
+/// counts as many as its factors have points and their words have turns.
+const WORK: u64 = 10_000_000_000;
+
 /// An element that carries a base point to a certain point.
 #[derive(Clone, Debug)]
 struct Entry {
@@ -39,18 +47,21 @@ pub(crate) struct Transversals {
     /// The number of points without an entry.
     missing: usize,
     orders: Vec<i64>,
+    /// The images and turns that may still be computed.
+    work_left: u64,
 }
 
 impl Transversals {
-    /// Computes complete transversals of a group along the base of its chain. The words are in the generators
-    /// of the group.
-    pub(crate) fn new(group: &Group, ball: &Ball) -> Self {
+    /// Computes complete transversals of a group along the base of its chain, or returns `None` if that
+    /// exceeds [`WORK`] or [`LONGEST_WORD`]. The words are in the generators of the group.
+    pub(crate) fn new(group: &Group, ball: &Ball) -> Option<Self> {
         let chain = group.chain();
         let mut found = Self {
             base: chain.base().collect(),
             entries: vec![vec![None; group.degree()]; chain.base().count()],
             missing: chain.orbit_lengths().map(|length| length - 1).sum(),
             orders: ball.orders().to_vec(),
+            work_left: WORK,
         };
         let mut limit = FIRST_LIMIT;
         let mut left = PRODUCTS;
@@ -63,21 +74,26 @@ impl Transversals {
             limit += limit.div_ceil(4);
         }
         found.complete(group, ball);
+        if found.missing > 0 {
+            return None;
+        }
         let mut left = PRODUCTS;
-        found.multiply(usize::MAX, &mut left);
-        found
+        found.multiply(LONGEST_WORD, &mut left);
+        Some(found)
     }
 
     /// Offers an element that fixes the base points before level `from`, with its word.
     fn offer(&mut self, from: usize, mut element: Permutation, mut word: Word, limit: usize) {
         for level in from..self.base.len() {
-            if word.len() > limit {
+            if word.len() > limit.min(LONGEST_WORD) || self.work_left == 0 {
                 return;
             }
             let to = element.apply(self.base[level]);
             if to == self.base[level] {
                 continue;
             }
+            let other = self.entries[level][to].as_ref().map_or(0, |old| old.word.len());
+            self.spend(element.degree() + word.len() + other);
             match &self.entries[level][to] {
                 None => return self.keep_both(level, element, word),
                 Some(old) if word.len() < old.word.len() => {
@@ -93,6 +109,11 @@ impl Transversals {
                 }
             }
         }
+    }
+
+    /// Counts images and turns that are computed.
+    fn spend(&mut self, work: usize) {
+        self.work_left = self.work_left.saturating_sub(work as u64);
     }
 
     /// Keeps an element, and its inverse if that has a shorter word than the entry at its point, or is the
@@ -127,10 +148,11 @@ impl Transversals {
                     if (a.used && b.used) || a.word.len() + b.word.len() > limit {
                         continue;
                     }
-                    let Some(rest) = left.checked_sub(1) else {
+                    let Some(rest) = left.checked_sub(1).filter(|_| self.work_left > 0) else {
                         return;
                     };
                     *left = rest;
+                    self.spend(a.element.degree() + a.word.len() + b.word.len());
                     let product = a.element.then(&b.element);
                     self.offer(level, product, a.word.then(&b.word, &self.orders), limit);
                 }
@@ -141,14 +163,16 @@ impl Transversals {
         }
     }
 
-    /// Offers random words of growing length until no point is missing. This ends: once all earlier levels
-    /// are complete, the quotient is a random element of the group of its level, which sooner or later
-    /// carries the base point to each missing point. The ball must contain all turns: otherwise its words may
-    /// generate a smaller group, and the loop never ends.
+    /// Offers random words of growing length until no point is missing, or until the work or the length of
+    /// words is too large. With more of both the loop would end: once all earlier levels are complete, the
+    /// quotient is a random element of the group of its level, which sooner or later carries the base point
+    /// to each missing point. The ball must contain all turns: otherwise its words may generate a smaller
+    /// group.
     fn complete(&mut self, group: &Group, ball: &Ball) {
         let mut random = fastrand::Rng::with_seed(1);
         let mut turns = 16;
-        while self.missing > 0 {
+        while self.missing > 0 && self.work_left > 0 && turns <= LONGEST_WORD {
+            self.spend(turns * group.degree());
             let (mut element, mut word) = (Permutation::identity(group.degree()), Word::identity());
             for _ in 0..turns {
                 let at = random.usize(..ball.within(1).len());

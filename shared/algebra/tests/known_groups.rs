@@ -1,6 +1,6 @@
 //! Well-known groups: their orders, transitivity and kinds, and elements that are not in them.
 
-use fathom_algebra::{Ball, Group, Kind, Permutation, WhyNot};
+use fathom_algebra::{Ball, Factoriser, Group, Kind, Permutation, WhyNot};
 use num_bigint::BigUint;
 use proptest::prelude::*;
 
@@ -137,6 +137,54 @@ fn orbits_that_are_tied_are_named() {
     assert_eq!(why_not("(1,2,3)"), Some(WhyNot::Together { orbits: vec![0, 1] }));
     assert_eq!(why_not("(1,2,3)(4,6,5)(7,8)"), Some(WhyNot::Together { orbits: vec![0, 1] }));
     assert_eq!(why_not("(1,2,3)(4,5,6)"), None);
+}
+
+/// The maps x -> a x + b of the integers modulo 29, of which there are 29 * 28. They are a translation and a
+/// power of x -> 2 x, because 2 generates the integers that are not 0.
+#[test]
+fn words_are_shortest_where_generators_have_powers_beyond_the_sixth() {
+    let maps = [Permutation::from_fn(29, |x| (x + 1) % 29), Permutation::from_fn(29, |x| 2 * x % 29)];
+    let group = Group::new(29, maps.to_vec());
+    assert_eq!(group.order(), BigUint::from(29_u32 * 28));
+    let factoriser = Factoriser::new(&group);
+    for factor in 0..28 {
+        for summand in 0..29 {
+            let element = maps[1].power(factor).then(&maps[0].power(summand));
+            let moves = usize::from(factor != 0) + usize::from(summand != 0);
+            assert_eq!(factoriser.factor(&element).unwrap().len(), moves, "2^{factor} x + {summand}");
+        }
+    }
+}
+
+/// Two orbits of 40 points, on which each of two generators does what it likes: words along the stabiliser
+/// chain would have more moves than there are atoms.
+#[test]
+fn words_of_a_few_moves_are_found_in_every_group_and_others_are_given_up() {
+    let mut random = fastrand::Rng::with_seed(1);
+    let generators = [(); 2].map(|()| {
+        let [mut left, mut right] = [0..40_u16, 40..80].map(|points| points.collect::<Vec<_>>());
+        random.shuffle(&mut left);
+        random.shuffle(&mut right);
+        left.append(&mut right);
+        Permutation::from_images(left).unwrap()
+    });
+    let group = Group::new(80, generators.to_vec());
+    assert_eq!(group.orbits().len(), 2);
+    let factoriser = Factoriser::new(&group);
+    let product = |moves: &[usize]| {
+        moves.iter().fold(Permutation::identity(80), |product, &m| product.then(&generators[m]))
+    };
+    // Four moves, as A A is one, and six, which are found by halves.
+    for (moves, most) in [(&[0, 1, 0, 0, 1][..], 4), (&[0, 1, 0, 1, 0, 1][..], 6)] {
+        let element = product(moves);
+        let word = factoriser.factor(&element).unwrap();
+        assert!(word.len() <= most, "{word:?}");
+        assert_eq!(word.product(80, &generators), element);
+    }
+    let outside = Permutation::parse("(1,41)", 80).unwrap();
+    assert_eq!(factoriser.factor(&outside), None);
+    let far = product(&[0, 1].repeat(100));
+    assert_eq!((factoriser.factor(&far), group.why_not(&far)), (None, None));
 }
 
 fn permutation(degree: usize) -> impl Strategy<Value = Permutation> {

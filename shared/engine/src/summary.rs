@@ -84,7 +84,10 @@ impl Summary {
             classes_with_inverse: layers.iter().map(|layer| layer.classes_with_inverse).collect(),
             symmetries: space.symmetry_order(),
             representative_cosets: run.manifest.representative_cosets,
-            seconds: microseconds(layers.iter().map(|layer| layer.seconds).sum()),
+            seconds: microseconds(
+                // The sum of no numbers is -0.
+                layers.iter().map(|layer| layer.seconds).fold(0.0, |sum, seconds| sum + seconds),
+            ),
             watched: (!states.is_empty()).then_some(watched),
             watched_missing,
             seconds_each: layers.iter().map(|layer| layer.seconds).collect(),

@@ -30,7 +30,8 @@ pub struct Deepest {
 pub struct Example {
     /// The label on each cell. The state has the smallest word of its class.
     pub word: Vec<u16>,
-    /// The orientation of the piece on each cell, if pieces have orientations.
+    /// The orientation of the piece on each cell, counted from the orientation that the cell has in the
+    /// solved state, if pieces have orientations.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub orientations: Option<Vec<u8>>,
     /// The number of states of the class.

@@ -34,14 +34,15 @@ fn code(what: &'static str, said: impl Into<String>) -> Fact {
 pub fn from_where(report: &Report) -> String {
     let alike = if report.summary.labels.is_some() { "; pieces with one label are alike" } else { "" };
     let puzzle = puzzle(&report.source);
-    let text = format!("the solved state of {puzzle}; {}{alike}", move_is(report));
+    let text =
+        format!("the solved state of {puzzle}; {}{alike}", move_is(&report.source, &report.summary.metric));
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
 /// Returns what was enumerated, and the results.
 pub fn of_results(report: &Report) -> Vec<Fact> {
     let summary = &report.summary;
-    let metric = format!("{}: {}", summary.metric, move_is(report));
+    let metric = format!("{}: {}", summary.metric, move_is(&report.source, &report.summary.metric));
     let mut facts = vec![fact("puzzle", puzzle(&report.source)), fact("metric", metric)];
     let count = report.moves.len();
     facts.push(match count <= MOST_MOVES {
@@ -67,9 +68,11 @@ pub fn of_origin(report: &Report) -> Vec<Fact> {
     let mut facts = vec![
         code("digest of the run", report.summary.digest.clone()),
         code("fingerprint", provenance.fingerprint.clone()),
-        fact("wall time of all layers", duration(report.summary.seconds)),
-        fact("cut into", many(provenance.shards.into(), "shard")),
     ];
+    if !report.rows.is_empty() {
+        facts.push(fact("wall time of all layers", duration(report.summary.seconds)));
+    }
+    facts.push(fact("cut into", many(provenance.shards.into(), "shard")));
     for process in &provenance.processes {
         let begun = UNIX_EPOCH + Duration::from_secs(process.begun);
         let processor = process.processor.as_deref().map_or_else(String::new, |name| format!(" on {name}"));
@@ -147,11 +150,16 @@ fn puzzle(source: &PuzzleSpec) -> String {
 }
 
 /// Says what costs one move.
-fn move_is(report: &Report) -> &'static str {
-    let is = |known: Metric| report.summary.metric == known.word();
-    match &report.source {
+pub(crate) fn move_is(source: &PuzzleSpec, metric: &str) -> &'static str {
+    let is = |known: Metric| metric == known.word();
+    match source {
         PuzzleSpec::Board(_) if is(Metric::Multi) => "any rotation of one line is one move",
-        PuzzleSpec::Board(_) => "a shift of one line by one cell is one move",
+        PuzzleSpec::Board(_) if is(Metric::Single) => {
+            "a shift of one line by one cell, either way, is one move"
+        }
+        PuzzleSpec::Board(_) => {
+            "a shift of one row to the left or one column upwards, by one cell, is one move"
+        }
         PuzzleSpec::Defined(_) if is(Metric::Multi) => "any power of a listed move is one move",
         PuzzleSpec::Defined(_) if is(Metric::Single) => "a listed move or its inverse is one move",
         PuzzleSpec::Defined(_) if is(Metric::Face) => "a turn of one layer or a twist is one move",

@@ -59,6 +59,11 @@ fn escaped(text: &str) -> String {
             '\\' => escaped.push_str("\\textbackslash{}"),
             '~' => escaped.push_str("\\textasciitilde{}"),
             '^' => escaped.push_str("\\textasciicircum{}"),
+            '<' => escaped.push_str("\\textless{}"),
+            '>' => escaped.push_str("\\textgreater{}"),
+            '|' => escaped.push_str("\\textbar{}"),
+            // \textquotedbl needs a font encoding that is not the default.
+            '"' => escaped.push_str("\\symbol{34}"),
             c => escaped.push(c),
         }
     }
@@ -77,6 +82,7 @@ mod tests {
     #[test]
     fn nothing_in_a_name_is_a_command() {
         assert_eq!(escaped(r"a_b^c\d{e}%"), r"a\_b\textasciicircum{}c\textbackslash{}d\{e\}\%");
+        assert_eq!(escaped(r#"<a>|"b""#), r"\textless{}a\textgreater{}\textbar{}\symbol{34}b\symbol{34}");
         assert_eq!(label("2x4-V1^2 given"), "2x4-V1-2-given");
         assert_eq!(grouped(479_001_600), r"479\,001\,600");
         assert_eq!(percent(0.223155), r"22.3155\,\%");

@@ -17,8 +17,10 @@ pub fn b_file(report: &Report) -> String {
     let mut line = |field: &str, value: &str| {
         writeln!(text, "# %{field} {value}").expect("a String takes all");
     };
-    for (letter, terms) in data(&states) {
-        line(letter, &terms);
+    if !states.is_empty() {
+        for (letter, terms) in data(&states) {
+            line(letter, &terms);
+        }
     }
     line(
         "N",
@@ -34,11 +36,11 @@ pub fn b_file(report: &Report) -> String {
     line("C", &format!("{}: {}.", report.provenance.begun_by, facts::status(report)));
     // Without symmetries these terms are those of the states.
     let classes = report.rows.iter().map(|row| row.classes.filter(|_| report.summary.symmetries > 1));
-    if let Some(classes) = classes.collect::<Option<Vec<u64>>>() {
+    if let Some(classes) = classes.collect::<Option<Vec<u64>>>().filter(|classes| !classes.is_empty()) {
         line("C", &format!("Up to symmetry: {}.", joined(&classes)));
     }
     let with_inverse = report.rows.iter().map(|row| row.classes_with_inverse);
-    if let Some(classes) = with_inverse.collect::<Option<Vec<u64>>>() {
+    if let Some(classes) = with_inverse.collect::<Option<Vec<u64>>>().filter(|classes| !classes.is_empty()) {
         let what = if report.summary.symmetries > 1 { "symmetry and inversion" } else { "inversion" };
         line("C", &format!("Up to {what}: {}.", joined(&classes)));
     }

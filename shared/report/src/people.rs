@@ -27,21 +27,53 @@ pub fn is_labelled(spec: &SpaceSpec) -> bool {
     spec.labels != Labels::from_values(spec.source.solved())
 }
 
+/// The powers of the listed moves that cost one move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Powers {
+    /// All.
+    All,
+    /// The first, and its inverse.
+    BothWays,
+    /// The first.
+    OneWay,
+}
+
+impl Powers {
+    /// Returns the powers of a metric; `None` for a metric that is no choice of powers.
+    fn of(metric: &str) -> Option<Self> {
+        match metric {
+            _ if metric == Metric::Multi.word() => Some(Self::All),
+            _ if metric == Metric::Single.word() => Some(Self::BothWays),
+            _ if metric == Metric::Given.word() => Some(Self::OneWay),
+            _ => None,
+        }
+    }
+
+    /// Returns one of three words.
+    fn choose(self, all: &'static str, both_ways: &'static str, one_way: &'static str) -> &'static str {
+        match self {
+            Self::All => all,
+            Self::BothWays => both_ways,
+            Self::OneWay => one_way,
+        }
+    }
+}
+
 /// Returns the names of a board or of a puzzle that Fathom knows by its name; `None` for a puzzle that
-/// somebody defined.
+/// somebody defined, and if there are no words for the moves of the metric.
 pub fn words(source: &PuzzleSpec, metric: &str) -> Option<Words> {
-    let power = if metric == Metric::Multi.word() {
-        "any power of a generator"
-    } else {
-        "a generator or its inverse"
-    };
+    if !matches!(source, PuzzleSpec::Board(_)) && source.name() == "square1" {
+        return is_of_its_word(source).then(|| of_square1(metric)).flatten();
+    }
+    let powers = Powers::of(metric)?;
     let (title, counted, one_move) = match source {
         PuzzleSpec::Board(board) => {
             let (rows, columns) = (board.rows(), board.columns());
-            let one_move = match metric == Metric::Multi.word() {
-                true => "a move rotates one row or column by any number of cells",
-                false => "a move rotates one row or column by one cell",
-            };
+            let one_move = powers.choose(
+                "a move rotates one row or column by any number of cells",
+                "a move rotates one row or column by one cell, either way",
+                "a move rotates one row by one cell to the left, or one column by one cell upwards",
+            );
             let counted = format!(
                 "arrangements of a {rows} X {columns} board with cyclically rotating rows and columns that need exactly n moves to be solved"
             );
@@ -55,9 +87,14 @@ pub fn words(source: &PuzzleSpec, metric: &str) -> Option<Words> {
                 format!("permutations of {number} elements that need exactly n moves to be sorted");
             let positions =
                 |puzzle: &str| format!("positions of {puzzle} that need exactly n moves to be solved");
-            let face = match metric == Metric::Multi.word() {
-                true => "a move turns one face by any angle".to_owned(),
-                false => "a move turns one face by its smallest angle, either way".to_owned(),
+            let face = powers.choose(
+                "a move turns one face by any angle",
+                "a move turns one face by its smallest angle, either way",
+                "a move turns one face by its smallest angle, clockwise",
+            );
+            // A third of a turn has no other powers than itself and its inverse.
+            let third = |what: &str| {
+                format!("a move turns {what}, {}", powers.choose("either way", "either way", "clockwise"))
             };
             match family {
                 "pancake" => (
@@ -88,12 +125,25 @@ pub fn words(source: &PuzzleSpec, metric: &str) -> Option<Words> {
                 "lrx" => (
                     format!("{number} pieces in a ring, L, R and X"),
                     permutations,
-                    "a move rotates all elements by one place either way, or exchanges the first two".into(),
+                    // A shift to the right is listed as well.
+                    powers
+                        .choose(
+                            "a move rotates all elements by any number of places, or exchanges the first two",
+                            "a move rotates all elements by one place either way, or exchanges the first two",
+                            "a move rotates all elements by one place either way, or exchanges the first two",
+                        )
+                        .into(),
                 ),
                 "lx" => (
                     format!("{number} pieces in a ring, L and X"),
                     permutations,
-                    "a move rotates all elements by one place to the left, or exchanges the first two".into(),
+                    powers
+                        .choose(
+                            "a move rotates all elements by any number of places, or exchanges the first two",
+                            "a move rotates all elements by one place either way, or exchanges the first two",
+                            "a move rotates all elements by one place to the left, or exchanges the first two",
+                        )
+                        .into(),
                 ),
                 "topspin" => {
                     let (all, turned) = number.split_once(',')?;
@@ -103,60 +153,67 @@ pub fn words(source: &PuzzleSpec, metric: &str) -> Option<Words> {
                             "permutations of {all} elements in a ring that need exactly n moves to be sorted"
                         ),
                         format!(
-                            "a move rotates the ring by one place, or reverses the first {turned}, by {power}"
+                            "a move rotates the ring by {}, or reverses the first {turned}",
+                            powers.choose(
+                                "any number of places",
+                                "one place either way",
+                                "one place either way"
+                            )
                         ),
                     )
                 }
-                "2x2x2" => ("The pocket cube".into(), positions("the 2 X 2 X 2 Rubik cube"), face),
+                "2x2x2" => ("The pocket cube".into(), positions("the 2 X 2 X 2 Rubik cube"), face.into()),
                 "3x3x3-corners" => (
                     "The corners of Rubik's cube".into(),
                     positions("the corners of the 3 X 3 X 3 Rubik cube"),
-                    face,
+                    face.into(),
                 ),
                 "3x3x3-edges" => (
                     "The edges of Rubik's cube".into(),
                     positions("the edges of the 3 X 3 X 3 Rubik cube"),
-                    face,
+                    face.into(),
                 ),
                 "3x3x3-positions" => (
                     "The positions of the pieces of Rubik's cube".into(),
                     positions("the pieces of the 3 X 3 X 3 Rubik cube, however these are turned,"),
-                    face,
+                    face.into(),
                 ),
-                "3x3x3" => ("Rubik's cube".into(), positions("the 3 X 3 X 3 Rubik cube"), face),
-                "skewb" => (
-                    "The Skewb".into(),
-                    positions("the Skewb"),
-                    "a move turns half of the puzzle about one corner".into(),
+                "3x3x3" => ("Rubik's cube".into(), positions("the 3 X 3 X 3 Rubik cube"), face.into()),
+                "skewb" => {
+                    ("The Skewb".into(), positions("the Skewb"), third("half of the puzzle about one corner"))
+                }
+                "dino" => (
+                    "The Dino Cube".into(),
+                    positions("the Dino Cube in space (cubes that are turned as a whole differ)"),
+                    third("one corner"),
                 ),
-                "dino" => {
-                    ("The Dino Cube".into(), positions("the Dino Cube"), "a move turns one corner".into())
-                }
-                "compy" => {
-                    ("The Compy Cube".into(), positions("the Compy Cube"), "a move turns one corner".into())
-                }
+                "compy" => ("The Compy Cube".into(), positions("the Compy Cube"), third("one corner")),
                 "pyraminx" => (
                     "The Pyraminx without its tips".into(),
                     positions("the Pyraminx (without the trivial tips)"),
-                    "a move turns one corner".into(),
+                    third("one corner"),
                 ),
                 "pyraminx+tips" => (
                     "The Pyraminx with its tips".into(),
                     positions("the Pyraminx (with its tips)"),
-                    "a move turns one corner or tip".into(),
+                    third("one corner or tip"),
                 ),
-                "square1" => {
-                    let one_move = match metric == Metric::Twist.word() {
-                        true => "a move is a twist, and turns of the two layers are free",
-                        false => "a move is a twist, or turns one layer by any angle",
-                    };
-                    ("Square-1".into(), positions("the Square-1 puzzle"), one_move.into())
-                }
                 _ => return None,
             }
         }
     };
     Some(Words { title, counted, one_move })
+}
+
+/// Returns the names of Square-1, which lists the moves of its two metrics itself.
+fn of_square1(metric: &str) -> Option<Words> {
+    let one_move = match metric {
+        _ if metric == Metric::Twist.word() => "a move is a twist, and turns of the two layers are free",
+        _ if metric == Metric::Face.word() => "a move is a twist, or turns one layer by any angle",
+        _ => return None,
+    };
+    let counted = "positions of the Square-1 puzzle that need exactly n moves to be solved";
+    Some(Words { title: "Square-1".into(), counted: counted.into(), one_move: one_move.into() })
 }
 
 /// Returns whether a puzzle is the one that its name stands for: a file may have any name.
@@ -170,7 +227,99 @@ pub(crate) fn is_of_its_word(source: &PuzzleSpec) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fathom_puzzle::families;
+    use crate::facts;
+    use fathom_puzzle::{Generator, families};
+    use std::collections::BTreeSet;
+
+    /// Returns the actions that a sentence promises, of the listed moves `listed`.
+    fn promised(sentence: &str, listed: &[Generator]) -> BTreeSet<String> {
+        let any = ["any angle", "any number of cells", "any number of places", "any rotation", "any power"];
+        let both = ["either way", "or its inverse"];
+        let one = ["clockwise", "to the left", "upwards", "a listed move is"];
+        let has = |words: &[&str]| words.iter().any(|word| sentence.contains(word));
+        let mut found = BTreeSet::new();
+        for Generator { action, .. } in listed {
+            let inverse = action.inverse();
+            let mut powers = vec![action.clone()];
+            if has(&any) {
+                while powers.last() != Some(&inverse) {
+                    powers.push(powers[powers.len() - 1].then(action));
+                }
+            } else if has(&both) {
+                powers.push(inverse);
+            } else {
+                // Without a word for the direction, both directions must be the same.
+                assert!(has(&one) || *action == inverse, "{sentence}");
+            }
+            found
+                .extend(powers.iter().filter(|power| !power.is_identity()).map(|power| format!("{power:?}")));
+        }
+        found
+    }
+
+    #[test]
+    fn sentences_promise_exactly_the_moves_of_the_metric() {
+        let names = families().iter().map(|family| family.example);
+        let names = names.chain(["2x2", "2x3", "3x4", "1x5", "lrx:6", "lx:6", "topspin:6,4", "star:2"]);
+        let mut with_words = 0;
+        for name in names {
+            let sources = [PuzzleSpec::by_name(name), PuzzleSpec::whole(name), PuzzleSpec::in_hand(name)];
+            for source in sources.into_iter().flatten() {
+                for metric in [Metric::Multi, Metric::Single, Metric::Given] {
+                    if source.metric().is_square1_only() {
+                        continue;
+                    }
+                    let word = metric.word();
+                    let definition = source.definition(metric).unwrap();
+                    let moves = definition.generators(definition.metric()).unwrap();
+                    let moves: BTreeSet<String> = moves.iter().map(|m| format!("{:?}", m.action)).collect();
+                    let listed = source.definition(Metric::Given).unwrap();
+                    let general = facts::move_is(&source, word);
+                    assert_eq!(promised(general, listed.moves()), moves, "{name} {word}: {general}");
+                    let Some(words) = words(&source, word) else {
+                        assert!(name.contains('+') || source.name().ends_with("-free"), "{name} {word}");
+                        continue;
+                    };
+                    with_words += 1;
+                    let said = words.one_move;
+                    assert_eq!(promised(&said, listed.moves()), moves, "{name} {word}: {said}");
+                }
+            }
+        }
+        assert!(with_words > 60, "{with_words}");
+    }
+
+    #[test]
+    fn a_direction_is_the_one_that_is_named() {
+        let action = |name: &str| {
+            let source = PuzzleSpec::by_name(name).unwrap();
+            source.definition(Metric::Given).unwrap().moves()[0].action.clone()
+        };
+        let to = |name: &str, cell| action(name).apply(cell, 0).0;
+        // From above, U of the pocket cube carries the corner URF to UFL.
+        assert_eq!(to("2x2x2", 0), 1);
+        // V1 of a board carries the cell of the second row to the first, L of a ring that of cell 1 to 0.
+        assert_eq!(to("3x4", 4), 0);
+        assert_eq!(to("lx:6", 1), 0);
+    }
+
+    #[test]
+    fn square1_has_words_for_its_own_metrics_alone() {
+        let by_face = PuzzleSpec::by_name("square1").unwrap();
+        let by_twist = by_face.clone().in_metric(Metric::Twist).unwrap();
+        assert!(words(&by_face, "face").unwrap().one_move.contains("any angle"));
+        assert!(words(&by_twist, "twist").unwrap().one_move.contains("free"));
+        for metric in ["multi", "single", "given"] {
+            assert_eq!(words(&by_face, metric), None);
+        }
+    }
+
+    #[test]
+    fn dino_cubes_in_space_are_told_from_dino_cubes_in_the_hand() {
+        let counted = words(&PuzzleSpec::by_name("dino").unwrap(), "multi").unwrap().counted;
+        assert!(counted.contains("in space"), "{counted}");
+        assert_eq!(words(&PuzzleSpec::in_hand("dino").unwrap(), "multi"), None);
+    }
 
     #[test]
     fn every_family_has_words() {

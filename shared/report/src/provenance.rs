@@ -33,7 +33,8 @@ pub struct Provenance {
     pub processes: Vec<ProcessRow>,
     /// The workers of a run that was served, by name: their hosts unless they were named otherwise.
     pub workers: Vec<String>,
-    /// The command that makes the same run again.
+    /// The command that makes the same run again. For a run without layers, the command that makes the run
+    /// whole: no command ends before the first layer.
     pub command: String,
     /// The definition of a puzzle that is no board, in the format of files that people write.
     pub definition: Option<String>,
@@ -79,8 +80,8 @@ impl Provenance {
     }
 }
 
-/// Returns the command that makes the same run again: with the same fingerprint and, down to the same depth,
-/// the same digest.
+/// Returns the command that makes the same run again: with the same fingerprint and, down to the same depth
+/// if there is a layer, the same digest.
 fn command(run: &RunDirectory, summary: &Summary, puzzle: &str) -> String {
     let manifest = &run.manifest;
     let spec = &manifest.spec;
@@ -97,8 +98,8 @@ fn command(run: &RunDirectory, summary: &Summary, puzzle: &str) -> String {
     if manifest.keep != Keep::default() {
         option("--keep", manifest.keep.to_string());
     }
-    if !summary.complete {
-        option("--max-depth", summary.counts.len().saturating_sub(1).to_string());
+    if let (false, Some(depth)) = (summary.complete, summary.counts.len().checked_sub(1)) {
+        option("--max-depth", depth.to_string());
     }
     words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
 }

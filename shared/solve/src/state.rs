@@ -89,6 +89,10 @@ impl SolveModel {
     fn read_moves(&self, text: &str) -> Result<OrientedPermutation, StateError> {
         let definition = &self.definition;
         if let PuzzleSpec::Board(board) = self.source {
+            // An expression is never empty.
+            if text.is_empty() {
+                return Ok(OrientedPermutation::identity(definition.orders()));
+            }
             let shifts = board.lines().map(|line| (line.move_name(1), board.rotation(line, 1)));
             let shifts: Vec<(String, Permutation)> = shifts.collect();
             let named: Vec<Named> = shifts.iter().map(|(name, action)| Named { name, action }).collect();

@@ -46,7 +46,14 @@ pub(crate) fn antipodes(args: &AntipodesArguments) -> Result<()> {
         // The run is locked, because a search would delete layers while they are read.
         return tell(args, &RunDirectory::open_unchanging(path)?);
     }
-    let directory = Scratch::new().context("cannot make a temporary directory")?;
+    let directory = Scratch::new().map_err(|error| {
+        bad_input!(
+            "cannot make a temporary directory in {}: {}: set TMPDIR to another directory",
+            std::env::temp_dir().display(),
+            // The error itself names the directory that was not made.
+            error.kind()
+        )
+    })?;
     let run = run(args, &directory.path().join("run"))?;
     tell(args, &run)
 }

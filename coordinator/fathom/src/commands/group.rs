@@ -4,6 +4,7 @@ mod square1;
 
 use crate::arguments::GroupArguments;
 use anyhow::{Result, ensure};
+use fathom_algebra::factor::LONGEST_WORD;
 use fathom_algebra::{Factoriser, Group, GroupOrbit, Kind, Named, Permutation, expression};
 use fathom_command::exit::No;
 use fathom_command::{bad_input, output};
@@ -78,7 +79,7 @@ fn generators(args: &GroupArguments) -> Result<Generators> {
         PuzzleSpec::Defined(definition) if definition.is_guarded() => {
             return Err(bad_input!(
                 "{word} has moves that can be made only in some states: they generate no group{}",
-                if word == "square1" { "; --element tells what a sequence does to the pieces" } else { "" }
+                if is_square1(word) { "; --element tells what a sequence does to the pieces" } else { "" }
             ));
         }
         PuzzleSpec::Defined(definition) => {
@@ -93,6 +94,11 @@ fn generators(args: &GroupArguments) -> Result<Generators> {
         }
     };
     Ok(Generators { name: source.name(), source, points, moves, spare, from_one: args.from_one })
+}
+
+/// Returns whether a word is the name of Square-1, in any case.
+fn is_square1(word: &str) -> bool {
+    word.eq_ignore_ascii_case("square1")
 }
 
 impl Generators {
@@ -120,7 +126,7 @@ impl Generators {
 
 pub(crate) fn group(args: &GroupArguments) -> Result<()> {
     let question = &args.question;
-    if let (Some(text), "square1") = (&question.element, args.puzzle.as_str()) {
+    if let (Some(text), true) = (&question.element, is_square1(&args.puzzle)) {
         return square1::element(text, args);
     }
     let puzzle = generators(args)?;
@@ -262,8 +268,12 @@ fn factor(puzzle: &Generators, state: &Permutation) -> Result<(String, Value)> {
     let word = match Factoriser::new(&group).factor(state) {
         Some(word) => word,
         None => {
-            let (_, why) = why_not(&group, state).expect("what has no word is not in the group");
-            return Err(bad_input!("--factor: no moves lead to this state: {why}"));
+            return Err(match why_not(&group, state) {
+                Some((_, why)) => bad_input!("--factor: no moves lead to this state: {why}"),
+                None => bad_input!(
+                    "--factor: moves lead to this state, but it cannot be factored within the limit of {LONGEST_WORD} moves for each point of the base; in this group only states that are a few moves away have words"
+                ),
+            });
         }
     };
     let all: Vec<Named> = puzzle.moves.iter().chain(&puzzle.spare).map(Move::named).collect();

@@ -4,7 +4,6 @@ mod solutions;
 
 use crate::arguments::ReportArguments;
 use anyhow::{Context, Result};
-use fathom_command::exit::said_by_system;
 use fathom_command::{bad_input, output};
 use fathom_engine::directory::RunDirectory;
 use fathom_report::{Format, Report};
@@ -32,23 +31,43 @@ pub(crate) fn text_of(path: &Path, format: Format) -> Result<String> {
     report.to_text(format)
 }
 
-/// Returns an error if the file to be written exists already.
+/// Returns an error if the file to be written exists already, or cannot be made because of its name.
 pub(crate) fn refuse_taken(file: &Path) -> Result<()> {
-    if file.is_symlink() || file.exists() { Err(taken(file)) } else { Ok(()) }
+    if file.is_symlink() || file.exists() {
+        return Err(taken(file));
+    }
+    let directory = directory_of(file);
+    let text = file.as_os_str().as_encoded_bytes();
+    let why = match directory {
+        _ if text.ends_with(b"/") || text.ends_with(b"/.") => "that is the name of a directory".into(),
+        _ if matches!(directory.try_exists(), Ok(false)) => {
+            format!("there is no directory {}", directory.display())
+        }
+        _ if directory.is_file() => format!("{} is no directory", directory.display()),
+        _ => return Ok(()),
+    };
+    Err(bad_input!("{} cannot be written: {why}: name another file with --output", file.display()))
+}
+
+fn directory_of(file: &Path) -> &Path {
+    file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// Writes a file as a whole or not at all.
 pub(crate) fn write(file: &Path, text: &str) -> Result<()> {
-    let directory = file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    refuse_taken(file)?;
+    let directory = directory_of(file);
     // The umask of the user reduces these permissions.
     let permissions = Permissions::from_mode(0o666);
     let made =
         tempfile::Builder::new().prefix(".fathom-report-").permissions(permissions).tempfile_in(directory);
     let mut unfinished = made.map_err(|error| {
         bad_input!(
-            "{} cannot be written: {}: name another file with --output",
+            "{} cannot be written: no file can be made in {}: {}: name another file with --output",
             file.display(),
-            said_by_system(&error)
+            directory.display(),
+            // The error itself names the temporary file.
+            error.kind()
         )
     })?;
     let written = writeln!(unfinished, "{text}").and_then(|()| unfinished.as_file().sync_all());

@@ -66,13 +66,22 @@ pub(crate) fn solve(args: &SolveArguments) -> Result<()> {
                 SearchError::Unreachable { .. } => bad_input!("{}: {error}", model.name()),
                 SearchError::Memory { .. } => anyhow::Error::new(error).context(format!(
                     "{} is too far from solved: give more with --memory, or name the directory of a run with --keep all",
-                    args.state.trim()
+                    beginning(args.state.trim())
                 )),
             })?;
             (found, "bidirectional")
         }
     };
     print(args, &model, &state, &found, method)
+}
+
+/// Returns a text, or its beginning if the text is too long for a message.
+fn beginning(text: &str) -> String {
+    const MOST: usize = 200;
+    match text.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{} …", &text[..end]),
+        None => text.into(),
+    }
 }
 
 /// Returns whether a run has finished layers, and the files of all of them.

@@ -14,8 +14,13 @@ pub(super) fn element(text: &str, args: &GroupArguments) -> Result<()> {
     // A sequence in the letters of the article begins after the turn d.
     let in_letters = text.contains(char::is_alphabetic);
     let carried = sequence.carried(in_letters).map_err(|error| bad_input!("--element: {error}"))?;
-    let (pieces, order) = (&carried.pieces, carried.pieces.order());
-    let order = order.map_or("more than 64 bits".into(), |order| order.to_string());
+    let pieces = &carried.pieces;
+    // An odd number of repetitions turns the middle layer over where one does.
+    let order = pieces.order().and_then(|order| match carried.middle && order % 2 == 1 {
+        true => order.checked_mul(2),
+        false => Some(order),
+    });
+    let order_text = order.map_or("more than 64 bits".into(), |order| order.to_string());
     let parity = if pieces.is_even() { "even" } else { "odd" };
     let from = if carried.after_d { "the solved state turned by d, (1,0)" } else { "the solved state" };
     let middle = if carried.middle { "turned over" } else { "as it was" };
@@ -24,14 +29,14 @@ pub(super) fn element(text: &str, args: &GroupArguments) -> Result<()> {
     let told = json!({
         "puzzle": "square1",
         "element": pieces.to_string(),
-        "order": carried.pieces.order(),
+        "order": order,
         "parity": parity,
         "middle_turned_over": carried.middle,
         "after_d": carried.after_d,
         "sequence": written,
     });
     let text = format!(
-        "{pieces}\norder: {order}\nparity: {parity}\nmiddle layer: {middle}\nmoves: {moves}\nfrom: {from}"
+        "{pieces}\norder: {order_text}\nparity: {parity}\nmiddle layer: {middle}\nmoves: {moves}\nfrom: {from}"
     );
     output::line(&if args.json { told.to_string() } else { text })
 }
