@@ -44,8 +44,8 @@ pub trait Kernel {
     /// is begun.
     fn forget(&mut self) {}
 
-    /// Drops all that was derived from axis maps, because their numbers mean other maps from now on. The pulls
-    /// before this one meant the old maps.
+    /// Drops all that was derived from axis maps, because their numbers mean other maps from now on. Pulls
+    /// that were made before meant the old maps.
     fn drop_maps(&mut self) {}
 
     /// Returns the bytes that were derived from axis maps, besides those that

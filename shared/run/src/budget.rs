@@ -38,8 +38,8 @@ const LEAST_CACHE_BYTES: u64 = 1 << 20;
 pub struct Budget {
     /// The bytes for layers, in the page cache.
     pub cache_bytes: u64,
-    /// The bytes of the axis maps of each thread, with what kernels derive from them. Maps that exceed this are
-    /// dropped, and made again when they are needed.
+    /// The bytes of the axis maps of each thread, with what kernels derive from them. Maps that exceed this
+    /// are dropped, and made again when they are needed.
     pub map_bytes: usize,
 }
 

@@ -87,8 +87,8 @@ struct Listed<'g> {
     numbers: FxHashMap<Box<[u8]>, u32>,
 }
 
-/// The bytes of a map besides those of its entries: its number, its key, and what a kernel derives from maps of
-/// up to 64 entries.
+/// The bytes of a map besides those of its entries: its number, its key, and what a kernel derives from maps
+/// of up to 64 entries.
 const MAP_BYTES: usize = 2048;
 
 /// The bytes of an entry of a map: where it goes, where it comes from, and what a kernel derives from it.
@@ -172,8 +172,8 @@ impl<'g> Transforms<'g> {
         self.bytes
     }
 
-    /// Returns how often all maps were dropped. If this changes, the numbers of the maps of earlier transforms
-    /// mean other maps, and a kernel must drop what it derived from them.
+    /// Returns how often all maps were dropped. If this changes, the numbers of the maps of earlier
+    /// transforms mean other maps, and a kernel must drop what it derived from them.
     pub fn dropped(&self) -> u64 {
         self.dropped
     }
