@@ -1,5 +1,5 @@
-//! Puzzles whose moves have guards or whose states are limited, with free moves and with other labels, compared
-//! with a plain search.
+//! Puzzles whose moves have guards or whose states are limited, with free moves and with other labels,
+//! compared with a plain search.
 
 use fathom_algebra::{OrientedPermutation, Permutation};
 use fathom_puzzle::{Definition, Metric, Piece, PuzzleSpec};
@@ -27,7 +27,8 @@ type State = Vec<u16>;
 #[derive(Clone, Debug, Default)]
 struct Plain {
     solved: State,
-    /// Where each move carries the piece on each cell, and the cells that must show what they show when solved.
+    /// Where each move carries the piece on each cell, and the cells that must show what they show when
+    /// solved.
     moves: Vec<(Vec<usize>, Vec<u16>)>,
     free: Vec<Vec<usize>>,
     /// Pairs of a cell and a piece such that no piece with the label of that piece is ever there.
@@ -224,4 +225,16 @@ fn labels_may_not_tell_apart_what_guards_take_for_one() {
     let refused = plan("1,2,3,4");
     assert_eq!(refused.status.code(), Some(2));
     assert!(texts(&refused).1.contains("if pieces that look alike were told apart"), "{:?}", texts(&refused));
+}
+
+#[test]
+fn states_of_guarded_moves_have_no_classes_up_to_inversion() {
+    let directory = fathom_tests::tempdir().unwrap();
+    let path = directory.path().join("g.toml");
+    let moves = "A = { cycles = \"(1,2)\", guard = [3] }\nB = \"(2,3,4)\"\n\"B'\" = \"(2,4,3)\"";
+    fs::write(&path, format!("degree = 4\n[moves]\n{moves}\n")).unwrap();
+    let refused = fathom().args(["run", "--inverse-classes"]).arg(&path).output().unwrap();
+    assert_eq!(refused.status.code(), Some(2));
+    let said = texts(&refused).1;
+    assert!(said.contains("for its moves can be made only in some states"), "{said}");
 }

@@ -173,8 +173,8 @@ impl Cells {
             OrientedPermutation::new(cells, turns, &*orders).ok()
         };
         let actions = self.actions.iter().map(action).collect::<Option<_>>()?;
-        // What is seen of a piece are the labels of its stickers, and the number of rotations that can be told
-        // apart.
+        // What is seen of a piece are the labels of its stickers, and the number of rotations that can be
+        // told apart.
         let looks = pieces.iter().map(|piece| {
             if let [cell] = piece[..] {
                 return (vec![self.shown[cell].label], self.shown[cell].seen);
@@ -194,9 +194,9 @@ impl Cells {
         stickers.iter().map(|&cell| self.shown[cell].label).collect()
     }
 
-    /// Returns the stickers of a piece from the one on, from which their labels come first in order. So pieces
-    /// that look alike in some orientations have their labels in the same order, and look alike wherever they
-    /// are turned alike.
+    /// Returns the stickers of a piece from the one on, from which their labels come first in order. So
+    /// pieces that look alike in some orientations have their labels in the same order, and look alike
+    /// wherever they are turned alike.
     fn in_least_order(&self, stickers: &[usize]) -> Vec<usize> {
         let turned = (0..stickers.len()).map(|by| [&stickers[by..], &stickers[..by]].concat());
         turned.min_by_key(|turned| self.labels_of(turned)).expect("a piece has a sticker")

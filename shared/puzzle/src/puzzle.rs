@@ -90,9 +90,9 @@ pub struct Puzzle {
     /// may be the same. All numbers are equal where nothing of the kind is known.
     pub kinds: Vec<u16>,
     /// Relabellings that map the set of moves onto itself, up to free moves that follow; the identity first.
-    /// They form a group up to turns of all pieces of an orbit by the same amount, which change no move. Where
-    /// moves have guards, a free move may change for which pieces these ask: whether it does depends on the
-    /// labels.
+    /// They form a group up to turns of all pieces of an orbit by the same amount, which change no move.
+    /// Where moves have guards, a free move may change for which pieces these ask: whether it does depends on
+    /// the labels.
     pub symmetries: Vec<Relabelling>,
     /// The same puzzle with more symmetries, where states are limited and there is one: the last of its
     /// cells is an additional cell with two orientations, which tells how the puzzle is held, and its
@@ -113,8 +113,8 @@ impl Puzzle {
         self.moves.iter().all(is_kept)
     }
 
-    /// Rules out all pieces that look like those that are ruled out, where `labels` has a label for each piece,
-    /// and leaves out symmetries that do not keep what is ruled out then.
+    /// Rules out all pieces that look like those that are ruled out, where `labels` has a label for each
+    /// piece, and leaves out symmetries that do not keep what is ruled out then.
     pub fn rule_out_alike(&mut self, labels: &[u16]) {
         let alike = |asked: &Guard| {
             let label = labels[usize::from(asked.piece)];

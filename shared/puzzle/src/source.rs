@@ -168,8 +168,8 @@ impl PuzzleSpec {
     /// Checks that the puzzle means the same with other labels, given by piece.
     ///
     /// # Errors
-    /// [`DefinitionError::Guarded`] if guards or limits ask for pieces that look alike, and the labels tell them
-    /// apart.
+    /// [`DefinitionError::Guarded`] if guards or limits ask for pieces that look alike, and the labels tell
+    /// them apart.
     pub fn check_labels(&self, labels: &[u16]) -> Result<(), SourceError> {
         match self {
             Self::Board(_) => Ok(()),

@@ -122,8 +122,8 @@ impl<'s> GuardedMoves<'s> {
         Self { space, free: space.puzzle().free.iter().collect(), by_guard }
     }
 
-    /// Returns whether a relabelling, which renames labels by `labels`, maps the moves to moves that ask for the
-    /// renamed labels, up to free moves that follow.
+    /// Returns whether a relabelling, which renames labels by `labels`, maps the moves to moves that ask for
+    /// the renamed labels, up to free moves that follow.
     fn are_kept(&self, relabelling: &Relabelling, labels: &[u8]) -> bool {
         let renamed = |asked: &WordGuard| WordGuard {
             cell: relabelling.cells().apply(asked.cell.into()) as Cell,
@@ -184,8 +184,8 @@ impl Space {
         }
     }
 
-    /// Returns the moves, if a relabelling by free moves may change what their guards ask. Where a turn of the
-    /// whole is a free move because it maps guards to guards, it cannot.
+    /// Returns the moves, if a relabelling by free moves may change what their guards ask. Where a turn of
+    /// the whole is a free move because it maps guards to guards, it cannot.
     fn guarded(&self) -> Option<GuardedMoves<'_>> {
         let has_guards = self.moves().iter().any(|step| !step.guard().is_empty());
         (has_guards && self.free().len() > 1 && !self.is_held()).then(|| GuardedMoves::of(self))

@@ -21,8 +21,8 @@ impl Definition {
         Ok(apart)
     }
 
-    /// Checks that other labels of the pieces, given by cell, mean the same for guards and for cells that always
-    /// hold their pieces: pieces of a label for which these ask must have one label.
+    /// Checks that other labels of the pieces, given by cell, mean the same for guards and for cells that
+    /// always hold their pieces: pieces of a label for which these ask must have one label.
     ///
     /// # Errors
     /// [`DefinitionError::Guarded`] if such pieces are told apart.

@@ -245,8 +245,8 @@ impl FreeGroup {
     }
 
     /// Returns the products of each move followed by each free move; of products that differ only by a free
-    /// move before the move, and are possible in the same states, the first. `labels` are those of the pieces,
-    /// for which guards ask.
+    /// move before the move, and are possible in the same states, the first. `labels` are those of the
+    /// pieces, for which guards ask.
     fn behind(&self, moves: &[Generator], labels: &[u16]) -> Result<Vec<PuzzleMove>, DefinitionError> {
         let differ_before = |x: &OrientedPermutation, y: &OrientedPermutation| y.then(&x.inverse());
         let comes_from = |x: &OrientedPermutation| x.cells().inverse();
@@ -268,8 +268,8 @@ impl FreeGroup {
 
     /// Returns the products that `combine` makes of moves and free moves. Products x and y whose `difference`
     /// is a free move, with which their guards `ask_alike`, count as one, of which the first is kept; moves
-    /// that are free moves are left out. What `cells` returns for two such products differs by a free move that
-    /// follows.
+    /// that are free moves are left out. What `cells` returns for two such products differs by a free move
+    /// that follows.
     fn distinct(
         &self,
         moves: &[Generator],
