@@ -116,11 +116,17 @@ fn with_workers(
     // Workers start meanwhile.
     let prepare = std::thread::spawn(move || {
         let Some(graph) = tables_for_all(graph, &space, &colouring) else { return };
-        if let Some(directory) = tables {
-            tables::keep(&directory, manifest.fingerprint, &graph, &LocalDisk);
-        }
-        tell.send_replace(Prepared::Tables);
-        if let Some(listed) = Pairs::list(&graph, manifest.inverse_classes) {
+        let listed = std::thread::scope(|scope| {
+            // A file that is made durable keeps no processor busy.
+            scope.spawn(|| {
+                if let Some(directory) = tables {
+                    tables::keep(&directory, manifest.fingerprint, &graph, &LocalDisk);
+                }
+                tell.send_replace(Prepared::Tables);
+            });
+            Pairs::list(&graph, manifest.inverse_classes)
+        });
+        if let Some(listed) = listed {
             tell.send_replace(Prepared::States(listed.into()));
         }
     });
