@@ -1,6 +1,7 @@
 //! The search on one machine: each layer is cut into tasks, computed, and committed before the next layer
 //! begins.
 
+use crate::audit::spot::SpotChecks;
 use crate::commit::{Commit, Committed, commit_layer};
 use crate::directory::{RunDirectory, Visited};
 use crate::journal::{Files, LayerRow, LayersAt, ProcessRow, ShardRow};
@@ -24,6 +25,7 @@ use tracing::{debug, info, info_span};
 
 mod explain;
 mod room;
+mod spot;
 
 /// The interval at which progress is shown and stop requests are noticed.
 const TICK: Duration = Duration::from_millis(100);
@@ -175,6 +177,7 @@ pub fn search(
             opened: None,
             retired: None,
             is_apart: false,
+            spot_checks: None,
             begun,
             process,
         }
@@ -204,6 +207,8 @@ struct Search<'a> {
     retired: Option<Depth>,
     /// Whether the file systems were asked to lay down the layers apart.
     is_apart: bool,
+    /// The spot checks, once there was time for one.
+    spot_checks: Option<SpotChecks>,
     /// When this search began.
     begun: Instant,
     process: ProcessRow,
@@ -268,6 +273,7 @@ impl Search<'_> {
         let Some(reports) = self.make_files(depth)? else {
             return Ok(None);
         };
+        self.check_spots(depth, &reports, left)?;
         self.process.seconds = self.begun.elapsed().as_secs_f64();
         self.process.peak_anonymous_bytes = self.process.peak_anonymous_bytes.max(machine::anonymous_bytes());
         let symmetries = self.job.graph.space().symmetries().len() as u64;

@@ -77,7 +77,8 @@ impl Kept {
                 _ => {
                     let layer = store.open(&geometry, row.depth)?;
                     layer.check_digests(&run.digests(row.depth)?)?;
-                    Some(Box::new(OnDisk { layer, graph: Arc::clone(&graph) }) as Box<dyn KeptLayer>)
+                    Some(Box::new(OnDisk { layer: Arc::new(layer), graph: Arc::clone(&graph) })
+                        as Box<dyn KeptLayer>)
                 }
             };
             Ok(FinishedLayer { states: row.states, stored: row.stored, files })
@@ -89,7 +90,8 @@ impl Kept {
         Ok(Self::of(Arc::clone(&graph), layers.collect::<Result<_>>()?))
     }
 
-    fn of(graph: Arc<CosetGraph>, layers: Vec<FinishedLayer>) -> Self {
+    /// Takes layers that are open.
+    pub(super) fn of(graph: Arc<CosetGraph>, layers: Vec<FinishedLayer>) -> Self {
         let visited: u128 = layers.iter().map(|layer| u128::from(layer.states)).sum();
         Self {
             is_complete: u128::try_from(graph.space().states()).is_ok_and(|all| all == visited),

@@ -32,7 +32,7 @@ pub trait KeptLayer: Send + Sync {
 
 /// A layer whose files are all on this host.
 pub(super) struct OnDisk {
-    pub(super) layer: Layer,
+    pub(super) layer: Arc<Layer>,
     pub(super) graph: Arc<CosetGraph>,
 }
 

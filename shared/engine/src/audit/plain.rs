@@ -7,6 +7,7 @@ use fathom_algebra::{OrientedPermutation, Permutation, StabiliserChain};
 use fathom_puzzle::{Guard, Puzzle};
 use fathom_space::{Cell, Space};
 use std::collections::HashSet;
+use std::sync::OnceLock;
 
 /// With more cells than this, only groups of up to [`MOST_ELEMENTS`] elements are computed.
 const MOST_CELLS: usize = 255;
@@ -25,9 +26,11 @@ pub(super) struct Plain {
     moves: Vec<(Action, Box<[Guard]>)>,
     /// The free moves, the identity first.
     free: Vec<Action>,
-    /// The group of moves and free moves, acting on points. A point is one orientation on one cell. `None` if
-    /// there are too many cells for the chain of so large a group.
-    group: Option<StabiliserChain>,
+    /// The moves and free moves, acting on points. A point is one orientation on one cell.
+    generators: Vec<Permutation>,
+    /// The group of `generators`, once it is asked for. `None` if there are too many cells for the chain of
+    /// so large a group.
+    group: OnceLock<Option<StabiliserChain>>,
     points: Vec<(Cell, u8)>,
     /// Whether the elements of the group and the words of states correspond one to one.
     is_faithful: bool,
@@ -70,10 +73,8 @@ impl Plain {
             is_faithful: space.piece_labels().are_distinct()
                 && puzzle.seen.iter().eq(orders)
                 && puzzle.moves.iter().all(|mv| mv.guard.is_empty()),
-            group: match puzzle.cells > MOST_CELLS {
-                true => StabiliserChain::up_to(MOST_ELEMENTS, points.len(), &generators),
-                false => Some(StabiliserChain::new(points.len(), &generators)),
-            },
+            generators,
+            group: OnceLock::new(),
             moves: puzzle.moves.iter().map(|mv| (Action::of(&mv.action), mv.guard.clone())).collect(),
             free: puzzle.free.iter().map(Action::of).collect(),
             labels,
@@ -99,13 +100,21 @@ impl Plain {
     /// Returns the group of moves and free moves if its elements and the words of states correspond one to
     /// one.
     pub(super) fn faithful_group(&self) -> Option<&StabiliserChain> {
-        self.group.as_ref().filter(|_| self.is_faithful)
+        self.chain().filter(|_| self.is_faithful)
     }
 
     /// Returns the group of moves and free moves, whose elements carry the solved state to every state.
     /// `None` if moves have guards, or there are too many cells for so large a group.
     pub(super) fn group(&self) -> Option<&StabiliserChain> {
-        self.group.as_ref().filter(|_| !self.is_guarded())
+        self.chain().filter(|_| !self.is_guarded())
+    }
+
+    fn chain(&self) -> Option<&StabiliserChain> {
+        let chain = || match self.labels.len() > MOST_CELLS {
+            true => StabiliserChain::up_to(MOST_ELEMENTS, self.points.len(), &self.generators),
+            false => Some(StabiliserChain::new(self.points.len(), &self.generators)),
+        };
+        self.group.get_or_init(chain).as_ref()
     }
 
     /// Returns the word to which an element of the group carries the solved state.
@@ -124,6 +133,12 @@ impl Plain {
     /// Returns all words of a state, given one of them: its images under free moves.
     pub(super) fn words_of(&self, word: &State) -> impl Iterator<Item = State> {
         self.free.iter().map(|free| self.after(free, word))
+    }
+
+    /// Returns the number of predecessors and successors of a state, each counted as often as moves lead there,
+    /// if no move has a guard.
+    pub(super) fn neighbours(&self) -> usize {
+        self.moves.len() * (self.free.len() + 1)
     }
 
     /// Returns one word of each state to which a move leads.

@@ -1,0 +1,136 @@
+//! Spot checks: the search holds some states of its newest layers against the puzzle's moves before it
+//! commits a layer.
+
+use super::kept::{FinishedLayer, Kept};
+use super::layer::OnDisk;
+use super::plain::{Plain, State};
+use super::{Contradiction, plain_of, statements};
+use anyhow::{Context, Result};
+use fathom_run::RunManifest;
+use fathom_space::CosetGraph;
+use fathom_task::{Layer, Words};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// The share of the time of a search that spot checks may take.
+const SHARE: f64 = 0.01;
+
+/// The number of states of each of the two newest layers that the last check of a run looks at, even if that
+/// takes more than [`SHARE`].
+const LEAST: u64 = 4;
+
+/// The most states of each of the two newest layers that a check looks at.
+const MOST: u64 = 10_000;
+
+/// The most lookups of neighbours that one state may need. With more, no state is looked at.
+const MOST_LOOKUPS: usize = 4_096;
+
+/// A layer as a spot check sees it.
+#[derive(Debug)]
+pub(crate) struct Row {
+    /// The number of states.
+    pub(crate) states: u64,
+    /// The number of states in the stored representatives.
+    pub(crate) stored: u64,
+    /// The layer, if it is open.
+    pub(crate) layer: Option<Arc<Layer>>,
+}
+
+/// The spot checks of a search.
+#[derive(Debug)]
+pub(crate) struct SpotChecks {
+    plain: Plain,
+    graph: Arc<CosetGraph>,
+    random: fastrand::Rng,
+    /// The time that all checks took.
+    spent: Duration,
+    /// The time that the latest check took before it looked at the first state.
+    start: Duration,
+}
+
+impl SpotChecks {
+    /// Prepares the checks of a run.
+    ///
+    /// # Errors
+    /// If the run's definition of the puzzle cannot be read.
+    pub(crate) fn of(manifest: &RunManifest, graph: &Arc<CosetGraph>) -> Result<Self> {
+        let begun = Instant::now();
+        let plain = plain_of(manifest, graph.space())?;
+        Ok(Self {
+            plain,
+            graph: Arc::clone(graph),
+            random: fastrand::Rng::with_seed(0),
+            spent: begun.elapsed(),
+            start: Duration::ZERO,
+        })
+    }
+
+    /// Returns whether it is time for another check of a search of this age; the last layer is always checked.
+    pub(crate) fn are_due(&self, age: Duration, is_last: bool) -> bool {
+        let have_time = self.spent + 2 * self.start < age.mul_f64(SHARE);
+        (have_time || is_last) && self.plain.neighbours() <= MOST_LOOKUPS
+    }
+
+    /// Checks random states of the newest layer and of the one before it, in turns, as long as a search of
+    /// this age has time. `layers` has all layers by depth, the newest one too. Returns the number of states
+    /// that were looked at, and the first contradiction.
+    ///
+    /// # Errors
+    /// If a layer cannot be read.
+    pub(crate) fn look(
+        &mut self,
+        layers: Vec<Row>,
+        age: Duration,
+        begun: Instant,
+    ) -> Result<(u64, Option<Contradiction>)> {
+        let newest = layers.len() - 1;
+        let drawn = layers.iter().enumerate().skip(newest.saturating_sub(1));
+        let drawn = drawn.filter_map(|(depth, row)| Some((depth as u32, Arc::clone(row.layer.as_ref()?))));
+        let drawn: Vec<(u32, Arc<Layer>)> = drawn.collect();
+        let graph = &self.graph;
+        let count = |layer: &Layer| Words::count(graph, 0..graph.len(), |coset| Ok(layer.states(coset)?.0));
+        let words: Vec<Words> = drawn.iter().map(|(_, layer)| count(layer)).collect::<Result<_, _>>()?;
+        if words.iter().any(|words| words.number() == 0) {
+            // The commit refuses a layer without states.
+            return Ok((0, None));
+        }
+        let open = |row: Row| FinishedLayer {
+            states: row.states,
+            stored: row.stored,
+            files: row.layer.map(|layer| Box::new(OnDisk { layer, graph: Arc::clone(graph) }) as _),
+        };
+        let kept = Kept::of(Arc::clone(graph), layers.into_iter().map(open).collect());
+        self.start = begun.elapsed();
+        let until = age.mul_f64(SHARE).saturating_sub(self.spent);
+        let mut looked_at = 0;
+        let mut found = None;
+        'looking: for turn in 0..MOST {
+            if turn >= LEAST && begun.elapsed() >= until {
+                break;
+            }
+            for ((depth, layer), words) in drawn.iter().zip(&words) {
+                let state = self.draw(layer, words)?;
+                let lookup = kept.look_ahead(std::iter::empty())?;
+                looked_at += 1;
+                if let (_, Some(contradiction)) =
+                    statements::check(&self.plain, &lookup, &state, Some(*depth))?
+                {
+                    found = Some(contradiction);
+                    break 'looking;
+                }
+            }
+        }
+        self.spent += begun.elapsed();
+        Ok((looked_at, found))
+    }
+
+    /// Draws a word of a layer under a random symmetry.
+    fn draw(&mut self, layer: &Layer, words: &Words) -> Result<State> {
+        let space = self.graph.space();
+        let word = self.random.u128(..words.number());
+        let place = words.place(&self.graph, word, |coset| layer.coset(coset))?;
+        let (coset, position) = place.context("a coset has fewer states than its file says")?;
+        let symmetry = &space.symmetries()[self.random.usize(..space.symmetries().len())];
+        Ok(space.pieces(&space.image(symmetry, &self.graph.word_at(coset, position))).into())
+    }
+}
