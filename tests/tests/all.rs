@@ -52,6 +52,7 @@ mod shapes;
 mod shared_stores;
 mod slurm;
 mod solve;
+mod spot_checks;
 mod stores;
 mod task;
 mod tasks;

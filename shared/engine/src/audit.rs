@@ -313,7 +313,6 @@ fn exhaustive(plain: &Plain, kept: &Kept, options: Options) -> Result<Audit> {
 /// stores more than `samples` states, `samples` states are drawn, each word as likely as any other.
 fn of_layer(kept: &Kept, depth: u32, samples: u64, random: &mut fastrand::Rng) -> Result<(Vec<State>, bool)> {
     let files = kept.files(depth).context("a layer that was opened is there")?;
-    let space = kept.graph.space();
     let mut places = Vec::new();
     let all = kept.layers[depth as usize].stored <= samples;
     match all {
@@ -321,11 +320,14 @@ fn of_layer(kept: &Kept, depth: u32, samples: u64, random: &mut fastrand::Rng) -
         false => files.draw(samples, random).map(|drawn| places = drawn),
     }
     .with_context(|| format!("cannot read the layer of depth {depth}"))?;
-    let renamed = places.into_iter().map(|(coset, position)| -> State {
-        let symmetry = &space.symmetries()[random.usize(..space.symmetries().len())];
-        space.pieces(&space.image(symmetry, &kept.graph.word_at(coset, position))).into()
-    });
-    Ok((renamed.collect(), all))
+    Ok((places.into_iter().map(|place| renamed(&kept.graph, place, random)).collect(), all))
+}
+
+/// Returns a stored state under a random symmetry.
+fn renamed(graph: &CosetGraph, (coset, position): Place, random: &mut fastrand::Rng) -> State {
+    let space = graph.space();
+    let symmetry = &space.symmetries()[random.usize(..space.symmetries().len())];
+    space.pieces(&space.image(symmetry, &graph.word_at(coset, position))).into()
 }
 
 /// Checks the states `take(0)` to `take(number - 1)` on `threads` threads. `depth` is the layer from which

@@ -138,7 +138,8 @@ pub fn search(
     // nothing. A run that keeps two layers does not defer: it deletes a shard only when what was made from it
     // is durable, and its disk may have no room for both.
     let defers = !options.sync_after.is_zero() && run.manifest.keep != Keep::Two;
-    let is_new = defers && run.visited()?.layers.is_empty();
+    let goes_on = !run.visited()?.layers.is_empty();
+    let is_new = defers && !goes_on;
     let disk = Deferred::new(disk, is_new, many_descriptors());
     let disk = &disk;
     if is_new {
@@ -178,6 +179,7 @@ pub fn search(
             retired: None,
             is_apart: false,
             spot_checks: None,
+            must_check: goes_on,
             begun,
             process,
         }
@@ -209,6 +211,9 @@ struct Search<'a> {
     is_apart: bool,
     /// The spot checks, once there was time for one.
     spot_checks: Option<SpotChecks>,
+    /// Whether the next layer is checked in any case, because an earlier process may have ended when it
+    /// checked that layer.
+    must_check: bool,
     /// When this search began.
     begun: Instant,
     process: ProcessRow,

@@ -4,7 +4,7 @@
 use super::kept::{FinishedLayer, Kept};
 use super::layer::OnDisk;
 use super::plain::{Plain, State};
-use super::{Contradiction, plain_of, statements};
+use super::{Contradiction, plain_of, renamed, statements};
 use anyhow::{Context, Result};
 use fathom_run::RunManifest;
 use fathom_space::CosetGraph;
@@ -15,8 +15,8 @@ use std::time::{Duration, Instant};
 /// The share of the time of a search that spot checks may take.
 const SHARE: f64 = 0.01;
 
-/// The number of states of each of the two newest layers that the last check of a run looks at, even if that
-/// takes more than [`SHARE`].
+/// The number of states of each of the two newest layers that a check looks at, even if that takes more than
+/// [`SHARE`].
 const LEAST: u64 = 4;
 
 /// The most states of each of the two newest layers that a check looks at.
@@ -41,7 +41,6 @@ pub(crate) struct Row {
 pub(crate) struct SpotChecks {
     plain: Plain,
     graph: Arc<CosetGraph>,
-    random: fastrand::Rng,
     /// The time that all checks took.
     spent: Duration,
     /// The time that the latest check took before it looked at the first state.
@@ -56,24 +55,20 @@ impl SpotChecks {
     pub(crate) fn of(manifest: &RunManifest, graph: &Arc<CosetGraph>) -> Result<Self> {
         let begun = Instant::now();
         let plain = plain_of(manifest, graph.space())?;
-        Ok(Self {
-            plain,
-            graph: Arc::clone(graph),
-            random: fastrand::Rng::with_seed(0),
-            spent: begun.elapsed(),
-            start: Duration::ZERO,
-        })
+        Ok(Self { plain, graph: Arc::clone(graph), spent: begun.elapsed(), start: Duration::ZERO })
     }
 
-    /// Returns whether it is time for another check of a search of this age; the last layer is always checked.
-    pub(crate) fn are_due(&self, age: Duration, is_last: bool) -> bool {
+    /// Returns whether it is time for another check of a search of this age, or a check `must` be made, and
+    /// states have few enough neighbours.
+    pub(crate) fn are_due(&self, age: Duration, must: bool) -> bool {
         let have_time = self.spent + 2 * self.start < age.mul_f64(SHARE);
-        (have_time || is_last) && self.plain.neighbours() <= MOST_LOOKUPS
+        (have_time || must) && self.plain.neighbours() <= MOST_LOOKUPS
     }
 
     /// Checks random states of the newest layer and of the one before it, in turns, as long as a search of
-    /// this age has time. `layers` has all layers by depth, the newest one too. Returns the number of states
-    /// that were looked at, and the first contradiction.
+    /// this age has time. `layers` has all layers by depth, the newest one too, and `begun` is when they were
+    /// opened. Another check of the same depth draws the same states. Returns the number of states that were
+    /// looked at, and the first contradiction.
     ///
     /// # Errors
     /// If a layer cannot be read.
@@ -102,6 +97,7 @@ impl SpotChecks {
         let kept = Kept::of(Arc::clone(graph), layers.into_iter().map(open).collect());
         self.start = begun.elapsed();
         let until = age.mul_f64(SHARE).saturating_sub(self.spent);
+        let mut random = fastrand::Rng::with_seed(newest as u64);
         let mut looked_at = 0;
         let mut found = None;
         'looking: for turn in 0..MOST {
@@ -109,7 +105,7 @@ impl SpotChecks {
                 break;
             }
             for ((depth, layer), words) in drawn.iter().zip(&words) {
-                let state = self.draw(layer, words)?;
+                let state = draw(graph, layer, words, &mut random)?;
                 let lookup = kept.look_ahead(std::iter::empty())?;
                 looked_at += 1;
                 if let (_, Some(contradiction)) =
@@ -123,14 +119,12 @@ impl SpotChecks {
         self.spent += begun.elapsed();
         Ok((looked_at, found))
     }
+}
 
-    /// Draws a word of a layer under a random symmetry.
-    fn draw(&mut self, layer: &Layer, words: &Words) -> Result<State> {
-        let space = self.graph.space();
-        let word = self.random.u128(..words.number());
-        let place = words.place(&self.graph, word, |coset| layer.coset(coset))?;
-        let (coset, position) = place.context("a coset has fewer states than its file says")?;
-        let symmetry = &space.symmetries()[self.random.usize(..space.symmetries().len())];
-        Ok(space.pieces(&space.image(symmetry, &self.graph.word_at(coset, position))).into())
-    }
+/// Draws a word of a layer under a random symmetry.
+fn draw(graph: &CosetGraph, layer: &Layer, words: &Words, random: &mut fastrand::Rng) -> Result<State> {
+    let word = random.u128(..words.number());
+    let place = words.place(graph, word, |coset| layer.coset(coset))?;
+    let place = place.context("a coset has fewer states than its file says")?;
+    Ok(renamed(graph, place, random))
 }

@@ -16,22 +16,23 @@ const FIRST_AGE: Duration = Duration::from_millis(500);
 
 impl Search<'_> {
     /// Holds states of the layer at `depth`, which is made and not committed, and of the layer before it
-    /// against the puzzle's moves, if it is time or the run ends with this layer. `left` is the number of
-    /// states that are not visited by the layers before.
+    /// against the puzzle's moves, if it is time. The first layer of a process that goes on with a run and the
+    /// last layer are always checked. `left` is the number of states that the layers before have not visited.
     ///
     /// # Errors
     /// If a state contradicts the moves.
     pub(super) fn check_spots(&mut self, depth: Depth, reports: &[ShardReport], left: u64) -> Result<()> {
-        let states: u64 = reports.iter().map(|report| report.totals.states).sum();
-        let is_last = states >= left || self.options.max_depth == Some(depth.0);
+        let is_last =
+            sum(reports, |report| report.totals.states) >= left || self.options.max_depth == Some(depth.0);
+        let must = is_last || std::mem::take(&mut self.must_check);
         let age = self.begun.elapsed();
-        if self.spot_checks.is_none() && (is_last || age >= FIRST_AGE) {
+        if self.spot_checks.is_none() && (must || age >= FIRST_AGE) {
             self.spot_checks = Some(SpotChecks::of(&self.run.manifest, &self.job.graph)?);
         }
         if self.stop.requested.load(Ordering::Relaxed) {
             return Ok(());
         }
-        let Some(mut checks) = self.spot_checks.take_if(|checks| checks.are_due(age, is_last)) else {
+        let Some(mut checks) = self.spot_checks.take_if(|checks| checks.are_due(age, must)) else {
             return Ok(());
         };
         let begun = Instant::now();
@@ -46,7 +47,8 @@ impl Search<'_> {
                 let at = contradiction.depth.unwrap_or(depth.0);
                 let (state, reason) = (contradiction.state, contradiction.reason);
                 Err(anyhow!(
-                    "depth {depth} contradicts the puzzle's moves: of the state {state} at depth {at}: {reason}"
+                    "depth {depth} contradicts the puzzle's moves in the state {state}, at depth {at}: {reason}; the run is wrong, and must not be used: 'fathom audit {}' looks at more states",
+                    self.run.path.display()
                 ))
             }
             // What cannot be read now is an error where the search needs it.
@@ -71,12 +73,15 @@ impl Search<'_> {
             let layer = if is_read { open(row.depth)? } else { None };
             rows.push(Row { states: row.states, stored: row.stored, layer });
         }
-        let sum = |number: fn(&ShardReport) -> u64| reports.iter().map(number).sum();
         rows.push(Row {
-            states: sum(|report| report.totals.states),
-            stored: sum(|report| report.totals.stored),
+            states: sum(reports, |report| report.totals.states),
+            stored: sum(reports, |report| report.totals.stored),
             layer: open(depth)?,
         });
         Ok(rows)
     }
+}
+
+fn sum(reports: &[ShardReport], number: fn(&ShardReport) -> u64) -> u64 {
+    reports.iter().map(number).fold(0, u64::saturating_add)
 }
