@@ -135,8 +135,8 @@ impl Plain {
         self.free.iter().map(|free| self.after(free, word))
     }
 
-    /// Returns the number of predecessors and successors of a state, each counted as often as moves lead there,
-    /// if no move has a guard.
+    /// Returns the number of predecessors and successors of a state, each counted as often as moves lead
+    /// there, if no move has a guard.
     pub(super) fn neighbours(&self) -> usize {
         self.moves.len() * (self.free.len() + 1)
     }

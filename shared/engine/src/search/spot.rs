@@ -16,8 +16,9 @@ const FIRST_AGE: Duration = Duration::from_millis(500);
 
 impl Search<'_> {
     /// Holds states of the layer at `depth`, which is made and not committed, and of the layer before it
-    /// against the puzzle's moves, if it is time. The first layer of a process that goes on with a run and the
-    /// last layer are always checked. `left` is the number of states that the layers before have not visited.
+    /// against the puzzle's moves, if it is time. The first layer of a process that goes on with a run and
+    /// the last layer are always checked. `left` is the number of states that the layers before have not
+    /// visited.
     ///
     /// # Errors
     /// If a state contradicts the moves.
