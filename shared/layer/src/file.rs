@@ -75,6 +75,27 @@ impl Stored<'_> {
         listed.chain(packed.iter().zip(0..).flat_map(bits))
     }
 
+    /// Returns the position of the state with this number, counted from 0 in increasing order of positions.
+    /// `None` if there are not so many.
+    pub fn nth(&self, number: u32) -> Option<u32> {
+        if let Self::Sparse(positions) = self {
+            return positions.as_chunks().0.get(number as usize).map(|&bytes| u32::from_le_bytes(bytes));
+        }
+        let mut left = number;
+        for (byte, at) in self.canonical().iter().zip(0..) {
+            match byte.count_ones() {
+                ones if left >= ones => left -= ones,
+                _ => {
+                    return (0..8)
+                        .filter(|bit| byte >> bit & 1 == 1)
+                        .nth(left as usize)
+                        .map(|bit| 8 * at + bit);
+                }
+            }
+        }
+        None
+    }
+
     /// Returns the bytes that the checksum covers: without those after a packed tensor.
     pub fn canonical(&self) -> &[u8] {
         match self {

@@ -116,14 +116,18 @@ fn what_is_written_is_read() {
                 other => panic!("coset {coset} is {other:?}"),
             }
             let mut listed = stored.positions();
+            let mut number = 0;
             for position in 0..PACKED_BYTES * 8 {
                 let there = packed[position as usize / 8] >> (position % 8) & 1 == 1;
                 assert_eq!(stored.contains(position), there, "{coset} {position} {archived}");
                 if there {
                     assert_eq!(listed.next(), Some(position), "{coset} {archived}");
+                    assert_eq!(stored.nth(number), Some(position), "{coset} {archived}");
+                    number += 1;
                 }
             }
             assert_eq!(listed.next(), None);
+            assert_eq!(stored.nth(number), None);
         }
     }
 }

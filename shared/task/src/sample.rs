@@ -58,6 +58,7 @@ impl Words {
         let before = index.checked_sub(1).map_or(0, |before| self.up_to[before]);
         let coset = CosetId(self.first + index as u32);
         let number = (word - before) / u128::from(graph.orbit_size(coset));
-        Ok(stored(coset)?.positions().nth(number as usize).map(|position| (coset, position)))
+        let position = u32::try_from(number).ok().map(|number| Ok(stored(coset)?.nth(number)));
+        Ok(position.transpose()?.flatten().map(|position| (coset, position)))
     }
 }

@@ -16,8 +16,12 @@ use std::time::{Duration, Instant};
 const SHARE: f64 = 0.01;
 
 /// The number of states of each of the two newest layers that a check looks at, even if that takes more than
-/// [`SHARE`].
+/// [`SHARE`], unless one of them takes longer than [`LONG`].
 const LEAST: u64 = 4;
+const LONG: Duration = Duration::from_millis(10);
+
+/// About how many bytes of layers are read and compared with their checksums in a second.
+const BYTES_PER_SECOND: f64 = 1e9;
 
 /// The most states of each of the two newest layers that a check looks at.
 const MOST: u64 = 10_000;
@@ -43,8 +47,10 @@ pub(crate) struct SpotChecks {
     graph: Arc<CosetGraph>,
     /// The time that all checks took.
     spent: Duration,
-    /// The time that the latest check took before it looked at the first state.
+    /// The time that the next check takes before it looks at the first state, and for each state; estimated,
+    /// and from the second check on measured.
     start: Duration,
+    each: Duration,
 }
 
 impl SpotChecks {
@@ -55,13 +61,22 @@ impl SpotChecks {
     pub(crate) fn of(manifest: &RunManifest, graph: &Arc<CosetGraph>) -> Result<Self> {
         let begun = Instant::now();
         let plain = plain_of(manifest, graph.space())?;
-        Ok(Self { plain, graph: Arc::clone(graph), spent: begun.elapsed(), start: Duration::ZERO })
+        // The neighbours of the first state lie in cosets that were not read yet, of three layers.
+        let cosets = (plain.neighbours() as f64).min(graph.len().into());
+        let bytes = 3.0 * cosets * f64::from(graph.shape().packed_bytes());
+        Ok(Self {
+            plain,
+            graph: Arc::clone(graph),
+            spent: begun.elapsed(),
+            start: Duration::ZERO,
+            each: Duration::from_secs_f64(bytes / BYTES_PER_SECOND),
+        })
     }
 
     /// Returns whether it is time for another check of a search of this age, or a check `must` be made, and
     /// states have few enough neighbours.
     pub(crate) fn are_due(&self, age: Duration, must: bool) -> bool {
-        let have_time = self.spent + 2 * self.start < age.mul_f64(SHARE);
+        let have_time = self.spent + self.start + 2 * self.each < age.mul_f64(SHARE);
         (have_time || must) && self.plain.neighbours() <= MOST_LOOKUPS
     }
 
@@ -77,7 +92,7 @@ impl SpotChecks {
         layers: Vec<Row>,
         age: Duration,
         begun: Instant,
-    ) -> Result<(u64, Option<Contradiction>)> {
+    ) -> Result<(u32, Option<Contradiction>)> {
         let newest = layers.len() - 1;
         let drawn = layers.iter().enumerate().skip(newest.saturating_sub(1));
         let drawn = drawn.filter_map(|(depth, row)| Some((depth as u32, Arc::clone(row.layer.as_ref()?))));
@@ -98,10 +113,12 @@ impl SpotChecks {
         self.start = begun.elapsed();
         let until = age.mul_f64(SHARE).saturating_sub(self.spent);
         let mut random = fastrand::Rng::with_seed(newest as u64);
-        let mut looked_at = 0;
+        let mut looked_at = 0_u32;
         let mut found = None;
         'looking: for turn in 0..MOST {
-            if turn >= LEAST && begun.elapsed() >= until {
+            let elapsed = begun.elapsed();
+            let is_enough = turn >= LEAST || turn > 0 && elapsed - self.start >= LONG;
+            if is_enough && elapsed >= until {
                 break;
             }
             for ((depth, layer), words) in drawn.iter().zip(&words) {
@@ -116,7 +133,9 @@ impl SpotChecks {
                 }
             }
         }
-        self.spent += begun.elapsed();
+        let took = begun.elapsed();
+        self.spent += took;
+        self.each = (took - self.start) / looked_at;
         Ok((looked_at, found))
     }
 }

@@ -62,8 +62,13 @@ impl Search<'_> {
 
     /// Returns all layers by depth, with those open that a check reads.
     fn rows(&self, depth: Depth, reports: &[ShardReport]) -> Result<Vec<Row>> {
+        // Most cosets of the layer from which this one was made were compared with their checksums.
+        let opened = self.opened.as_ref().map(|(depth, layer)| (*depth, layer));
         let open = |depth: Depth| -> Result<Option<Arc<Layer>>> {
-            Ok(Some(Arc::new(self.store.open(&self.job.geometry, depth)?)))
+            match opened {
+                Some((opened, layer)) if opened == depth => Ok(Some(Arc::clone(layer))),
+                _ => Ok(Some(Arc::new(self.store.open(&self.job.geometry, depth)?))),
+            }
         };
         let layers = self.run.visited()?.layers;
         let mut rows = Vec::with_capacity(layers.len() + 1);
