@@ -117,6 +117,20 @@ fn exhaustive_audit_proves_small_spaces() {
     }
 }
 
+/// Words of the search may tell how the puzzle is held, of which an audit knows nothing.
+#[test]
+fn puzzles_that_can_be_held_in_two_ways_are_proven() {
+    let orbits = "{ name = \"C\", cells = 1, orientations = 2 }, { name = \"D\", cells = 1 }, { name = \"B\", cells = 2 }";
+    let run = Run(fathom_tests::tempdir().unwrap());
+    fs::write(run.path("held.toml"), format!("orbits = [{orbits}]\nalways = [2]\n[moves]\nm = \"(3,4)\"\n"))
+        .unwrap();
+    let arguments = ["run", "held.toml", "--keep", "all", "--dir", "run", "-q", "--json"];
+    let found = json(&fathom().args(arguments).current_dir(run.0.path()).output().unwrap());
+    assert_eq!(found["counts"], serde_json::json!([1, 1]));
+    let (code, found) = run.audit(&["--exhaustive"]);
+    assert_eq!((code, &found["proof"]), (Some(0), &true.into()), "{found}");
+}
+
 /// An audit proves the committed layers of an unfinished run.
 #[test]
 fn the_layers_of_an_unfinished_run() {

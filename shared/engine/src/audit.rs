@@ -230,7 +230,9 @@ fn sampled(plain: &Plain, kept: &Kept, samples: u64, options: Options) -> Result
 /// Checks every state of the space.
 fn exhaustive(plain: &Plain, kept: &Kept, options: Options) -> Result<Audit> {
     let space = kept.graph.space();
-    let words = u64::try_from(space.states() * space.free_order()).ok();
+    // Words of the search may tell how the puzzle is held, too.
+    let free = plain.words_of_each();
+    let words = u64::try_from(space.states() * free).ok();
     let words = words.context("the space has 2^64 words or more")?;
     let mut tally = match plain.faithful_group() {
         Some(group) => {
@@ -260,7 +262,6 @@ fn exhaustive(plain: &Plain, kept: &Kept, options: Options) -> Result<Audit> {
             look(plain, kept, options.threads, states.len() as u64, None, take)?
         }
     };
-    let free = u64::from(space.free_order());
     let mut layers = Vec::new();
     for (row, depth) in kept.layers.iter().zip(0_u32..) {
         let found = tally.by_depth.get(depth as usize).copied().unwrap_or(0);

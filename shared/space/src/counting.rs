@@ -141,7 +141,8 @@ impl Fixed {
         let classes = conjugacy_classes(&outside, &all, &inside).expect("symmetries are a group");
         let classes: Vec<(Action, u32)> =
             classes.into_iter().map(|(number, members)| (outside[number].clone(), members)).collect();
-        let crossing = Listed::of(graph, &placements, &classes, &all, most)?;
+        let shortening = placements.shortening(space, &all);
+        let crossing = Listed::of(graph, &placements, &classes, shortening, most)?;
         Some(Self { inside: Inside::new(graph), crossing })
     }
 

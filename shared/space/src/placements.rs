@@ -11,6 +11,18 @@ use prefixes::Prefixes;
 use rustc_hash::FxHashMap;
 use std::sync::OnceLock;
 
+/// With more symmetries than this, it takes too long to conjugate actions by all of them.
+const MANY: usize = 1 << 12;
+
+/// The number of symmetries that stand for many. Their numbers are multiples of a large prime, so that they
+/// are spread in whatever way the symmetries are listed.
+const SOME: usize = 12;
+const SPREAD: usize = 2_654_435_761;
+
+/// Where there are no more words than this, it does not pay to list only one of those that [`MANY`]
+/// symmetries map to each other.
+const FEW_WORDS: u64 = 1 << 20;
+
 /// A permutation of placements, by their numbers.
 pub(crate) type Action = Box<[u32]>;
 
@@ -73,6 +85,13 @@ impl Placements {
     /// Returns the reachable beginnings of words; `None` where [`Prefixes::new`] does not find them.
     fn prefixes(&self, space: &Space) -> Option<&Prefixes> {
         self.prefixes.get_or_init(|| Prefixes::new(space)).as_ref()
+    }
+
+    /// Returns those of the actions of all symmetries, the identity first, by which lists of words are made
+    /// shorter.
+    pub(crate) fn shortening<'a>(&self, space: &Space, symmetries: &'a [Action]) -> &'a [Action] {
+        let are_few = space.states() * space.free_order() <= FEW_WORDS.into();
+        if symmetries.len() > MANY && are_few { &symmetries[..1] } else { symmetries }
     }
 
     /// Returns the number of a placement.
@@ -148,6 +167,7 @@ fn inverse(action: &Action) -> Action {
 /// Returns one member of each class of `actions` that `by` conjugate to each other, as its number in
 /// `actions`, with the number of members. All members of a class fix equally many words of every layer.
 /// Returns `None` if a conjugate is neither in `actions` nor in `others`; members in `others` do not count.
+/// If `by` are more than [`MANY`], a few of them stand for all, and some classes may be given in parts.
 pub(crate) fn conjugacy_classes(
     actions: &[Action],
     by: &[Action],
@@ -156,21 +176,32 @@ pub(crate) fn conjugacy_classes(
     const OTHER: usize = usize::MAX;
     let mut numbers: FxHashMap<&[u32], usize> = others.iter().map(|action| (&**action, OTHER)).collect();
     numbers.extend(actions.iter().map(|action| &**action).zip(0..));
-    let back: Vec<Action> = by.iter().map(inverse).collect();
+    let are_many = by.len() > MANY;
+    let by: Vec<&Action> = match are_many {
+        // Random elements generate a group, or most of it, when there are a few more than it needs.
+        true => (1..=SOME).map(|i| &by[i * SPREAD % by.len()]).collect(),
+        false => by.iter().collect(),
+    };
+    let back: Vec<Action> = by.iter().copied().map(inverse).collect();
     let mut counted = vec![false; actions.len()];
     let mut classes = Vec::new();
     let mut conjugated: Vec<u32> = Vec::new();
     for (number, action) in actions.iter().enumerate() {
-        if counted[number] {
+        if std::mem::replace(&mut counted[number], true) {
             continue;
         }
-        let mut members = 0;
-        for (by, back) in by.iter().zip(&back) {
-            conjugated.clear();
-            conjugated.extend(back.iter().map(|&from| by[action[from as usize] as usize]));
-            let conjugate = *numbers.get(&*conjugated)?;
-            if conjugate != OTHER && !std::mem::replace(&mut counted[conjugate], true) {
-                members += 1;
+        let mut members = 1;
+        let mut open = vec![action];
+        while let Some(action) = open.pop() {
+            for (by, back) in by.iter().zip(&back) {
+                conjugated.clear();
+                conjugated.extend(back.iter().map(|&from| by[action[from as usize] as usize]));
+                let conjugate = *numbers.get(&*conjugated)?;
+                if conjugate != OTHER && !std::mem::replace(&mut counted[conjugate], true) {
+                    members += 1;
+                    // A whole group leads from one member to all others.
+                    open.extend(are_many.then(|| &actions[conjugate]));
+                }
             }
         }
         classes.push((number, members));

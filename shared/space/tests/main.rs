@@ -3,5 +3,6 @@
 
 mod facelets;
 mod many_pieces;
+mod many_symmetries;
 mod miscounted;
 mod transforms;

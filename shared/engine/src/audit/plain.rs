@@ -135,6 +135,11 @@ impl Plain {
         self.free.iter().map(|free| self.after(free, word))
     }
 
+    /// Returns the number of words of each state.
+    pub(super) fn words_of_each(&self) -> u64 {
+        self.free.len() as u64
+    }
+
     /// Returns the number of predecessors and successors of a state, each counted as often as moves lead
     /// there, if no move has a guard.
     pub(super) fn neighbours(&self) -> usize {

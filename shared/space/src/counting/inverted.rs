@@ -48,7 +48,8 @@ impl Inverted {
     pub(super) fn within(graph: &CosetGraph, most: usize) -> Result<Self, NoInverses> {
         let space = graph.space();
         let Inversions { test, classes, symmetries } = Inversions::of(space)?;
-        Ok(match Listed::of(graph, &test.placements, &classes, &symmetries, most) {
+        let shortening = test.placements.shortening(space, &symmetries);
+        Ok(match Listed::of(graph, &test.placements, &classes, shortening, most) {
             Some(listed) => Self::Listed(listed),
             None => Self::Tested(test.into()),
         })
