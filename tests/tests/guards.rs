@@ -227,23 +227,6 @@ fn labels_may_not_tell_apart_what_guards_take_for_one() {
     assert!(texts(&refused).1.contains("if pieces that look alike were told apart"), "{:?}", texts(&refused));
 }
 
-/// Pieces of different orbits never look alike.
-#[test]
-fn what_is_ruled_out_in_one_orbit_is_not_in_another() {
-    let directory = fathom_tests::tempdir().unwrap();
-    let orbits = "{ name = \"A\", cells = 1 }, { name = \"B\", cells = 2 }";
-    let file =
-        format!("orbits = [{orbits}]\nnever = [{{ cell = 3, pieces = [1] }}]\n[moves]\na = \"(2,3)\"\n");
-    fs::write(directory.path().join("g.toml"), file).unwrap();
-    for labels in [&[][..], &["--track", "2"], &["--labels", "0,0,1"]] {
-        let arguments = [&["run", "g.toml", "--dir", "run", "-q", "--json"], labels].concat();
-        let found =
-            fathom_tests::json(&fathom().args(arguments).current_dir(directory.path()).output().unwrap());
-        assert_eq!(found["counts"], serde_json::json!([1, 1]), "{labels:?}");
-        fs::remove_dir_all(directory.path().join("run")).unwrap();
-    }
-}
-
 #[test]
 fn states_of_guarded_moves_have_no_classes_up_to_inversion() {
     let directory = fathom_tests::tempdir().unwrap();

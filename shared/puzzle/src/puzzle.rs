@@ -114,16 +114,14 @@ impl Puzzle {
     }
 
     /// Rules out all pieces that look like those that are ruled out, where `labels` has a label for each
-    /// piece, and leaves out symmetries that do not keep what is ruled out then. Pieces of different orbits
-    /// are told apart by their cells.
+    /// piece, and leaves out symmetries that do not keep what is ruled out then.
     pub fn rule_out_alike(&mut self, labels: &[u16]) {
-        let orbit_of = self.orbit_of();
-        let look = |piece: u16| (labels[usize::from(piece)], orbit_of[usize::from(piece)]);
         let alike = |asked: &Guard| {
+            let label = labels[usize::from(asked.piece)];
             let (cell, holds, own) = (asked.cell, asked.holds, asked.piece);
             let pieces = (0..labels.len() as u16).filter(move |&piece| match holds {
                 true => piece == own,
-                false => look(piece) == look(own),
+                false => labels[usize::from(piece)] == label,
             });
             pieces.map(move |piece| Guard { cell, piece, holds }).collect::<Vec<_>>()
         };
@@ -145,15 +143,6 @@ impl Puzzle {
         let actions: Vec<Permutation> =
             moves.chain(&self.free).map(|action| action.cells().clone()).collect();
         all_orbits(self.cells, &actions)
-    }
-
-    /// Returns the number of its orbit for each cell.
-    pub fn orbit_of(&self) -> Vec<usize> {
-        let mut orbit_of = vec![0; self.cells];
-        for (number, cells) in self.orbits().iter().enumerate() {
-            cells.iter().for_each(|&cell| orbit_of[cell] = number);
-        }
-        orbit_of
     }
 
     /// Returns whether the inverse of every move is a move, up to free moves, and is possible wherever the

@@ -174,17 +174,17 @@ impl Space {
         if puzzle.moves.iter().any(|m| !m.guard.is_empty()) && !puzzle.is_closed_under_inverses() {
             return Err(SpaceError::GuardedOneWay(puzzle.name));
         }
-        // Pieces that never stand on the same cells are told apart by their cells.
-        let orbit_of = puzzle.orbit_of();
         let alike = |guard: &Guard| {
-            let [there, ruled_out] = [guard.cell, guard.piece].map(usize::from);
-            let label = |piece: usize| given_labels.of_pieces()[piece];
-            !guard.holds && label(there) == label(ruled_out) && orbit_of[there] == orbit_of[ruled_out]
+            let label = |piece: u16| given_labels.of_pieces()[usize::from(piece)];
+            !guard.holds && label(guard.cell) == label(guard.piece)
         };
         if puzzle.limits.iter().any(alike) {
             return Err(SpaceError::SolvedRuledOut(puzzle.name));
         }
-        let key = |piece| (given_labels.of_pieces().get(piece), orbit_of.get(piece), puzzle.seen[piece]);
+        // Pieces that never stand on the same cells are told apart by their cells.
+        let orbits_of_pieces = puzzle.orbits();
+        let orbit_of = |piece: &usize| orbits_of_pieces.iter().position(|cells| cells.contains(piece));
+        let key = |piece| (given_labels.of_pieces().get(piece), orbit_of(&piece), puzzle.seen[piece]);
         let piece_labels = Labels::from_keys((0..pieces).map(key));
         let (facelets, puzzle) = match puzzle.facelets.take() {
             Some(by_pieces) if given_labels.are_distinct() => (Some(by_pieces.0), by_pieces.1),
