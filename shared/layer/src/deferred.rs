@@ -37,11 +37,12 @@ struct Waiting {
 
 impl Waiting {
     fn flush(&mut self, disk: &dyn Disk) -> io::Result<()> {
-        let files = std::mem::take(&mut self.files);
-        let threads = (files.len() / SYNCS_A_THREAD).clamp(1, SYNCS_AT_ONCE);
         // Another process may have removed some. Some file systems count no names at all.
         let is_there = |(path, file): &(PathBuf, Box<dyn DiskFile>)| !file.is_removed() || path.exists();
-        let files = Mutex::new(files.into_iter().filter(is_there).map(|(_, file)| file));
+        let (files, removed): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.files).into_iter().partition(is_there);
+        let threads = (files.len() / SYNCS_A_THREAD).clamp(1, SYNCS_AT_ONCE);
+        let files = Mutex::new(files.into_iter().map(|(_, file)| file));
         let next = || files.lock().unwrap_or_else(PoisonError::into_inner).next();
         let sync = || std::iter::from_fn(next).try_for_each(|mut file| file.sync());
         std::thread::scope(|scope| {
@@ -58,6 +59,10 @@ impl Waiting {
                 synced => synced?,
             }
         }
+        // The room of removed files becomes free when they are closed. Nobody waits for that, because it takes
+        // longer than the syncs. If there is no thread for it, they are closed here.
+        let close = std::thread::Builder::new().name("close".into());
+        let _closing = (!removed.is_empty()).then(|| close.spawn(|| drop(removed)));
         Ok(())
     }
 }
