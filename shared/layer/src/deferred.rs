@@ -59,8 +59,8 @@ impl Waiting {
                 synced => synced?,
             }
         }
-        // The room of removed files becomes free when they are closed. Nobody waits for that, because it takes
-        // longer than the syncs. If there is no thread for it, they are closed here.
+        // The room of removed files becomes free when they are closed. Nobody waits for that, because it
+        // takes longer than the syncs. If there is no thread for it, they are closed here.
         let close = std::thread::Builder::new().name("close".into());
         let _closing = (!removed.is_empty()).then(|| close.spawn(|| drop(removed)));
         Ok(())
