@@ -161,7 +161,7 @@ pub fn tables_of(definition: &RunManifest, memory_bytes: u64) -> Result<(CosetGr
 }
 
 fn plain_of(manifest: &RunManifest, space: &Space) -> Result<Plain> {
-    let puzzle = manifest.spec.source.puzzle(manifest.spec.metric);
+    let puzzle = manifest.spec.source.moves_alone(manifest.spec.metric);
     let mut puzzle = puzzle.map_err(|error| anyhow!(error))?;
     puzzle.rule_out_alike(space.given_labels().of_pieces());
     Ok(Plain::new(&puzzle, space))

@@ -323,6 +323,18 @@ impl PuzzleSpec {
         };
         Ok(definition.puzzle(metric)?)
     }
+
+    /// Returns the moves of the puzzle and what they act on, without its other symmetries than the identity.
+    ///
+    /// # Errors
+    /// As [`PuzzleSpec::puzzle`].
+    pub fn moves_alone(&self, metric: Metric) -> Result<Puzzle, SourceError> {
+        self.check()?;
+        match self {
+            Self::Board(board) => Ok(board.puzzle(metric)),
+            Self::Defined(definition) => Ok(definition.moves_alone(metric)?),
+        }
+    }
 }
 
 /// Formats the number of states as the beginning of a list, `120 states and `; empty if the number is not

@@ -39,45 +39,67 @@ impl Definition {
     /// than [`Definition::MOST_FREE`] elements, or if there are both limits on states and free moves.
     pub fn puzzle(&self, metric: Metric) -> Result<Puzzle, DefinitionError> {
         let orders = self.seen_orders();
-        let seen = |generators: &[Generator]| -> Vec<Generator> {
-            let action = |g: &Generator| self.seen_action(&g.action, &orders);
-            generators.iter().map(|g| Generator { action: action(g), ..g.clone() }).collect()
-        };
+        let generators = self.seen(&self.generators(metric)?, &orders);
+        let mut puzzle = self.of_generators(&generators, &orders)?;
+        let groupoid = self.is_guarded().then(|| self.groupoid(Self::MOST_SHAPES)).flatten();
+        let states = groupoid.as_ref().and_then(Groupoid::states);
+        puzzle.counted = states.map(|states| Counted { labels: self.solved_labels(), states });
+        if let Some(groupoid) = groupoid {
+            puzzle.kinds = groupoid.kinds().to_vec();
+        }
+        if !self.is_too_large_for_symmetries(&orders, puzzle.moves.len()) {
+            puzzle.symmetries = symmetries(&puzzle, &generators, &self.limits_of_states().collect(), &orders);
+        }
+        if !self.always.is_empty() && self.never.is_empty() {
+            puzzle.held = self.held(&puzzle, &generators, &orders).map(Box::new);
+        }
+        puzzle.facelets = self.facelets(metric)?.map(Box::new);
+        Ok(puzzle)
+    }
+
+    /// Returns the moves of the puzzle and what they act on, as [`Definition::puzzle`] does, without looking
+    /// for anything that follows from them: the only symmetry is the identity.
+    ///
+    /// # Errors
+    /// The errors of [`Definition::puzzle`].
+    pub fn moves_alone(&self, metric: Metric) -> Result<Puzzle, DefinitionError> {
+        let orders = self.seen_orders();
+        self.of_generators(&self.seen(&self.generators(metric)?, &orders), &orders)
+    }
+
+    /// Returns generators as they act on the orientations of [`Definition::seen_orders`].
+    fn seen(&self, generators: &[Generator], orders: &[u16]) -> Vec<Generator> {
+        let action = |g: &Generator| self.seen_action(&g.action, orders);
+        generators.iter().map(|g| Generator { action: action(g), ..g.clone() }).collect()
+    }
+
+    fn solved_labels(&self) -> Vec<u16> {
+        self.solved.iter().map(|piece| piece.label).collect()
+    }
+
+    /// Returns the puzzle whose moves are these generators, with the identity as its only symmetry.
+    fn of_generators(&self, generators: &[Generator], orders: &[u16]) -> Result<Puzzle, DefinitionError> {
         if self.is_limited() && !self.free.is_empty() {
             return Err(DefinitionError::AlwaysFree);
         }
-        let generators = seen(&self.generators(metric)?);
-        let free = FreeGroup::of(&seen(&self.free), &orders)?;
-        let groupoid = self.is_guarded().then(|| self.groupoid(Self::MOST_SHAPES)).flatten();
-        let labels = || self.solved.iter().map(|piece| piece.label).collect::<Vec<u16>>();
-        let states = groupoid.as_ref().and_then(Groupoid::states);
-        let counted = states.map(|states| Counted { labels: labels(), states });
-        let kinds = groupoid.map_or_else(|| vec![0; self.cells()], |groupoid| groupoid.kinds().to_vec());
+        let free = FreeGroup::of(&self.seen(&self.free, orders), orders)?;
         let mut puzzle = Puzzle {
             name: self.name.clone(),
             cells: self.cells(),
             seen: self.solved.iter().map(|piece| piece.seen).collect(),
-            moves: free.before(&generators)?,
-            incoming_moves: free.behind(&generators, &labels())?,
+            moves: free.before(generators)?,
+            incoming_moves: free.behind(generators, &self.solved_labels())?,
+            symmetries: vec![Relabelling::from_action(&free.elements[0])],
             free: free.elements,
             limits: self.limits_of_states().collect(),
-            counted,
-            kinds,
-            symmetries: Vec::new(),
+            counted: None,
+            kinds: vec![0; self.cells()],
             held: None,
             facelets: None,
         };
         for m in puzzle.moves.iter_mut().chain(&mut puzzle.incoming_moves) {
             m.guard = self.limited(m);
         }
-        puzzle.symmetries = match self.is_too_large_for_symmetries(&orders, puzzle.moves.len()) {
-            true => vec![Relabelling::from_action(&puzzle.free[0])],
-            false => symmetries(&puzzle, &generators, &self.limits_of_states().collect(), &orders),
-        };
-        if !self.always.is_empty() && self.never.is_empty() {
-            puzzle.held = self.held(&puzzle, &generators, &orders).map(Box::new);
-        }
-        puzzle.facelets = self.facelets(metric)?.map(Box::new);
         Ok(puzzle)
     }
 
