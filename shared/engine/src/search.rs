@@ -289,12 +289,9 @@ impl Search<'_> {
         failpoint::point("committing");
         let Committed { layer, retired } = commit_layer(self.run, self.disk, &reports, commit)?;
         failpoint::point("committed");
+        // Kernel threads need not wait for the removal. While commits are held back, the files are removed
+        // before the commit is durable: without it the run begins anew, and needs no file.
         self.retired = retired;
-        // While commits are held back, the files are removed before the commit is durable. Without it the run
-        // begins anew, and needs no file. Otherwise kernel threads need not wait for the removal.
-        if self.run.journal.is_held() {
-            self.remove_retired()?;
-        }
         self.release_when_grown()?;
         // A young search ends before that pays.
         if !self.is_apart && !self.run.journal.is_held() {
