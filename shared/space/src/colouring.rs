@@ -3,7 +3,7 @@
 use crate::axis::{AxisView, Component, Form, List, View};
 use crate::hidden::PatternGroup;
 use crate::space::{Cell, WordGuard};
-use crate::symmetry::induced;
+use crate::symmetry::{induced, induced_images};
 use crate::{Letters, Ranks, Space, Symmetry, WordMove, Words};
 use std::sync::Arc;
 
@@ -460,6 +460,34 @@ impl Colouring {
         self.action_with(&self.views(), symmetry)
     }
 
+    /// Returns whether a symmetry has an [action](Colouring::action) on colours, where each colour is an axis.
+    ///
+    /// # Panics
+    /// If the axes hold only what moves reach.
+    pub(crate) fn is_respected_by(&self, symmetry: &Symmetry) -> bool {
+        assert!(self.reached.is_none(), "axes of reachable words have actions of their own");
+        let keeps_colours = induced_images(&self.of_label, &symmetry.labels).is_some();
+        // Letters of one orientation are colours.
+        keeps_colours && (self.letters.width() == 1 || self.letters_of(symmetry).is_some())
+    }
+
+    /// Returns where each letter of a pattern goes; `None` if that depends on the piece. Letters that no
+    /// piece shows may go anywhere.
+    fn letters_of(&self, symmetry: &Symmetry) -> Option<[Option<u8>; 256]> {
+        let mut letters = [None; 256];
+        for (number, (&letter, &to)) in self.of_letter.iter().zip(symmetry.letters()).enumerate() {
+            if self.is_unused[number] {
+                continue;
+            }
+            let to = self.of_letter(to);
+            let known = letters[usize::from(letter)].get_or_insert(to);
+            if *known != to {
+                return None;
+            }
+        }
+        Some(letters)
+    }
+
     /// Returns why a symmetry has no action on colours; `None` if the symmetry has one.
     pub fn refusal(&self, symmetry: &Symmetry) -> Option<Refusal> {
         if self.action(symmetry).is_some() {
@@ -472,18 +500,7 @@ impl Colouring {
     /// Returns the action of a symmetry where the axes are `views`. Without any, each colour is an axis.
     pub(crate) fn action_with(&self, views: &[AxisView], symmetry: &Symmetry) -> Option<ColourAction> {
         let colours = induced(&self.of_label, &symmetry.labels, self.colours())?;
-        let mut letters = [None; 256];
-        for (number, (&letter, &to)) in self.of_letter.iter().zip(symmetry.letters()).enumerate() {
-            if self.is_unused[number] {
-                continue;
-            }
-            let to = self.of_letter(to);
-            let known = letters[usize::from(letter)].get_or_insert(to);
-            if *known != to {
-                return None;
-            }
-        }
-        // Letters that no piece shows may go anywhere.
+        let letters = self.letters_of(symmetry)?;
         let letters =
             letters[..self.letters.count()].iter().map(|letter| letter.unwrap_or_default()).collect();
         let axes = match views {

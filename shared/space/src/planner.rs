@@ -9,6 +9,7 @@
 //! machine, so that the same space has the same digest everywhere.
 
 mod cost;
+mod draft;
 mod fixed;
 mod partitions;
 mod reached;
@@ -18,11 +19,10 @@ use crate::space::reached_words;
 use crate::words::multinomial;
 pub use fathom_puzzle::grouped;
 
-use crate::{Colouring, CosetGraph, Ranks, Refusal, Shape, Space, Symmetry};
+use crate::{Colouring, CosetGraph, Refusal, Shape, Space, Symmetry};
 use cost::CostModel;
 use fixed::fixed_patterns;
 use num_bigint::BigUint;
-use partitions::candidates;
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -273,10 +273,7 @@ impl Choices {
         let actions = actions_on_letters(space);
         let model = &CostModel::V7;
         let words = listed_words(space);
-        let best = candidates(space, &actions)
-            .into_iter()
-            .filter_map(|of_piece| Candidate::judge(space, &actions, model, of_piece, words.as_ref()))
-            .min_by(|a, b| a.nanoseconds.total_cmp(&b.nanoseconds));
+        let best = Candidate::cheapest(space, &actions, model, words.as_ref());
         if reaches_most_words(space) && best.as_ref().is_some_and(|best| best.is_full(space)) {
             return Self { best, ..none };
         }
@@ -427,90 +424,6 @@ impl Candidate {
         }
         let percents = u64::try_from(words * 100_u32 / bits).map_or(0.0, |percents| percents as f64);
         percents.min(99.0) / 100.0
-    }
-
-    fn judge(
-        space: &Space,
-        actions: &[(&Symmetry, usize)],
-        model: &CostModel,
-        of_piece: Vec<u8>,
-        words: Option<&HashSet<Box<[u8]>>>,
-    ) -> Option<Self> {
-        let labels = space.labels();
-        let mut contents: FxHashMap<u8, FxHashMap<u8, u16>> = FxHashMap::default();
-        for (&colour, &label) in of_piece.iter().zip(labels.of_pieces()) {
-            contents.entry(colour).or_default().insert(label, labels.sizes()[usize::from(label)]);
-        }
-        let mut lengths: Vec<(u8, u64, u16)> = Vec::new();
-        for (&colour, content) in &contents {
-            let counts: Vec<u16> = content.values().copied().collect();
-            let length = u64::try_from(multinomial(&counts)?).ok()?;
-            let size = counts.iter().sum();
-            if length > 1
-                && (length > Colouring::LONGEST_AXIS || usize::from(size) > Colouring::LARGEST_COLOUR)
-            {
-                return None;
-            }
-            lengths.push((colour, length, size));
-        }
-        // The last axis lies inside a 64-bit word, and is the longest axis that fits. Colours with one
-        // arrangement come first.
-        lengths.sort_unstable_by_key(|&(colour, length, _)| (length > 1, length <= 64, length, colour));
-        let axes: Vec<u32> = lengths.iter().map(|&(_, length, _)| length as u32).collect();
-        let shape =
-            Shape::in_space(space, &axes).filter(|shape| shape.packed_bytes() <= Plan::MOST_COSET_BYTES)?;
-        let order: FxHashMap<u8, u8> =
-            lengths.iter().zip(0..).map(|(&(colour, _, _), axis)| (colour, axis)).collect();
-        let of_piece: Vec<u8> = of_piece.iter().map(|colour| order[colour]).collect();
-        let colouring = Colouring::new(&of_piece, space).ok()?;
-        let respecting = actions.iter().filter(|(symmetry, _)| colouring.action(symmetry).is_some());
-        let symmetries = respecting.map(|(_, alike)| alike).sum::<usize>();
-        let entries = CosetGraph::entries(&colouring, symmetries);
-        let symmetries = symmetries as f64;
-        // Without a table, the estimate is the number of patterns that all states need.
-        let patterns = match (words, entries) {
-            (Some(words), _) => {
-                let pattern = |word: &[u8]| word.iter().map(|&letter| colouring.of_letter(letter)).collect();
-                words.iter().map(|word| pattern(word)).collect::<HashSet<Box<[u8]>>>().len() as f64
-            }
-            // There is no telling how many of so many patterns are reached.
-            (None, 0) if colouring.patterns().total() == Ranks::TOO_MANY => return None,
-            (None, 0) => {
-                let coset: f64 = lengths.iter().map(|&(_, length, _)| length as f64).product();
-                words_of(space) / coset / share_of_kinds(space, &of_piece)
-            }
-            (None, entries) => entries as f64,
-        };
-
-        let cosets = (patterns / symmetries).max(1.0);
-        let pulls = cosets * space.moves().len() as f64;
-        // Every place permutation and every renaming that occurs has its own axis map.
-        let map_bytes: f64 = lengths
-            .iter()
-            .map(|&(_, length, size)| {
-                let permutations: f64 = (1..=size).map(f64::from).product();
-                (permutations * symmetries.min(permutations)).min(pulls) * length as f64 * 8.0
-            })
-            .sum();
-        let table_bytes = entries as f64 * 4.0 + pulls * 4.0 + map_bytes;
-        if table_bytes > Plan::MOST_TABLE_BYTES as f64 || cosets * symmetries >= f64::from(u32::MAX) {
-            return None;
-        }
-        let row = match shape.row_bits() {
-            0..=32 => model.row_32,
-            33..=64 => model.row_64,
-            bits => model.word_of_a_long_row * f64::from(bits.div_ceil(64)),
-        };
-        let find = match entries {
-            0 => pulls * symmetries * model.find_by_symmetry,
-            entries => entries as f64 * model.find_by_table,
-        };
-        let start = find + map_bytes * model.map_byte;
-        // A row of several 64-bit words is moved bit by bit.
-        let bitwise = if shape.row_bits() > 64 { f64::from(shape.row_bits()) } else { 0.0 };
-        let pull = model.pull + bitwise + f64::from(shape.rows()) * row;
-        let nanoseconds = start + model.layers(pulls, cosets, pull, f64::from(shape.packed_bytes()));
-        Some(Self { of_piece, made: None, nanoseconds, is_counted: entries > 0 })
     }
 }
 

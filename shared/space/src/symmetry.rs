@@ -365,6 +365,11 @@ pub(crate) fn induced<P: Copy + Into<usize>>(
     pieces: &[P],
     classes: usize,
 ) -> Option<Box<[u8]>> {
+    Some(induced_images(class, pieces)?[..classes].into())
+}
+
+/// Returns the same map, with anything for classes that have no pieces.
+pub(crate) fn induced_images<P: Copy + Into<usize>>(class: &[u8], pieces: &[P]) -> Option<[u8; 256]> {
     const UNSET: u8 = u8::MAX;
     let mut images = [UNSET; 256];
     let mut preimages = [UNSET; 256];
@@ -376,7 +381,7 @@ pub(crate) fn induced<P: Copy + Into<usize>>(
         }
         (*image, *preimage) = (to, from);
     }
-    Some(images[..classes].into())
+    Some(images)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use crate::alternation::alternating_rings;
 use crate::space::Cell;
 use crate::{Space, Symmetry};
 use fathom_algebra::numbered;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
 
 /// A class of pieces for each piece. There may be more classes than colours, until the pieces of each label
@@ -14,7 +14,7 @@ type Partition = Vec<u16>;
 /// Returns the partitions of the pieces that are worth judging. None of them splits a label.
 pub(super) fn candidates(space: &Space, actions: &[(&Symmetry, usize)]) -> BTreeSet<Vec<u8>> {
     let cells = space.cells();
-    let mut bases: BTreeSet<Partition> = BTreeSet::new();
+    let mut bases: FxHashSet<Partition> = FxHashSet::default();
     let labels = space.labels();
     let first_with = |label: u8| {
         labels.of_pieces().iter().position(|&l| l == label).expect("every label is on a piece") as Cell
@@ -32,7 +32,7 @@ pub(super) fn candidates(space: &Space, actions: &[(&Symmetry, usize)]) -> BTree
             bases.insert(joined(cells, (0..cells).flat_map(|c| [(c, a[c]), (c, b[c])])));
         }
     }
-    let mut partitions = BTreeSet::new();
+    let mut partitions = FxHashSet::default();
     for base in bases {
         for size in 1..=5 {
             partitions.insert(chunked(&base, size));
@@ -60,7 +60,7 @@ pub(super) fn candidates(space: &Space, actions: &[(&Symmetry, usize)]) -> BTree
             (orbit.expect("every cell is in an orbit"), seen)
         })
         .collect();
-    let mut whole = BTreeSet::new();
+    let mut whole = FxHashSet::default();
     for partition in partitions {
         let partition: Partition = numbered((0..cells).map(|cell| (partition[cell], kind[cell])));
         // Either the colours that share a label are joined, or every label with several pieces is a colour of
@@ -91,7 +91,7 @@ pub(super) fn candidates(space: &Space, actions: &[(&Symmetry, usize)]) -> BTree
             None => (false, usize::from(partition[cell])),
         }))
     };
-    let by_rings: BTreeSet<Partition> = whole.iter().map(with_rings).collect();
+    let by_rings: FxHashSet<Partition> = whole.iter().map(with_rings).collect();
     let found = if alternating.is_empty() { &whole | &by_rings } else { by_rings };
     let colours =
         |partition: Partition| partition.into_iter().map(|class| u8::try_from(class).ok()).collect();
@@ -112,7 +112,15 @@ fn joined(cells: usize, pairs: impl Iterator<Item = (usize, Cell)>) -> Partition
         let (a, b) = (root(&mut parent, a), root(&mut parent, usize::from(b)));
         parent[a.max(b)] = a.min(b);
     }
-    numbered((0..cells).map(|cell| root(&mut parent, cell)))
+    // Roots are the first cells of their classes.
+    let mut partition = Partition::with_capacity(cells);
+    let mut classes = 0;
+    for cell in 0..cells {
+        let first = root(&mut parent, cell);
+        partition.push(if first == cell { classes } else { partition[first] });
+        classes += u16::from(first == cell);
+    }
+    partition
 }
 
 /// Returns for each piece the first piece of its class.

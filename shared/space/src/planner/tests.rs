@@ -1,3 +1,5 @@
+use super::draft::Draft;
+use super::partitions::candidates;
 use super::*;
 use crate::Labels;
 use fathom_algebra::{OrientedPermutation, Permutation};
@@ -37,6 +39,68 @@ fn the_designs_choices_for_large_boards() {
     assert_eq!(sizes("3x4"), (34_650, 826, 48, 1_728));
     assert_eq!(sizes("2x6"), (34_650, 1_556, 24, 1_728));
     assert_eq!(sizes("3x6"), (17_153_136, 240_095, 72, 46_656_000));
+}
+
+/// Candidates that cannot be the cheapest are not judged. The choice is that of judging all of them, and no
+/// candidate costs less than was said of it before.
+#[test]
+fn the_cheapest_candidate_is_found_without_judging_all() {
+    let of_board = |word, track| space(word, track);
+    let of_word = |word: &str| {
+        let source = PuzzleSpec::by_name(word).unwrap();
+        let puzzle = source.puzzle(source.metric()).unwrap();
+        Space::new(puzzle, source.metric(), Labels::from_values(source.solved())).unwrap()
+    };
+    let spaces = [
+        of_board("3x3", None),
+        of_board("2x5", None),
+        of_board("3x4", Some("1-6")),
+        of_word("2x2x2"),
+        of_word("pyraminx"),
+        of_word("pancake:7"),
+        of_word("dino"),
+    ];
+    let model = &CostModel::V7;
+    let mut skipped = 0;
+    for space in &spaces {
+        let name = &space.puzzle().name;
+        let actions = actions_on_letters(space);
+        let mut all = Vec::new();
+        for of_piece in candidates(space, &actions) {
+            let Some(draft) = Draft::of(space, of_piece) else { continue };
+            let least = draft.least(space, model);
+            let Some(candidate) = draft.judge(space, &actions, model, None) else { continue };
+            assert!(least <= candidate.nanoseconds, "{name} {:?}", candidate.of_piece);
+            all.push((candidate, least));
+        }
+        // Of equally cheap ones the first.
+        let (best, _) = all.iter().min_by(|(a, _), (b, _)| a.nanoseconds.total_cmp(&b.nanoseconds)).unwrap();
+        let found = Candidate::cheapest(space, &actions, model, None).unwrap();
+        assert_eq!((&found.of_piece, found.nanoseconds), (&best.of_piece, best.nanoseconds), "{name}");
+        skipped += all.iter().filter(|(_, least)| *least > best.nanoseconds).count();
+    }
+    assert!(skipped > 0);
+}
+
+/// Whether a symmetry has an action on colours is told without making the action.
+#[test]
+fn symmetries_that_respect_a_colouring_have_an_action() {
+    for word in ["3x3", "2x2x2", "pyraminx", "skewb"] {
+        let source = PuzzleSpec::by_name(word).unwrap();
+        let puzzle = source.puzzle(source.metric()).unwrap();
+        let space = Space::new(puzzle, source.metric(), Labels::from_values(source.solved())).unwrap();
+        let mut counts = [0, 0];
+        for of_piece in candidates(&space, &actions_on_letters(&space)) {
+            let Some(draft) = Draft::of(&space, of_piece) else { continue };
+            let Ok(colouring) = Colouring::new(&draft.of_piece, &space) else { continue };
+            for symmetry in space.symmetries() {
+                let respects = colouring.is_respected_by(symmetry);
+                assert_eq!(respects, colouring.action(symmetry).is_some(), "{word} {:?}", draft.of_piece);
+                counts[usize::from(respects)] += 1;
+            }
+        }
+        assert!(counts.iter().all(|&count| count > 0), "{word}");
+    }
 }
 
 /// If moves reach few words, axes of reachable words store few bits that are unreachable or images of others.
