@@ -56,6 +56,23 @@ pub enum StateError {
     },
 }
 
+/// What a name in a sequence stands for.
+#[derive(Clone, Copy, Debug)]
+enum Role {
+    Move,
+    Free,
+    Spare,
+}
+
+/// One move of a sequence.
+#[derive(Clone, Debug)]
+struct Step {
+    name: String,
+    action: OrientedPermutation,
+    /// The guards of which one must hold, besides the limits of states; empty if the step can always be made.
+    asks: Vec<Box<[u16]>>,
+}
+
 impl SolveModel {
     /// Reads a state: as moves that lead to it from the solved state if `is_scramble`, and otherwise as tiles
     /// row by row or as cycles of cells. The returned element carries each piece from its own cell to the
@@ -101,14 +118,16 @@ impl SolveModel {
         }
         if self.square1.is_some() {
             let turns = Sequence::read(text).map_err(StateError::SquareOne)?;
-            return self.one_by_one(turns.0.iter().map(|turn| (turn.to_string(), turn.action())));
+            let steps = turns.0.iter().map(|turn| {
+                let action = turn.action();
+                Step { name: turn.to_string(), asks: self.guards_of(&action), action }
+            });
+            return self.one_by_one(steps);
         }
-        let mut powers = definition.free_generators().unwrap_or_default();
-        powers.extend(definition.third_rotation());
+        let names = self.names();
         let mut move_named = |name: &str| {
-            let mut all =
-                definition.moves().iter().chain(&self.generators).chain(&powers).chain(definition.spare());
-            Ok(all.find(|generator| generator.name == name).map(|generator| generator.action.clone()))
+            let found = names.iter().find(|(generator, _)| generator.name == name);
+            Ok(found.map(|(generator, _)| generator.action.clone()))
         };
         let identity = OrientedPermutation::identity(definition.orders());
         let element = sequence::evaluate(text, &identity, expression::LONGEST_NAME, &mut move_named);
@@ -119,22 +138,39 @@ impl SolveModel {
         self.one_by_one(self.written_out(text)?)
     }
 
-    /// Expands a sequence into single moves. A power that is not itself a move becomes single turns.
-    fn written_out(&self, text: &str) -> Result<Vec<(String, OrientedPermutation)>, StateError> {
+    /// Returns all permutations that the definition names, with what they are.
+    fn names(&self) -> Vec<(Generator, Role)> {
         let definition = &self.definition;
-        let mut free = definition.free_generators().unwrap_or_default();
-        free.extend(definition.third_rotation());
-        let known = definition.moves().iter().chain(&self.generators).chain(&free).chain(definition.spare());
-        let known: Vec<&Generator> = known.collect();
+        let moves = definition.moves().iter().chain(&self.generators).cloned();
+        let free = definition.free().iter().cloned();
+        let free = free.chain(definition.free_generators().unwrap_or_default());
+        let free = free.chain(definition.third_rotation());
+        let spare = definition.spare().iter().cloned();
+        moves
+            .map(|named| (named, Role::Move))
+            .chain(free.map(|named| (named, Role::Free)))
+            .chain(spare.map(|named| (named, Role::Spare)))
+            .collect()
+    }
+
+    /// Returns the guards of all moves that an action is.
+    fn guards_of(&self, action: &OrientedPermutation) -> Vec<Box<[u16]>> {
+        let same = self.generators.iter().filter(|generator| generator.action == *action);
+        same.map(|generator| generator.guard.clone()).collect()
+    }
+
+    /// Expands a sequence into single moves. A power that is not itself a move becomes single turns.
+    fn written_out(&self, text: &str) -> Result<Vec<Step>, StateError> {
+        let known = self.names();
         let mut named = |name: &str| {
-            let place = known.iter().position(|generator| generator.name == name);
+            let place = known.iter().position(|(generator, _)| generator.name == name);
             Ok(place.map(|generator| Turns(vec![Turn { generator, exponent: 1 }])))
         };
         let refused = |error: ExpressionError| StateError::Moves { at: error.at(), reason: error.reason() };
         let turns = expression::sequence(text, &Turns::default(), &mut named).map_err(refused)?;
-        let mut moves = Vec::new();
+        let mut steps = Vec::new();
         for Turn { generator, exponent } in turns.unwrap_or_default().0 {
-            let Generator { name, action, .. } = known[generator];
+            let (Generator { name, action, guard }, role) = &known[generator];
             let whole = action.power(exponent);
             let (single, times) = match self.generators.iter().any(|other| other.action == whole) {
                 true => (whole, 1),
@@ -146,29 +182,32 @@ impl SolveModel {
                     reason: format!("{name} is turned {times} times, too often"),
                 });
             }
-            moves.extend((0..times).map(|_| (name.clone(), single.clone())));
+            let asks = match role {
+                // A power of a move has the same guard.
+                Role::Move => vec![guard.clone()],
+                Role::Free => Vec::new(),
+                Role::Spare => self.guards_of(&single),
+            };
+            let step = Step { name: name.clone(), action: single, asks };
+            steps.extend((0..times).map(|_| step.clone()));
         }
-        Ok(moves)
+        Ok(steps)
     }
 
-    /// Multiplies moves in order. Returns [`StateError::Blocked`] at the first move whose guard does not
-    /// hold.
-    fn one_by_one(
-        &self,
-        moves: impl IntoIterator<Item = (String, OrientedPermutation)>,
-    ) -> Result<OrientedPermutation, StateError> {
+    /// Multiplies steps in order. Returns [`StateError::Blocked`] at the first that cannot be made.
+    fn one_by_one(&self, steps: impl IntoIterator<Item = Step>) -> Result<OrientedPermutation, StateError> {
         let label = |cell: usize| self.definition.solved()[cell].label;
         let mut state = OrientedPermutation::identity(self.definition.orders());
-        for (number, (name, action)) in (1..).zip(moves) {
+        for (number, Step { name, action, asks }) in (1..).zip(steps) {
             let back = state.cells().inverse();
             let holds = |cell: u16, piece: u16| label(back.apply(cell.into())) == label(piece.into());
-            let may = |generator: &Generator| {
-                let mut limits = self.definition.limits(&generator.action);
-                generator.guard.iter().all(|&cell| holds(cell, cell))
-                    && limits.all(|limit| holds(limit.cell, limit.piece) == limit.holds)
+            let are_home = |guard: &[u16]| guard.iter().all(|&cell| holds(cell, cell));
+            let keeps_limits = || {
+                let mut limits = self.definition.limits(&action);
+                limits.all(|limit| holds(limit.cell, limit.piece) == limit.holds)
             };
-            let mut same = self.generators.iter().filter(|generator| generator.action == action).peekable();
-            if same.peek().is_some() && !same.any(may) {
+            let may = asks.is_empty() || asks.iter().any(|guard| are_home(guard)) && keeps_limits();
+            if !may {
                 return Err(StateError::Blocked { number, name });
             }
             state = state.then(&action);

@@ -264,6 +264,38 @@ fn layers_of_a_cube_in_the_hand_are_those_of_one_that_is_held() {
     }
 }
 
+/// A name in a scramble stands for its own move, not for another one that is the same permutation.
+#[test]
+fn each_name_has_its_own_guard() {
+    let directory = tempfile::tempdir().unwrap();
+    let of_file = |name: &str, text: &str| {
+        let path = directory.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        model(path.to_str().unwrap(), None, None)
+    };
+    // x does what A does, and is free.
+    let turned = "degree = 4\n[moves]\nA = { cycles = \"(1,2)\", guard = [4] }\n[free]\nx = \"(1,2)\"\ny = \"(3,4)\"\nz = \"(3,4)\"\n";
+    let turned = of_file("turned.toml", turned);
+    let told = |text: &str| turned.read(text, true).map(|_| ()).map_err(|error| error.to_string());
+    for text in ["y x", "y x3", "z x", "z' A z A"] {
+        let is_blocked = text.contains('A');
+        assert_eq!(told(text).is_err(), is_blocked, "{text}");
+    }
+    // B does what A does, and can always be made.
+    let doubled =
+        "degree = 4\n[moves]\nA = { cycles = \"(3,4)\", guard = [1] }\nB = \"(3,4)\"\nC = \"(1,2)\"\n";
+    let doubled = of_file("doubled.toml", doubled);
+    let told = |text: &str| doubled.read(text, true).map(|_| ()).map_err(|error| error.to_string());
+    assert_eq!(told("A C B"), Ok(()));
+    for text in ["C A", "C A'"] {
+        assert_eq!(
+            told(text).unwrap_err(),
+            "move 2, A, cannot be made where the moves before it have led",
+            "{text}"
+        );
+    }
+}
+
 #[test]
 fn a_bolted_move_is_refused() {
     // L brings piece 4, which is not smooth, to the bolt of R.
