@@ -460,7 +460,8 @@ impl Colouring {
         self.action_with(&self.views(), symmetry)
     }
 
-    /// Returns whether a symmetry has an [action](Colouring::action) on colours, where each colour is an axis.
+    /// Returns whether a symmetry has an [action](Colouring::action) on colours, where each colour is an
+    /// axis.
     ///
     /// # Panics
     /// If the axes hold only what moves reach.
