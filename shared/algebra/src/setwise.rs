@@ -8,8 +8,11 @@
 //! A. Seress, *Permutation Group Algorithms*, 2003, chapters 2 and 4.)
 
 use crate::{Permutation, StabiliserChain};
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
 use num_bigint::BigUint;
-use rustc_hash::FxHashMap;
+use rustc_hash::FxBuildHasher;
+use std::hash::BuildHasher;
 
 /// A group that can compute the stabilisers of sets of its points.
 #[derive(Clone, Debug)]
@@ -92,30 +95,31 @@ impl Stabiliser {
         /// generators.
         const SHORT: usize = 1 << 10;
         let degree = self.chain.degree();
-        let start = Bits::of(degree, set.iter().copied());
+        let mut start = vec![0; degree.div_ceil(64)];
+        set.iter().for_each(|&point| add(&mut start, point));
         let few;
-        let (generators, Orbit { sets: orbit, numbers, from }) =
-            match Orbit::of(&start, &self.generators, most.min(SHORT)) {
-                Some(orbit) => (&self.generators, orbit),
-                None if most <= SHORT => return None,
-                None => {
-                    few = self.few_generators();
-                    (&few, Orbit::of(&start, &few, most)?)
-                }
-            };
-        if orbit.len() == 1 {
+        let (generators, orbit) = match Orbit::of(&start, &self.generators, most.min(SHORT)) {
+            Some(orbit) => (&self.generators, orbit),
+            None if most <= SHORT => return None,
+            None => {
+                few = self.few_generators();
+                (&few, Orbit::of(&start, &few, most)?)
+            }
+        };
+        let length = orbit.from.len();
+        if length == 1 {
             return Some((self.clone(), 1));
         }
-        let order = &self.order / orbit.len();
+        let order = &self.order / length;
         let mut random = fastrand::Rng::with_seed(0);
         let mut found = Vec::new();
         let mut chain = StabiliserChain::trivial(degree);
         while chain.big_order() != order {
             let mut element = self.chain.random(&mut random);
             // Leads the image of the set back to the set, along the path on which the image was found.
-            let mut at = numbers[&orbit[0].image(&element)];
+            let mut at = orbit.number_of_image(&element);
             while at > 0 {
-                let (before, generator) = from[at as usize];
+                let (before, generator) = orbit.from[at as usize];
                 element = element.then(&generators[generator as usize].inverse());
                 at = before;
             }
@@ -123,15 +127,18 @@ impl Stabiliser {
                 found.push(element);
             }
         }
-        Some((Self { generators: found, chain, order }, orbit.len()))
+        Some((Self { generators: found, chain, order }, length))
     }
 }
 
-/// The images of a set under the group, numbered in order of discovery.
+/// The images of a set under the group, numbered in order of discovery. A set has one bit for each point.
 struct Orbit {
-    sets: Vec<Bits>,
-    /// The number of each set.
-    numbers: FxHashMap<Bits, u32>,
+    /// The number of 64-bit words of a set.
+    width: usize,
+    /// The words of all sets, one set after the other.
+    sets: Vec<u64>,
+    /// The numbers of the sets, to be found by the hash of the set.
+    numbers: HashTable<u32>,
     /// For each set but the first: the number of an earlier set, and of the generator that carries the
     /// earlier set to this one.
     from: Vec<(u32, u32)>,
@@ -139,48 +146,68 @@ struct Orbit {
 
 impl Orbit {
     /// Lists the orbit of `start`; `None` if the orbit is longer than `most`.
-    fn of(start: &Bits, generators: &[Permutation], most: usize) -> Option<Self> {
-        let mut numbers = FxHashMap::from_iter([(start.clone(), 0_u32)]);
-        let (mut sets, mut from) = (vec![start.clone()], vec![(0, 0)]);
+    fn of(start: &[u64], generators: &[Permutation], most: usize) -> Option<Self> {
+        let mut orbit =
+            Self { width: start.len(), sets: Vec::new(), numbers: HashTable::new(), from: Vec::new() };
+        orbit.insert(start, (0, 0));
+        let mut image = vec![0; start.len()];
         let mut next = 0;
-        while next < sets.len() {
+        while next < orbit.from.len() {
             for (number, generator) in generators.iter().enumerate() {
-                let image = sets[next].image(generator);
-                if !numbers.contains_key(&image) {
-                    numbers.insert(image.clone(), sets.len() as u32);
-                    sets.push(image);
-                    from.push((next as u32, number as u32));
-                }
+                carry(orbit.set(next as u32), generator, &mut image);
+                orbit.insert(&image, (next as u32, number as u32));
             }
-            if sets.len() > most {
+            if orbit.from.len() > most {
                 return None;
             }
             next += 1;
         }
-        Some(Self { sets, numbers, from })
+        Some(orbit)
+    }
+
+    /// Adds a set that was found in this way, unless the set is there.
+    fn insert(&mut self, set: &[u64], from: (u32, u32)) {
+        let (width, sets) = (self.width, &self.sets);
+        let known = |&number: &u32| &sets[number as usize * width..][..width];
+        if let Entry::Vacant(entry) =
+            self.numbers.entry(hash(set), |number| known(number) == set, |number| hash(known(number)))
+        {
+            entry.insert(self.from.len() as u32);
+            self.sets.extend_from_slice(set);
+            self.from.push(from);
+        }
+    }
+
+    fn set(&self, number: u32) -> &[u64] {
+        &self.sets[number as usize * self.width..][..self.width]
+    }
+
+    /// Returns the number of the image of the first set under an element of the group.
+    fn number_of_image(&self, element: &Permutation) -> u32 {
+        let mut image = vec![0; self.width];
+        carry(self.set(0), element, &mut image);
+        let is_image = |&number: &u32| self.set(number) == image;
+        *self.numbers.find(hash(&image), is_image).expect("the orbit has all images")
     }
 }
 
-/// A set of points, one bit for each point.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Bits(Box<[u64]>);
+fn hash(set: &[u64]) -> u64 {
+    FxBuildHasher.hash_one(set)
+}
 
-impl Bits {
-    fn of(degree: usize, points: impl Iterator<Item = usize>) -> Self {
-        let mut words = vec![0; degree.div_ceil(64)];
-        for point in points {
-            words[point / 64] |= 1 << (point % 64);
+fn add(set: &mut [u64], point: usize) {
+    set[point / 64] |= 1 << (point % 64);
+}
+
+/// Writes to `image` the points to which an element carries the points of a set.
+fn carry(set: &[u64], by: &Permutation, image: &mut [u64]) {
+    image.fill(0);
+    for (number, &word) in set.iter().enumerate() {
+        let mut rest = word;
+        while rest != 0 {
+            add(image, by.apply(64 * number + rest.trailing_zeros() as usize));
+            rest &= rest - 1;
         }
-        Self(words.into())
-    }
-
-    fn image(&self, by: &Permutation) -> Self {
-        let points = self.0.iter().enumerate().flat_map(|(number, &word)| {
-            let rest = |word: &u64| Some(word & (word - 1)).filter(|&rest| rest != 0);
-            let first = Some(word).filter(|&word| word != 0);
-            std::iter::successors(first, rest).map(move |word| 64 * number + word.trailing_zeros() as usize)
-        });
-        Self::of(64 * self.0.len(), points.map(|point| by.apply(point)))
     }
 }
 
