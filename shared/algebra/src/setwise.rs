@@ -220,6 +220,21 @@ mod tests {
         Stabiliser::whole(degree, generators.iter().map(parse).collect())
     }
 
+    /// A set of so many points takes several words of 64 bits. The symmetries of a regular 150-gon are 300;
+    /// those that map an edge to itself are the identity and a reflection, so there are 150 edges.
+    #[test]
+    fn sets_take_as_many_words_as_they_need() {
+        const CORNERS: usize = 150;
+        let turn = Permutation::from_fn(CORNERS, |corner| (corner + 1) % CORNERS);
+        let reflection = Permutation::from_fn(CORNERS, |corner| CORNERS - 1 - corner);
+        let whole = Stabiliser::whole(CORNERS, vec![turn, reflection]);
+        for edge in [[0, CORNERS - 1], [63, 64], [127, 128]] {
+            let (stabiliser, orbit) = whole.of_set(&edge, 1000).unwrap();
+            assert_eq!((orbit, stabiliser.order()), (CORNERS, &2_u32.into()));
+            assert!(stabiliser.generators().iter().all(|x| edge.contains(&x.apply(edge[0]))));
+        }
+    }
+
     #[test]
     fn stabilisers_have_the_order_that_the_orbit_says_and_keep_the_set() {
         // The symmetric group of 7 points, a group of 4 blocks of 2 points with two sets, and M11.

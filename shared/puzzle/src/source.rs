@@ -324,7 +324,8 @@ impl PuzzleSpec {
         Ok(definition.puzzle(metric)?)
     }
 
-    /// Returns the moves of the puzzle and what they act on, without its other symmetries than the identity.
+    /// Returns the moves of the puzzle and what they act on. The symmetries of a definition are not searched
+    /// for, so the identity is the only one.
     ///
     /// # Errors
     /// As [`PuzzleSpec::puzzle`].

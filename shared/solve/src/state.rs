@@ -135,7 +135,7 @@ impl SolveModel {
         if !definition.is_guarded() {
             return Ok(element);
         }
-        self.one_by_one(self.written_out(text)?)
+        self.one_by_one(self.written_out(text, &names)?)
     }
 
     /// Returns all permutations that the definition names, with what they are.
@@ -159,9 +159,9 @@ impl SolveModel {
         same.map(|generator| generator.guard.clone()).collect()
     }
 
-    /// Expands a sequence into single moves. A power that is not itself a move becomes single turns.
-    fn written_out(&self, text: &str) -> Result<Vec<Step>, StateError> {
-        let known = self.names();
+    /// Expands a sequence of `known` names into single moves. A power that is not itself a move becomes single
+    /// turns.
+    fn written_out(&self, text: &str, known: &[(Generator, Role)]) -> Result<Vec<Step>, StateError> {
         let mut named = |name: &str| {
             let place = known.iter().position(|(generator, _)| generator.name == name);
             Ok(place.map(|generator| Turns(vec![Turn { generator, exponent: 1 }])))
