@@ -159,8 +159,8 @@ impl SolveModel {
         same.map(|generator| generator.guard.clone()).collect()
     }
 
-    /// Expands a sequence of `known` names into single moves. A power that is not itself a move becomes single
-    /// turns.
+    /// Expands a sequence of `known` names into single moves. A power that is not itself a move becomes
+    /// single turns.
     fn written_out(&self, text: &str, known: &[(Generator, Role)]) -> Result<Vec<Step>, StateError> {
         let mut named = |name: &str| {
             let place = known.iter().position(|(generator, _)| generator.name == name);
