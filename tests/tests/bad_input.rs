@@ -490,6 +490,32 @@ fn counts_that_do_not_add_up() {
     }
 }
 
+/// The first depths are counted from the moves at the end of a run of several workers, and of a run of one
+/// process that has taken 10 seconds; in such a run also when it has taken so long.
+#[test]
+fn counts_that_contradict_the_moves() {
+    let miscounted = |seconds: f64| {
+        let half = HalfRun::new();
+        for table in ["layer", "shard"] {
+            alter(&half, &format!("UPDATE {table} SET states = states - 1 WHERE depth = 1"));
+            alter(&half, &format!("UPDATE {table} SET states = states + 1 WHERE depth = 2"));
+        }
+        for (depth, seconds) in (0..6).zip([seconds, 0.0, 0.0, 0.0, 0.0, 0.0]) {
+            alter(&half, &format!("UPDATE layer SET seconds = {seconds} WHERE depth = {depth}"));
+        }
+        half
+    };
+    let before_ten = 10.0_f64.next_down();
+    for (seconds, more, committed) in [(0.0, "--workers=2", 8), (10.0, "-q", 8), (before_ten, "-q", 6)] {
+        let half = miscounted(seconds);
+        let (code, out, err) = half.fathom(&["run", "3x3", "--dir", "run", more]);
+        assert_eq!((code, out.as_str()), (Some(1), ""), "{err}");
+        let says = "depth 1 has 11 states, and moves that are made one by one lead to 12; the run is wrong";
+        assert!(err.contains(says), "{err}");
+        assert_eq!(RunDirectory::open(&half.path("")).unwrap().visited().unwrap().layers.len(), committed);
+    }
+}
+
 #[test]
 fn a_damaged_file_of_an_unfinished_layer_is_made_again() {
     let whole = HalfRun::new();

@@ -4,10 +4,11 @@
 //! Module `plain` has states as plain words, and makes moves on them one by one. Module `kept` looks up in
 //! the files which layers have a state. Module `statements` has what must be true of a state and of its
 //! neighbours. Random states of a layer are drawn from its files, a random symmetry is applied to each, and
-//! from then on they are plain words. Module `spot` does the same with a few states while a search goes on.
-//! Random states at large are images of the solved state under uniformly
-//! random elements of the puzzle's group (Schreier-Sims).
+//! from then on they are plain words. Module `spot` does the same with a few states while a search goes on,
+//! and module `first` counts the states of the first depths. Random states at large are images of the solved
+//! state under uniformly random elements of the puzzle's group (Schreier-Sims).
 
+pub(crate) mod first;
 mod kept;
 mod layer;
 mod plain;

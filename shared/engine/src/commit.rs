@@ -1,6 +1,7 @@
 //! The barrier at the end of a layer: the reports of all its shards are added up, checked, and committed in
 //! one transaction.
 
+use crate::audit::first;
 use crate::counts::{Classes, check_growth};
 use crate::directory::{RunDirectory, Visited};
 use crate::journal::{Entry, Files, LayerRow, ProcessRow, ShardRow};
@@ -12,6 +13,13 @@ use fathom_run::{Depth, Keep, ShardReport, Task};
 use fathom_task::Waits;
 use std::borrow::Borrow;
 use tracing::{info, warn};
+
+/// A run is long if its layers have taken this much time in all.
+const LONG_SECONDS: f64 = 10.0;
+
+/// The number of pieces that are put on cells to count the first depths: less than 0.1 s in a long run.
+const PIECES_IN_LONG_RUN: usize = 2_000_000;
+const PIECES_IN_SHORT_RUN: usize = 20_000;
 
 /// What a commit records besides the reports.
 #[derive(Clone, Copy, Debug)]
@@ -60,6 +68,7 @@ pub fn commit_layer<R: Borrow<ShardReport>>(
         ));
     }
     check_growth(&layer, &layers, &run.space)?;
+    check_first_depths(run, &layers, &layer, commit.process.is_some(), layer.states == left)?;
     let shards: Vec<ShardRow> = reports.iter().map(|report| ShardRow::of(report.borrow())).collect();
     let retired = match run.manifest.keep {
         Keep::Last | Keep::Two => depth.previous().and_then(Depth::previous),
@@ -92,6 +101,27 @@ pub fn commit_layer<R: Borrow<ShardReport>>(
         "layer done"
     );
     Ok(Committed { layer, retired })
+}
+
+/// Checks the counts of the first depths against the puzzle's moves, once when the run has become a long one,
+/// and at its end. `is_looked_at` tells whether states of the last layer are held against the moves anyway,
+/// which is enough for a short run.
+fn check_first_depths(
+    run: &RunDirectory,
+    layers: &[LayerRow],
+    newest: &LayerRow,
+    is_looked_at: bool,
+    is_complete: bool,
+) -> Result<()> {
+    let before: f64 = layers.iter().map(|layer| layer.seconds).sum();
+    let is_long = before + newest.seconds >= LONG_SECONDS;
+    let becomes_long = is_long && before < LONG_SECONDS;
+    if !becomes_long && !(is_complete && (is_long || !is_looked_at)) {
+        return Ok(());
+    }
+    let most_pieces = if is_long { PIECES_IN_LONG_RUN } else { PIECES_IN_SHORT_RUN };
+    let layers = layers.iter().chain([newest]);
+    first::check((&run.manifest, &run.space), layers, is_complete, most_pieces)
 }
 
 /// Adds up the reports of a layer, and checks that they can be true.

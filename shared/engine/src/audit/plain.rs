@@ -92,6 +92,11 @@ impl Plain {
         self.moves.iter().any(|(_, guard)| !guard.is_empty())
     }
 
+    /// Returns the least word of the solved state.
+    pub(super) fn solved(&self) -> State {
+        self.solved.iter().min().cloned().expect("the solved state has a word")
+    }
+
     /// Returns whether a word is a word of the solved state.
     pub(super) fn is_solved(&self, state: &State) -> bool {
         self.solved.contains(state)
@@ -133,6 +138,11 @@ impl Plain {
     /// Returns all words of a state, given one of them: its images under free moves.
     pub(super) fn words_of(&self, word: &State) -> impl Iterator<Item = State> {
         self.free.iter().map(|free| self.after(free, word))
+    }
+
+    /// Returns the least word of a state, given one of them.
+    pub(super) fn least_word(&self, word: &State) -> State {
+        self.words_of(word).min().expect("the identity is a free move")
     }
 
     /// Returns the number of words of each state.

@@ -1,0 +1,58 @@
+//! The first depths of a run, counted by making the moves one by one from the solved state. Of the search
+//! only the counts are looked at, so the layers may lie anywhere.
+
+use super::plain::{Plain, State};
+use super::plain_of;
+use crate::journal::LayerRow;
+use anyhow::{Result, anyhow};
+use fathom_run::RunManifest;
+use fathom_space::Space;
+use std::collections::HashSet;
+use tracing::debug;
+
+/// Checks the counts of a run's first depths, as far as they are counted when `most_pieces` pieces were put
+/// on cells to make moves. `layers` has all layers by depth; `is_complete` tells whether they have all states
+/// of the space.
+///
+/// # Errors
+/// If the run's definition of the puzzle cannot be read, or a depth has another number of states.
+pub(crate) fn check<'a>(
+    (manifest, space): (&RunManifest, &Space),
+    layers: impl Iterator<Item = &'a LayerRow>,
+    is_complete: bool,
+    most_pieces: usize,
+) -> Result<()> {
+    let counts = first_depths(&plain_of(manifest, space)?, most_pieces);
+    let states = layers.map(|layer| layer.states).chain(is_complete.then_some(0));
+    for ((depth, states), &counted) in (0..).zip(states).zip(&counts) {
+        if states != counted {
+            return Err(anyhow!(
+                "the counts contradict the puzzle's moves: depth {depth} has {states} states, and moves that are made one by one lead to {counted}; the run is wrong, and must not be used"
+            ));
+        }
+    }
+    debug!(depths = counts.len(), "first depths agree");
+    Ok(())
+}
+
+/// Returns the number of states at each depth, as far as they are counted when `most_pieces` pieces were put
+/// on cells; 0 after the last depth of the space.
+fn first_depths(plain: &Plain, most_pieces: usize) -> Vec<u64> {
+    let solved = plain.solved();
+    let pieces_of_each = plain.neighbours().saturating_mul(solved.len());
+    let mut left = most_pieces;
+    let mut newest = HashSet::from([solved]);
+    let mut seen = newest.clone();
+    let mut counts = vec![1];
+    while !newest.is_empty() {
+        left = match left.checked_sub(newest.len().saturating_mul(pieces_of_each)) {
+            Some(left) => left,
+            None => break,
+        };
+        let images = newest.iter().flat_map(|word| plain.successors(word));
+        let next: HashSet<State> = images.map(|image| plain.least_word(&image)).collect();
+        newest = next.into_iter().filter(|word| seen.insert(word.clone())).collect();
+        counts.push(newest.len() as u64);
+    }
+    counts
+}
