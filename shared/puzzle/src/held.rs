@@ -7,7 +7,7 @@
 
 use crate::definition::FreeGroup;
 use crate::{Definition, Generator};
-use fathom_algebra::{OrientedPermutation, Turn, Turns, begins_with, expression, power_name};
+use fathom_algebra::{ExpressionError, OrientedPermutation, Turn, Turns, begins_with, expression, power_name};
 use std::borrow::Cow;
 
 /// A puzzle with free moves, and a selection of its moves that can replace all the others.
@@ -46,6 +46,9 @@ pub enum HeldError {
         /// The names of moves and free moves, with blanks between them.
         known: String,
     },
+    /// A sequence with brackets or powers cannot be read.
+    #[error("{0}")]
+    Sequence(ExpressionError),
     /// A move becomes none of the selected moves.
     #[error(
         "{word:?} becomes a move that {puzzle} has no name for when the turns of the whole before it are left out"
@@ -176,21 +179,39 @@ impl<'d> Held<'d> {
     /// sequence as an expression with brackets or without blanks.
     fn steps<'t>(&self, sequence: &'t str) -> Vec<Result<SequenceTurn<'_, 't>, HeldError>> {
         let words: Vec<_> = self.words(sequence).collect();
-        match words.iter().any(Result::is_err).then(|| self.written_out(sequence)).flatten() {
-            Some(steps) => steps.into_iter().map(Ok).collect(),
-            None => words,
+        if words.iter().all(Result::is_ok) {
+            return words;
         }
+        match self.written_out(sequence) {
+            Ok(steps) => steps.into_iter().map(Ok).collect(),
+            Err(error) if sequence.contains(['(', ')', '[', ']', '^']) => {
+                vec![Err(self.not_an_expression(error))]
+            }
+            Err(_) => words,
+        }
+    }
+
+    fn not_an_expression(&self, error: ExpressionError) -> HeldError {
+        match error {
+            ExpressionError::NoSuchGenerator { name, .. } => self.not_a_move(&name),
+            error => HeldError::Sequence(error),
+        }
+    }
+
+    fn not_a_move(&self, word: &str) -> HeldError {
+        let known: Vec<&str> = self.known().map(|(generator, _)| generator.name.as_str()).collect();
+        HeldError::NotAMove { word: word.into(), puzzle: self.whole.name().into(), known: known.join(" ") }
     }
 
     /// Returns the moves of a sequence that may have brackets or lack blanks, after everything has been
     /// multiplied out.
-    fn written_out<'t>(&self, sequence: &str) -> Option<Vec<SequenceTurn<'_, 't>>> {
+    fn written_out<'t>(&self, sequence: &str) -> Result<Vec<SequenceTurn<'_, 't>>, ExpressionError> {
         let known: Vec<&Generator> = self.known().map(|(generator, _)| generator).collect();
         let mut named = |name: &str| {
             let found = known.iter().position(|generator| generator.name == name);
             Ok(found.map(|generator| Turns(vec![Turn { generator, exponent: 1 }])))
         };
-        let turns = expression::sequence(sequence, &Turns::default(), &mut named).ok()??;
+        let turns = expression::sequence(sequence, &Turns::default(), &mut named)?.unwrap_or_default();
         let step = |turn: Turn| {
             let generator = known[turn.generator];
             let name = power_name(&generator.name, turn.exponent, std::iter::empty());
@@ -198,7 +219,7 @@ impl<'d> Held<'d> {
             let is_free = turn.generator >= self.whole.moves().len();
             SequenceTurn { word: name.into(), generator, is_free, suffix, exponent: turn.exponent }
         };
-        Some(turns.0.into_iter().filter(|turn| turn.exponent != 0).map(step).collect())
+        Ok(turns.0.into_iter().filter(|turn| turn.exponent != 0).map(step).collect())
     }
 
     /// Returns the moves and the turns of the whole, each with whether it is a turn of the whole.
@@ -213,7 +234,6 @@ impl<'d> Held<'d> {
         &'h self,
         sequence: &'t str,
     ) -> impl Iterator<Item = Result<SequenceTurn<'h, 't>, HeldError>> + use<'h, 't, 'd> {
-        let whole = self.whole;
         let known: Vec<(&'h Generator, bool)> = self.known().collect();
         sequence.split_whitespace().map(move |word| {
             let unprimed = word.strip_suffix('\'').unwrap_or(word);
@@ -233,15 +253,7 @@ impl<'d> Held<'d> {
                     exponent: exponent?,
                 })
             });
-            step.ok_or_else(|| HeldError::NotAMove {
-                word: word.into(),
-                puzzle: whole.name().into(),
-                known: known
-                    .iter()
-                    .map(|(generator, _)| generator.name.as_str())
-                    .collect::<Vec<_>>()
-                    .join(" "),
-            })
+            step.ok_or_else(|| self.not_a_move(word))
         })
     }
 }
@@ -300,6 +312,17 @@ mod tests {
                 error.starts_with(&format!("{word:?} is no move of 2x2x2: there are U R F D L B x y z, ")),
                 "{error}"
             );
+        }
+        for (sequence, says) in [
+            ("R U)", "at offset 3: expected "),
+            ("[R, (U F]", "at offset 8: expected "),
+            ("(R U", "at offset 0: this '(' is not closed"),
+            ("(R U L)^30000", "at offset 8: the exponent 30000 is too large"),
+            ("R^", "at offset 2: expected "),
+            ("(R X U)2", "\"X\" is no move of 2x2x2"),
+        ] {
+            let error = held.convert(sequence).unwrap_err().to_string();
+            assert!(error.contains(says), "{sequence}: {error}");
         }
         let pocket = family::by_name("2x2x2").unwrap();
         assert!(Held::new(&pocket).unwrap_err().to_string().starts_with("2x2x2 has no free moves"));
