@@ -131,8 +131,17 @@ fn completions_and_pages_know_every_command() {
     assert!(fathom().arg("man").arg(&pages).output().unwrap().status.success());
     for name in commands() {
         let page = fs::read_to_string(pages.join(format!("fathom-{name}.1"))).unwrap();
-        assert!(page.contains(".SH EXAMPLES") || page.contains("Examples"), "{name}");
+        assert!(page.contains(".SH EXAMPLES\n  fathom "), "{name}");
     }
+    let read = |name: &str| fs::read_to_string(pages.join(name)).unwrap();
+    let solve = read("fathom-solve.1");
+    let (puzzle, state) = (solve.find("SPACE|DIR").unwrap(), solve.find("STATE").unwrap());
+    assert!(puzzle < state, "{solve}");
+    assert!(!read("fathom.1").contains("kernels on this machine"));
+    let file = pages.join("fathom.1");
+    let output = fathom().arg("man").arg(&file).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(texts(&output).1.contains("is no directory"));
 }
 
 /// Help that cannot be written is a failure.

@@ -16,7 +16,7 @@
 
 use crate::word::Turn;
 use crate::{OrientedPermutation, Permutation};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// A value that expressions are made of.
 pub trait Element: Clone {
@@ -479,7 +479,9 @@ impl<E: Element> Parser<'_, E> {
         let candidates: Vec<usize> =
             (1..=long.min(LONGEST_NAME)).filter(|&end| rest.is_char_boundary(end)).collect();
         for &end in candidates.iter().rev().filter(|end| ends(end)) {
-            if let Some(found) = self.find(&rest[..end])? {
+            // `U'` may be a name.
+            let is_cut = rest[end..].starts_with('\'') && self.find(&rest[..=end])?.is_some();
+            if let Some(found) = self.find(&rest[..end])?.filter(|_| !is_cut) {
                 self.at += end;
                 return Ok((None, found));
             }
@@ -499,9 +501,8 @@ impl<E: Element> Parser<'_, E> {
         if word.is_empty() || word.len() > LONGEST_WORD {
             return Err(unknown());
         }
-        if let Some((end, found)) = self.with_suffix(word, 0)?.into_iter().find(|(end, _)| *end == word.len())
-        {
-            self.at = at + end;
+        if let Some(found) = self.with_suffix(word, 0)?.remove(&word.len()) {
+            self.at = at + word.len();
             return Ok((None, found));
         }
         // By dynamic programming from the end: the number of ways, up to two, to read the rest of the text,
@@ -538,10 +539,11 @@ impl<E: Element> Parser<'_, E> {
         }
     }
 
-    /// Returns the names that begin at `start` in `word`, each alone and with a number and `'` behind it: the
-    /// place where it ends, and its element.
-    fn with_suffix(&mut self, word: &str, start: usize) -> Result<Vec<(usize, E)>, ExpressionError> {
-        let mut found = Vec::new();
+    /// Returns the names that begin at `start` in `word`, each alone and with a number and `'` behind it, by
+    /// the place where it ends. Of several that end in one place the longest name counts: `U'` may be the
+    /// name of a move, and is then not the inverse of `U`.
+    fn with_suffix(&mut self, word: &str, start: usize) -> Result<BTreeMap<usize, E>, ExpressionError> {
+        let mut found = BTreeMap::new();
         for end in
             (start + 1..=word.len().min(start + LONGEST_NAME)).filter(|&end| word.is_char_boundary(end))
         {
@@ -560,7 +562,7 @@ impl<E: Element> Parser<'_, E> {
                 let is_inverse = word[end + digits..].starts_with('\'');
                 let exponent: i64 = if is_inverse { -times } else { times };
                 let power = element.power(exponent).ok_or_else(|| self.too_large(number))?;
-                found.push((end + digits + usize::from(is_inverse), power));
+                found.insert(end + digits + usize::from(is_inverse), power);
             }
         }
         Ok(found)

@@ -65,9 +65,10 @@ pub fn read(path: &Path, space: &Space) -> Result<Vec<Box<[u8]>>> {
         false => std::fs::read_to_string(path),
     };
     let text = text.map_err(|error| bad_input!("--watch-states: cannot read {}: {error}", path.display()))?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     if space.has_turns() {
         return Err(bad_input!(
-            "--watch-states: the pieces of {} turn where they stand, and a list of tiles does not say how",
+            "--watch-states: the pieces of {} turn where they stand, and a list of tiles does not say how: 'fathom solve' finds the distance of one state",
             space.puzzle().name
         ));
     }

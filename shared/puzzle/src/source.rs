@@ -95,18 +95,19 @@ impl PuzzleSpec {
             Err(error) => return Err(error.into()),
         }
         let path = Path::new(word);
-        if path.is_file() || path.extension().is_some() || word.contains('/') {
+        if path.extension().is_some() || word.contains('/') {
             return Ok(Self::Defined(Box::new(load::load(path)?)));
         }
         // Case does not matter, and `×` may be written for `x`.
         let plain = word.to_lowercase().replace('×', "x");
-        let found = of_family(&plain).map_err(|error| match error {
-            FamilyError::Unknown { known, nearest, .. } => {
-                FamilyError::Unknown { word: word.into(), known, nearest }
+        let found = match of_family(&plain) {
+            Err(FamilyError::Unknown { .. }) if path.is_file() => load::load(path)?,
+            Err(FamilyError::Unknown { known, nearest, .. }) => {
+                return Err(FamilyError::Unknown { word: word.into(), known, nearest }.into());
             }
-            other => other,
-        });
-        Ok(Self::Defined(Box::new(found?)))
+            found => found?,
+        };
+        Ok(Self::Defined(Box::new(found)))
     }
 
     /// Returns the same puzzle under a metric, if the puzzle knows it. Under a metric of one family, the

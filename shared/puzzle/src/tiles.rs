@@ -26,8 +26,7 @@ pub fn check_rows(text: &str, columns: usize) -> Result<(), String> {
     if !is_tiles(text) || !text.contains(';') {
         return Ok(());
     }
-    let rows =
-        text.split(';').map(|row| row.split([' ', '\t', ',']).filter(|entry| !entry.is_empty()).count());
+    let rows = text.split(';').map(|row| entries(row).count());
     match rows.enumerate().find(|&(_, tiles)| tiles != columns && tiles > 0) {
         Some((row, tiles)) => {
             Err(format!("row {} has {tiles} tiles, and a row of the board has {columns}", row + 1))
@@ -42,18 +41,24 @@ fn is_tiles(text: &str) -> bool {
         && text.chars().all(|c| c.is_ascii_digit() || c.is_whitespace() || ",;".contains(c))
 }
 
+fn entries(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| c.is_whitespace() || ",;".contains(c)).filter(|entry| !entry.is_empty())
+}
+
 /// Reads the tiles on `cells` cells, numbered from `first`.
 fn read_from(first: usize, text: &str, cells: usize) -> Result<Vec<usize>, String> {
-    let entries = text.split([' ', '\t', ',', ';']).filter(|entry| !entry.is_empty());
     let number = |entry: &str| {
         let last = cells - 1 + first;
         entry.parse().map_err(|_| format!("{entry:?} is no tile: they are {first} to {last}"))
     };
-    let tiles: Vec<usize> = entries.map(number).collect::<Result<_, _>>()?;
+    let tiles: Vec<usize> = entries(text).map(number).collect::<Result<_, _>>()?;
     check_from(first, &tiles, cells).map(|()| tiles)
 }
 
 fn check_from(first: usize, tiles: &[usize], cells: usize) -> Result<(), String> {
+    if let ([_], 2..) = (tiles, cells) {
+        return Err(format!("it is one tile, and the puzzle has {cells}: put blanks between tiles"));
+    }
     if tiles.len() != cells {
         return Err(format!("it has {} tiles, and the puzzle has {cells}", tiles.len()));
     }
@@ -90,7 +95,7 @@ mod tests {
 
     #[test]
     fn rows_are_those_of_the_board() {
-        for right in ["3 1 2; 5,4 0", "3 1 2; 5,4 0;", "3 1 2 5 4 0", "(1,2);(3,4)", "V1;H1"] {
+        for right in ["3 1 2; 5,4 0", "3 1 2; 5,4 0;", "3 1\n2; 5 4 0", "3 1 2 5 4 0", "(1,2);(3,4)", "V1;H1"] {
             assert_eq!(check_rows(right, 3), Ok(()), "{right}");
         }
         for (wrong, row) in [("3 1; 2 5; 4 0", 1), ("3 1 2; 5 4 0 6", 2), ("3 1 2 5; 4 0", 1)] {
@@ -102,6 +107,8 @@ mod tests {
     #[test]
     fn tiles_are_counted_from_one_or_from_none() {
         assert_eq!(counted_from_one("3 1 2; 5,4", 5).as_deref(), Ok("2 0 1 4 3"));
+        assert_eq!(read("2 0\n1,4\r\n\t3", 5), Ok(vec![2, 0, 1, 4, 3]));
+        assert_eq!(read("20143", 5).unwrap_err(), "it is one tile, and the puzzle has 5: put blanks between tiles");
         for other in ["(1,2,3)", "V1 H2'", "", "[[1,2]]"] {
             assert_eq!(counted_from_one(other, 3).as_deref(), Ok(other));
         }

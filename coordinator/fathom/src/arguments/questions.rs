@@ -2,13 +2,19 @@
 
 use super::OUTPUT;
 use super::space::SpaceArguments;
-use clap::{Args, value_parser};
+use clap::{Arg, Args, value_parser};
 use fathom_command::machine::{self, size};
 use fathom_puzzle::Metric;
 use std::path::PathBuf;
 
 /// What may stand in the place of a space.
 const SPACE_OR_RUN: &str = "The puzzle, as for 'fathom run', or the directory of a run";
+
+/// The argument for a puzzle of a command that takes a run as well. A changed argument becomes the last one,
+/// and stands so in manual pages.
+fn a_run_too(puzzle: Arg) -> Arg {
+    puzzle.index(1).value_name("SPACE|DIR").help(SPACE_OR_RUN).long_help(SPACE_OR_RUN)
+}
 
 #[derive(Debug, Args)]
 pub(crate) struct PuzzlesArguments {
@@ -94,7 +100,7 @@ pub(crate) struct ConvertArguments {
 /// "(1,2,3)(4,5)", with turns behind them where pieces turn, "(1+1,2+2)"; or as moves that lead to it, with
 /// --scramble.
 #[derive(Debug, Args)]
-#[command(mut_arg("puzzle", |argument| argument.index(1).value_name("SPACE|DIR").help(SPACE_OR_RUN)))]
+#[command(mut_arg("puzzle", a_run_too), mut_arg("state", |argument| argument))]
 pub(crate) struct SolveArguments {
     #[command(flatten)]
     pub(crate) space: SpaceArguments,
@@ -133,7 +139,7 @@ impl SolveArguments {
 }
 
 #[derive(Debug, Args)]
-#[command(mut_arg("puzzle", |argument| argument.index(1).value_name("SPACE|DIR").help(SPACE_OR_RUN)))]
+#[command(mut_arg("puzzle", a_run_too))]
 pub(crate) struct AntipodesArguments {
     #[command(flatten)]
     pub(crate) space: SpaceArguments,

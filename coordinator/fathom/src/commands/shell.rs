@@ -3,7 +3,7 @@
 use crate::arguments::{Arguments, CompletionsArguments, ManArguments};
 use anyhow::{Context, Result};
 use clap::CommandFactory;
-use fathom_command::output;
+use fathom_command::{bad_input, output};
 use std::fs;
 
 pub(crate) fn completions(args: &CompletionsArguments) -> Result<()> {
@@ -15,21 +15,26 @@ pub(crate) fn completions(args: &CompletionsArguments) -> Result<()> {
 /// Writes one page for the program, and one for each command.
 pub(crate) fn man(args: &ManArguments) -> Result<()> {
     let dir = &args.dir;
+    if dir.exists() && !dir.is_dir() {
+        return Err(bad_input!("{} is no directory: name another one for the pages", dir.display()));
+    }
     fs::create_dir_all(dir).with_context(|| format!("cannot make {}", dir.display()))?;
-    let mut command = Arguments::with_help();
+    let version = env!("CARGO_PKG_VERSION");
+    let command = Arguments::with_help().disable_help_subcommand(true);
+    let mut command = command.version(version).long_version(version);
     command.build();
     let mut pages = vec![command.clone()];
-    pages.extend(command.get_subcommands().filter(|command| command.get_name() != "help").cloned().map(
-        |below| {
-            let name = format!("fathom-{}", below.get_name());
-            below.name(name)
-        },
-    ));
+    pages.extend(command.get_subcommands().cloned().map(|below| {
+        let name = format!("fathom-{}", below.get_name());
+        below.name(name).version(version)
+    }));
     for page in &pages {
         let page = clap_mangen::Man::new(page.clone());
         let file = dir.join(page.get_filename());
         let mut text = Vec::new();
         page.render(&mut text)?;
+        // What stands below the help of a command are its examples.
+        let text = String::from_utf8(text)?.replace(".SH EXTRA\nExamples:\n", ".SH EXAMPLES\n");
         fs::write(&file, text).with_context(|| format!("cannot write {}", file.display()))?;
     }
     output::line(&format!("{} pages in {}", pages.len(), dir.display()))

@@ -211,6 +211,24 @@ fn what_can_be_read_in_two_ways_is_refused() {
     assert!(read("RU").is_ok() && read("R 2U").is_ok());
 }
 
+/// Moves may be listed with their powers, which are names then.
+#[test]
+fn a_name_counts_before_a_power_of_a_shorter_one() {
+    let moves = [("U", "(1,2,3)"), ("U'", "(4,5)"), ("U2", "(1,3,2)"), ("R", "(1,4)"), ("R1", "(2,5)")];
+    let moves = moves.map(|(name, cycles)| (name, Permutation::parse(cycles, 5).unwrap()));
+    let named: Vec<Named> = moves.iter().map(|(name, action)| Named { name, action }).collect();
+    let read = |text| parse(text, 5, &named).unwrap();
+    for (text, product) in [
+        ("RU'", "(1,4)*(4,5)"),
+        ("RU2R'", "(1,4)*(1,3,2)*(1,4)"),
+        ("(U'R)2", "(4,5)*(1,4)*(4,5)*(1,4)"),
+        ("R1'", "(2,5)"),
+        ("UR1", "(1,2,3)*(2,5)"),
+    ] {
+        assert_eq!(read(text), read(product), "{text}");
+    }
+}
+
 #[test]
 fn turns_are_listed_as_they_are_made() {
     let mut named = |name: &str| {

@@ -39,7 +39,11 @@ impl Space {
     fn slug_with(&self, letters: Option<String>) -> String {
         let fit =
             |letter: char| if letter.is_alphanumeric() || "-_+.".contains(letter) { letter } else { '-' };
-        let name: String = self.puzzle.name.chars().map(fit).collect();
+        let mut name: String = self.puzzle.name.chars().map(fit).collect();
+        if name.starts_with('.') {
+            // The files of Unix whose names begin so are hidden.
+            name.replace_range(..1, "-");
+        }
         match letters {
             Some(letters) => format!("{name}-{}-{letters}", self.metric),
             None => format!("{name}-{}", self.metric),
