@@ -78,6 +78,9 @@ impl CycleError {
             Self::Unexpected { found: None, expected, .. } => format!("expected {expected}, found the end"),
             Self::OutOfRange { point, degree, .. } => format!("point {point} is not between 1 and {degree}"),
             Self::Repeated { point, .. } => format!("point {point} occurs twice; cycles must be disjoint"),
+            Self::TurnOutOfRange { turn, order: 1, .. } => {
+                format!("a turn by {turn} of a piece that has one orientation")
+            }
             Self::TurnOutOfRange { turn, order, .. } => {
                 format!("the turn {turn} is not below the number of orientations, {order}")
             }
@@ -220,7 +223,7 @@ impl<'a> Parser<'a> {
         if self.accept('[') {
             if !self.accept(']') {
                 loop {
-                    self.expect('[', "'['")?;
+                    self.expect('[', "a cycle such as [1,2]")?;
                     self.cycle(']')?;
                     if !self.accept(',') {
                         break;

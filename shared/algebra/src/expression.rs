@@ -147,6 +147,14 @@ pub enum ExpressionError {
         /// The bracket.
         bracket: char,
     },
+    /// A closing parenthesis or bracket without an open one.
+    #[error("at offset {at}: this '{bracket}' closes nothing")]
+    Closed {
+        /// Byte offset of the bracket.
+        at: usize,
+        /// The bracket.
+        bracket: char,
+    },
     /// A text with too many factors, or one that is too long when brackets and powers are multiplied out.
     #[error("at offset {at}: there are more than {limit} factors", limit = MOST_FACTORS)]
     TooLong {
@@ -163,6 +171,7 @@ impl ExpressionError {
             | Self::NoSuchGenerator { at, .. }
             | Self::Name { at, .. }
             | Self::Ambiguous { at, .. }
+            | Self::Closed { at, .. }
             | Self::Exponent { at, .. }
             | Self::Open { at, .. }
             | Self::TooLong { at } => *at,
@@ -366,8 +375,12 @@ impl<E: Element> Parser<'_, E> {
                                 }
                                 .ok_or(ExpressionError::TooLong { at: self.at })?
                             }
-                            (Some(Open::First(..)), ']') => return Err(self.unexpected("',' or ':'")),
-                            _ => return Err(self.unexpected("'*', '^', a generator, or the end")),
+                            (Some(Open::First(..)), _) => return Err(self.unexpected("',' or ':'")),
+                            (Some(Open::Second(..)), _) => return Err(self.unexpected("']'")),
+                            (Some(Open::Parenthesis(..)), _) => return Err(self.unexpected("')'")),
+                            (None, bracket) => {
+                                return Err(ExpressionError::Closed { at: self.at, bracket });
+                            }
                         };
                         self.at += 1;
                         self.times(whole)?

@@ -68,7 +68,7 @@ pub enum FamilyError {
         word: String,
         /// The patterns of all families.
         known: String,
-        /// The name of the family that is meant if there is a slip of the pen.
+        /// The pattern of the family that is meant if there is a slip of the pen.
         nearest: Option<&'static str>,
     },
     /// The family exists, but not with these numbers.
@@ -101,11 +101,11 @@ pub fn families() -> &'static [Family] {
     &FAMILIES
 }
 
-/// Returns the family whose name is closest to `name`, if they differ only by slips of the pen: at most one
+/// Returns the pattern of the family whose name is closest to `name`, if they differ only by slips of the pen: at most one
 /// letter in four is wrong, missing, superfluous, or exchanged with its neighbour.
 fn nearest(name: &str) -> Option<&'static str> {
     let names =
-        FAMILIES.iter().map(|family| (strsim::damerau_levenshtein(name, family.name()), family.name()));
+        FAMILIES.iter().map(|family| (strsim::damerau_levenshtein(name, family.name()), family.pattern));
     let (slips, found) = names.min()?;
     (slips <= (name.chars().count() / 4).max(1) && name.chars().count() > 2).then_some(found)
 }

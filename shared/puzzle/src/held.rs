@@ -7,7 +7,9 @@
 
 use crate::definition::FreeGroup;
 use crate::{Definition, Generator};
-use fathom_algebra::{ExpressionError, OrientedPermutation, Turn, Turns, begins_with, expression, power_name};
+use fathom_algebra::{
+    ExpressionError, OrientedPermutation, Turn, Turns, begins_with, expression, power_name,
+};
 use std::borrow::Cow;
 
 /// A puzzle with free moves, and a selection of its moves that can replace all the others.

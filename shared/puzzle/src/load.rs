@@ -191,6 +191,9 @@ pub fn load(path: &Path) -> Result<Definition, LoadError> {
 pub fn parse(text: &str, format: Format, file: &str) -> Result<Definition, LoadError> {
     let stem = Path::new(file).file_stem().and_then(|stem| stem.to_str()).unwrap_or("puzzle");
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    if text.trim().is_empty() {
+        return Err(Fault::syntax(0, "the file is empty").in_file(file, text));
+    }
     match format {
         Format::Toml => toml::read(text, stem),
         Format::Gap => gap::read(text, stem),

@@ -95,7 +95,8 @@ mod tests {
 
     #[test]
     fn rows_are_those_of_the_board() {
-        for right in ["3 1 2; 5,4 0", "3 1 2; 5,4 0;", "3 1\n2; 5 4 0", "3 1 2 5 4 0", "(1,2);(3,4)", "V1;H1"] {
+        for right in ["3 1 2; 5,4 0", "3 1 2; 5,4 0;", "3 1\n2; 5 4 0", "3 1 2 5 4 0", "(1,2);(3,4)", "V1;H1"]
+        {
             assert_eq!(check_rows(right, 3), Ok(()), "{right}");
         }
         for (wrong, row) in [("3 1; 2 5; 4 0", 1), ("3 1 2; 5 4 0 6", 2), ("3 1 2 5; 4 0", 1)] {
@@ -108,7 +109,10 @@ mod tests {
     fn tiles_are_counted_from_one_or_from_none() {
         assert_eq!(counted_from_one("3 1 2; 5,4", 5).as_deref(), Ok("2 0 1 4 3"));
         assert_eq!(read("2 0\n1,4\r\n\t3", 5), Ok(vec![2, 0, 1, 4, 3]));
-        assert_eq!(read("20143", 5).unwrap_err(), "it is one tile, and the puzzle has 5: put blanks between tiles");
+        assert_eq!(
+            read("20143", 5).unwrap_err(),
+            "it is one tile, and the puzzle has 5: put blanks between tiles"
+        );
         for other in ["(1,2,3)", "V1 H2'", "", "[[1,2]]"] {
             assert_eq!(counted_from_one(other, 3).as_deref(), Ok(other));
         }

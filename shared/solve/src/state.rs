@@ -6,12 +6,14 @@ use fathom_algebra::expression::{self, Named};
 use fathom_algebra::{CycleError, ExpressionError, Group, OrientedPermutation, Permutation, Turn, Turns};
 use fathom_engine::membership::why_not;
 use fathom_puzzle::family::square1::{LettersError, Sequence};
-use fathom_puzzle::load::sequence;
 use fathom_puzzle::tiles;
 use fathom_puzzle::{Generator, PuzzleSpec};
 
 /// The largest number of single turns that replace a power which is no move itself.
 const MOST_TURNS: u64 = 1 << 16;
+
+/// The largest number of names of moves in a message.
+const MOST_LISTED: usize = 40;
 
 /// Why a text is no state.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -39,7 +41,7 @@ pub enum StateError {
     #[error("{0}")]
     SquareOne(LettersError),
     /// A move whose guard does not hold.
-    #[error("move {number}, {name}, cannot be made where the moves before it have led")]
+    #[error("move {number}, {name}, cannot be made in the state to which the moves before it lead")]
     Blocked {
         /// The number of the move in the sequence, from 1.
         number: usize,
@@ -130,8 +132,8 @@ impl SolveModel {
             Ok(found.map(|(generator, _)| generator.action.clone()))
         };
         let identity = OrientedPermutation::identity(definition.orders());
-        let element = sequence::evaluate(text, &identity, expression::LONGEST_NAME, &mut move_named);
-        let element = element.map_err(|(at, reason)| StateError::Moves { at, reason })?;
+        let element = expression::sequence(text, &identity, &mut move_named);
+        let element = element.map_err(|error| self.refused(error))?.unwrap_or(identity);
         if !definition.is_guarded() {
             return Ok(element);
         }
@@ -153,6 +155,19 @@ impl SolveModel {
             .collect()
     }
 
+    fn refused(&self, error: ExpressionError) -> StateError {
+        let at = error.at();
+        let ExpressionError::NoSuchGenerator { name, .. } = error else {
+            return StateError::Moves { at, reason: error.reason() };
+        };
+        let all = [self.definition.moves(), self.definition.free(), self.definition.spare()].concat();
+        let mut known: Vec<&str> = all.iter().map(|named| named.name.as_str()).take(MOST_LISTED).collect();
+        if all.len() > known.len() {
+            known.push("...");
+        }
+        StateError::Moves { at, reason: format!("there is no move {name:?}: there are {}", known.join(" ")) }
+    }
+
     /// Returns the guards of all moves that an action is.
     fn guards_of(&self, action: &OrientedPermutation) -> Vec<Box<[u16]>> {
         let same = self.generators.iter().filter(|generator| generator.action == *action);
@@ -166,8 +181,8 @@ impl SolveModel {
             let place = known.iter().position(|(generator, _)| generator.name == name);
             Ok(place.map(|generator| Turns(vec![Turn { generator, exponent: 1 }])))
         };
-        let refused = |error: ExpressionError| StateError::Moves { at: error.at(), reason: error.reason() };
-        let turns = expression::sequence(text, &Turns::default(), &mut named).map_err(refused)?;
+        let turns = expression::sequence(text, &Turns::default(), &mut named);
+        let turns = turns.map_err(|error| self.refused(error))?;
         let mut steps = Vec::new();
         for Turn { generator, exponent } in turns.unwrap_or_default().0 {
             let (Generator { name, action, guard }, role) = &known[generator];

@@ -91,7 +91,17 @@ impl SpaceArguments {
             let source = if self.labelled { source.with_distinct_pieces()? } else { source };
             source.reduced(&self.omit, &self.ignore_orientation)
         };
-        found.and_then(reduced).map_err(|error| bad_input!("{option}{error}"))
+        found.and_then(reduced).map_err(|error| match Path::new(&self.puzzle) {
+            path if path.join(DEFINITION).exists() => bad_input!(
+                "{0} is the directory of a run, and a puzzle is asked for: 'fathom resume {0}' goes on with the run",
+                path.display()
+            ),
+            path if path.is_dir() => bad_input!(
+                "{} is a directory that holds no run: name a puzzle, or a file with one",
+                path.display()
+            ),
+            _ => bad_input!("{option}{error}"),
+        })
     }
 
     /// The question as it was asked by this command when the moves of all files were exactly those that are

@@ -43,7 +43,7 @@ impl Coordinator {
         let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
         let connection = runtime.block_on(access.connect(address, LIMIT));
         let connection = connection.map_err(|error| match error.may_pass() {
-            true => anyhow!("{error}"),
+            true => anyhow!("{error}: is 'fathom serve' running there?"),
             false => bad_input!("{error}"),
         })?;
         let client = CoordinatorClient::new(connection).max_decoding_message_size(MOST_ANSWER_BYTES);

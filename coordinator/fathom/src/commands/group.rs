@@ -42,7 +42,7 @@ fn generators(args: &GroupArguments) -> Result<Generators> {
         Err(BoardError::TooLarge { word, .. }) => {
             let most = Board::LARGEST_SIDE;
             return Err(bad_input!(
-                "the board {word:?} is too large: groups of boards to {most}x{most} are told"
+                "the board {word:?} is too large: 'fathom group' takes boards of up to {most}x{most}"
             ));
         }
         Err(_) => PuzzleSpec::by_name(word).map_err(|error| bad_input!("{error}"))?,

@@ -60,6 +60,9 @@ pub(crate) fn logs(args: &LogsArguments) -> Result<()> {
             }
         }
     }
+    if lines.is_empty() {
+        output::remark("no line of the logs is as the options ask");
+    }
     lines.sort_by(|(a, _), (b, _)| a.cmp(b));
     lines.iter().try_for_each(|(_, line)| output::line(line))
 }

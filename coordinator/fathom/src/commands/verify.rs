@@ -91,7 +91,7 @@ fn verify_certificate(args: &VerifyArguments) -> Result<()> {
     let path = args.dir.display();
     let text = fs::read_to_string(&args.dir).with_context(|| format!("cannot read {path}"))?;
     let certificate: Certificate = serde_json::from_str(&text).map_err(|error| {
-        bad_input!("{path} is neither a run directory nor a certificate of an upper bound: {error}")
+        bad_input!("{path} is neither the directory of a run nor a certificate as 'fathom bound --upper --json' prints it: {error}")
     })?;
     certificate.verify(args.memory_bytes()).with_context(|| path.to_string())?;
     let Certificate { space, metric, upper_bound, stages, joined: _, even: _ } = certificate;

@@ -156,7 +156,7 @@ pub enum DefinitionError {
     },
     /// The number of orientations that are told apart is not a divisor of the orbit's number.
     #[error(
-        "{seen} of the {order} orientations of the piece on cell {cell} cannot be told apart: use a divisor"
+        "{seen} orientations of the piece on cell {cell} cannot be told apart: that is no divisor of its {order}"
     )]
     Seen {
         /// The cell, from 1.
@@ -177,7 +177,7 @@ pub enum DefinitionError {
         what: &'static str,
     },
     /// There is no orbit of this name.
-    #[error("there is no orbit {name:?}: there are {known}")]
+    #[error("there is no orbit {name:?}: the orbits are {known}")]
     NoSuchOrbit {
         /// The name as written.
         name: String,
@@ -189,6 +189,9 @@ pub enum DefinitionError {
         "the guards and limits of {0} ask for labels, and other states would be meant if pieces that look alike were told apart"
     )]
     Guarded(String),
+    /// All orbits would be left out.
+    #[error("{0} has no piece left if all of its orbits are left out")]
+    NothingLeft(String),
     /// Orbits cannot be left out, because guards or limits ask for their cells.
     #[error("guards or limits of {0} ask for pieces of an orbit that would be left out")]
     AskedFor(String),

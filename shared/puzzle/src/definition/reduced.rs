@@ -57,6 +57,9 @@ impl Definition {
         let (omitted, unturned) = (places(omitted)?, places(unturned)?);
         let kept = |cell: &usize| !omitted.contains(&self.orbit_of(*cell));
         let cells: Vec<usize> = (0..self.cells()).filter(kept).collect();
+        if cells.is_empty() {
+            return Err(DefinitionError::NothingLeft(self.name().into()));
+        }
         let mut numbers = vec![None; self.cells()];
         cells.iter().zip(0_u16..).for_each(|(&cell, number)| numbers[cell] = Some(number));
         let mut name = self.name().to_owned();

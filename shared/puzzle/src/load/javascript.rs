@@ -58,6 +58,10 @@ pub(super) fn is_module(text: &str) -> bool {
 /// Returns the object that a module exports.
 pub(super) fn exported(text: &str) -> Result<Json, Fault> {
     let mut reader = Reader::of(text);
+    reader.skip_blanks();
+    if reader.rest().starts_with('[') {
+        return Err(reader.unexpected("an object {...}"));
+    }
     let mut exported: Option<Json> = None;
     loop {
         reader.skip_blanks();

@@ -2,7 +2,7 @@
 
 use super::{Fault, Reason};
 use crate::Metric;
-use crate::definition::{Definition, DefinitionError, Generator, Orbit, Piece};
+use crate::definition::{Definition, Generator, Orbit, Piece};
 use ::toml::Spanned;
 use fathom_algebra::OrientedPermutation;
 use serde::Deserialize;
@@ -141,7 +141,7 @@ pub(super) fn read(text: &str, stem: &str) -> Result<Definition, Fault> {
         (Some(degree), Some(_)) => {
             Err(Fault::syntax(degree.span().start, "give either 'degree' or 'orbits', not both"))
         }
-        (None, None) => Err(Fault::whole(DefinitionError::NoCells)),
+        (None, None) => Err(Fault::syntax(0, "give 'degree', the number of cells, or 'orbits'")),
     }?;
     if let Some(metric) = file.metric {
         puzzle.set_metric(metric);
