@@ -284,3 +284,17 @@ fn without_layers_nothing_can_be_audited() {
     assert!(removed.status.success());
     run.refuses(&[], "has kept no layers, so there is nothing to read");
 }
+
+/// The piece turns by one of 256 steps, so each depth has one state.
+#[test]
+fn as_many_orientations_as_a_byte_has_values() {
+    let directory = fathom_tests::tempdir().unwrap();
+    let dial = "orbits = [{ name = \"dial\", cells = 1, orientations = 256 }]\n[moves]\nR = \"(1+1)\"\n";
+    fs::write(directory.path().join("dial.toml"), dial).unwrap();
+    let asked = |arguments: &[&str]| {
+        json(&fathom().args(arguments).arg("--json").current_dir(directory.path()).output().unwrap())
+    };
+    let found = asked(&["run", "dial.toml", "--keep", "all", "--dir", "run", "-q"]);
+    assert_eq!(found["counts"], Value::from(vec![1; 256]));
+    assert_eq!(asked(&["audit", "run", "--exhaustive"])["proof"], true);
+}

@@ -101,7 +101,7 @@ fn nonsense_is_refused_and_leaves_nothing_behind() {
         (&["plan", "3x4", "--workers", "2", "--memory", "1MiB"], "of memory, and may take 1.00 MiB"),
         (&["plan", "3x3", "--workers", "2", "--shards", "1000"], "cannot be cut into 1000 shards"),
         (&["group", "3y4"], "\"3y4\" names no puzzle: there are MxN+flip"),
-        (&["group", "17x16"], "groups of boards to 16x16 are told"),
+        (&["group", "17x16"], "'fathom group' takes boards of up to 16x16"),
         (
             &["group", "3x3", "--element", ""],
             "--element: at offset 0: expected a generator or '(', found the end",

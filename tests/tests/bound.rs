@@ -251,5 +251,5 @@ fn a_chain_bounds_from_above_and_its_certificate_is_checked_again() {
     assert!(err.contains("the certificate is wrong: its stages add up to"), "{err}");
     let (code, _, err) = verify("{}");
     assert_eq!(code, Some(2));
-    assert!(err.contains("neither a run directory nor a certificate"), "{err}");
+    assert!(err.contains("neither the directory of a run nor a certificate"), "{err}");
 }

@@ -177,6 +177,22 @@ fn a_worker_that_sleeps_through_its_lease() {
     assert!(!done.iter().any(|line| by(&line) && file(line) == task), "{done:?}");
 }
 
+/// A worker is told to stop when the coordinator has its registration, and has not answered yet.
+#[test]
+fn a_worker_that_ends_while_it_registers_leaves() {
+    let mut cluster = Cluster::new(&["3x3"], &["--lease", "1h"]);
+    cluster.serve_until("replying:1:stop");
+    cluster.join_by("w1", cluster.joining("w1"));
+    cluster.until_coordinator_stopped();
+    cluster.signal("w1", libc::SIGTERM);
+    until("the worker knows", || !cluster.logged_by("w1", "stopping at the next coset").is_empty());
+    cluster.signal_coordinator(libc::SIGCONT);
+    assert_eq!(cluster.ends("w1").code(), Some(0));
+    cluster.until_logged("worker left");
+    cluster.join(&["w2"]);
+    assert_eq!(cluster.finishes()["counts"], undisturbed(&["3x3"])["counts"]);
+}
+
 #[test]
 fn a_coordinator_that_sleeps_blames_nobody() {
     let mut cluster = Cluster::new(&LONG_TASKS, &[]);

@@ -189,7 +189,7 @@ fn what_the_papers_ask_of_groups() {
     assert_eq!(group_json(&["16x15"])["kind"], value!("symmetric"));
     let (code, _, err) = group(&["17x16"]);
     assert_eq!(code, Some(2));
-    assert!(err.contains("groups of boards to 16x16 are told"), "{err}");
+    assert!(err.contains("'fathom group' takes boards of up to 16x16"), "{err}");
     let (code, _, err) = group(&["16x16", "--factor", "(1,2)"]);
     assert_eq!(code, Some(2));
     assert!(err.contains("boards of up to 64 cells"), "{err}");

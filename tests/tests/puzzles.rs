@@ -337,7 +337,7 @@ fn what_cannot_be_searched_is_refused() {
     for (arguments, says) in [
         (&["run", "pancake:1"][..], "is not of the form pancake:N with 2 <= N <= 64"),
         (&["run", "pancake:30"], "pancake:30 given has 265,252,859,812,191,058,636,308,480,000,000 states"),
-        (&["run", "pancakes"], "names no puzzle, but perhaps \"pancake\" is meant: there are MxN+flip"),
+        (&["run", "pancakes"], "names no puzzle, but perhaps \"pancake:N\" is meant: there are MxN+flip"),
         (&["run", "no/such.gap"], "no/such.gap: cannot be read"),
         (&["plan", "3x4", "--moves", "V1,V9"], "there is no move \"V9\""),
         (&["plan", "3x4", "--moves", "V1,V1"], "is chosen twice"),
@@ -500,7 +500,7 @@ fn orbits_and_orientations_may_be_left_out() {
     let flat = run(&[&file, "--ignore-orientation", "B"]);
     assert_eq!((&flat["states"], &flat["space"]), (&value!(18), &value!("sequences-unturned-B")));
     let refused = |orbit: &str| texts(&fathom().args(["plan", &file, "--omit", orbit]).output().unwrap()).1;
-    assert!(refused("C").contains("there is no orbit \"C\": there are A, B"), "{}", refused("C"));
+    assert!(refused("C").contains("there is no orbit \"C\": the orbits are A, B"), "{}", refused("C"));
 }
 
 /// Beads that are alike in three orbits that move on their own: 6!/(2! 2! 2!) x 7!/(4! 3!) x 5!/(2! 2!)

@@ -211,9 +211,13 @@ impl Call {
                 return Ok(Err(self.refused(Refusal::Tls)));
             }
             if length == 0 {
-                return Ok(Err(match said.is_empty() {
-                    true => self.unreachable("it ends the connection at once".into()),
-                    false => self.refused(Refusal::NotHttp2),
+                // The connection may break within the frame. The length comes first, in three bytes.
+                let is_frame =
+                    said.first() == Some(&0) && said.get(FRAME_TYPE).is_none_or(|&kind| kind == SETTINGS);
+                return Ok(Err(match (said.is_empty(), is_frame) {
+                    (true, _) => self.unreachable("it ends the connection at once".into()),
+                    (false, true) => self.unreachable("it ends the connection in the first frame".into()),
+                    (false, false) => self.refused(Refusal::NotHttp2),
                 }));
             }
         }

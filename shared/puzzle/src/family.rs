@@ -101,8 +101,8 @@ pub fn families() -> &'static [Family] {
     &FAMILIES
 }
 
-/// Returns the pattern of the family whose name is closest to `name`, if they differ only by slips of the pen: at most one
-/// letter in four is wrong, missing, superfluous, or exchanged with its neighbour.
+/// Returns the pattern of the family whose name is closest to `name`, if they differ only by slips of the
+/// pen: at most one letter in four is wrong, missing, superfluous, or exchanged with its neighbour.
 fn nearest(name: &str) -> Option<&'static str> {
     let names =
         FAMILIES.iter().map(|family| (strsim::damerau_levenshtein(name, family.name()), family.pattern));

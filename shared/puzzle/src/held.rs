@@ -316,8 +316,8 @@ mod tests {
             );
         }
         for (sequence, says) in [
-            ("R U)", "at offset 3: expected "),
-            ("[R, (U F]", "at offset 8: expected "),
+            ("R U)", "at offset 3: this ')' closes nothing"),
+            ("[R, (U F]", "at offset 8: expected ')'"),
             ("(R U", "at offset 0: this '(' is not closed"),
             ("(R U L)^30000", "at offset 8: the exponent 30000 is too large"),
             ("R^", "at offset 2: expected "),

@@ -285,6 +285,21 @@ async fn others_that_are_called() {
     let _ = other.await;
 
     let access = Access::load(&open).unwrap();
+    // The first frame of a coordinator, cut off at each of its bytes.
+    let settings = [0, 0, 18, 4, 0, 0, 0, 0, 0];
+    for length in 0..settings.len() {
+        let cutting = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = cutting.local_addr().unwrap().to_string();
+        let cut = tokio::spawn(async move {
+            let (mut tcp, _) = cutting.accept().await.unwrap();
+            // What was not read would reset the connection.
+            let _ = tcp.read(&mut [0; 1 << 10]).await;
+            tcp.write_all(&settings[..length]).await.unwrap();
+        });
+        let error = access.connect(&address, LIMIT).await.unwrap_err();
+        assert!(error.may_pass(), "{length}: {error}");
+        cut.await.unwrap();
+    }
     let error = access.connect(&address, LIMIT).await.unwrap_err();
     assert!(
         error.may_pass() && error.to_string().starts_with(&format!("cannot reach {address}: ")),

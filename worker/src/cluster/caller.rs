@@ -109,6 +109,11 @@ impl Caller {
         }
     }
 
+    /// Returns whether the last attempt of a call has failed.
+    pub(super) fn is_away(&self) -> bool {
+        self.away_since.lock().expect("no thread panics while it holds the lock").is_some()
+    }
+
     fn pauses(&self) -> impl Backoff + use<> {
         ExponentialBuilder::default()
             .with_min_delay(Duration::from_millis(50))

@@ -45,6 +45,8 @@ type Client = CoordinatorClient<Connection>;
 
 /// Time for the last report, and again for leaving, when a worker ends.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
+/// How often a worker that ends while it registers looks whether the coordinator is still there.
+const REGISTRATION_POLL: Duration = Duration::from_millis(50);
 
 /// A worker's description of itself for the coordinator.
 #[derive(Clone, Debug)]
@@ -98,7 +100,7 @@ pub struct Worker {
 struct Calls {
     /// Reports. The worker waits for them when it ends.
     reports: JoinSet<()>,
-    /// All other calls.
+    /// All other calls, and copies of files.
     others: JoinSet<()>,
 }
 
@@ -224,8 +226,12 @@ impl Worker {
         }
         drop(prepare);
         let end = match result {
-            Ok((end, session, number, outcomes)) => {
-                shared.leave(session, number, outcomes, &mut calls).await.map(|()| end)
+            Ok((end, known, number, outcomes)) => {
+                let newer = match session.is_registering() {
+                    true => shared.registered(&mut happened).await,
+                    false => None,
+                };
+                shared.leave(newer.unwrap_or(known), number, outcomes, &mut calls).await.map(|()| end)
             }
             Err(error) => Err(error),
         };
@@ -238,6 +244,21 @@ impl Worker {
 }
 
 impl Shared {
+    /// Waits for the answer to a registration under way, and returns the new session. A coordinator that has
+    /// the registration takes this worker for alive, until it leaves or a lease has passed. Returns `None` if
+    /// the coordinator refuses the worker, or cannot be reached.
+    async fn registered(&self, happened: &mut mpsc::UnboundedReceiver<Result<Input>>) -> Option<u64> {
+        let begun = Instant::now();
+        while begun.elapsed() < SHUTDOWN_TIMEOUT && !self.worker.caller.is_away() {
+            match tokio::time::timeout(REGISTRATION_POLL, happened.recv()).await {
+                Ok(Some(Ok(Input::Registered { session, .. }))) => return Some(session),
+                Ok(Some(Err(_)) | None) => return None,
+                Ok(Some(Ok(_))) | Err(_) => {}
+            }
+        }
+        None
+    }
+
     /// Makes all files durable, reports the last outcomes, and leaves the run.
     ///
     /// # Errors
@@ -309,7 +330,7 @@ impl Shared {
                 let engine = self.worker.job.engine_other_than(&other_than);
                 let _ = prepare.send(Work { task, purpose: Purpose::Audit(engine) });
             }
-            Action::Copy(file, addresses) => drop(tokio::spawn(this.copy(file, addresses))),
+            Action::Copy(file, addresses) => drop(calls.others.spawn(this.copy(file, addresses))),
             Action::Discard(file) => drop(tokio::task::spawn_blocking(move || this.discard(file))),
             Action::GiveBack(file) => drop(tokio::task::spawn_blocking(move || this.give_back(file))),
             Action::Retire(depth) => drop(tokio::task::spawn_blocking(move || this.retire_up_to(depth))),

@@ -405,6 +405,11 @@ impl Session {
         self.session
     }
 
+    /// Returns whether the answer to a registration has not come yet.
+    pub fn is_registering(&self) -> bool {
+        self.is_registering
+    }
+
     /// Returns the files of the orders that have not ended, or whose outcomes the coordinator may not have
     /// yet: an order that the coordinator thought lost would be given again.
     pub fn underway(&self) -> Vec<Task> {

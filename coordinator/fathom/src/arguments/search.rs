@@ -38,7 +38,7 @@ pub(crate) struct SearchArguments {
     /// Stop when this depth is made
     #[arg(long, value_name = "D")]
     pub(crate) max_depth: Option<u32>,
-    /// Until a new search is so old, make its depths durable together; 0s: each before the next begins
+    /// For this long a new search makes its depths durable together; 0s: each before the next begins
     #[arg(long, value_name = "TIME", default_value = "1s", allow_hyphen_values = true, value_parser = humantime::parse_duration)]
     sync_after: Duration,
     /// The most that files in the run's directory, or in each --store, may take of their disk, for example
@@ -104,7 +104,7 @@ pub(crate) struct RunArguments {
     pub(crate) space: SpaceArguments,
     #[command(flatten)]
     pub(crate) begin: BeginArguments,
-    /// Have so many worker processes on this machine do it
+    /// Search with this many worker processes on this machine
     ///
     /// They share threads, memory and the run's directory.
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=1024))]

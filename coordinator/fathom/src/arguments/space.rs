@@ -20,8 +20,8 @@ pub(crate) struct SpaceArguments {
     ///
     /// In multi any rotation of a line, or power of a listed move; in single a shift by one cell, or a
     /// listed move or its inverse; in given the listed moves alone. Of square1 in face a turn of one
-    /// layer, or a twist; in twist a twist alone. The default is multi for boards, cubes, and files of
-    /// twsearch, ksolve and cubing.js; face for square1; given for others.
+    /// layer, or a twist; in twist a twist alone. The default is multi for boards, twisty puzzles, and files
+    /// of twsearch, ksolve and cubing.js; face for square1; given for others.
     #[arg(long, value_name = "M")]
     metric: Option<Metric>,
     /// Use these moves alone, of those of the metric, for example V1,H2^-1
@@ -42,7 +42,7 @@ pub(crate) struct SpaceArguments {
     /// Tell all pieces apart, whatever looks alike in the file
     #[arg(long, conflicts_with_all = ["track", "labels"])]
     labelled: bool,
-    /// Leave out the pieces of an orbit of the file
+    /// Leave out the pieces of an orbit
     ///
     /// An orbit is a set of twsearch. May be given several times.
     #[arg(long, value_name = "ORBIT")]

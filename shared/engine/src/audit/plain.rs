@@ -22,7 +22,7 @@ pub(super) struct Plain {
     /// The label of each piece.
     labels: Vec<u16>,
     /// By label: the number of orientations that are told apart.
-    seen: Vec<u8>,
+    seen: Vec<u16>,
     moves: Vec<(Action, Box<[Guard]>)>,
     /// The free moves, the identity first.
     free: Vec<Action>,
@@ -31,7 +31,7 @@ pub(super) struct Plain {
     /// The group of `generators`, once it is asked for. `None` if there are too many cells for the chain of
     /// so large a group.
     group: OnceLock<Option<StabiliserChain>>,
-    points: Vec<(Cell, u8)>,
+    points: Vec<(Cell, u16)>,
     /// Whether the elements of the group and the words of states correspond one to one.
     is_faithful: bool,
     solved: HashSet<State>,
@@ -41,15 +41,12 @@ pub(super) struct Plain {
 #[derive(Debug)]
 struct Action {
     to: Vec<Cell>,
-    turns: Vec<u8>,
+    turns: Vec<u16>,
 }
 
 impl Action {
     fn of(action: &OrientedPermutation) -> Self {
-        Self {
-            to: action.cells().images().to_vec(),
-            turns: action.turns().iter().map(|&turn| turn as u8).collect(),
-        }
+        Self { to: action.cells().images().to_vec(), turns: action.turns().to_vec() }
     }
 }
 
@@ -59,15 +56,15 @@ impl Plain {
         let labels = space.piece_labels().of_pieces().to_vec();
         let mut seen = vec![1; labels.iter().map(|&label| usize::from(label) + 1).max().unwrap_or(0)];
         for (&label, &shown) in labels.iter().zip(&puzzle.seen) {
-            seen[usize::from(label)] = shown as u8;
+            seen[usize::from(label)] = shown;
         }
         let actions = || puzzle.moves.iter().map(|mv| &mv.action).chain(&puzzle.free);
         let generators: Vec<Permutation> = actions().map(OrientedPermutation::as_points).collect();
         let orders = puzzle.free[0].orders();
-        let points: Vec<(Cell, u8)> = orders
+        let points: Vec<(Cell, u16)> = orders
             .iter()
             .zip(0..)
-            .flat_map(|(&order, cell)| (0..order).map(move |turn| (cell, turn as u8)))
+            .flat_map(|(&order, cell)| (0..order).map(move |turn| (cell, turn)))
             .collect();
         let mut plain = Self {
             is_faithful: space.piece_labels().are_distinct()
@@ -129,7 +126,7 @@ impl Plain {
             if turn == 0 {
                 let (cell, turn) = self.points[element.apply(point)];
                 let label = self.labels[usize::from(piece)];
-                word[usize::from(cell)] = (label, turn % self.seen[usize::from(label)]);
+                word[usize::from(cell)] = (label, (turn % self.seen[usize::from(label)]) as u8);
             }
         }
         word.into()
@@ -200,8 +197,8 @@ impl Plain {
     fn after(&self, action: &Action, word: &State) -> State {
         let mut image = word.clone();
         for ((&to, &by), &(label, turn)) in action.to.iter().zip(&action.turns).zip(word) {
-            let seen = u16::from(self.seen[usize::from(label)]);
-            image[usize::from(to)] = (label, ((u16::from(turn) + u16::from(by)) % seen) as u8);
+            let seen = self.seen[usize::from(label)];
+            image[usize::from(to)] = (label, ((u16::from(turn) + by % seen) % seen) as u8);
         }
         image
     }
@@ -209,8 +206,8 @@ impl Plain {
     fn before(&self, action: &Action, word: &State) -> State {
         let cells = action.to.iter().zip(&action.turns).map(|(&to, &by)| {
             let (label, turn) = word[usize::from(to)];
-            let seen = u16::from(self.seen[usize::from(label)]);
-            (label, ((u16::from(turn) + seen - u16::from(by) % seen) % seen) as u8)
+            let seen = self.seen[usize::from(label)];
+            (label, ((u16::from(turn) + seen - by % seen) % seen) as u8)
         });
         cells.collect()
     }

@@ -147,7 +147,7 @@ fn solved_states_that_do_not_fit_are_refused() {
     );
     assert_eq!(
         error(|pieces| pieces[0].seen = 2),
-        "2 of the 3 orientations of the piece on cell 1 cannot be told apart: use a divisor"
+        "2 orientations of the piece on cell 1 cannot be told apart: that is no divisor of its 3"
     );
     assert_eq!(
         error(|pieces| pieces[3].label = 0),

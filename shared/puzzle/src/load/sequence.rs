@@ -109,7 +109,7 @@ mod tests {
         assert_eq!(run("R F").unwrap_err(), "2: there is no move \"F\"");
         assert_eq!(run("[R U]").unwrap_err(), "4: expected ',' or ':', found ']'");
         assert_eq!(run("(R").unwrap_err(), "0: this '(' is not closed");
-        assert_eq!(run("R)").unwrap_err(), "1: expected '*', '^', a generator, or the end, found ')'");
+        assert_eq!(run("R)").unwrap_err(), "1: this ')' closes nothing");
         assert_eq!(
             run("(R)99999999999999999999").unwrap_err(),
             "3: the exponent 99999999999999999999 is too large"

@@ -111,9 +111,10 @@ fn faults_of_the_own_format() {
         "file:2:1: the piece on cell 3 is solved with orientation 3, but it has 3 of them"
     );
     assert_eq!(toml_with(""), "file: the puzzle has no moves");
+    assert_eq!(error(Format::Toml, ""), "file:1:1: the file is empty");
     assert_eq!(
-        error(Format::Toml, ""),
-        "file: the puzzle has no cells: it needs at least one orbit, and each orbit at least one cell"
+        error(Format::Toml, "name = 'x'"),
+        "file:1:1: give 'degree', the number of cells, or 'orbits'"
     );
     assert_eq!(
         error(Format::Toml, "degree = 50000"),
@@ -251,7 +252,8 @@ fn faults_of_gap_texts() {
     );
     assert_eq!(error("(1,2,3); ip := [[1,2],[2]];"), "file:1:24: ip has the point 2 twice");
     assert_eq!(error("(1,2,3); ip := [1,2];"), "file:1:10: ip is a list of lists of points that look alike");
-    assert_eq!(error(""), "file: the puzzle has no moves");
+    assert_eq!(error("\n \n"), "file:1:1: the file is empty");
+    assert_eq!(error("\n#\n"), "file: the puzzle has no moves");
     assert_eq!(error("(1,2) (3,4) 7"), "file:1:13: expected ';', found '7'");
     assert_eq!(error(&"[".repeat(99)), "file:1:34: lists are nested more than 32 deep");
 }
@@ -710,7 +712,7 @@ fn faults_of_kpuzzles() {
         "file:2:9: invalid type: integer `3`, expected a string"
     );
     assert_eq!(
-        error(Format::Kpuzzle, ""),
+        error(Format::Kpuzzle, ";"),
         "file:1:1: this is neither JSON nor a module that exports an object"
     );
     let no_moves = r#"{"name": "x", "orbits": [], "defaultPattern": {}, "moves": {}}"#;

@@ -290,7 +290,7 @@ fn each_name_has_its_own_guard() {
     for text in ["C A", "C A'"] {
         assert_eq!(
             told(text).unwrap_err(),
-            "move 2, A, cannot be made where the moves before it have led",
+            "move 2, A, cannot be made in the state to which the moves before it lead",
             "{text}"
         );
     }
@@ -304,14 +304,20 @@ fn a_bolted_move_is_refused() {
     assert_eq!(told("L' R"), Ok(()));
     for text in ["L R", "[L: R]", "(L R)2"] {
         let error = told(text).unwrap_err();
-        assert_eq!(error, "move 2, R, cannot be made where the moves before it have led", "{text}");
+        assert_eq!(
+            error, "move 2, R, cannot be made in the state to which the moves before it lead",
+            "{text}"
+        );
     }
 
     // L brings piece 4, which is not smooth, behind the window, unless R has brought a smooth one there.
     let limited = model(LIMITED, None, None);
     let told = |text: &str| limited.read(text, true).map(|_| ()).map_err(|error| error.to_string());
     assert_eq!(told("R L R'"), Ok(()));
-    assert_eq!(told("L R L'").unwrap_err(), "move 1, L, cannot be made where the moves before it have led");
+    assert_eq!(
+        told("L R L'").unwrap_err(),
+        "move 1, L, cannot be made in the state to which the moves before it lead"
+    );
 
     for metric in [Metric::Face, Metric::Twist] {
         let model = model("square1", Some(metric), None);
@@ -323,11 +329,11 @@ fn a_bolted_move_is_refused() {
         assert_eq!(model.read("d A d^-1", true), model.read("(1,0)/(0,-3)/(0,3)/(0,-3)/(0,3)/(-1,0)", true));
         assert_eq!(
             told("(1,0)/(1,0)/").unwrap_err(),
-            "move 4, /, cannot be made where the moves before it have led"
+            "move 4, /, cannot be made in the state to which the moves before it lead"
         );
         assert_eq!(
             told("T1 / T1 /").unwrap_err(),
-            "move 4, /, cannot be made where the moves before it have led"
+            "move 4, /, cannot be made in the state to which the moves before it lead"
         );
         assert!(
             told("R U").unwrap_err().contains("there is no move \"R\": moves of Square-1 are written (1,0)/")
