@@ -44,7 +44,8 @@ fn nonsense_is_refused_and_leaves_nothing_behind() {
         (&["run", "3y4"][..], "\"3y4\" names no puzzle: there are MxN+flip"),
         (&["run", "0x3"], "the board \"0x3\" has no cells"),
         (&["run", "9x9"], "has 81 cells, more than 64"),
-        (&["run", "1x27"], "1x27 multi has only 27 states, but too many pieces for the tables of a search"),
+        (&["run", "1x27"], "1x27 multi has only 27 states, but more pieces that are told apart than"),
+        (&["run", "1x27"], "'--track 0' tells apart the pieces that determine where all others are"),
         (&["run", "3x3", "--dir", "d", "--store", "d/s"], "the store d/s lies in the run's directory"),
         (&["run", "3x4", "--metric", "double"], "there is no metric \"double\": use 'multi'"),
         (

@@ -259,6 +259,27 @@ fn states_are_read_and_written_with_all_their_points() {
     assert!(code == Some(0) && out.contains("order: 300\n") && out.contains("tiles: 293 294 "), "{out}{err}");
 }
 
+/// Two turns of a torus of 8 times 8 cells. Words of 64 pieces that are told apart are too long, and where
+/// one piece stands determines where all others do.
+#[test]
+fn the_pieces_that_determine_all_others_are_named() {
+    let torus =
+        |down: usize, right: usize| images(64, |cell| (cell / 8 + down) % 8 * 8 + (cell % 8 + right) % 8);
+    let moves = with_inverses(&[torus(1, 0), torus(0, 1)]);
+    let directory = fathom_tests::tempdir().unwrap();
+    let cycles = |images: &Images| Permutation::from_images(images.clone()).unwrap().to_string();
+    let listed =
+        moves.iter().zip(1..).map(|(images, number)| format!("g{number} = \"{}\"\n", cycles(images)));
+    let text = format!("degree = 64\n[moves]\n{}", listed.collect::<String>());
+    fs::write(directory.path().join("torus.toml"), text).unwrap();
+    let (code, _, err) = run_in(directory.path(), &["run", "torus.toml", "-q"]);
+    assert_eq!(code, Some(2), "{err}");
+    assert!(err.contains("only 64 states") && err.contains("'--track 0' tells apart the pieces"), "{err}");
+    let (_, out, err) = run_in(directory.path(), &["run", "torus.toml", "--track", "0", "-q", "--json"]);
+    let found: serde_json::Value = serde_json::from_str(&out).expect(&err);
+    assert_eq!(found["counts"], serde_json::json!(growth((0..64).collect(), &moves, 64)));
+}
+
 #[test]
 fn what_is_too_large_is_refused() {
     let directory = fathom_tests::tempdir().unwrap();

@@ -145,6 +145,15 @@ impl Told {
         &self.labels
     }
 
+    /// Returns the pieces with a point of the base, in increasing order: where they stand, and how,
+    /// determines where all others do.
+    pub fn pieces_of_base(&self) -> Vec<usize> {
+        let mut pieces: Vec<usize> = self.base.iter().map(|&point| self.places[self.kept[point]].0).collect();
+        pieces.sort_unstable();
+        pieces.dedup();
+        pieces
+    }
+
     /// Returns whether a piece must be told apart from the others of its orbit.
     pub fn is_told(&self, piece: usize) -> bool {
         self.are_told[piece]

@@ -4,6 +4,7 @@
 use anyhow::{Error, Result};
 use fathom_command::bad_input;
 use fathom_command::doing::doing;
+use fathom_puzzle::Told;
 use fathom_report::text::{grouped, many};
 use fathom_run::manifest::SpaceSpec;
 use fathom_space::{Plan, PlanError, Space};
@@ -22,13 +23,26 @@ pub(crate) fn planned(
     plan.map_err(|PlanError::TooLarge { .. }| too_large(spec, space))
 }
 
+/// Returns the pieces that determine where all others are, as `--track` takes them, if all are told apart.
+fn base(spec: &SpaceSpec) -> Option<String> {
+    let puzzle = spec.source.puzzle(spec.metric).ok().filter(|_| spec.labels.are_distinct())?;
+    let pieces = Told::of(&puzzle)?.pieces_of_base();
+    Some(pieces.iter().map(usize::to_string).collect::<Vec<_>>().join(","))
+}
+
 /// Returns the error for a space that no colouring makes small enough, with ways out.
 fn too_large(spec: &SpaceSpec, space: &Space) -> Error {
     /// So many states would do, but the words of their pieces do not.
     const FEW_STATES: u32 = 1 << 30;
     if *space.states() < BigUint::from(FEW_STATES) {
+        let help = match base(spec) {
+            Some(pieces) => format!(
+                "'--track {pieces}' tells apart the pieces that determine where all others are, and has the same states and distances"
+            ),
+            None => "tell fewer apart with --track or --labels".into(),
+        };
         return bad_input!(
-            "{} {} has only {} states, but too many pieces for the tables of a search: give the moves in a file, where pieces that always move together are one",
+            "{} {} has only {} states, but more pieces that are told apart than the tables of a search have room for: {help}",
             space.puzzle().name,
             space.metric(),
             grouped(space.states())
