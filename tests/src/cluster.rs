@@ -406,6 +406,18 @@ impl Cluster {
         workers.iter().find(|worker| worker["name"] == name)?["presence"].as_str()
     }
 
+    /// Returns the address where a worker serves its peers. A status lists workers by their ids, which are
+    /// drawn at random.
+    ///
+    /// # Panics
+    /// If no coordinator answers, or there is no such worker.
+    pub fn exchange_address(&self, name: &str) -> String {
+        let status = self.status().expect("a coordinator that answers");
+        let mut workers = status["workers"].as_array().into_iter().flatten();
+        let worker = workers.find(|worker| worker["name"] == name).expect("a worker of this name");
+        worker["address"].as_str().expect("an address").into()
+    }
+
     /// Returns the id of a worker, by its name in a status.
     pub fn worker_id(status: &Value, name: &str) -> Option<String> {
         let workers = status["workers"].as_array()?;

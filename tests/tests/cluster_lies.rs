@@ -223,7 +223,7 @@ fn what_a_worker_cannot_read_for_a_moment_stays() {
         std::fs::remove_file(&file).unwrap();
         // To open this is neither to find nothing nor to find damage.
         symlink(&file, &file).unwrap();
-        cluster.status().unwrap()["workers"].as_array().unwrap()[1]["address"].as_str().unwrap().to_owned()
+        cluster.exchange_address("honest")
     });
     assert_same(&cluster.finishes(), &undisturbed(&SPACE));
     let says = "a file was said to be damaged, and cannot be read: it stays";

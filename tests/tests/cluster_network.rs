@@ -142,13 +142,6 @@ fn halted() -> Cluster {
     cluster
 }
 
-/// Returns the address where a worker serves its peers.
-fn exchange(cluster: &Cluster, name: &str) -> String {
-    let status = cluster.status().unwrap();
-    let mut workers = status["workers"].as_array().unwrap().iter();
-    workers.find(|worker| worker["name"] == name).unwrap()["address"].as_str().unwrap().into()
-}
-
 /// Sends bytes to a port, and reads until the other side closes the connection.
 fn send(address: &str, bytes: &[u8]) {
     let mut stream = TcpStream::connect(address).unwrap();
@@ -161,7 +154,7 @@ fn send(address: &str, bytes: &[u8]) {
 #[test]
 fn bytes_of_no_meaning() {
     let mut cluster = halted();
-    let ports = [cluster.address.clone(), exchange(&cluster, "w2")];
+    let ports = [cluster.address.clone(), cluster.exchange_address("w2")];
     let mut random = noise(b"nonsense");
     for address in &ports {
         for length in [0, 1, 3, 24, 100, 70_000] {
@@ -358,7 +351,7 @@ async fn messages_that_make_no_sense_to_a_coordinator() {
 async fn messages_that_make_no_sense_to_a_worker() {
     let mut cluster = halted();
     let right = fingerprint(&cluster);
-    let mut client = ExchangeClient::new(connect(&cluster, &exchange(&cluster, "w2")).await);
+    let mut client = ExchangeClient::new(connect(&cluster, &cluster.exchange_address("w2")).await);
     let range = |first, count| v1::CosetRange { first, count };
     let fetch = |fingerprint: &[u8], depth, ranges| v1::FetchCosetsRequest {
         fingerprint: fingerprint.to_vec().into(),
