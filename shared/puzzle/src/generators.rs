@@ -21,8 +21,13 @@ pub enum SelectionError {
         known: Names,
     },
     /// A generator is chosen twice.
-    #[error("the move {0:?} is chosen twice")]
-    Twice(String),
+    #[error("the move {word:?} is chosen twice{}", if word == name { String::new() } else { format!(": it does the same as {name:?}") })]
+    Twice {
+        /// The word as written.
+        word: String,
+        /// The name of the generator.
+        name: String,
+    },
     /// The list is empty. The field is the name of a move, as an example.
     #[error("no moves are chosen: name at least one, for example {0}")]
     Empty(String),
@@ -39,6 +44,9 @@ pub struct Names(pub Vec<String>);
 impl fmt::Display for Names {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const SHOWN: usize = 100;
+        if self.0.is_empty() {
+            return f.write_str("none that change anything");
+        }
         f.write_str(&self.0[..self.0.len().min(SHOWN)].join(" "))?;
         match self.0.len().checked_sub(SHOWN) {
             Some(more) if more > 0 => write!(f, " and {more} more"),
@@ -104,7 +112,7 @@ impl Definition {
                     known: Names(all.iter().map(|generator| generator.name.clone()).collect()),
                 })?;
             if chosen.contains(generator) {
-                return Err(SelectionError::Twice(word.into()));
+                return Err(SelectionError::Twice { word: word.into(), name: generator.name.clone() });
             }
             chosen.push(generator.clone());
         }
@@ -363,6 +371,15 @@ mod tests {
             "there is no move \"F2\" of test: there are R R2 R' U x x'"
         );
         assert_eq!(chosen("R,U,R").unwrap_err().to_string(), "the move \"R\" is chosen twice");
+        assert_eq!(
+            chosen("U,R,U'").unwrap_err().to_string(),
+            "the move \"U'\" is chosen twice: it does the same as \"U\""
+        );
+        let still = puzzle(5, &[("R", "()")]);
+        assert_eq!(
+            still.select(Metric::Multi, "R").unwrap_err().to_string(),
+            "there is no move \"R\" of test: there are none that change anything"
+        );
         assert_eq!(
             chosen(" ,").unwrap_err().to_string(),
             "no moves are chosen: name at least one, for example R"
