@@ -10,9 +10,9 @@
 //! distances, checked by other means than the search), [`estimate`] (what a run will need), [`rates`] (how
 //! fast this machine is), [`membership`] (why an element is not in a group).
 //!
-//! Invariants: a search adds up reports, and looks only at the few states of its spot checks. A layer counts
-//! when its row is committed, and its files are durable before that. Later commits extend the journal and
-//! never contradict it.
+//! Invariants: a search adds up reports; of states it looks only at the few of its spot checks, and at those
+//! of the first depths, which it counts a second time. A layer counts when its row is committed, and its
+//! files are durable before that. Later commits extend the journal and never contradict it.
 //!
 //! `examples/enumerate.rs` is a whole search in thirty lines.
 
