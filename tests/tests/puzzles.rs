@@ -549,3 +549,40 @@ fn a_directory_of_the_old_default_goes_on_as_it_was_begun() {
     let (out, _) = asked(&["--dir", "new", "--max-depth", "2", "--json"]);
     assert!(out.contains("\"metric\":\"multi\""), "{out}");
 }
+
+/// A word counts before a file of its name, and what a directory is in the place of a puzzle is said.
+#[test]
+fn words_files_and_directories() {
+    let directory = fathom_tests::tempdir().unwrap();
+    let at = directory.path();
+    let said = |arguments: &[&str]| {
+        let output = fathom().args(arguments).current_dir(at).output().unwrap();
+        let (out, err) = texts(&output);
+        (output.status.code(), out + err.as_str())
+    };
+    let ring = "name = \".ring\"\ndegree = 3\n[moves]\nR = \"(1,2,3)\"\nL = \"(1,3,2)\"\n";
+    for file in ["skewb", "ring"] {
+        fs::write(at.join(file), ring).unwrap();
+    }
+    for (puzzle, says) in [("skewb", "3,149,280 states"), ("./skewb", "3 states"), ("ring", "3 states")] {
+        let (code, said) = said(&["plan", puzzle, "-q"]);
+        assert!(code == Some(0) && said.contains(says), "{puzzle}: {said}");
+    }
+    // A name that begins with a dot does not hide the run.
+    assert_eq!(said(&["run", "ring", "-q"]).0, Some(0));
+    assert!(at.join("runs/-ring-given").is_dir());
+    fs::create_dir(at.join("2x2x2")).unwrap();
+    fs::create_dir(at.join("empty")).unwrap();
+    for (arguments, says) in [
+        (&["run", "runs/-ring-given"][..], "'fathom resume runs/-ring-given' goes on with the run"),
+        (&["run", "empty"], "empty is a directory that holds no run"),
+        (&["run", "2x2x2", "--omit", "edges"], "there is no orbit \"edges\": the orbits are corners"),
+        (&["run", "2x2x2", "--omit", "corners"], "has no piece left"),
+        (&["solve", "2x2x2", "X", "--scramble"], "there is no move \"X\": there are U R F D L B x y z"),
+    ] {
+        let (code, said) = said(arguments);
+        assert!(code == Some(2) && said.contains(says), "{arguments:?}: {said}");
+    }
+    let (code, said) = said(&["logs", "runs/-ring-given", "--depth", "9"]);
+    assert!(code == Some(0) && said.contains("no line of the logs is as the options ask"), "{said}");
+}

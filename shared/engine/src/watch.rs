@@ -165,6 +165,7 @@ mod tests {
     fn states_are_given_by_tiles_however_these_are_labelled() {
         for labels in [None, Some("5,5,1,1"), Some("3,2,1,0")] {
             let space = space("2x2", labels);
+            assert_eq!(read_text("\u{feff}0 1 2 3", &space).unwrap(), [Box::from([0, 1, 2, 3])]);
             let read = read_text("# a comment\n0 1 2 3\n\n 3,2,1,0 # turned\n", &space).unwrap();
             assert_eq!(read, [Box::from([0, 1, 2, 3]), Box::from([3, 2, 1, 0])]);
         }

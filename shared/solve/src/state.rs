@@ -160,9 +160,13 @@ impl SolveModel {
         let ExpressionError::NoSuchGenerator { name, .. } = error else {
             return StateError::Moves { at, reason: error.reason() };
         };
-        let all = [self.definition.moves(), self.definition.free(), self.definition.spare()].concat();
-        let mut known: Vec<&str> = all.iter().map(|named| named.name.as_str()).take(MOST_LISTED).collect();
-        if all.len() > known.len() {
+        let definition = &self.definition;
+        let third = definition.third_rotation();
+        let named =
+            definition.moves().iter().chain(definition.free()).chain(&third).chain(definition.spare());
+        let mut known: Vec<&str> = named.map(|generator| generator.name.as_str()).collect();
+        if known.len() > MOST_LISTED {
+            known.truncate(MOST_LISTED);
             known.push("...");
         }
         StateError::Moves { at, reason: format!("there is no move {name:?}: there are {}", known.join(" ")) }

@@ -91,8 +91,8 @@ impl SpaceArguments {
             let source = if self.labelled { source.with_distinct_pieces()? } else { source };
             source.reduced(&self.omit, &self.ignore_orientation)
         };
-        found.and_then(reduced).map_err(|error| match Path::new(&self.puzzle) {
-            path if path.join(DEFINITION).exists() => bad_input!(
+        let source = found.map_err(|error| match Path::new(&self.puzzle) {
+            path if path.is_dir() && path.join(DEFINITION).exists() => bad_input!(
                 "{0} is the directory of a run, and a puzzle is asked for: 'fathom resume {0}' goes on with the run",
                 path.display()
             ),
@@ -101,7 +101,8 @@ impl SpaceArguments {
                 path.display()
             ),
             _ => bad_input!("{option}{error}"),
-        })
+        })?;
+        reduced(source).map_err(|error| bad_input!("{error}"))
     }
 
     /// The question as it was asked by this command when the moves of all files were exactly those that are
