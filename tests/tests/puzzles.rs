@@ -226,6 +226,26 @@ fn a_free_turn_that_a_piece_hides_is_refused() {
     assert_eq!(run(&[path.to_str().unwrap()])["counts"], value!([1, 2, 1]));
 }
 
+/// Where the piece that shows how it is turned lies, and how it is turned, are four states, whatever the
+/// labels are.
+#[test]
+fn pieces_that_show_different_orientations_stay_different() {
+    let directory = fathom_tests::tempdir().unwrap();
+    let path = directory.path().join("half.toml");
+    let said = |seen: &str, arguments: &[&str]| {
+        let orbits = "orbits = [{ name = \"p\", cells = 2, orientations = 2 }]";
+        let moves = "[moves]\nS = \"(1,2)\"\nF = \"(1+1)\"";
+        fs::write(&path, format!("{orbits}\n{moves}\n[solved]\nseen = [{seen}]\n")).unwrap();
+        let output = fathom().arg("plan").arg(&path).args(arguments).output().unwrap();
+        let (told, said) = texts(&output);
+        (told.contains("4 states"), said)
+    };
+    let note = "note: pieces that show different numbers of orientations, such as those of cells 1 and 2, are told apart although they have one label\n";
+    assert_eq!(said("2, 1", &["--labels", "1,1"]), (true, note.into()));
+    assert_eq!(said("2, 1", &[]), (true, String::new()));
+    assert_eq!(said("2, 2", &["--labels", "1,1"]), (true, String::new()));
+}
+
 /// S. Chen (2017), by J. Scherphuis, Puzzle Pages: turns of one layer and twists count, between states that
 /// can be twisted.
 #[test]

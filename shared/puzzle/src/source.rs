@@ -178,6 +178,16 @@ impl PuzzleSpec {
         }
     }
 
+    /// Returns what users are told about other labels, given by piece: those of one label that stay
+    /// different.
+    pub fn remark_on_labels(&self, labels: &[u16]) -> Option<String> {
+        let Self::Defined(definition) = self else { return None };
+        let [one, other] = definition.kept_apart(labels)?;
+        Some(format!(
+            "pieces that show different numbers of orientations, such as those of cells {one} and {other}, are told apart although they have one label"
+        ))
+    }
+
     /// Returns the same puzzle without the orbits `omitted`, and with the orientations of the orbits
     /// `unturned` ignored.
     ///

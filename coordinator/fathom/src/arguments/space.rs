@@ -135,8 +135,8 @@ impl SpaceArguments {
         let option = if self.track.is_some() { "--track" } else { "--labels" };
         let labels = labels.map_err(|error| bad_input!("{option}: {error}"))?;
         source.check_labels(labels.of_pieces()).map_err(|error| bad_input!("{option}: {error}"))?;
-        let remarks = source.remarks(metric, self.moves.is_some());
-        for remark in remarks.map_err(|error| bad_input!("{error}"))? {
+        let remarks = source.remarks(metric, self.moves.is_some()).map_err(|error| bad_input!("{error}"))?;
+        for remark in remarks.into_iter().chain(source.remark_on_labels(labels.of_pieces())) {
             // Where other labels are asked for, those of the file do not matter.
             if !(remark.contains("--labelled")
                 && (self.labelled || self.track.is_some() || self.labels.is_some()))

@@ -3,7 +3,7 @@
 
 use super::{Definition, DefinitionError, Generator, Piece};
 use fathom_algebra::{OrientedPermutation, Permutation};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 impl Definition {
     /// Returns the same puzzle with all pieces and all orientations told apart.
@@ -37,6 +37,17 @@ impl Definition {
             true => Ok(()),
             false => Err(DefinitionError::Guarded(self.name().into())),
         }
+    }
+
+    /// Returns two cells, counted from 1, of one orbit whose pieces stay different although they have one
+    /// label of these, given by cell: the pieces show different numbers of orientations.
+    pub fn kept_apart(&self, labels: &[u16]) -> Option<[usize; 2]> {
+        let mut first = HashMap::new();
+        let differs = |cell: usize| {
+            let &mut other = first.entry((labels[cell], self.orbit_of(cell))).or_insert(cell);
+            (self.solved()[other].seen != self.solved()[cell].seen).then_some([other + 1, cell + 1])
+        };
+        (0..self.cells()).find_map(differs)
     }
 
     /// Returns the same puzzle without the orbits `omitted`, and with the orientations of the orbits

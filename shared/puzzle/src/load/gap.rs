@@ -18,7 +18,7 @@ use crate::definition::{Definition, DefinitionError, Piece};
 use fathom_algebra::{OrientedPermutation, Permutation};
 use reader::{Reader, Said};
 use std::collections::{BTreeSet, HashMap, HashSet};
-use value::{Element, Value, elements_of, extended, has_cycles, has_permutation};
+use value::{Element, Value, elements_of, extended, has_cycles, has_permutation, is_cycles};
 
 /// The name that PuzzleGeometry gives to the list of the points that look alike.
 const ALIKE: &str = "ip";
@@ -38,6 +38,9 @@ pub(super) fn read(text: &str, stem: &str) -> Result<Definition, Fault> {
             }
             Value::List(values) if has_cycles(&values) => {
                 sources.cycles.push(Source { name, at, of: values });
+            }
+            Value::List(cycles) if is_cycles(&cycles) => {
+                sources.alone.push(Source { name, at, of: vec![Value::List(cycles)] });
             }
             Value::Permutation(element) => single.push(element),
             Value::Other(_, what) => passed_over.extend(name.map(|name| format!("{name} := {what}"))),
@@ -126,6 +129,9 @@ struct Sources {
     lists: Vec<Source<Vec<Value>>>,
     /// The other lists of lists of lists of numbers: cycles, or something else, such as systems of blocks.
     cycles: Vec<Source<Vec<Value>>>,
+    /// The lists of lists of numbers, each in a list of its own: the cycles of one permutation, or something
+    /// else, such as blocks.
+    alone: Vec<Source<Vec<Value>>>,
 }
 
 /// The permutations of which the moves are made.
@@ -136,7 +142,7 @@ struct Chosen {
     elements: Vec<Element>,
     /// The groups and lists that have other permutations, in the order of the file.
     unused: Vec<String>,
-    /// The lists of lists of lists of numbers that are no lists of these permutations.
+    /// The lists of lists of numbers, and of such lists, that tell none of these permutations.
     blocks: Vec<String>,
 }
 
@@ -174,7 +180,8 @@ impl Sources {
         let groups = self.groups.into_iter().filter_map(other_group);
         let unused: BTreeSet<(usize, String)> =
             groups.chain(self.lists.into_iter().filter_map(other_list)).collect();
-        let blocks = self.cycles.into_iter().filter_map(other_list).map(|(_, name)| name).collect();
+        let blocks = self.cycles.into_iter().chain(self.alone);
+        let blocks = blocks.filter_map(other_list).map(|(_, name)| name).collect();
         Ok(Chosen {
             kind,
             name,

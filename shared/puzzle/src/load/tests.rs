@@ -339,6 +339,11 @@ fn lists_of_numbers_are_cycles_where_nothing_else_is_a_permutation() {
     }
     assert_eq!(read(blocks), ("g1 (1,2)(3,4); g2 (1,3)(2,4)".into(), Vec::new()));
     assert_eq!(read(&format!("{blocks} G := Group(blocks);")), read(blocks));
+    // A list of lists of numbers tells a move where a list of moves has it, and nothing otherwise.
+    let moves = "a (1,2,3); g2 (1,2)".to_owned();
+    assert_eq!(read("a := (1,2,3); b := [[1,2]]; G := [a, b];"), (moves.clone(), Vec::new()));
+    let passed_over = vec!["passed over, for no move is made of it: c".to_owned()];
+    assert_eq!(read("a := (1,2,3); b := [[1,2]]; c := [[2,3]]; G := [a, b];"), (moves, passed_over));
 }
 
 #[test]

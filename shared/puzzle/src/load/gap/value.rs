@@ -45,7 +45,7 @@ pub(super) fn has_cycles(values: &[Value]) -> bool {
 }
 
 /// Returns whether a list is a permutation in the form of its cycles, `[[1,2],[3,4]]`.
-fn is_cycles(values: &[Value]) -> bool {
+pub(super) fn is_cycles(values: &[Value]) -> bool {
     let is_cycle = |value: &Value| match value {
         Value::List(points) => !points.is_empty() && points.iter().all(|p| matches!(p, Value::Number(..))),
         _ => false,
