@@ -87,6 +87,8 @@ fn what_is_there_is_left_as_it_is() {
         (&["file"], "file is there already"),
         (&["link"], "link is there already"),
         (&["link-to-empty"], "link-to-empty is there already"),
+        (&["file/new"], "file/new: there is a file on the way to it: name another place"),
+        (&["/proc/new"], "no directory can be made in /proc: entity not found: name another place"),
         (&["new", "--days", "0"], "0 is not in 1..=36500"),
         (&[], "<DIR>"),
     ] {

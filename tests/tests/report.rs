@@ -480,6 +480,13 @@ fn a_file_is_written_whole_and_never_replaced() {
     let (code, out, err) = run.report(&["run", "--format", "md", "--output", "report.md"]);
     assert_eq!((code, out.as_str(), err.as_str()), (Some(0), "", ""));
     assert_eq!(fs::read_to_string(run.path("report.md")).unwrap(), run.in_format("md"));
+    // A suffix tells the format.
+    for (file, format) in
+        [("page", "html"), ("page.htm", "html"), ("growth.TEX", "latex"), ("growth.svg", "svg")]
+    {
+        assert_eq!(run.report(&["run", "--output", file]), (Some(0), String::new(), String::new()), "{file}");
+        assert_eq!(fs::read_to_string(run.path(file)).unwrap(), run.in_format(format), "{file}");
+    }
     // The report is as readable as any other new file.
     fs::write(run.path("other"), "").unwrap();
     let mode = |name: &str| fs::metadata(run.path(name)).unwrap().permissions().mode();
@@ -498,6 +505,10 @@ fn a_file_is_written_whole_and_never_replaced() {
             "other/report.html cannot be written: other is no directory",
         ),
         (&["run", "--output", "new/"], "new/ cannot be written: that is the name of a directory"),
+        (
+            &["run", "--output", "report.pdf"],
+            "report.pdf: formats are html, md, csv, json, latex, oeis, svg, not \"pdf\": --format names one for any file",
+        ),
         (&["run", "--output", ""], "a value is required"),
         (&["run", "--format", "pdf"], "formats are html, md, csv, json, latex, oeis, svg, not \"pdf\""),
         (&["nowhere"], "nowhere is no run directory"),

@@ -113,6 +113,11 @@ fn shapes_are_drawn() {
     let again = run(&["--output", "all.svg"]);
     assert_eq!(again.status.code(), Some(2));
     assert!(texts(&again).1.contains("is there already"));
+    let other = run(&["--output", "all.png"]);
+    assert_eq!(other.status.code(), Some(2));
+    let said = texts(&other);
+    assert_eq!(said.0, "");
+    assert!(said.1.contains("all.png: shapes are drawn as SVG: name a file .svg"), "{}", said.1);
 }
 
 #[test]

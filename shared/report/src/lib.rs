@@ -37,7 +37,7 @@ use fathom_engine::summary::Summary;
 use fathom_puzzle::PuzzleSpec;
 use people::Words;
 use provenance::Provenance;
-use std::fmt;
+use std::path::Path;
 use std::str::FromStr;
 
 /// The format of a report.
@@ -76,6 +76,21 @@ impl Format {
             Self::Svg => "svg",
         }
     }
+
+    /// Returns the format that a file of this name has: that of its suffix, or a web page where the name has
+    /// no suffix.
+    ///
+    /// # Errors
+    /// If no format has such a suffix.
+    pub fn of_file(file: &Path) -> Result<Self, String> {
+        let Some(suffix) = file.extension() else { return Ok(Self::Html) };
+        match suffix.to_string_lossy().to_lowercase().as_str() {
+            "htm" => Ok(Self::Html),
+            "markdown" => Ok(Self::Markdown),
+            "tex" => Ok(Self::Latex),
+            word => word.parse(),
+        }
+    }
 }
 
 impl FromStr for Format {
@@ -85,12 +100,6 @@ impl FromStr for Format {
         Self::ALL.into_iter().find(|format| format.word() == text).ok_or_else(|| {
             format!("formats are {}, not {text:?}", Self::ALL.map(|format| format.word()).join(", "))
         })
-    }
-}
-
-impl fmt::Display for Format {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.word())
     }
 }
 

@@ -175,9 +175,9 @@ pub(crate) struct ReportArguments {
     /// The run's directory
     pub(crate) dir: PathBuf,
     /// html (a page with everything), md, latex (a table), svg (the plot), csv, json, or oeis (a b-file with
-    /// its data line)
-    #[arg(long, default_value_t = Format::Html)]
-    pub(crate) format: Format,
+    /// its data line) [default: what the suffix of the file tells, or html]
+    #[arg(long)]
+    pub(crate) format: Option<Format>,
     /// The file to write, which must not be there yet [default: standard output]
     #[arg(long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,

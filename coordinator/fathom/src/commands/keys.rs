@@ -32,7 +32,13 @@ fn require_nothing(dir: &Path) -> Result<()> {
         // A rename cannot replace a symbolic link, even one that leads to an empty directory.
         Ok(mut entries) => entries.next().is_some() || dir.is_symlink(),
         Err(error) if error.kind() == ErrorKind::NotFound => dir.is_symlink(),
-        Err(error) if error.kind() == ErrorKind::NotADirectory => true,
+        Err(error) if error.kind() == ErrorKind::NotADirectory && dir.symlink_metadata().is_ok() => true,
+        Err(error) if error.kind() == ErrorKind::NotADirectory => {
+            return Err(bad_input!(
+                "{}: there is a file on the way to it: name another place",
+                dir.display()
+            ));
+        }
         Err(error) => return Err(error).with_context(|| format!("cannot list {}", dir.display())),
     };
     match taken {
@@ -53,7 +59,15 @@ fn make(dir: &Path, keys: &Keys) -> Result<()> {
     let unfinished = tempfile::Builder::new()
         .prefix(".fathom-keys-")
         .permissions(Permissions::from_mode(0o700))
-        .tempdir_in(parent)?;
+        .tempdir_in(parent)
+        // The error itself names the temporary directory.
+        .map_err(|error| {
+            bad_input!(
+                "no directory can be made in {}: {}: name another place",
+                parent.display(),
+                error.kind()
+            )
+        })?;
     for (name, text, mode) in [
         ("token", format!("{}\n", keys.token), 0o600),
         ("ca.pem", keys.ca.clone(), 0o644),

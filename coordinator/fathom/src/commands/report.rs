@@ -14,7 +14,13 @@ use std::path::Path;
 
 pub(crate) fn report(args: &ReportArguments) -> Result<()> {
     args.output.as_deref().map_or(Ok(()), refuse_taken)?;
-    let text = text_of(&args.dir, args.format)?;
+    let format = match (args.format, &args.output) {
+        (Some(format), _) => format,
+        (None, None) => Format::Html,
+        (None, Some(file)) => Format::of_file(file)
+            .map_err(|error| bad_input!("{}: {error}: --format names one for any file", file.display()))?,
+    };
+    let text = text_of(&args.dir, format)?;
     match &args.output {
         None => output::line(text.trim_end()),
         Some(file) => write(file, text.trim_end()),

@@ -100,7 +100,12 @@ pub(crate) fn shapes(args: &ShapesArguments) -> Result<()> {
             ));
         }
     };
-    args.output.as_deref().map_or(Ok(()), report::refuse_taken)?;
+    if let Some(file) = &args.output {
+        if file.extension().is_some_and(|suffix| !suffix.eq_ignore_ascii_case("svg")) {
+            return Err(bad_input!("{}: shapes are drawn as SVG: name a file .svg", file.display()));
+        }
+        report::refuse_taken(file)?;
+    }
     let shapes = Shapes::new();
     let (text, json, drawn) = match &args.shape {
         Some(shape) => {
