@@ -5,7 +5,7 @@
 //! | `f*l`, `f l`, `f, l`, `V1(H1)` | a product, read from left to right |
 //! | `FR'`, `flffudrll` | a product of names without blanks, if there is only one way to read it |
 //! | `a^-2`, `(V1 H1^2)^-3`, `V_1^{-1}` | a power; a name may have `_` and braces, as in formulas |
-//! | `R'`, `R2`, `R2'` | a power, as on cubes; a number needs a name that does not end in a digit |
+//! | `R'`, `R2`, `R2'` | a power, as on cubes; a number needs a name that does not end in a digit; typographic apostrophes and primes stand for `'` where no name has them |
 //! | `(R U)3` | a power: a number directly behind a bracket |
 //! | `[A, B]`, `[A: B]` | the commutator A B A' B', and the conjugate A B A' |
 //! | `()`, `.` | the identity |
@@ -185,6 +185,8 @@ impl ExpressionError {
     }
 }
 
+/// What word processors and web pages make of `'`. Names may have these characters, too.
+const PRIMES: [char; 2] = ['\u{2019}', '\u{2032}'];
 /// The largest number of factors in a text. The limit bounds the time for a text from outside.
 const MOST_FACTORS: usize = 1 << 18;
 /// The longest name that is looked up, in bytes.
@@ -258,8 +260,16 @@ pub fn sequence_of<E: Element>(
     named: &mut dyn FnMut(&str) -> Result<Option<E>, String>,
 ) -> Result<Option<E>, ExpressionError> {
     let longest = longest.min(LONGEST_NAME);
-    Parser { text, at: 0, identity, longest, named, known: HashMap::new(), is_formula: false, factors: 0 }
-        .run()
+    let mut read = |text: &str| {
+        let known = HashMap::new();
+        Parser { text, at: 0, identity, longest, named: &mut *named, known, is_formula: false, factors: 0 }
+            .run()
+    };
+    let as_written = read(text);
+    match as_written {
+        Err(_) if text.contains(PRIMES) => read(&text.replace(PRIMES, "'")).or(as_written),
+        _ => as_written,
+    }
 }
 
 /// Returns the beginning of a text: at least `most` bytes of it, if it has as many, and at most a few more.

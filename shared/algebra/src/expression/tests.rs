@@ -39,6 +39,17 @@ fn the_product_of_the_article_has_order_105() {
     assert_eq!(parse("l^-1 f'", 59, &named).unwrap(), product.inverse());
 }
 
+/// A name may have a typographic apostrophe. An error is told at its place in the text as written.
+#[test]
+fn names_come_before_typographic_apostrophes() {
+    let action = Permutation::parse("(1,2,3)", 3).unwrap();
+    let other = Permutation::parse("(1,2)", 3).unwrap();
+    let named = [Named { name: "a", action: &action }, Named { name: "a\u{2019}", action: &other }];
+    assert_eq!(parse("a\u{2019}", 3, &named).unwrap(), other);
+    let error = parse("a a\u{2032} c", 3, &named).unwrap_err();
+    assert_eq!(error.at(), 2);
+}
+
 #[test]
 fn expressions_mean_what_they_say() {
     for (one, other) in [
@@ -51,6 +62,7 @@ fn expressions_mean_what_they_say() {
         ("b^2^3", "b^6"),
         ("b ^ -1", "b'"),
         ("b''", "b"),
+        ("(a b\u{2019})\u{2032} a\u{2032}", "(a b')' a'"),
         ("()", "b^0"),
         ("a * () * b", "a b"),
         ("((((a)))^3)", "a"),
