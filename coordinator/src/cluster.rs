@@ -5,7 +5,7 @@
 //! (what workers report), `failures` (how failed orders are handled), [`bounds`] (which reports are
 //! plausible), `settle` (the decisions that follow from the state), [`given`] (sources given back while a
 //! layer is computed), [`placement`] (which worker computes which shard), [`service`] (the gRPC service),
-//! [`rate`] (the speed of workers), `room` (free space on their disks), `retire` (old layers of a shared
+//! `room` (free space on their disks), `retire` (old layers of a shared
 //! store), `checker` (its files that workers call damaged), `restore` (what a run has when it starts),
 //! [`serve`] (the loop that feeds events in and carries effects out), [`handle`] (how other threads ask the
 //! loop), [`status`] (the report for people), [`view`] (the data of the web page), `waiting` (what the log
@@ -24,7 +24,6 @@ pub mod given;
 pub mod handle;
 mod members;
 pub mod placement;
-pub mod rate;
 mod reports;
 mod restore;
 mod retire;

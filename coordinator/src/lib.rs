@@ -1,7 +1,7 @@
 //! The coordinator of a run on many hosts.
 //!
 //! [`cluster`] decides which worker makes which shard, and commits layers. [`page`] shows a run in a browser.
-//! [`log_text`] writes log lines for people. The commands that start and ask a coordinator are in `fathom/`.
+//! [`log_text`] writes log lines for people, and [`rate`] tells how fast counts grow. The commands that start and ask a coordinator are in `fathom/`.
 //! Searches on one machine are in `fathom-engine`, solutions in `fathom-solve`, forecasts in
 //! `fathom-forecast`, reports in `fathom-report`.
 
@@ -10,3 +10,4 @@
 pub mod cluster;
 pub mod log_text;
 pub mod page;
+pub mod rate;

@@ -17,7 +17,6 @@ mod metrics;
 mod outline;
 mod past;
 mod published;
-mod rate;
 mod served;
 mod server;
 pub mod snapshot;

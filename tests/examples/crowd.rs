@@ -103,7 +103,7 @@ async fn live(mut client: Client, session: u64, number: u64) {
             ..v1::Usage::default()
         };
         let progress = v1::Progress {
-            states: beat * (1000 + number * 10),
+            found_states: beat * (1000 + number * 10),
             sent_bytes: (beat * number) << 20,
             free_bytes: (1 << 40) - (beat << 28),
             usage: Some(usage),

@@ -55,10 +55,14 @@ const MOST_LOGGED: u64 = 1 << 16;
 /// The progress of a worker.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
+    /// The depth that the worker works at.
+    pub depth: Option<Depth>,
     /// Number of cosets done since it began with this depth.
     pub cosets: u64,
     /// Number of states found in these cosets.
     pub states: u64,
+    /// Number of states found since the process began, at all depths.
+    pub found_states: u64,
     /// Number of cosets done in audits, since the process began.
     pub audited_cosets: u64,
     /// Bytes sent to peers since the process began.

@@ -209,7 +209,7 @@ impl State {
             effects.push(note_of(NoteKind::OrderLost, Some(id), task, None));
         }
         let worker = self.worker(id);
-        worker.rate.note(now, &progress);
+        worker.rate.note(now, progress.found_states);
         if progress.has_moved_since(&worker.progress) {
             worker.moved = now;
         }

@@ -502,19 +502,11 @@ impl<'d> Coordinator<'d> {
         let worker = worker.map(|worker| worker.to_string());
         let attempt = attempt.map(|attempt| attempt.to_string());
         let (run, what) = (self.name(), kind.message());
+        self.news.note(note);
         match kind.level() {
-            NoteLevel::Detail => {
-                self.news.count(what);
-                debug!(run, depth, shard, attempt, worker, detail, "{what}");
-            }
-            NoteLevel::Warning => {
-                self.news.note("warn", note);
-                warn!(run, depth, shard, attempt, worker, detail, "{what}");
-            }
-            NoteLevel::Info => {
-                self.news.note("info", note);
-                info!(run, depth, shard, attempt, worker, detail, "{what}");
-            }
+            NoteLevel::Detail => debug!(run, depth, shard, attempt, worker, detail, "{what}"),
+            NoteLevel::Warning => warn!(run, depth, shard, attempt, worker, detail, "{what}"),
+            NoteLevel::Info => info!(run, depth, shard, attempt, worker, detail, "{what}"),
         }
         self.tell(json!({
             "message": what, "depth": depth, "shard": shard, "attempt": attempt, "worker": worker, "detail": detail,

@@ -10,7 +10,7 @@ use fathom_proto::v1;
 use fathom_proto::v1::coordinator_server::{self, CoordinatorServer};
 use fathom_proto::{Session, convert};
 use fathom_run::WorkerId;
-use fathom_run::{Geometry, Task};
+use fathom_run::{Depth, Geometry, Task};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::pin::Pin;
@@ -100,8 +100,10 @@ impl Service {
 
     fn progress(&self, progress: v1::Progress) -> Result<Progress, Status> {
         Ok(Progress {
+            depth: Some(Depth(progress.depth)),
             cosets: progress.cosets,
             states: progress.states,
+            found_states: progress.found_states,
             audited_cosets: progress.audited_cosets,
             sent_bytes: progress.sent_bytes,
             received_bytes: progress.received_bytes,

@@ -191,7 +191,7 @@ impl WorkerStatus {
             kernel: worker.kernel.clone(),
             shards_running: state.tasks.running(id).len() as u32,
             files: state.files.held_by(id).len() as u32,
-            states_per_second: if worker.is_alive() { worker.rate.states_per_second(now) } else { 0.0 },
+            states_per_second: worker.rate.per_second(now).filter(|_| worker.is_alive()).unwrap_or(0.0),
             heard_seconds: heard,
             sent_bytes: worker.progress.sent_bytes,
             received_bytes: worker.progress.received_bytes,

@@ -18,6 +18,7 @@ mod stores;
 mod table;
 mod tasks;
 mod two_layers;
+mod watched;
 mod young;
 
 use crate::cluster::state::Rules;

@@ -1,6 +1,6 @@
 //! The data of the web page of a run on many hosts, shard by shard, and the totals for a line of progress.
 
-use crate::cluster::event::{Millis, Note, NoteKind};
+use crate::cluster::event::{Millis, Note, NoteKind, NoteLevel, Progress};
 use crate::cluster::state::{CopyState, State, TaskProgress};
 use crate::cluster::status::ClusterStatus;
 use anyhow::{Context, Result};
@@ -9,7 +9,7 @@ use fathom_engine::journal::LayerRow;
 use fathom_proto::{FailureKind, Latencies};
 use fathom_run::{Depth, ShardCut, ShardId, Task, WorkerId};
 use indicatif::{HumanBytes, HumanCount};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// The progress of a shard of the current layer.
@@ -54,8 +54,6 @@ pub struct View {
     pub shards: Vec<ShardView>,
     /// Number of states found in the current layer so far.
     pub states: u64,
-    /// Number of states that each live worker has found at its depth, by its id.
-    pub found: HashMap<String, u64>,
     /// The committed layers; `None` if the page has them already.
     pub layers: Option<Vec<LayerRow>>,
     /// Interval between the heartbeats of a worker.
@@ -89,11 +87,6 @@ impl View {
         Ok(Self {
             status: ClusterStatus::of(state, now),
             states: states(state),
-            found: state
-                .workers
-                .alive()
-                .map(|(id, worker)| (id.to_string(), worker.progress.states))
-                .collect(),
             shards,
             layers: changed.then(layers).transpose()?,
             heartbeat: state.rules.heartbeat,
@@ -153,7 +146,7 @@ impl LayerProgress {
             let range = cut.range(shard);
             (shards + 1, cosets + u64::from(range.end - range.start))
         });
-        let begun: u64 = state.workers.alive().map(|(_, worker)| worker.progress.cosets).sum();
+        let begun: u64 = at_work(state).map(|progress| progress.cosets).sum();
         Ok(Self {
             depth: state.depth,
             cosets: cosets.max(begun).min(cut.cosets().into()),
@@ -167,10 +160,15 @@ impl LayerProgress {
 
 /// Returns the number of states found in the current layer, as far as known: the larger of the sum of the
 /// reports and the sum of the workers' own counts. The two overlap, so they cannot be added.
-fn states(state: &State) -> u64 {
+pub(super) fn states(state: &State) -> u64 {
     let made = state.tasks.reports().map(|(report, _)| report.totals.states);
-    let found: u64 = state.workers.alive().map(|(_, worker)| worker.progress.states).sum();
-    made.sum::<u64>().max(found)
+    made.sum::<u64>().max(at_work(state).map(|progress| progress.states).sum())
+}
+
+/// Returns the progress of the live workers that have begun with the current layer.
+fn at_work(state: &State) -> impl Iterator<Item = &Progress> {
+    let progress = state.workers.alive().map(|(_, worker)| &worker.progress);
+    progress.filter(|progress| progress.depth == Some(state.depth))
 }
 
 /// The history of a shard of the current layer, as pairs of a label and a text.
@@ -270,11 +268,12 @@ impl News {
     /// Largest number of events kept; the oldest are dropped.
     const MOST: usize = 1000;
 
-    pub(super) fn count(&mut self, what: &'static str) {
+    fn count(&mut self, what: &'static str) {
         *self.counts.entry(what).or_default() += 1;
     }
 
-    pub(super) fn note(&mut self, severity: &'static str, note: &Note) {
+    /// Counts an event, and keeps it if people are told of it.
+    pub(super) fn note(&mut self, note: &Note) {
         self.count(note.kind.message());
         match note.kind {
             NoteKind::TaskFailed(kind) | NoteKind::CopyFailed(kind) => {
@@ -285,6 +284,11 @@ impl News {
             }
             _ => {}
         }
+        let severity = match note.kind.level() {
+            NoteLevel::Detail => return,
+            NoteLevel::Info => "info",
+            NoteLevel::Warning => "warn",
+        };
         let (depth, shard) = (note.task.map(|task| task.depth), note.task.map(|task| task.shard));
         self.push(Piece {
             time: now(),

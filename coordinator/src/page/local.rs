@@ -1,9 +1,9 @@
 //! The source for a run that this process computes: an observer of the search.
 
 use super::outline::{Outline, Present};
-use super::rate::Rate;
 use super::snapshot::{EventFacts, RunState, Snapshot, Tallies};
 use crate::cluster::view::ShardState;
+use crate::rate::Rate;
 use anyhow::Result;
 use fathom_command::machine;
 use fathom_engine::directory::RunDirectory;
@@ -30,7 +30,7 @@ struct Noted {
     events: Vec<EventFacts>,
     counts: BTreeMap<String, u64>,
     /// States of all depths, over time.
-    states: Rate,
+    states: Rate<Instant>,
 }
 
 /// The most that a search may take of this machine.
@@ -51,7 +51,7 @@ struct Layer {
     begun: Instant,
     cosets: u64,
     progress: Progress,
-    done: Rate,
+    done: Rate<Instant>,
     shards: Vec<(ShardState, Option<u32>)>,
     /// States and bytes of the shards that this process has made, and how long each took.
     made: BTreeMap<u32, (u64, u64, Duration)>,
@@ -92,17 +92,17 @@ impl Local {
         let Noted { outline, present, states, limits, is_ready, counts, .. } = &mut *noted;
         let layer = present.as_mut().filter(|_| over.is_none());
         let facts = layer.map(|layer| {
-            layer.done.note(now, layer.progress.cosets as f64);
+            layer.done.note(now, layer.progress.cosets);
             let before: u64 = outline.layers.iter().map(|layer| layer.states).sum();
-            states.note(now, (before + layer.progress.states) as f64);
+            states.note(now, before + layer.progress.states);
             let left = (layer.cosets - layer.progress.cosets.min(layer.cosets)) as f64;
-            let rate = layer.done.per_second().filter(|&rate| rate > 0.0);
+            let rate = layer.done.per_second(now).filter(|&rate| rate > 0.0);
             Present {
                 states: layer.progress.states,
                 share: layer.progress.cosets as f64 / layer.cosets as f64,
                 seconds: layer.begun.elapsed().as_secs_f64(),
                 left: rate.map(|rate| left / rate),
-                rate: states.per_second(),
+                rate: states.per_second(now),
             }
         });
         let state = match over {

@@ -1,11 +1,11 @@
 //! The source for a run on many hosts: the coordinator in this process.
 
 use super::outline::{Outline, Present};
-use super::rate::Rate;
 use super::snapshot::{EventFacts, Faults, RunFacts, RunState, Snapshot, Tallies, WorkerFacts};
 use crate::cluster::handle::{CoordinatorHandle, held_up};
 use crate::cluster::status::{ClusterStatus, WorkerStatus};
 use crate::cluster::view::{News, Piece, ShardState, View};
+use crate::rate::Rate;
 use anyhow::Result;
 use fathom_engine::directory::RunDirectory;
 use fathom_proto::Latencies;
@@ -33,8 +33,8 @@ pub(super) struct Served {
     counts: BTreeMap<String, u64>,
     faults: Faults,
     /// States that all workers have found, over time.
-    states: Rate,
-    done: Rate,
+    states: Rate<Instant>,
+    done: Rate<Instant>,
     /// How long all workers have waited for the cosets that they fetched.
     fetches: Latencies,
     noted: Option<Instant>,
@@ -48,7 +48,6 @@ pub(super) struct Served {
 /// The state that a feed keeps of one worker.
 #[derive(Debug, Default)]
 struct Kept {
-    rate: Rate,
     history: VecDeque<f64>,
     fetches: Latencies,
 }
@@ -103,7 +102,7 @@ impl Served {
 
     /// Converts a view of the run, and takes in what is kept between two snapshots.
     fn of_view(&mut self, view: View) -> Snapshot {
-        let View { status, shards, states, found, layers, heartbeat, journal, news } = view;
+        let View { status, shards, states, layers, heartbeat, journal, news } = view;
         let now = Instant::now();
         if let Some(layers) = layers {
             self.outline.set_layers(layers);
@@ -117,8 +116,7 @@ impl Served {
             self.noted = Some(now);
         }
         for worker in &status.workers {
-            let found = found.get(&worker.id).copied();
-            self.note(worker, found, now, heartbeat, notes);
+            self.note(worker, heartbeat, notes);
         }
         let number = |id: &WorkerId| self.numbers.get(&id.to_string()).copied();
         let shards: Vec<_> =
@@ -192,29 +190,21 @@ impl Served {
         now: Instant,
     ) -> Present {
         let before: u64 = self.outline.layers.iter().map(|layer| layer.states).sum();
-        self.states.note(now, (before + states) as f64);
-        self.done.note(now, f64::from(status.shards_done));
+        self.states.note(now, before + states);
+        self.done.note(now, status.shards_done.into());
         let left = shards.len() as f64 - f64::from(status.shards_done);
-        let rate = self.done.per_second().filter(|&rate| rate > 0.0 && status.obstacle.is_none());
+        let rate = self.done.per_second(now).filter(|&rate| rate > 0.0 && status.obstacle.is_none());
         Present {
             states,
             share: f64::from(status.shards_done) / shards.len().max(1) as f64,
             seconds: status.depth_seconds,
             left: rate.map(|rate| left / rate),
-            rate: self.states.per_second(),
+            rate: self.states.per_second(now),
         }
     }
 
-    /// Updates the facts about a worker. `found` is the number of states that it has found in the present
-    /// depth, if it is there. If `notes` is set, its rate is added to its history.
-    fn note(
-        &mut self,
-        worker: &WorkerStatus,
-        found: Option<u64>,
-        now: Instant,
-        heartbeat: Duration,
-        notes: bool,
-    ) {
+    /// Updates the facts about a worker. If `notes` is set, its rate is added to its history.
+    fn note(&mut self, worker: &WorkerStatus, heartbeat: Duration, notes: bool) {
         let next = self.workers.len() as u32;
         let number = *self.numbers.entry(worker.id.clone()).or_insert(next) as usize;
         if number == self.workers.len() {
@@ -222,14 +212,10 @@ impl Served {
             self.kept.push(Kept::default());
         }
         let kept = &mut self.kept[number];
-        if let Some(found) = found {
-            kept.rate.note(now, found as f64);
-        }
         self.fetches.add_since(&kept.fetches, &worker.fetches);
         kept.fetches = worker.fetches;
-        let rate = if is_there(worker) { kept.rate.per_second().unwrap_or(0.0) } else { 0.0 };
         if notes {
-            kept.history.push_back(rate);
+            kept.history.push_back(worker.states_per_second);
             if kept.history.len() > HISTORY {
                 kept.history.pop_front();
             }
@@ -251,7 +237,7 @@ impl Served {
             threads: worker.threads,
             kernel: worker.kernel.clone(),
             shards: worker.shards_running,
-            rate,
+            rate: worker.states_per_second,
             sent: worker.sent_bytes,
             received: worker.received_bytes,
             free: worker.free_bytes >> 26 << 26,
@@ -288,7 +274,7 @@ impl Served {
         let (mut events, mut journal) = (Vec::new(), Latencies::default());
         if let Some(last) = self.handle.take_last_view() {
             for worker in &last.status.workers {
-                self.note(worker, None, Instant::now(), last.heartbeat, false);
+                self.note(worker, last.heartbeat, false);
             }
             self.count(&last.news);
             events = self.events(last.news.pieces.unwrap_or_default());

@@ -144,6 +144,9 @@ pub struct Progress {
     /// Done in audits, since the worker's process began.
     #[prost(uint64, tag = "11")]
     pub audited_cosets: u64,
+    /// At all depths, since the worker's process began.
+    #[prost(uint64, tag = "12")]
+    pub found_states: u64,
 }
 /// What a worker's process takes of its host, since it began.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]

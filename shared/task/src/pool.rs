@@ -22,6 +22,8 @@ pub struct Counters {
     pub cosets: AtomicU64,
     /// The number of states found.
     pub states: AtomicU64,
+    /// The number of states found in layers before.
+    earlier_states: AtomicU64,
     /// The number of cosets done in audits, of all layers.
     pub audited_cosets: AtomicU64,
     /// The time that the threads spent on each activity.
@@ -32,8 +34,14 @@ impl Counters {
     /// Sets the counters of a layer to zero, at its beginning.
     pub fn begin(&self) {
         self.cosets.store(0, Ordering::Relaxed);
-        self.states.store(0, Ordering::Relaxed);
+        self.earlier_states.fetch_add(self.states.swap(0, Ordering::Relaxed), Ordering::Relaxed);
         self.spent.begin();
+    }
+
+    /// Returns the number of states found in all layers. While a layer begins, its number may be off for a
+    /// moment.
+    pub fn states_of_all_layers(&self) -> u64 {
+        self.earlier_states.load(Ordering::Relaxed) + self.states.load(Ordering::Relaxed)
     }
 }
 

@@ -481,6 +481,7 @@ impl Shared {
             usage: Some(self.usage().into()),
             holds_back: self.worker.disk.defers(),
             audited_cosets: counters.audited_cosets.load(Ordering::Relaxed),
+            found_states: counters.states_of_all_layers(),
         }
     }
 

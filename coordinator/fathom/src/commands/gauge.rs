@@ -3,6 +3,7 @@
 pub(crate) mod line;
 
 use anyhow::Result;
+use fathom_coordinator::rate::Rate;
 use fathom_engine::directory::{RunDirectory, Visited};
 use fathom_engine::journal::LayerRow;
 use fathom_engine::observer::Progress;
@@ -11,14 +12,8 @@ use fathom_layer::tree_bytes;
 use fathom_run::Depth;
 use fathom_space::Shape;
 use std::cell::Cell;
-use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
-
-/// The time over which rates are measured.
-pub(crate) const STRETCH: Duration = Duration::from_secs(30);
-/// The time between two samples.
-const SAMPLE: Duration = Duration::from_millis(500);
 
 /// The time for which a listing of files counts: files of older layers may be given back at any time.
 const LISTED: Duration = Duration::from_secs(5);
@@ -95,8 +90,8 @@ pub(crate) struct Gauge {
     begun: Instant,
     /// Bytes of the files of this depth.
     layer_bytes: u64,
-    /// Times, each with the number of states visited by then.
-    samples: VecDeque<(Instant, u64)>,
+    /// The states visited, over time.
+    states: Rate<Instant>,
 }
 
 impl Gauge {
@@ -116,7 +111,7 @@ impl Gauge {
             progress: Progress { cosets: 0, states: 0 },
             begun: Instant::now(),
             layer_bytes: 0,
-            samples: VecDeque::new(),
+            states: Rate::default(),
         })
     }
 
@@ -134,14 +129,7 @@ impl Gauge {
 
     pub(crate) fn progress(&mut self, progress: Progress, now: Instant) {
         self.progress = progress;
-        if self.samples.back().is_some_and(|(then, _)| now - *then < SAMPLE) {
-            return;
-        }
-        self.samples.push_back((now, self.before + progress.states));
-        // One older sample stays, so that the samples span the whole stretch.
-        while self.samples.get(1).is_some_and(|(then, _)| now - *then >= STRETCH) {
-            self.samples.pop_front();
-        }
+        self.states.note(now, self.before + progress.states);
     }
 
     pub(crate) fn shard_made(&mut self, bytes: u64) {
@@ -166,10 +154,6 @@ impl Gauge {
         let done = self.progress.cosets as f64 / self.cosets.max(1) as f64;
         let seconds = (now - self.begun).as_secs_f64();
         let visited = self.before + self.progress.states;
-        let rate = self.samples.front().map_or(0.0, |(then, states)| {
-            let seconds = (now - *then).as_secs_f64();
-            if seconds > 0.0 { visited.saturating_sub(*states) as f64 / seconds } else { 0.0 }
-        });
         Reading {
             depth: self.depth.0,
             cosets: [self.progress.cosets, self.cosets],
@@ -177,7 +161,7 @@ impl Gauge {
             seconds,
             visited,
             all: self.all,
-            rate,
+            rate: self.states.per_second(now).unwrap_or(0.0),
             left: self.outlook.time_left(done, seconds, self.max_depth),
             disk_bytes: self.files.as_ref().map(|files| files.bytes(self.layer_bytes, now)),
         }

@@ -1,7 +1,7 @@
 //! The workers and their sessions.
 
 use crate::cluster::event::{LeaveReason, Millis, Order, Progress, RequestId};
-use crate::cluster::rate::RecentRate;
+use crate::rate::Rate;
 use fathom_proto::Session;
 use fathom_run::stores::number_of;
 use fathom_run::{ShardId, WorkerId};
@@ -45,8 +45,8 @@ pub struct Worker {
     pub progress: Progress,
     /// When the worker had last done something for its orders, or had none.
     pub moved: Millis,
-    /// The speed of the worker.
-    pub rate: RecentRate,
+    /// The speed of the worker, in states.
+    pub rate: Rate<Millis>,
     /// Whether the worker leaves once others hold its files.
     pub draining: bool,
     /// Whether an audit has shown that the worker computes wrong files.
@@ -211,7 +211,7 @@ impl Worker {
             heard: Millis(0),
             progress: Progress::default(),
             moved: Millis(0),
-            rate: RecentRate::default(),
+            rate: Rate::default(),
             draining: false,
             is_set_aside: false,
             rests_until: Millis(0),
