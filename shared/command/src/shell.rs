@@ -1,5 +1,12 @@
 //! Commands that are printed for people to run.
 
+use std::path::Path;
+
+/// Returns a path as a word for a shell.
+pub fn path(path: &Path) -> String {
+    quoted(&path.display().to_string())
+}
+
 /// Quotes a word for a shell, if it needs quotes.
 pub fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "/._-+,:@%".contains(c);

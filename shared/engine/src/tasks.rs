@@ -3,7 +3,7 @@
 
 use crate::journal::{Journal, LayersAt};
 use anyhow::{Context, Error, Result, anyhow};
-use fathom_command::bad_input;
+use fathom_command::{bad_input, shell};
 use fathom_layer::LayerError;
 use fathom_run::Depth;
 use std::path::Path;
@@ -20,7 +20,7 @@ pub fn require_layers_here(journal: &Journal, run: &Path) -> Result<()> {
         LayersAt::SharedStore(store) => Err(bad_input!(
             "the layers of the run in {path} lie in {}: go on with 'fathom serve', or with 'fathom resume {path}'",
             store.display(),
-            path = run.display()
+            path = shell::path(run)
         )),
     }
 }
@@ -54,7 +54,7 @@ pub fn why_not_opened(
         if is_older && !journal.given_back(&layers).context("cannot read run.db")?.is_empty() {
             return Ok(bad_input!(
                 "depth {depth} is made in part by a run that keeps two layers, and shards of depth {below} are deleted for it: finish depth {depth} with 'fathom resume {}'",
-                run.display()
+                shell::path(run)
             ));
         }
         Ok(bad_input!(

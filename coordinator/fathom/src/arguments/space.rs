@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use clap::Args;
-use fathom_command::{bad_input, output};
+use fathom_command::{bad_input, output, shell};
 use fathom_puzzle::{Metric, PuzzleSpec, SourceError};
 use fathom_run::manifest::{DEFINITION, SpaceSpec};
 use fathom_space::Labels;
@@ -93,8 +93,9 @@ impl SpaceArguments {
         };
         let source = found.map_err(|error| match Path::new(&self.puzzle) {
             path if path.is_dir() && path.join(DEFINITION).exists() => bad_input!(
-                "{0} is the directory of a run, and a puzzle is asked for: 'fathom resume {0}' goes on with the run",
-                path.display()
+                "{} is the directory of a run, and a puzzle is asked for: 'fathom resume {}' goes on with the run",
+                path.display(),
+                shell::path(path)
             ),
             path if path.is_dir() => bad_input!(
                 "{} is a directory that holds no run: name a puzzle, or a file with one",

@@ -6,7 +6,7 @@ use crate::commands::solve::{from_layers, is_at, no_neighbour, replayed};
 use anyhow::{Context, Result, ensure};
 use fathom_algebra::OrientedPermutation;
 use fathom_command::scratch::Scratch;
-use fathom_command::{bad_input, machine, output};
+use fathom_command::{bad_input, machine, output, shell};
 use fathom_engine::directory::RunDirectory;
 use fathom_engine::estimate::Peak;
 use fathom_engine::observer::Silent;
@@ -96,7 +96,7 @@ fn run(args: &AntipodesArguments, path: &Path) -> Result<RunDirectory> {
 }
 
 fn tell(args: &AntipodesArguments, run: &RunDirectory) -> Result<()> {
-    let path = run.path.display();
+    let path = shell::path(&run.path);
     let model = model(&run.manifest.spec)?;
     let Some(mut kept) = KeptLayers::of(run, args.memory_bytes(), &LocalDisk)? else {
         return Err(bad_input!(

@@ -4,7 +4,7 @@
 use crate::arguments::MergeArguments;
 use crate::commands::result;
 use anyhow::{Context, Result};
-use fathom_command::{bad_input, log};
+use fathom_command::{bad_input, log, shell};
 use fathom_engine::commit::{Commit, commit_layer};
 use fathom_engine::directory::{LOG, RunDirectory, Visited};
 use fathom_engine::search::leftovers;
@@ -30,7 +30,7 @@ pub(crate) fn merge(args: &MergeArguments, verbosity: log::Verbosity) -> Result<
     if depth > next {
         return Err(bad_input!(
             "depth {depth} cannot be merged before depth {next}, which is not finished: make its shards with 'fathom-worker task --run {path} --depth {next} --shards 0-{last}', then 'fathom merge {path} --depth {next}'",
-            path = args.dir.display(),
+            path = shell::path(&args.dir),
             last = run.manifest.shards - 1
         ));
     }
@@ -52,7 +52,7 @@ pub(crate) fn merge(args: &MergeArguments, verbosity: log::Verbosity) -> Result<
         }
     };
     let way_out = |shards: &[ShardId]| {
-        let (path, shards) = (args.dir.display(), said(shards));
+        let (path, shards) = (shell::path(&args.dir), said(shards));
         format!("run 'fathom-worker task --run {path} --depth {depth} --shards {shards}'")
     };
     // Each task has checked the digests of the files that it read. The files are checked again, because after
@@ -106,7 +106,7 @@ fn require_certain(run: &Path, depth: Depth, doubtful: &[ShardId], reason: &str)
     Err(bad_input!(
         "depth {depth} cannot be merged: files of shards {shards} {reason}: go on with 'fathom resume {path}' or 'fathom serve', which make them again",
         shards = said(doubtful),
-        path = run.display()
+        path = shell::path(run)
     ))
 }
 

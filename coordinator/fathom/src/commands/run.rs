@@ -11,6 +11,7 @@ use anyhow::Result;
 use fathom_command::exit::Interrupted;
 use fathom_command::interrupt::{Interrupts, interrupts};
 use fathom_command::log::{self, Verbosity};
+use fathom_command::shell;
 use fathom_coordinator::page::{Limits, Listening, RunState};
 use fathom_engine::directory::{LOG, RunDirectory};
 use fathom_engine::observer::Both;
@@ -91,7 +92,7 @@ fn searched(
         drop(display);
         if end == End::Stopped {
             return Err(Interrupted {
-                message: format!("stopped; go on with 'fathom resume {}'", directory.path.display()),
+                message: format!("stopped; go on with 'fathom resume {}'", shell::path(&directory.path)),
                 signal: signal.load(Ordering::Relaxed) as i32,
             }
             .into());

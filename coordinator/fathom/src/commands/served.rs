@@ -10,6 +10,7 @@ use fathom_command::bad_input;
 use fathom_command::doing::doing;
 use fathom_command::exit::said_by_system;
 use fathom_command::interrupt::tell_of_stop;
+use fathom_command::shell;
 use fathom_command::terminal_line;
 use fathom_coordinator::cluster::bounds::Bounds;
 use fathom_coordinator::cluster::event::Ending;
@@ -62,7 +63,7 @@ pub(crate) fn report(ending: &Ending, run: &RunDirectory, json: bool) -> Result<
     match ending {
         Ending::Complete | Ending::MaxDepth => result::print(run, json),
         Ending::Stopped | Ending::Terminated => {
-            let path = run.path.display();
+            let path = shell::path(&run.path);
             terminal_line::tell(&format!(
                 "stopped; the same command goes on, and 'fathom status {path}' tells how far it is"
             ));
@@ -274,14 +275,15 @@ fn fitting(run: &RunDirectory, args: &LayersAt) -> Result<LayersAt> {
     if layers.is_empty() || same {
         return Ok(args);
     }
-    let path = run.path.display();
+    let path = shell::path(&run.path);
     Err(match before {
         LayersAt::RunDirectory => bad_input!(
             "the layers of the run in {path} lie in its own directory: serve it with --shared-store {path} if all workers see that, or go on with 'fathom resume {path}'"
         ),
         LayersAt::SharedStore(store) => bad_input!(
-            "the layers of the run in {path} lie in {store}: serve it with --shared-store {store}",
-            store = store.display()
+            "the layers of the run in {path} lie in {}: serve it with --shared-store {}",
+            store.display(),
+            shell::path(&store)
         ),
         LayersAt::Workers => bad_input!(
             "the layers of the run in {path} lie with its workers: serve it without --shared-store"

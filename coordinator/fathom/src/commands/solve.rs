@@ -3,7 +3,7 @@
 use crate::arguments::SolveArguments;
 use anyhow::{Result, ensure};
 use fathom_algebra::OrientedPermutation;
-use fathom_command::{bad_input, output};
+use fathom_command::{bad_input, output, shell};
 use fathom_engine::directory::RunDirectory;
 use fathom_engine::journal::Files;
 use fathom_layer::LocalDisk;
@@ -54,7 +54,7 @@ pub(crate) fn solve(args: &SolveArguments) -> Result<()> {
                     anyhow::bail!(
                         "it is more than {} from solved, and deeper layers are not there yet: go on with 'fathom resume {}', or name the puzzle instead of the directory",
                         fathom_report::text::many(kept.layers().len() as u64 - 1, "move"),
-                        run.path.display()
+                        shell::path(&run.path)
                     );
                 }
             }

@@ -4,7 +4,7 @@ use crate::arguments::StatusArguments;
 use crate::commands::at_work::{self, Note};
 use crate::commands::client::{Coordinator, table_of};
 use anyhow::{Context, Result};
-use fathom_command::output;
+use fathom_command::{output, shell};
 use fathom_coordinator::cluster::status::{AuditStatus, ClusterStatus};
 use fathom_engine::directory::RunDirectory;
 use fathom_engine::journal::{LayersAt, ProcessRow};
@@ -137,22 +137,25 @@ fn of_directory(path: &Path, json: bool) -> Result<(Found, String)> {
             let shards = run.manifest.shards;
             lines.push(format!("of the next depth, {done} of {shards} shards are done"));
         }
-        lines.push(match run.journal.layers_at().context("cannot read run.db")? {
-            LayersAt::RunDirectory => format!("go on with 'fathom resume {}'", path.display()),
-            LayersAt::SharedStore(store) => format!(
-                "its layers lie in {store}: go on with 'fathom serve … --dir {} --shared-store {store}'",
-                path.display(),
-                store = store.display()
-            ),
-            LayersAt::Workers => {
-                format!(
-                    "its layers lie with its workers: go on with 'fathom serve … --dir {}'",
-                    path.display()
-                )
-            }
-        });
+        lines.push(way_on(&run, path)?);
     }
     Ok((found, lines.join("\n")))
+}
+
+/// Tells how to go on with a run that is not complete.
+pub(crate) fn way_on(run: &RunDirectory, path: &Path) -> Result<String> {
+    let path = shell::path(path);
+    Ok(match run.journal.layers_at().context("cannot read run.db")? {
+        LayersAt::RunDirectory => format!("go on with 'fathom resume {path}'"),
+        LayersAt::SharedStore(store) => format!(
+            "its layers lie in {}: go on with 'fathom serve … --dir {path} --shared-store {}'",
+            store.display(),
+            shell::path(&store)
+        ),
+        LayersAt::Workers => {
+            format!("its layers lie with its workers: go on with 'fathom serve … --dir {path}'")
+        }
+    })
 }
 
 /// Describes a process in one line.

@@ -6,6 +6,7 @@ use crate::arguments::TopArguments;
 use crate::commands::at_work;
 use crate::commands::client::Coordinator;
 use crate::commands::gauge::line;
+use crate::commands::status::way_on;
 use anyhow::Result;
 use fathom_command::bad_input;
 use fathom_command::interrupt::interrupts;
@@ -15,7 +16,7 @@ use fathom_engine::directory::{LOG, RunDirectory};
 use fathom_engine::summary::Summary;
 use indicatif::HumanBytes;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyModifiers};
-use screen::{Screen, draw};
+use screen::{Screen, Shards, draw};
 use serde_json::Value;
 use std::collections::VecDeque;
 use std::fs::File;
@@ -132,7 +133,11 @@ fn of_coordinator(coordinator: &mut Coordinator, events: &VecDeque<String>) -> R
             cluster.obstacle.map_or(String::new(), |obstacle| format!("waiting: {obstacle}")),
         ],
         counts,
-        shards: [cluster.shards_done, cluster.shards_running, cluster.shards_waiting],
+        shards: Shards {
+            done: cluster.shards_done,
+            running: Some(cluster.shards_running),
+            rest: cluster.shards_waiting,
+        },
         workers: cluster.workers,
         events: events.iter().cloned().collect(),
     })
@@ -145,14 +150,18 @@ fn of_directory(path: &Path) -> Result<Screen> {
     let progress = match (&note, summary.god_number) {
         (Some(note), _) => note.text().lines().map(str::to_owned).collect(),
         (None, Some(depth)) => vec![format!("complete: {} {depth}", summary.largest_distance_is())],
-        (None, None) => vec![format!("nobody works on it: go on with 'fathom resume {}'", path.display())],
+        (None, None) => vec![format!("nobody works on it: {}", way_on(&run, path)?)],
     };
     let at = note.and_then(|note| note.progress);
     Ok(Screen {
         title: format!("{} {} in {}", summary.space, summary.metric, path.display()),
         progress,
         counts: summary.counts,
-        shards: at.map_or([0; 3], |at| [at.shards_done, 0, at.shards.saturating_sub(at.shards_done)]),
+        shards: at.map_or(Shards::default(), |at| Shards {
+            done: at.shards_done,
+            running: None,
+            rest: at.shards.saturating_sub(at.shards_done),
+        }),
         workers: Vec::new(),
         events: tail(&path.join(LOG)),
     })

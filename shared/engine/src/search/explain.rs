@@ -1,6 +1,7 @@
 //! The errors that end a search, with what to do about them.
 
 use super::Search;
+use fathom_command::shell;
 use fathom_layer::{Disk, LayerError};
 use fathom_run::Depth;
 use fathom_task::TaskError;
@@ -13,7 +14,7 @@ impl Search<'_> {
         if is_changed || error.is_quota() || error.is_disk_full() {
             return self.explain(depth, error);
         }
-        let path = self.run.path.display();
+        let path = shell::path(&self.run.path);
         anyhow::Error::new(error).context(format!(
             "a layer file that is not read any more could not be deleted; go on with 'fathom resume {path}'"
         ))
@@ -24,7 +25,7 @@ impl Search<'_> {
         match error {
             TaskError::Layer(error) => self.explain(depth, error),
             TaskError::GivenBack { .. } => {
-                let path = self.run.path.display();
+                let path = shell::path(&self.run.path);
                 anyhow::Error::new(error).context(format!(
                     "depth {depth} could not be made, and the run keeps no layer from which it could be made again: put the file back from a copy, or remove {path} and begin again"
                 ))
@@ -35,7 +36,7 @@ impl Search<'_> {
 
     /// Returns the error of a layer file at `depth`, with what to do about it.
     pub(super) fn explain(&self, depth: Depth, error: LayerError) -> anyhow::Error {
-        let path = self.run.path.display();
+        let path = shell::path(&self.run.path);
         let advice = if error.is_quota() {
             format!(
                 "the quota of this user is used up at depth {depth}: remove files that count for it, or ask for more, then go on with 'fathom resume {path}'"

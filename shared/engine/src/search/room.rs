@@ -4,6 +4,7 @@ use super::Search;
 use crate::estimate::Need;
 use crate::older::Older;
 use anyhow::{Context, Result, anyhow};
+use fathom_command::shell;
 use fathom_layer::Disk;
 use fathom_run::{Depth, Keep, ShardId};
 use fathom_task::Room;
@@ -29,7 +30,7 @@ impl Search<'_> {
             self.remove_retired()?;
         }
         for Shortage { root, needed, free, certain } in self.shortages(depth, left)? {
-            let path = self.run.path.display();
+            let path = shell::path(&self.run.path);
             let (limit, way_out) = match self.disk.limit_bytes() {
                 Some(limit) => {
                     (format!(" within --disk-limit {}", HumanBytes(limit)), "make room or raise --disk-limit")
@@ -59,7 +60,7 @@ impl Search<'_> {
         let made: BTreeSet<ShardId> = self.store.shards(depth)?.into_iter().collect();
         let share =
             |bytes: u64, part: u64| (u128::from(bytes) * u128::from(part) / u128::from(cut.shards())) as u64;
-        let path = self.run.path.display();
+        let path = shell::path(&self.run.path);
         let rooms = self.store.rooms().with_context(|| format!("cannot ask for free space for {path}"))?;
         let shortage = |Room { stores, path: root, free }: Room| {
             let lies_there = |shard: &ShardId| stores.contains(&self.store.stores().number_of(*shard));

@@ -18,12 +18,21 @@ pub(super) struct Screen {
     pub(super) progress: Vec<String>,
     /// The number of states at each finished depth.
     pub(super) counts: Vec<u64>,
-    /// The shards of the present depth that are done, running and waiting.
-    pub(super) shards: [u32; 3],
+    /// The shards of the present depth.
+    pub(super) shards: Shards,
     /// The workers of the run; empty if it has none.
     pub(super) workers: Vec<WorkerStatus>,
     /// Recent events, newest last.
     pub(super) events: Vec<String>,
+}
+
+/// The shards of a depth.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Shards {
+    pub(super) done: u32,
+    /// Those that are computed now, if that is known.
+    pub(super) running: Option<u32>,
+    pub(super) rest: u32,
 }
 
 /// Draws all parts. A part that has nothing to show takes no room.
@@ -31,7 +40,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, screen: &Screen) {
     let rows = |rows: usize| if rows == 0 { 0 } else { rows as u16 + 2 };
     let head = screen.progress.iter().filter(|line| !line.is_empty()).count() as u16 + 1;
     let workers = rows(if screen.workers.is_empty() { 0 } else { screen.workers.len() + 1 });
-    let shards = rows(usize::from(screen.shards != [0; 3]));
+    let shards = rows(usize::from(screen.shards != Shards::default()));
     let rest = frame.area().height.saturating_sub(head + shards + 1);
     let workers = workers.min(rest / 3);
     let growth = rows(screen.counts.len()).min((rest - workers).max(6) / 2 + 2);
@@ -76,17 +85,20 @@ fn draw_growth(frame: &mut Frame<'_>, screen: &Screen, area: Rect) {
 }
 
 fn draw_shards(frame: &mut Frame<'_>, screen: &Screen, area: Rect) {
-    let [done, running, waiting] = screen.shards;
-    let all = u64::from(done + running + waiting).max(1);
+    let Shards { done, running, rest } = screen.shards;
+    let all = done + running.unwrap_or(0) + rest;
     let columns = u64::from(area.width);
-    let end = |shards: u32| (u64::from(shards) * columns / all) as usize;
-    let (first, second) = (end(done), end(done + running));
+    let end = |shards: u32| (u64::from(shards) * columns / u64::from(all.max(1))) as usize;
+    let (first, second) = (end(done), end(done + running.unwrap_or(0)));
     let line = Line::from(vec![
         Span::styled("█".repeat(first), Color::Green),
         Span::styled("▓".repeat(second - first), Color::Yellow),
         Span::styled("░".repeat(columns as usize - second), Style::new().dim()),
     ]);
-    let title = format!(" shards: {done} done, {running} running, {waiting} waiting ");
+    let title = match running {
+        Some(running) => format!(" shards: {done} done, {running} running, {rest} waiting "),
+        None => format!(" shards: {done} of {all} done "),
+    };
     frame.render_widget(Paragraph::new(line).block(part(&title)), area);
 }
 
@@ -159,10 +171,17 @@ mod tests {
             title: "3x4 multi".into(),
             progress: vec!["depth 9  27 % of all states visited".into(), String::new()],
             counts: vec![1, 17, 195, 2147, 22888, 227316, 2090826, 17077746, 106891431],
-            shards: [8, 4, 4],
+            shards: Shards { done: 8, running: Some(4), rest: 4 },
             workers: vec![worker],
             events: vec!["worker registered".into(), "layer done".into()],
         }
+    }
+
+    #[test]
+    fn running_shards_are_told_where_they_are_known() {
+        let shards = Shards { done: 8, running: None, rest: 8 };
+        let text = text(&Screen { shards, ..screen() }, 80, 24);
+        assert!(text.contains(" shards: 8 of 16 done ") && !text.contains("running"), "{text}");
     }
 
     #[test]
