@@ -2,10 +2,11 @@
 //! process may be working.
 
 use super::local::{Local, Story};
-use super::outline::Outline;
+use super::outline::{Outline, Present};
 use super::past::Log;
 use super::served::Served;
 use super::snapshot::{RunState, Snapshot, WorkerFacts};
+use crate::at_work::{self, Note};
 use crate::cluster::handle::{CoordinatorHandle, held_up};
 use anyhow::{Context, Result};
 use fathom_engine::directory::RunDirectory;
@@ -52,7 +53,21 @@ impl Feed {
 fn of_directory(path: &Path, mut log: Log) -> Result<(Snapshot, Log)> {
     let run = RunDirectory::open_for_reading(path)?;
     let outline = Outline::of(&run)?;
-    let facts = outline.facts(RunState::Unfinished, None);
+    let note = at_work::of(path);
+    let state = match &note {
+        Some(Note { progress: Some(_), .. }) => RunState::Running,
+        Some(_) => RunState::Preparing,
+        None => RunState::Unfinished,
+    };
+    let at = note.as_ref().and_then(|note| note.progress.as_ref()).filter(|_| !outline.is_complete());
+    let present = at.map(|at| Present {
+        states: at.visited.saturating_sub(outline.visited()),
+        share: at.cosets_done as f64 / at.cosets.max(1) as f64,
+        seconds: at.depth_seconds,
+        left: None,
+        rate: Some(at.states_per_second),
+    });
+    let facts = outline.facts(state, present);
     let known = run.journal.workers().context("cannot read run.db")?;
     let names = known.iter().map(|(id, name, _)| (id.to_string(), name.clone())).collect();
     let workers = known.into_iter().map(|(id, name, address)| WorkerFacts {

@@ -92,7 +92,8 @@ impl Outline {
         self.set_layers(layers);
     }
 
-    fn visited(&self) -> u64 {
+    /// Returns the number of states in the finished depths.
+    pub(super) fn visited(&self) -> u64 {
         self.layers.iter().map(|layer| layer.states).sum()
     }
 
@@ -107,9 +108,10 @@ impl Outline {
         let complete = self.is_complete();
         let now = present.unwrap_or_default();
         let visited = (self.visited() + now.states).min(self.states);
-        let depth = match present {
-            Some(_) => Some(self.layers.len() as u32),
-            None => self.layers.last().map(|layer| layer.depth.0),
+        let (depth, depth_share, depth_states) = match (present, self.layers.last()) {
+            (Some(now), _) => (Some(self.layers.len() as u32), now.share, now.states),
+            (None, Some(last)) => (Some(last.depth.0), 1.0, last.states),
+            (None, None) => (None, 0.0, 0),
         };
         let digests: Vec<Digest> = self.layers.iter().map(|layer| layer.digest).collect();
         let live = self.layers.iter().filter(|layer| layer.files == Files::Live);
@@ -121,8 +123,8 @@ impl Outline {
             visited: visited.to_string(),
             share: visited as f64 / self.states as f64,
             depth,
-            depth_share: now.share,
-            depth_states: now.states.to_string(),
+            depth_share,
+            depth_states: depth_states.to_string(),
             rate: now.rate,
             depth_left: now.left.map(f64::ceil),
             run_left: present.and_then(|present| self.run_left(present)),

@@ -130,7 +130,7 @@ fn of_directory(path: &Path, json: bool) -> Result<(Found, String)> {
     let mut lines = vec![text::growth(&summary)];
     lines.extend(processes.iter().map(said));
     if let Some(note) = &note {
-        lines.push(note.text());
+        lines.push(at_work::text(note));
     } else if !summary.complete {
         let done = run.journal.shards_done().context("cannot read run.db")?;
         if done > 0 {

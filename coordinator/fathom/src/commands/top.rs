@@ -148,7 +148,7 @@ fn of_directory(path: &Path) -> Result<Screen> {
     let summary = Summary::of(&run)?;
     let note = at_work::of(path).filter(|_| !summary.complete);
     let progress = match (&note, summary.god_number) {
-        (Some(note), _) => note.text().lines().map(str::to_owned).collect(),
+        (Some(note), _) => at_work::text(note).lines().map(str::to_owned).collect(),
         (None, Some(depth)) => vec![format!("complete: {} {depth}", summary.largest_distance_is())],
         (None, None) => vec![format!("nobody works on it: {}", way_on(&run, path)?)],
     };
