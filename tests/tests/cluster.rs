@@ -52,6 +52,19 @@ fn without_replicas_the_run_waits_for_who_holds_what_it_needs() {
     assert_same(&cluster.finishes(), &undisturbed(&SPACE));
 }
 
+/// Each layer that is kept is compressed once, however many follow, and the worker ends when all are.
+#[test]
+fn a_worker_compresses_each_layer_once() {
+    let mut cluster = Cluster::new(&LONG, &["--keep", "all", "--audit", "0"]);
+    cluster.serve();
+    cluster.join(&["w1"]);
+    assert_same(&cluster.finishes(), &undisturbed(&LONG));
+    let retired = cluster.logged_by("w1", "layer retired");
+    let depths: Vec<u64> = retired.iter().map(|line| line["depth"].as_u64().unwrap()).collect();
+    let once: BTreeSet<u64> = depths.iter().copied().collect();
+    assert!(depths.len() == once.len() && depths.len() > 10, "{depths:?}");
+}
+
 /// Nothing is made while the only worker sleeps, so that much is left for the second one.
 #[test]
 fn a_worker_that_joins_late_takes_shards() {

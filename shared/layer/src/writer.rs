@@ -322,13 +322,17 @@ impl Drop for LayerWriter<'_> {
     }
 }
 
-/// Replaces a layer file by one whose dense cosets are compressed. Returns the size of the new file.
+/// Replaces a layer file by one whose dense cosets are compressed. Returns the size of the new file. A file
+/// that was replaced before stays as it is.
 ///
 /// # Errors
 /// [`LayerError`] if the file is damaged or the disk refuses. Unless only the last sync, of the directory,
 /// has failed, the old file then stays.
 pub fn archive(disk: &dyn Disk, path: &Path, identity: &Identity) -> Result<u64, LayerError> {
     let old = LayerFile::open(path, identity)?;
+    if is_archived(&old)? {
+        return Ok(old.bytes());
+    }
     let mut new = LayerWriter::create(disk, path, identity.clone())?;
     new.uncache();
     let mut zstd = zstd::bulk::Compressor::new(ZSTD_LEVEL).map_err(LayerError::io("compress", path))?;
@@ -348,4 +352,18 @@ pub fn archive(disk: &dyn Disk, path: &Path, identity: &Identity) -> Result<u64,
         }
     }
     Ok(new.finish(old.totals())?.1)
+}
+
+/// Returns whether the dense cosets of a file are compressed as far as that makes them smaller: nothing else
+/// writes compressed cosets, and a file without dense cosets would stay the same.
+fn is_archived(file: &LayerFile) -> Result<bool, LayerError> {
+    let mut has_dense = false;
+    for coset in 0..file.identity().cosets {
+        match file.entry(coset)?.encoding {
+            Encoding::DenseZstd => return Ok(true),
+            Encoding::Dense => has_dense = true,
+            Encoding::Empty | Encoding::Sparse => {}
+        }
+    }
+    Ok(!has_dense)
 }

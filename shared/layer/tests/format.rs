@@ -2,6 +2,7 @@
 
 use fathom_layer::{Disk, Identity, LayerFile, LayerWriter, LocalDisk, NullDisk, Stored, Totals, archive};
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 
 const PACKED_BYTES: u32 = 64;
 
@@ -99,8 +100,12 @@ fn what_is_written_is_read() {
     write(&path);
     for archived in [false, true] {
         if archived {
-            archive(&LocalDisk, &path, &identity()).unwrap();
-            archive(&LocalDisk, &path, &identity()).unwrap();
+            let bytes = archive(&LocalDisk, &path, &identity()).unwrap();
+            let number = || fs::metadata(&path).unwrap().ino();
+            let compressed = number();
+            // Nothing is left to be done.
+            assert_eq!(archive(&LocalDisk, &path, &identity()).unwrap(), bytes);
+            assert_eq!(number(), compressed);
         }
         let file = LayerFile::open(&path, &identity()).unwrap();
         assert_eq!(file.totals(), TOTALS);

@@ -94,10 +94,7 @@ impl Shared {
         let Some(&oldest) = needed.iter().min() else { return };
         match self.worker.imports.as_ref().map(|_| self.worker.store.depths()) {
             None => {}
-            Some(Ok(depths)) => depths
-                .into_iter()
-                .filter(|&depth| depth < oldest)
-                .for_each(|depth| self.retire_or_warn(depth)),
+            Some(Ok(depths)) => self.retire_all(depths.into_iter().filter(|&depth| depth < oldest)),
             Some(Err(error)) => warn!(error = %error, "layers that are not needed stay"),
         }
     }
@@ -105,18 +102,35 @@ impl Shared {
     /// Retires a layer, and those before it that are still here because orders to retire them were lost.
     pub(super) fn retire_up_to(&self, depth: Depth) {
         let depths = self.worker.store.depths();
-        let earlier = depths.into_iter().flatten().filter(|&earlier| earlier < depth);
-        earlier.chain([depth]).for_each(|depth| self.retire_or_warn(depth));
+        self.retire_all(depths.into_iter().flatten().filter(|&earlier| earlier < depth).chain([depth]));
     }
 
-    /// Retires a layer. On an error the files stay until this worker registers again.
-    fn retire_or_warn(&self, depth: Depth) {
-        if let Err(error) = self.retire(depth) {
-            warn!(depth = depth.0, error = format!("{error:#}"), "layer not retired");
+    /// Retires layers, one after the other, if this process has not retired them already. On an error the
+    /// files of a layer stay until the next layer is retired. Ends early when the process is told to stop.
+    fn retire_all(&self, depths: impl Iterator<Item = Depth>) {
+        let mut retired =
+            self.retired.lock().expect("the lock is never poisoned: no code panics while holding it");
+        for depth in depths {
+            if self.is_told_to_stop() {
+                return;
+            }
+            if retired.contains(&depth) {
+                continue;
+            }
+            match self.retire(depth) {
+                Ok(true) => drop(retired.insert(depth)),
+                Ok(false) => return,
+                Err(error) => warn!(depth = depth.0, error = format!("{error:#}"), "layer not retired"),
+            }
         }
     }
 
-    fn retire(&self, depth: Depth) -> Result<()> {
+    fn is_told_to_stop(&self) -> bool {
+        *self.stop.borrow()
+    }
+
+    /// Retires a layer. Returns false if the process was told to stop meanwhile.
+    fn retire(&self, depth: Depth) -> Result<bool> {
         self.prepared().retain(|(prepared, _)| *prepared != depth);
         let Worker { store, job, keep, .. } = &self.worker;
         match keep {
@@ -126,6 +140,9 @@ impl Shared {
             }
             Keep::All => {
                 for shard in store.shards(depth)? {
+                    if self.is_told_to_stop() {
+                        return Ok(false);
+                    }
                     store.archive_shard(&job.geometry, depth, shard)?;
                 }
                 // Tasks and peers that have a file open go on with it.
@@ -133,7 +150,7 @@ impl Shared {
             }
         }
         debug!(depth = depth.0, "layer retired");
-        Ok(())
+        Ok(true)
     }
 
     pub(super) async fn copy(self: Arc<Self>, file: StoredFile, addresses: Vec<String>) {

@@ -2,13 +2,14 @@
 
 use crate::arguments::JoinArguments;
 use anyhow::{Context, Result, anyhow};
+use fathom_command::doing::doing;
 use fathom_command::exit::said_by_system;
 use fathom_command::interrupt::on_request;
 use fathom_command::{bad_input, log, machine};
 use fathom_layer::{Deferred, Disk, LimitedDisk, LocalDisk};
 use fathom_proto::access::{Access, server};
 use fathom_proto::v1::{DescribeRunResponse, LeaveReason};
-use fathom_run::{RunManifest, ShardId, ShardOrder};
+use fathom_run::{Keep, RunManifest, ShardId, ShardOrder};
 use fathom_task::job::Listing;
 use fathom_task::pool::Orders;
 use fathom_task::{Counters, Job, Resources, Store, Watched};
@@ -246,6 +247,8 @@ fn serve(runtime: &Runtime, access: &Access, listener: TcpListener, exchange: Ex
 fn work(runtime: Runtime, worker: Worker, stop: watch::Receiver<bool>) -> Result<End> {
     let (job, store, counters, halt) = (worker.job, worker.store, worker.counters, worker.halt);
     let threads = worker.identity.threads;
+    let keeps_all = worker.keep == Keep::All;
+    let mut compressing = None;
     std::thread::scope(|scope| {
         let (sender, ended) = mpsc::unbounded_channel();
         let tell = move |ended| sender.send(ended).is_ok();
@@ -255,6 +258,8 @@ fn work(runtime: Runtime, worker: Worker, stop: watch::Receiver<bool>) -> Result
         // The kernel threads get no more orders, however the session ended.
         halt.store(true, Ordering::Relaxed);
         runtime.shutdown_timeout(SHUTDOWN_TIMEOUT);
+        // The kernel threads end when nothing else uses the worker: layers are compressed to the end.
+        compressing = keeps_all.then(|| doing("compressing the last layers"));
         end
     })
 }
