@@ -5,6 +5,7 @@ use fathom_tests::layers::layer_files;
 use fathom_tests::process::well;
 use fathom_tests::{fathom, texts};
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
 
@@ -73,6 +74,36 @@ fn a_shared_store_belongs_to_one_run() {
     well(&fathom().args(["run", "2x3", "-q", "--dir", "run"]).current_dir(cluster.path()).output().unwrap());
     well(&fathom().args(on("moved")).current_dir(cluster.path()).output().unwrap());
     well(&fathom().args(["verify", "moved"]).current_dir(cluster.path()).output().unwrap());
+}
+
+/// Where the store is not mounted, its directory is there and empty. Here a link leads to another directory
+/// while the worker looks.
+#[test]
+fn a_worker_that_sees_an_empty_mount_point_is_refused() {
+    let mut cluster = Cluster::new(&SPACE, &["--shared-store"]);
+    let [shared, store, mount_point] =
+        ["shared", "store", "mount-point"].map(|name| cluster.path().join(name));
+    cluster.option(&shared);
+    for path in [&store, &mount_point] {
+        fs::create_dir(path).unwrap();
+    }
+    let lead_to = |path: &Path| {
+        let _ = fs::remove_file(&shared);
+        symlink(path, &shared).unwrap();
+    };
+    lead_to(&store);
+    cluster.serve();
+    lead_to(&mount_point);
+    let output = cluster.joining("blind").output().unwrap();
+    let err = texts(&output).1;
+    assert!(
+        output.status.code() == Some(2) && err.contains("which this host does not see: mount it"),
+        "{err}"
+    );
+    assert_eq!(fs::read_dir(&mount_point).unwrap().count(), 0);
+    lead_to(&store);
+    cluster.join(&["w1"]);
+    cluster.finishes();
 }
 
 /// The path is told from where the coordinator began, and other commands may begin elsewhere.

@@ -54,6 +54,9 @@ pub struct DescribeRunResponse {
     /// to share its processors to do so.
     #[prost(bool, tag = "6")]
     pub lists_states: bool,
+    /// The id in the mark of the shared store; empty if that is the run's directory.
+    #[prost(string, tag = "7")]
+    pub shared_store_id: ::prost::alloc::string::String,
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ListStatesRequest {}

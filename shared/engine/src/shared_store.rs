@@ -68,6 +68,25 @@ pub fn require_free(store: &Path, disk: &dyn Disk) -> Result<()> {
     }
 }
 
+/// Checks that a worker's host sees a shared store, and not the empty directory on which it is to be mounted.
+/// `id` is the id of the store's mark, and empty if the store is the run's directory.
+///
+/// # Errors
+/// [`fathom_command::exit::BadInput`] with the way out if the host does not see the store.
+pub fn require_seen(store: &Path, id: &str) -> Result<()> {
+    let is_seen = match id {
+        "" => store.join(DEFINITION).exists(),
+        id => Owner::of(store)?.is_some_and(|owner| owner.id == id),
+    };
+    match is_seen {
+        true => Ok(()),
+        false => Err(bad_input!(
+            "the layers of this run lie in {}, which this host does not see: mount it here, or serve the run without --shared-store",
+            store.display()
+        )),
+    }
+}
+
 /// Checks that a shared store can be reached, and does not belong to another run meanwhile. A store of an
 /// earlier version has no mark.
 pub(crate) fn require_own(journal: &Journal, run: &Path, store: &Path) -> Result<()> {

@@ -6,6 +6,7 @@ use fathom_command::doing::doing;
 use fathom_command::exit::said_by_system;
 use fathom_command::interrupt::on_request;
 use fathom_command::{bad_input, log, machine};
+use fathom_engine::shared_store::require_seen;
 use fathom_layer::{Deferred, Disk, LimitedDisk, LocalDisk};
 use fathom_proto::access::{Access, server};
 use fathom_proto::v1::{DescribeRunResponse, LeaveReason};
@@ -70,22 +71,17 @@ pub(crate) fn join(args: &JoinArguments, verbosity: log::Verbosity) -> Result<()
             _ = stop.wait_for(|&told| told) => Ok(None),
         }
     })?;
-    let Some(DescribeRunResponse { definition, shared_store, watched, shard_order, lists_states }) =
-        described
-    else {
-        return Ok(());
-    };
+    let Some(described) = described else { return Ok(()) };
+    let DescribeRunResponse { definition, shared_store, shared_store_id, watched, shard_order, lists_states } =
+        described;
     let manifest =
         RunManifest::from_toml(&definition).context("the coordinator serves what cannot be used")?;
     log::tag(&manifest.fingerprint.to_string()[..16], &home.id().to_string());
     let directory = home.of_run(manifest.fingerprint, several)?;
     keep_definition(&directory, &manifest, disk)?;
     let shared_store = Some(PathBuf::from(shared_store)).filter(|path| !path.as_os_str().is_empty());
-    if let Some(shared) = shared_store.as_ref().filter(|shared| !shared.is_dir()) {
-        return Err(bad_input!(
-            "the layers of this run lie in {}, which this host does not see: mount it here, or serve the run without --shared-store",
-            shared.display()
-        ));
+    if let Some(shared) = &shared_store {
+        require_seen(shared, &shared_store_id)?;
     }
     // The store is needed until the process ends, by its threads and connections.
     let store: &'static Store<'static> = Box::leak(Box::new(match &shared_store {

@@ -132,6 +132,10 @@ impl Served {
         if let LayersAt::SharedStore(path) = &layers_at {
             run.claim(path, &LocalDisk)?;
         }
+        let shared_store_id = match &layers_at {
+            LayersAt::SharedStore(_) => run.journal.store_id().context("cannot read run.db")?,
+            LayersAt::RunDirectory | LayersAt::Workers => None,
+        };
         let options = DisplayOptions {
             holds_layers: options.holds_layers || layers_at == LayersAt::RunDirectory,
             ..options
@@ -174,6 +178,7 @@ impl Served {
         let description = DescribeRunResponse {
             definition: definition.to_toml(),
             shared_store: shared_store.unwrap_or_default(),
+            shared_store_id: shared_store_id.unwrap_or_default(),
             watched: watched.into_iter().map(|state| state.tiles.into_vec().into()).collect(),
             lists_states: false,
             shard_order: match coordinator.order() {
