@@ -468,8 +468,8 @@ impl Definition {
     /// Returns a generator without a guard, after checking that its name is free and that it fits the orbits.
     fn checked(&self, name: String, action: OrientedPermutation) -> Result<Generator, DefinitionError> {
         check_name(&name)?;
-        if name.chars().all(|c| "[]*'^:".contains(c)) {
-            return Err(DefinitionError::SignsAlone(name));
+        if name.starts_with(['[', ']', '*', '\'', '^', ':']) {
+            return Err(DefinitionError::BeginsWithSign(name));
         }
         let listed = || self.moves.iter().chain(&self.free).chain(&self.spare);
         if listed().any(|other| other.name == name) {

@@ -41,11 +41,11 @@ pub enum DefinitionError {
     /// The name of the puzzle is blank.
     #[error("the name of the puzzle is blank: give it a name")]
     NoTitle,
-    /// The name of a generator consists of signs that have a meaning in sequences.
+    /// The name of a generator begins with a sign that has a meaning in sequences.
     #[error(
-        "{0:?} is no name of a move: a name does not consist of signs alone that mean something in sequences, which are [ ] * ' ^ and :"
+        "{0:?} is no name of a move: a name does not begin with a sign that means something in sequences, which are [ ] * ' ^ and :"
     )]
-    SignsAlone(String),
+    BeginsWithSign(String),
     /// A name cannot be written on the command line.
     #[error("{0:?} is no name: names are not empty, without blanks, commas, quotes and parentheses")]
     BadName(String),

@@ -81,7 +81,7 @@ fn faults_of_the_own_format() {
     );
     assert_eq!(
         toml_with("[moves]\n\"[\" = \"(1,2)\""),
-        "file:3:1: \"[\" is no name of a move: a name does not consist of signs alone that mean something in sequences, \
+        "file:3:1: \"[\" is no name of a move: a name does not begin with a sign that means something in sequences, \
          which are [ ] * ' ^ and :"
     );
     assert_eq!(
