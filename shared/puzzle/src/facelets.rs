@@ -7,6 +7,7 @@
 //! group is the same as an oriented permutation of the pieces.
 
 use fathom_algebra::{OrientedPermutation, Permutation};
+use std::collections::HashSet;
 use std::ops::Range;
 
 /// The pieces of a puzzle that is given by facelets. Pieces are on *cells*. The *place* of a facelet is the
@@ -65,10 +66,12 @@ impl Facelets {
                     orders.push(order);
                 }
             }
-            let marks = marks(orbit, &places, moves, begin..orders.len());
-            for &facelet in orbit {
-                let (cell, number) = places[facelet].as_mut().expect("the orbit has places");
-                *number = (*number + order - marks[*cell - begin]) % order;
+            if order > 1 {
+                let marks = marks(orbit, &places, moves, begin..orders.len());
+                for &facelet in orbit {
+                    let (cell, number) = places[facelet].as_mut().expect("the orbit has places");
+                    *number = (*number + order - marks[*cell - begin]) % order;
+                }
             }
             // Orbits that move with this one.
             for other in orbits.iter().filter(|other| other.len() == orbit.len()) {
@@ -238,7 +241,11 @@ fn marks(
     let powers = (1..=LARGEST_POWER).flat_map(|power| moves.iter().map(move |g| g.power(power)));
     let mut kept: Vec<Permutation> = Vec::new();
     let mut best = carried(&kept).expect("without moves each facelet may be counted from");
+    let mut tried: HashSet<Permutation> = HashSet::new();
     for action in powers {
+        if !tried.insert(action.clone()) {
+            continue;
+        }
         kept.push(action);
         match carried(&kept) {
             Some(marks) => best = marks,

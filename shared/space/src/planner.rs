@@ -82,6 +82,8 @@ impl Plan {
     /// entries of the pattern table that may take.
     const FEW_WORDS: f64 = 4096.0;
     const FEW_PATTERNS: u64 = 1 << 16;
+    /// The number of symmetries from which on a tiny space is cut into single states in any case.
+    const MANY_SYMMETRIES: usize = 1 << 12;
 
     /// Chooses a colouring, and counts its cosets.
     ///
@@ -96,28 +98,34 @@ impl Plan {
     /// # Errors
     /// [`PlanError`] if every candidate exceeds the limits of the engine.
     pub fn outline(space: &Space) -> Result<Self, PlanError> {
+        // To list the cosets of each candidate under very many symmetries takes longer than any search.
+        if space.symmetries().len() > Self::MANY_SYMMETRIES
+            && let Some(plan) = Self::of_single_states(space)
+        {
+            return Ok(plan);
+        }
         let plan = Choices::of(space).next(space).ok_or_else(|| Self::too_large(space))?;
-        Ok(plan.or_single_states(space))
+        let fill = plan.fill(space);
+        if fill >= Choices::LOW {
+            return Ok(plan);
+        }
+        let singles = Self::of_single_states(space).filter(|singles| singles.fill(space) > fill);
+        Ok(singles.unwrap_or(plan))
     }
 
-    /// Returns the plan whose cosets are single states if the space is tiny, its moves reach few words, and
-    /// this plan stores mostly bits of no states. With a colour for each label no symmetry splits a colour,
-    /// so all of them are used.
-    fn or_single_states(self, space: &Space) -> Self {
-        let fill = self.fill(space);
-        if words_of(space) > Self::FEW_WORDS || reaches_most_words(space) || fill >= Choices::LOW {
-            return self;
+    /// Returns the plan whose cosets are single states if the space is tiny and its moves reach few words.
+    /// With a colour for each label no symmetry splits a colour, so all of them are used.
+    fn of_single_states(space: &Space) -> Option<Self> {
+        if words_of(space) > Self::FEW_WORDS || reaches_most_words(space) {
+            return None;
         }
-        let Ok(colouring) = Colouring::new(space.labels().of_pieces(), space) else {
-            return self;
-        };
+        let colouring = Colouring::new(space.labels().of_pieces(), space).ok()?;
         if CosetGraph::ranked_patterns(space, &colouring) > Self::FEW_PATTERNS {
-            return self;
+            return None;
         }
         let of_piece = colouring.of_pieces().to_vec();
         let singles = Candidate { of_piece, made: None, nanoseconds: 0.0, is_counted: false };
-        let is_better = |singles: &Self| singles.is_exact && singles.fill(space) > fill;
-        Self::with(space, &singles).filter(is_better).unwrap_or(self)
+        Self::with(space, &singles).filter(|singles| singles.is_exact)
     }
 
     /// Counts the cosets of an outline. If the cosets cannot be listed with the chosen axes, the next best

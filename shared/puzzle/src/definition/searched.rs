@@ -111,11 +111,12 @@ impl Definition {
         const MOST_BITS_OF_STATES: u64 = 128;
         const VERY_MANY_POINTS: usize = 255;
         const MOST_IMAGES: usize = 1 << 17;
+        const MANY_IMAGES: usize = 1 << 16;
         let points = orders.iter().map(|&order| usize::from(order)).sum::<usize>();
         if points > VERY_MANY_POINTS && points * moves > MOST_IMAGES {
             return true;
         }
-        points > MANY_POINTS
+        (points > MANY_POINTS || points * moves > MANY_IMAGES)
             && self.states_by_orbits().is_some_and(|states| states.bits() > MOST_BITS_OF_STATES)
     }
 
