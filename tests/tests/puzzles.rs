@@ -246,6 +246,20 @@ fn pieces_that_show_different_orientations_stay_different() {
     assert_eq!(said("2, 2", &["--labels", "1,1"]), (true, String::new()));
 }
 
+/// Five cells change places freely, so that the states are where the sixth piece is: on its cell or not. There
+/// are 5! renamings and 5! free moves.
+#[test]
+fn a_tiny_puzzle_with_very_many_symmetries_is_cut_into_single_states() {
+    let directory = fathom_tests::tempdir().unwrap();
+    let path = directory.path().join("free.toml");
+    let moves = "[moves]\na = \"(5,6)\"\n[free]\nf = \"(1,2)\"\ng = \"(1,2,3,4,5)\"\n";
+    fs::write(&path, format!("degree = 6\nmetric = \"single\"\n{moves}")).unwrap();
+    let file = path.to_str().unwrap();
+    assert_eq!(run(&[file])["counts"], value!([1, 5]));
+    let plan = json(&fathom().args(["plan", file, "--json"]).output().unwrap());
+    assert_eq!((&plan["coset_bits"], &plan["symmetries"]), (&value!(1), &value!(120)));
+}
+
 /// S. Chen (2017), by J. Scherphuis, Puzzle Pages: turns of one layer and twists count, between states that
 /// can be twisted.
 #[test]

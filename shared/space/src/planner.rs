@@ -100,23 +100,23 @@ impl Plan {
     pub fn outline(space: &Space) -> Result<Self, PlanError> {
         // To list the cosets of each candidate under very many symmetries takes longer than any search.
         if space.symmetries().len() > Self::MANY_SYMMETRIES
-            && let Some(plan) = Self::of_single_states(space)
+            && let Some(plan) = Self::of_single_states(space, f64::INFINITY)
         {
             return Ok(plan);
         }
         let plan = Choices::of(space).next(space).ok_or_else(|| Self::too_large(space))?;
         let fill = plan.fill(space);
-        if fill >= Choices::LOW {
+        if fill >= Choices::LOW || reaches_most_words(space) {
             return Ok(plan);
         }
-        let singles = Self::of_single_states(space).filter(|singles| singles.fill(space) > fill);
+        let singles = Self::of_single_states(space, Self::FEW_WORDS).filter(|singles| singles.fill(space) > fill);
         Ok(singles.unwrap_or(plan))
     }
 
-    /// Returns the plan whose cosets are single states if the space is tiny and its moves reach few words.
+    /// Returns the plan whose cosets are single states if the space has at most this many words.
     /// With a colour for each label no symmetry splits a colour, so all of them are used.
-    fn of_single_states(space: &Space) -> Option<Self> {
-        if words_of(space) > Self::FEW_WORDS || reaches_most_words(space) {
+    fn of_single_states(space: &Space, most_words: f64) -> Option<Self> {
+        if words_of(space) > most_words || space.is_guarded() {
             return None;
         }
         let colouring = Colouring::new(space.labels().of_pieces(), space).ok()?;
