@@ -6,6 +6,7 @@ use fathom_puzzle::PuzzleSpec;
 use fathom_run::manifest::SpaceSpec;
 use fathom_space::Labels;
 use fathom_tests::cluster::Cluster;
+use fathom_tests::layers::{damage_at, layer_files};
 use fathom_tests::{KnownTable, MEMORY, fathom, json, known_tables, texts};
 use roxmltree::{Document, Node, ParsingOptions};
 use serde_json::{Value, json as value};
@@ -236,6 +237,21 @@ fn the_states_that_are_drawn_are_antipodes() {
             let states: u64 = examples.iter().map(|example| example["class_states"].as_u64().unwrap()).sum();
             assert_eq!(states, known.counts[known.god_number as usize]);
         }
+    }
+}
+
+/// A format that shows no states needs no layers.
+#[test]
+fn only_what_shows_states_reads_the_last_layer() {
+    let run = Run::new(&["3x3"]);
+    let formats = ["csv", "oeis", "svg", "latex"];
+    let before = formats.map(|format| run.in_format(format));
+    let last = layer_files(&run.path("run/layers")).pop().unwrap().2;
+    damage_at(&last, 0);
+    assert_eq!(formats.map(|format| run.in_format(format)), before);
+    for format in ["html", "md", "json"] {
+        let (code, _, err) = run.report(&["run", "--format", format]);
+        assert!(code == Some(1) && err.contains(last.file_name().unwrap().to_str().unwrap()), "{err}");
     }
 }
 

@@ -77,6 +77,11 @@ impl Format {
         }
     }
 
+    /// Returns whether reports in this format show states of the last layer. The others need no layer files.
+    pub fn shows_states(self) -> bool {
+        matches!(self, Self::Html | Self::Markdown | Self::Json)
+    }
+
     /// Returns the format that a file of this name has: that of its suffix, or a web page where the name has
     /// no suffix.
     ///
@@ -166,12 +171,12 @@ pub struct Report {
 }
 
 impl Report {
-    /// Makes the report of a run, complete or not. If the files of the last layer are there, the tables of
-    /// cosets are made too, which takes as long as for a run that goes on.
+    /// Makes the report of a run, complete or not. If the format shows states, and the files of the last layer
+    /// are there, the tables of cosets are made too, which takes as long as for a run that goes on.
     ///
     /// # Errors
     /// If the journal or the last layer cannot be read.
-    pub fn of(run: &RunDirectory) -> Result<Self> {
+    pub fn of(run: &RunDirectory, format: Format) -> Result<Self> {
         let Visited { layers, all, .. } = run.visited()?;
         let summary = Summary::of(run)?;
         let of_all = |states: u64| states as f64 / all as f64;
@@ -205,7 +210,7 @@ impl Report {
             rows: rows.collect(),
             source: run.manifest.spec.source.clone(),
             moves: run.space.puzzle().moves.iter().map(|m| m.name.clone()).collect(),
-            deepest: deepest::of(run, layers.last())?,
+            deepest: deepest::of(run, layers.last().filter(|_| format.shows_states()))?,
             waits: waited::Waited::of(run)?,
             provenance: Provenance::of(run, &summary)?,
             summary,

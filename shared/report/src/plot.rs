@@ -52,9 +52,11 @@ fn draw(picture: &Area<'_>, rows: &[Row]) -> Drawn<()> {
 }
 
 fn linear(area: &Area<'_>, rows: &[Row], most: f64) -> Drawn<()> {
-    let label = |&count: &f64| match count < 1e6 {
-        true => HumanCount(count.round() as u64).to_string(),
-        false => scientific(count),
+    let label = |&count: &f64| match count {
+        // Ticks between the numbers of few states mean nothing.
+        _ if (count - count.round()).abs() > 1e-6 => String::new(),
+        count if count < 1e6 => HumanCount(count.round() as u64).to_string(),
+        count => scientific(count),
     };
     let mut chart = panel(area, "states by distance", rows, 0.0..most * 1.05, &label)?;
     chart.draw_series(rows.iter().map(|row| {
@@ -65,11 +67,16 @@ fn linear(area: &Area<'_>, rows: &[Row], most: f64) -> Drawn<()> {
 }
 
 fn logarithmic(area: &Area<'_>, rows: &[Row], most: f64) -> Drawn<()> {
-    // The range goes beyond the largest count, to make room for the legend.
+    // The range goes beyond the largest count, to make room for the legend, which stands at the left above
+    // SHARE of the height.
+    const SHARE: f64 = 0.8;
+    const LEAST: f64 = 0.5;
+    let at_left = rows.iter().take(rows.len().div_ceil(2)).map(|row| row.states).max().unwrap_or(1) as f64;
+    let top = (most * 8.0).max(LEAST * (at_left / LEAST).powf(1.0 / SHARE));
     let decades = 0..=most.log10().floor() as usize;
     let stride = stride(decades.end() + 1);
     let decades = decades.step_by(stride).map(|exponent| 10_f64.powi(exponent as i32)).collect();
-    let range = (0.5..most * 8.0).log_scale().with_key_points(decades);
+    let range = (LEAST..top).log_scale().with_key_points(decades);
     let label = |&count: &f64| match count.log10().round() as i32 {
         0 => "1".into(),
         1 => "10".into(),

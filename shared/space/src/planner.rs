@@ -109,7 +109,8 @@ impl Plan {
         if fill >= Choices::LOW || reaches_most_words(space) {
             return Ok(plan);
         }
-        let singles = Self::of_single_states(space, Self::FEW_WORDS).filter(|singles| singles.fill(space) > fill);
+        let singles =
+            Self::of_single_states(space, Self::FEW_WORDS).filter(|singles| singles.fill(space) > fill);
         Ok(singles.unwrap_or(plan))
     }
 

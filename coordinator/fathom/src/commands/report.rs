@@ -30,8 +30,8 @@ pub(crate) fn report(args: &ReportArguments) -> Result<()> {
 /// Returns the report of a run, with solutions if they can be found quickly.
 pub(crate) fn text_of(path: &Path, format: Format) -> Result<String> {
     let run = RunDirectory::open_for_reading(path)?;
-    let mut report = Report::of(&run)?;
-    if matches!(format, Format::Html | Format::Markdown | Format::Json) {
+    let mut report = Report::of(&run, format)?;
+    if format.shows_states() {
         solutions::add(&mut report, &run)?;
     }
     report.to_text(format)
