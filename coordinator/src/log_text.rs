@@ -26,7 +26,8 @@ pub fn line(fields: &Value, names: &Names) -> String {
     parts.extend(worker(fields, names).map(str::to_owned));
     parts.push(text("message").to_owned());
     parts.extend(details(fields, &[]));
-    parts.join("  ")
+    // A terminal would obey control characters.
+    parts.join("  ").replace(['\n', '\t'], " ").replace(char::is_control, "\u{fffd}")
 }
 
 /// Returns the name of the worker that a line is about, or its id if the name is not known.
@@ -100,5 +101,7 @@ mod tests {
         );
         let event = json!({"time_unix_ms": 1_763_799_153_123_u64, "message": "worker lost", "worker": "ffffffff", "depth": null});
         assert_eq!(line(&event, &names), "2025-11-22 08:12:33  ffffffff  worker lost");
+        let coloured = json!({"time_unix_ms": 0, "message": "a", "detail": "\u{1b}[31mred\n"});
+        assert_eq!(line(&coloured, &names), "1970-01-01 00:00:00  a  detail \u{fffd}[31mred ");
     }
 }

@@ -17,10 +17,9 @@ pub fn b_file(report: &Report) -> String {
     let mut line = |field: &str, value: &str| {
         writeln!(text, "# %{field} {value}").expect("a String takes all");
     };
+    let (lines, has_all) = data(&states);
     if !states.is_empty() {
-        for (letter, terms) in data(&states) {
-            line(letter, &terms);
-        }
+        lines.iter().for_each(|(letter, terms)| line(letter, terms));
     }
     line(
         "N",
@@ -44,7 +43,14 @@ pub fn b_file(report: &Report) -> String {
         let what = if report.summary.symmetries > 1 { "symmetry and inversion" } else { "inversion" };
         line("C", &format!("Up to {what}: {}.", joined(&classes)));
     }
-    line("K", if report.summary.complete { "nonn,fini,full" } else { "nonn,fini,more" });
+    line(
+        "K",
+        match (report.summary.complete, has_all) {
+            (true, true) => "nonn,fini,full",
+            (true, false) => "nonn,fini",
+            (false, _) => "nonn,fini,more",
+        },
+    );
     line("O", &offset(&states));
     for row in &report.rows {
         writeln!(text, "{} {}", row.depth, row.states).expect("a String takes all");
@@ -56,9 +62,9 @@ fn joined(terms: &[u64]) -> String {
     terms.iter().map(u64::to_string).collect::<Vec<_>>().join(",")
 }
 
-/// Returns the lines of terms, all but the last with a comma at the end. Terms that do not fit on three lines
-/// are in the b-file alone.
-fn data(terms: &[u64]) -> Vec<(&'static str, String)> {
+/// Returns the lines of terms, all but the last with a comma at the end, and whether these are all terms. Those
+/// that do not fit on three lines are in the b-file alone.
+fn data(terms: &[u64]) -> (Vec<(&'static str, String)>, bool) {
     let mut lines = vec![String::new()];
     for (at, term) in terms.iter().enumerate() {
         let comma = if at + 1 < terms.len() { "," } else { "" };
@@ -68,7 +74,12 @@ fn data(terms: &[u64]) -> Vec<(&'static str, String)> {
             _ => lines.push(entry),
         }
     }
-    LETTERS.into_iter().zip(lines).collect()
+    let has_all = lines.len() <= LETTERS.len();
+    lines.truncate(LETTERS.len());
+    if let Some(line) = lines.last_mut().filter(|line| line.ends_with(',')) {
+        line.pop();
+    }
+    (LETTERS.into_iter().zip(lines).collect(), has_all)
 }
 
 /// Writes the index of the first term, and the place, from 1, of the first term that exceeds 1; 1 if there is
@@ -102,13 +113,21 @@ mod tests {
         ];
         assert_eq!(
             data(&terms),
-            [
-                ("S", "1,1,2,5,16,63,318,2045,16999,183231,2567284,46749427,1104891746,".into()),
-                ("T", "33823827452".into())
-            ]
+            (
+                vec![
+                    ("S", "1,1,2,5,16,63,318,2045,16999,183231,2567284,46749427,1104891746,".into()),
+                    ("T", "33823827452".into())
+                ],
+                true
+            )
         );
         assert_eq!(offset(&terms), "0,3");
         assert_eq!(offset(&[1]), "0,1");
-        assert_eq!(data(&[]), [("S", String::new())]);
+        assert_eq!(data(&[]), (vec![("S", String::new())], true));
+        // The last of the three lines has no comma at its end.
+        let (lines, has_all) = data(&[1_000_000_000; 20]);
+        let line = |terms| vec!["1000000000"; terms].join(",");
+        let first = line(6) + ",";
+        assert_eq!((lines, has_all), (vec![("S", first.clone()), ("T", first), ("U", line(6))], false));
     }
 }

@@ -69,7 +69,8 @@ pub(crate) struct ServeArguments {
 #[derive(Debug, Args)]
 pub(crate) struct StatusArguments {
     /// The run's directory, or its coordinator as HOST:PORT
-    pub(crate) run: String,
+    #[arg(value_name = "DIR|HOST:PORT")]
+    pub(crate) run: PathBuf,
     /// Print one JSON object instead of text
     #[arg(long, help_heading = OUTPUT)]
     pub(crate) json: bool,
@@ -84,7 +85,7 @@ pub(crate) struct StatusArguments {
 pub(crate) struct TopArguments {
     /// The run's directory, or its coordinator as HOST:PORT
     #[arg(value_name = "DIR|HOST:PORT")]
-    pub(crate) run: String,
+    pub(crate) run: PathBuf,
     #[command(flatten)]
     pub(crate) access: AccessArguments,
 }

@@ -1,7 +1,7 @@
 //! `fathom logs`: the log lines of all processes of a run, in order of time.
 
 use crate::arguments::LogsArguments;
-use crate::commands::client::Coordinator;
+use crate::commands::client::{Coordinator, address_of};
 use anyhow::{Context, Result};
 use fathom_command::exit::said_by_system;
 use fathom_command::{bad_input, output};
@@ -20,7 +20,7 @@ const DEEPEST: usize = 3;
 pub(crate) fn logs(args: &LogsArguments) -> Result<()> {
     let as_text = args.text || !args.json && std::io::stdout().is_terminal();
     if let [one] = &args.dirs[..]
-        && let Some(address) = one.to_str().filter(|text| !one.exists() && text.contains(':'))
+        && let Some(address) = address_of(one)
     {
         let mut coordinator = Coordinator::call(address, &args.access)?;
         let status: ClusterStatus = serde_json::from_str(&coordinator.status()?)?;
@@ -39,6 +39,9 @@ pub(crate) fn logs(args: &LogsArguments) -> Result<()> {
             .map_err(|error| bad_input!("cannot look into {}: {}", dir.display(), said_by_system(&error)))?;
         names.extend(workers(dir));
     }
+    // A directory may be named twice, or lie in another one.
+    files.sort();
+    files.dedup();
     if files.is_empty() {
         let dirs: Vec<String> = args.dirs.iter().map(|dir| dir.display().to_string()).collect();
         return Err(bad_input!(
@@ -50,8 +53,8 @@ pub(crate) fn logs(args: &LogsArguments) -> Result<()> {
     // The sort by time is stable: lines of one file that have the same time stay in order.
     let mut lines: Vec<(String, String)> = Vec::new();
     for file in files {
-        let text = fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
-        for line in text.lines() {
+        let text = fs::read(&file).with_context(|| format!("cannot read {}", file.display()))?;
+        for line in String::from_utf8_lossy(&text).lines() {
             // A killed process may leave an unfinished line, which is skipped.
             let Ok(fields) = serde_json::from_str::<Value>(line) else { continue };
             if filter.is_met_by(&fields) {

@@ -2,7 +2,7 @@
 
 use crate::arguments::StatusArguments;
 use crate::commands::at_work::{self, Note};
-use crate::commands::client::{Coordinator, table_of};
+use crate::commands::client::{Coordinator, address_of, table_of};
 use anyhow::{Context, Result};
 use fathom_command::{output, shell};
 use fathom_coordinator::cluster::status::{AuditStatus, ClusterStatus};
@@ -33,11 +33,10 @@ struct Status<'a> {
 const WATCH: Duration = Duration::from_secs(2);
 
 pub(crate) fn status(args: &StatusArguments) -> Result<()> {
-    let path = Path::new(&args.run);
-    if path.exists() || !args.run.contains(':') {
-        return again(args.watch, || of_directory(path, args.json));
-    }
-    let mut coordinator = Coordinator::call(&args.run, &args.access)?;
+    let Some(address) = address_of(&args.run) else {
+        return again(args.watch, || of_directory(&args.run, args.json));
+    };
+    let mut coordinator = Coordinator::call(address, &args.access)?;
     again(args.watch, || of_coordinator(&mut coordinator, args.json))
 }
 

@@ -4,7 +4,7 @@ mod screen;
 
 use crate::arguments::TopArguments;
 use crate::commands::at_work;
-use crate::commands::client::Coordinator;
+use crate::commands::client::{Coordinator, address_of};
 use crate::commands::gauge::line;
 use crate::commands::status::way_on;
 use anyhow::Result;
@@ -14,6 +14,7 @@ use fathom_coordinator::cluster::status::ClusterStatus;
 use fathom_coordinator::log_text;
 use fathom_engine::directory::{LOG, RunDirectory};
 use fathom_engine::summary::Summary;
+use fathom_proto::access::AccessArguments;
 use indicatif::HumanBytes;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyModifiers};
 use screen::{Screen, Shards, draw};
@@ -41,14 +42,13 @@ pub(crate) fn top(args: &TopArguments) -> Result<()> {
             "'fathom top' draws on a terminal, and there is none: 'fathom status --watch' prints lines"
         ));
     }
-    let path = Path::new(&args.run);
-    if path.exists() || !args.run.contains(':') {
+    let Some(address) = address_of(&args.run) else {
         // Errors are reported before the terminal is taken over.
-        of_directory(path)?;
-        return show(|| of_directory(path));
-    }
-    let mut coordinator = Coordinator::call(&args.run, &args.access)?;
-    let events = follow(args)?;
+        of_directory(&args.run)?;
+        return show(|| of_directory(&args.run));
+    };
+    let mut coordinator = Coordinator::call(address, &args.access)?;
+    let events = follow(address, &args.access)?;
     show(|| {
         of_coordinator(
             &mut coordinator,
@@ -88,10 +88,10 @@ fn show(mut look: impl FnMut() -> Result<Screen>) -> Result<()> {
 }
 
 /// Starts a thread that gathers the events of a coordinator, newest last.
-fn follow(args: &TopArguments) -> Result<Arc<Mutex<VecDeque<String>>>> {
+fn follow(address: &str, access: &AccessArguments) -> Result<Arc<Mutex<VecDeque<String>>>> {
     let events = Arc::new(Mutex::new(VecDeque::new()));
     let gathered = Arc::clone(&events);
-    let mut coordinator = Coordinator::call(&args.run, &args.access)?;
+    let mut coordinator = Coordinator::call(address, access)?;
     std::thread::Builder::new().name("events".into()).spawn(move || {
         // The next request for the status reports the end of the coordinator.
         let _ = coordinator.follow(|text| {
