@@ -73,11 +73,16 @@ fn unfinished(layer: &Path) -> bool {
 #[test]
 fn job_arrays_make_a_whole_run() {
     let Some(slurm) = Slurm::start() else { return };
-    let chain = Chain { slurm: &slurm, path: slurm.path().join("run") };
+    // Slurm would put the number of the job into the names of logs.
+    let chain = Chain { slurm: &slurm, path: slurm.path().join("run%j") };
     let nothing = chain.submit(&[]);
     assert_eq!(nothing.status.code(), Some(2));
     assert!(texts(&nothing).1.contains("say with --begin which one to begin"), "{}", texts(&nothing).1);
     let begin = format!("{SPACE} --shards 6");
+    let refused = chain.submit(&["--begin", &begin, "--", "--partition=nowhere"]);
+    let (out, err) = texts(&refused);
+    assert_eq!((refused.status.code(), out.as_str()), (Some(1), ""), "{err}");
+    assert!(err.contains("error: sbatch has refused the job"), "{err}");
     let submitted = chain.submit(&["--begin", &begin, "--", "--comment=from the user"]);
     assert!(submitted.status.success(), "{}", texts(&submitted).1);
     // A second chain would interfere with the first one.

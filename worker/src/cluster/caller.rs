@@ -15,6 +15,8 @@ use tracing::{info, warn};
 
 /// Time limit for making a connection.
 const CONNECT: Duration = Duration::from_secs(5);
+/// Time behind the end of the patience at which the last attempt is made.
+const LAST_PAUSE: Duration = Duration::from_millis(10);
 /// Largest message of the coordinator, in bytes.
 const MOST_MESSAGE_BYTES: usize = 64 << 20;
 
@@ -98,7 +100,9 @@ impl Caller {
                     silent.as_secs()
                 ));
             }
-            tokio::time::sleep(pauses.next().unwrap_or(CONNECT)).await;
+            // The last attempt is made when the patience is at an end.
+            let pause = pauses.next().unwrap_or(CONNECT).min(self.patience - silent + LAST_PAUSE);
+            tokio::time::sleep(pause).await;
         }
     }
 
