@@ -2,13 +2,14 @@
 
 use crate::arguments::PuzzlesArguments;
 use anyhow::Result;
-use fathom_command::output;
+use fathom_command::{output, terminal_line};
 use fathom_puzzle::{Family, Metric, PuzzleSpec, families};
 use fathom_report::known::{GodsNumber, gods_numbers};
 use fathom_report::text;
 use serde::Serialize;
+use std::io::IsTerminal;
 
-/// The most columns of the table.
+/// The columns of the table.
 const WIDTH: u16 = 120;
 
 /// A line of the table, and an object of `puzzles --json`.
@@ -54,6 +55,16 @@ impl Known {
         }
     }
 
+    /// Describes the puzzle in lines for a terminal on which the table has no room.
+    fn lines(&self) -> String {
+        let Self { word, about, metric, states, .. } = self;
+        let known = match self.gods_numbers() {
+            none if none.is_empty() => none,
+            some => format!("\n    God's number: {some}"),
+        };
+        format!("{word}: {about}\n    metric: {metric}; states: {states}{known}")
+    }
+
     /// Writes the known God's numbers, each with its space and metric if those are not the ones of the line.
     fn gods_numbers(&self) -> String {
         let words = |known: &GodsNumber| {
@@ -81,6 +92,9 @@ pub(crate) fn puzzles(args: &PuzzlesArguments) -> Result<()> {
     let all: Vec<Known> = std::iter::once(board).chain(families().iter().map(Known::of)).collect();
     if args.json {
         return output::line(&serde_json::to_string(&all)?);
+    }
+    if std::io::stdout().is_terminal() && terminal_line::columns() < WIDTH.into() {
+        return all.iter().try_for_each(|known| output::line(&known.lines()));
     }
     let rows = all.iter().map(|known| {
         let row = [known.word, known.metric.word(), known.states, &known.gods_numbers(), known.about];
