@@ -1,5 +1,6 @@
 //! The command line.
 
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use fathom_command::address::{Reached, to_listen_on};
 use fathom_command::log::Verbosity;
@@ -94,7 +95,7 @@ pub(crate) struct JoinArguments {
     #[arg(long, value_name = "DIR", requires = "join")]
     pub(crate) store: Vec<PathBuf>,
     /// What this worker is called [default: the name of this host]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) name: Option<String>,
     /// Where to listen for other workers; port 0 is any that is free
     #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:0", value_parser = to_listen_on)]

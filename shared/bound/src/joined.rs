@@ -347,9 +347,24 @@ impl Check<'_> {
     }
 }
 
+/// Returns whether the stages of a puzzle that solve these tiles and the others can be joined: the group is
+/// symmetric, and there are not too many cells, places and arrangements.
+pub(crate) fn can_be_joined(cover: &Cover, tiles: &[usize]) -> bool {
+    let cells = cover.puzzle.cells;
+    cells <= MOST_CELLS
+        && 4 * tiles.len() as u32 <= MOST_PLACES
+        && arrangements(cells - tiles.len()) <= MOST_ARRANGEMENTS
+        && cover.is_symmetric()
+}
+
+/// Returns the number of arrangements of at most [`MOST_CELLS`] tiles.
+fn arrangements(tiles: usize) -> u64 {
+    (1..=tiles as u64).product()
+}
+
 /// Returns a number of moves that solves all states by solving these tiles first and then the others. `None`
-/// if there are too many cells, if there are too many places or arrangements, if memory does not hold the
-/// ball that is needed, or if `goes_on` returns false, or if the group is not symmetric.
+/// if the stages [cannot be joined](can_be_joined), if memory does not hold the ball that is needed, or if
+/// `goes_on` returns false.
 pub(crate) fn joined(
     cover: &Cover,
     tiles: &[usize],
@@ -358,14 +373,11 @@ pub(crate) fn joined(
     tell: &mut dyn FnMut(&Joined),
 ) -> Option<Joined> {
     let cells = cover.puzzle.cells;
-    if !cover.is_symmetric() {
+    if !can_be_joined(cover, tiles) {
         return None;
     }
     let places = (0..tiles.len()).map(|taken| (cells - taken) as u64).product();
-    let arrangements: u64 = (1..=(cells - tiles.len()) as u64).product();
-    if cells > MOST_CELLS || 4 * tiles.len() as u32 > MOST_PLACES || arrangements > MOST_ARRANGEMENTS {
-        return None;
-    }
+    let arrangements = arrangements(cells - tiles.len());
     let others: Vec<usize> = (0..cells).filter(|tile| !tiles.contains(tile)).collect();
     let mut number = vec![usize::MAX; cells];
     others.iter().enumerate().for_each(|(at, &tile)| number[tile] = at);
@@ -497,6 +509,19 @@ mod tests {
         let error = certificate.verify(LITTLE).unwrap_err();
         assert!(matches!(error, UpperError::Unchecked), "{error}");
         assert!(error.to_string().contains("give more memory"), "{error}");
+    }
+
+    /// The moves of 3x3 generate the alternating group, and 8x8 has more cells than places are packed for.
+    #[test]
+    fn certificates_of_stages_that_cannot_be_joined_are_wrong() {
+        let found = join("2x4", Metric::Multi, &[0, 1, 2, 3]).unwrap();
+        for board in ["3x3", "8x8"] {
+            assert_eq!(join(board, Metric::Multi, &[0, 1, 2, 3]), None);
+            let cover = Cover::of_board(board.parse().unwrap(), Metric::Multi);
+            let error = Certificate::joined(&cover, board, &found).verify(1 << 30).unwrap_err();
+            assert!(matches!(error, UpperError::Wrong(_)), "{board}: {error}");
+            assert!(error.to_string().contains("cannot be joined"), "{board}: {error}");
+        }
     }
 
     /// Words of a joined certificate are pairs of an element and an inverse.

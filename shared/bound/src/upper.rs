@@ -7,7 +7,7 @@
 //! solve all states of the stage, its number of moves is exact.
 
 use crate::chain::Chain;
-use crate::joined::{Joined, joined};
+use crate::joined::{Joined, can_be_joined, joined};
 use crate::stage::{SolvingOrder, Stage};
 use crate::{Cover, NormalForms, NotBounded};
 use fathom_algebra::Permutation;
@@ -280,6 +280,9 @@ impl Certificate {
             let [pieces, _] = &chain[..] else {
                 return wrong("two stages are joined, not more or fewer".into());
             };
+            if !can_be_joined(&cover, pieces) {
+                return wrong("the stages of this puzzle cannot be joined".into());
+            }
             // The search for fewer moves ends when it has come to those of the certificate.
             let is_enough = AtomicBool::new(false);
             let goes_on = || !is_enough.load(Ordering::Relaxed);
