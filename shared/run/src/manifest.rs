@@ -7,7 +7,8 @@ use fathom_puzzle::{Board, Metric, Puzzle, PuzzleSpec};
 use fathom_space::counting::Pairs;
 use fathom_space::fingerprint::fingerprint;
 use fathom_space::{AxisView, Colouring, ColouringError, Labels, Plan, Space};
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 use std::fmt;
 use std::io::ErrorKind;
 use std::path::Path;
@@ -142,12 +143,25 @@ struct File {
     /// Left out in runs of version 0.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     cost_model: Option<String>,
+    #[serde(deserialize_with = "positive")]
     representative_cosets: u64,
+    #[serde(deserialize_with = "positive")]
     shards: u32,
     keep: Keep,
     #[serde(default)]
     inverse_classes: bool,
     fingerprint: String,
+}
+
+/// Reads a number that is not zero.
+fn positive<'de, D: Deserializer<'de>, N: Deserialize<'de> + Default + PartialEq>(
+    from: D,
+) -> Result<N, D::Error> {
+    let number = N::deserialize(from)?;
+    match number == N::default() {
+        true => Err(D::Error::custom("zero, and a number above it is expected")),
+        false => Ok(number),
+    }
 }
 
 /// The one field that decides whether the others are understood.
@@ -394,8 +408,16 @@ mod tests {
     fn run_toml_says_all_that_defines_a_run() {
         for labels in ["0,1,2,3,4,5,6,7,8", "0,0,0,1,1,1,2,2,2"] {
             let manifest = manifest(labels);
-            let again = RunManifest::from_toml(&manifest.to_toml()).unwrap();
+            let text = manifest.to_toml();
+            let again = RunManifest::from_toml(&text).unwrap();
             assert_eq!(again, manifest);
+            for field in ["shards", "representative_cosets"] {
+                let (before, number) = text.split_once(&format!("\n{field} = ")).unwrap();
+                let after = number.split_once('\n').unwrap().1;
+                let none = format!("{before}\n{field} = 0\n{after}");
+                let error = RunManifest::from_toml(&none).unwrap_err().to_string();
+                assert!(error.contains("zero, and a number above it is expected"), "{error}");
+            }
             let (space, colouring) = again.check().unwrap();
             let graph = CosetGraph::build(&space, &colouring).unwrap();
             let geometry = Geometry::of(&again, &space, &colouring).unwrap();
