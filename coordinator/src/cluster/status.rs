@@ -137,8 +137,10 @@ impl ClusterStatus {
             }
         }
         let waiting = state.rules.shards - done - running;
-        // A layer that waits for files or workers has no rate.
-        let is_at_work = state.missing.is_empty() && state.workers.alive().next().is_some();
+        // A layer that waits for files, workers or room has no rate.
+        let obstacle = obstacle(state, now);
+        let is_at_work =
+            obstacle.is_none() && state.missing.is_empty() && state.workers.alive().next().is_some();
         let eta = (done > 0 && is_at_work)
             .then(|| seconds / f64::from(done) * f64::from(state.rules.shards - done));
         let is_shown = |id: WorkerId, worker: &Worker| match worker.presence() {
@@ -164,7 +166,7 @@ impl ClusterStatus {
             sent_bytes: workers.iter().map(|worker| worker.sent_bytes).sum(),
             workers,
             waiting_for: state.waiting_for().iter().map(name).collect(),
-            obstacle: obstacle(state, now),
+            obstacle,
             audits: AuditStatus { agreed, differed, set_aside },
         }
     }

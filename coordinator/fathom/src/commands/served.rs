@@ -10,8 +10,8 @@ use fathom_command::bad_input;
 use fathom_command::doing::doing;
 use fathom_command::exit::said_by_system;
 use fathom_command::interrupt::tell_of_stop;
-use fathom_command::shell;
 use fathom_command::terminal_line;
+use fathom_command::{machine, shell};
 use fathom_coordinator::cluster::bounds::Bounds;
 use fathom_coordinator::cluster::event::Ending;
 use fathom_coordinator::cluster::handle::CoordinatorHandle;
@@ -170,7 +170,12 @@ impl Served {
             Some(token) => access.requiring(token),
             None => access.clone(),
         };
-        let at_work = AtWork::begin(&run.path, "served", Some(address.to_string()), None);
+        // Other hosts cannot call an address that stands for all addresses of this one.
+        let called = match address.ip().is_unspecified() {
+            true => format!("{}:{}", machine::host_name(), address.port()),
+            false => address.to_string(),
+        };
+        let at_work = AtWork::begin(&run.path, "served", Some(called), None);
         // If another process locks run.db, or its disk is full, the run pauses instead of failing.
         run.journal.wait_while_busy().context("cannot use run.db")?;
         order_shards(&mut run, &layers_at)?;
