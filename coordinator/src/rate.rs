@@ -1,6 +1,5 @@
 //! Rates over the last half minute.
 
-use crate::cluster::event::Millis;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
@@ -20,12 +19,6 @@ pub trait Moment: Copy {
 impl Moment for Instant {
     fn since(self, earlier: Self) -> Duration {
         self.saturating_duration_since(earlier)
-    }
-}
-
-impl Moment for Millis {
-    fn since(self, earlier: Self) -> Duration {
-        Self::since(self, earlier)
     }
 }
 
@@ -73,6 +66,16 @@ impl<T: Moment> Rate<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A time in milliseconds.
+    #[derive(Clone, Copy)]
+    struct Millis(u64);
+
+    impl Moment for Millis {
+        fn since(self, earlier: Self) -> Duration {
+            Duration::from_millis(self.0 - earlier.0)
+        }
+    }
 
     #[test]
     fn a_rate_is_of_the_last_half_minute() {

@@ -246,8 +246,8 @@ fn pieces_that_show_different_orientations_stay_different() {
     assert_eq!(said("2, 2", &["--labels", "1,1"]), (true, String::new()));
 }
 
-/// Five cells change places freely, so that the states are where the sixth piece is: on its cell or not. There
-/// are 5! renamings and 5! free moves.
+/// Five cells change places freely, so that the states are where the sixth piece is: on its cell or not.
+/// There are 5! renamings and 5! free moves.
 #[test]
 fn a_tiny_puzzle_with_very_many_symmetries_is_cut_into_single_states() {
     let directory = fathom_tests::tempdir().unwrap();

@@ -1,5 +1,6 @@
 //! The inputs and outputs of the coordinator's decisions: events, and the effects that follow.
 
+use crate::rate::Moment;
 use fathom_layer::Digest;
 use fathom_proto::{Attempt, FailureKind, Outcome, Session, StoredFile, Usage};
 use fathom_run::{Depth, MadeShard, ShardReport, Task, WorkerId};
@@ -19,6 +20,12 @@ impl Millis {
     /// Returns the time since `earlier`; zero if that is later than `self`.
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_millis(self.0.saturating_sub(earlier.0))
+    }
+}
+
+impl Moment for Millis {
+    fn since(self, earlier: Self) -> Duration {
+        Self::since(self, earlier)
     }
 }
 

@@ -171,8 +171,8 @@ pub struct Report {
 }
 
 impl Report {
-    /// Makes the report of a run, complete or not. If the format shows states, and the files of the last layer
-    /// are there, the tables of cosets are made too, which takes as long as for a run that goes on.
+    /// Makes the report of a run, complete or not. If the format shows states, and the files of the last
+    /// layer are there, the tables of cosets are made too, which takes as long as for a run that goes on.
     ///
     /// # Errors
     /// If the journal or the last layer cannot be read.

@@ -62,8 +62,8 @@ fn joined(terms: &[u64]) -> String {
     terms.iter().map(u64::to_string).collect::<Vec<_>>().join(",")
 }
 
-/// Returns the lines of terms, all but the last with a comma at the end, and whether these are all terms. Those
-/// that do not fit on three lines are in the b-file alone.
+/// Returns the lines of terms, all but the last with a comma at the end, and whether these are all terms.
+/// Those that do not fit on three lines are in the b-file alone.
 fn data(terms: &[u64]) -> (Vec<(&'static str, String)>, bool) {
     let mut lines = vec![String::new()];
     for (at, term) in terms.iter().enumerate() {

@@ -129,9 +129,9 @@ pub(super) struct Shared {
     pub(super) holders: Mutex<Arc<Holders>>,
     /// The depth of the newest task.
     depth: Mutex<Option<Depth>>,
-    /// The layers that this process has retired. Locked while it retires more, so that no layer is compressed
-    /// by two threads.
-    pub(super) retired: Mutex<BTreeSet<Depth>>,
+    /// The layers that this process has compressed. Locked while it retires more, so that no layer is
+    /// compressed by two threads.
+    pub(super) compressed: Mutex<BTreeSet<Depth>>,
     /// Whether this process was told to stop.
     pub(super) stop: watch::Receiver<bool>,
     /// Sends events to the loop, or the error that ends the session.
@@ -185,7 +185,7 @@ impl Worker {
             fetching: Mutex::default(),
             holders: Mutex::default(),
             depth: Mutex::default(),
-            retired: Mutex::default(),
+            compressed: Mutex::default(),
             stop: stop.clone(),
             inputs_of_session: sender,
         });

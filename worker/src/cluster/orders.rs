@@ -105,20 +105,22 @@ impl Shared {
         self.retire_all(depths.into_iter().flatten().filter(|&earlier| earlier < depth).chain([depth]));
     }
 
-    /// Retires layers, one after the other, if this process has not retired them already. On an error the
+    /// Retires layers, one after the other, if this process has not compressed them already. On an error the
     /// files of a layer stay until the next layer is retired. Ends early when the process is told to stop.
     fn retire_all(&self, depths: impl Iterator<Item = Depth>) {
-        let mut retired =
-            self.retired.lock().expect("the lock is never poisoned: no code panics while holding it");
+        let mut compressed =
+            self.compressed.lock().expect("the lock is never poisoned: no code panics while holding it");
         for depth in depths {
             if self.is_told_to_stop() {
                 return;
             }
-            if retired.contains(&depth) {
+            if compressed.contains(&depth) {
                 continue;
             }
             match self.retire(depth) {
-                Ok(true) => drop(retired.insert(depth)),
+                // Of a layer that is deleted, files may come later.
+                Ok(true) if self.worker.keep == Keep::All => drop(compressed.insert(depth)),
+                Ok(true) => {}
                 Ok(false) => return,
                 Err(error) => warn!(depth = depth.0, error = format!("{error:#}"), "layer not retired"),
             }
