@@ -4,12 +4,13 @@ use fathom_tests::cluster::{Cluster, undisturbed};
 use fathom_tests::page::{Answer, ask, get, token, until_served};
 use fathom_tests::process::{free_port, signal, until};
 use fathom_tests::{assert_same, fathom, json, texts};
-use serde_json::Value;
+use serde_json::{Value, json as value};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Output, Stdio};
+use std::time::{Duration, SystemTime};
 
 /// A complete run of 3x3 whose page lingers. The process is killed when this value is dropped.
 struct Lingering {
@@ -316,6 +317,79 @@ fn a_cluster_tells_what_its_workers_take() {
     assert_same(&cluster.finishes(), &undisturbed(&["3x4"]));
 }
 
+/// `fathom page` of a directory.
+struct Shown {
+    process: Child,
+    address: String,
+    cookie: String,
+}
+
+impl Shown {
+    fn begin(run: &Path) -> Self {
+        let address = format!("127.0.0.1:{}", free_port());
+        let mut command = fathom();
+        command.arg("page").arg(run).args(["--http", &address]);
+        let mut process = command.stdout(Stdio::piped()).spawn().unwrap();
+        until_served(&address);
+        let mut line = String::new();
+        std::io::BufRead::read_line(
+            &mut std::io::BufReader::new(process.stdout.as_mut().unwrap()),
+            &mut line,
+        )
+        .unwrap();
+        let path = line.trim().strip_prefix(&format!("http://{address}")).unwrap();
+        let admitted = ask(&address, "GET", path, &[("Host", &address)]).unwrap();
+        let cookie = admitted.header("set-cookie").unwrap().split(';').next().unwrap().to_owned();
+        Self { process, address, cookie }
+    }
+
+    /// Waits until the metrics have these lines.
+    fn until_says(&self, lines: &[&str]) {
+        let headers = [("Host", &*self.address), ("Cookie", &*self.cookie)];
+        until(&format!("the page says {lines:?}"), || {
+            let body = ask(&self.address, "GET", "/metrics", &headers).unwrap().body;
+            lines.iter().all(|line| body.lines().any(|told| told == *line))
+        });
+    }
+
+    fn end(mut self) {
+        signal(&self.process, libc::SIGINT);
+        assert!(self.process.wait().unwrap().success());
+    }
+}
+
+/// A process on another host writes how far it is. Its file is of the future, as if just written.
+#[test]
+fn a_directory_on_which_another_process_works_is_shown_so() {
+    let directory = fathom_tests::tempdir().unwrap();
+    let run = directory.path().join("run");
+    let mut command = fathom();
+    command.args(["run", "2x3", "-q", "--max-depth", "1", "--dir"]).arg(&run);
+    assert!(command.output().unwrap().status.success());
+    // By hand: two rows of three cells rotate in two ways each, three columns of two in one way.
+    let note = value!({
+        "host": "elsewhere", "pid": 7, "what": "searched", "address": null, "since": 0,
+        "progress": {
+            "depth": 2, "shards_done": 0, "shards": 1, "cosets_done": 1, "cosets": 4, "depth_seconds": 2.0, "visited": 18,
+            "states": 720, "states_per_second": 125.0, "seconds_left": null, "disk_bytes": null,
+        },
+    });
+    let path = run.join("at-work.json");
+    std::fs::write(&path, note.to_string()).unwrap();
+    let written = std::fs::File::options().append(true).open(&path).unwrap();
+    written.set_modified(SystemTime::now() + Duration::from_secs(3600)).unwrap();
+    let page = Shown::begin(&run);
+    page.until_says(&[
+        "fathom_depth 2.0",
+        "fathom_depth_done_ratio 0.25",
+        "fathom_depth_states 10.0",
+        "fathom_states_per_second 125.0",
+    ]);
+    std::fs::remove_file(&path).unwrap();
+    page.until_says(&["fathom_depth 1.0", "fathom_depth_done_ratio 1.0", "fathom_depth_states 7.0"]);
+    page.end();
+}
+
 #[test]
 fn a_finished_directory_is_shown_and_left_as_it_is() {
     let directory = fathom_tests::tempdir().unwrap();
@@ -328,24 +402,10 @@ fn a_finished_directory_is_shown_and_left_as_it_is() {
         names
     };
     let before = files();
-    let address = format!("127.0.0.1:{}", free_port());
-    let mut command = fathom();
-    command.arg("page").arg(&run).args(["--http", &address]);
-    let mut process = command.stdout(Stdio::piped()).spawn().unwrap();
-    until_served(&address);
-    let mut line = String::new();
-    std::io::BufRead::read_line(&mut std::io::BufReader::new(process.stdout.as_mut().unwrap()), &mut line)
-        .unwrap();
-    let path = line.trim().strip_prefix(&format!("http://{address}")).unwrap();
-    let admitted = ask(&address, "GET", path, &[("Host", &address)]).unwrap();
-    let cookie = admitted.header("set-cookie").unwrap().split(';').next().unwrap();
-    until("the run is read", || {
-        let answer = ask(&address, "GET", "/metrics", &[("Host", &address), ("Cookie", cookie)]).unwrap();
-        // 2x3 has 6! states.
-        answer.body.contains("\nfathom_visited_states 720.0\n")
-    });
-    signal(&process, libc::SIGINT);
-    assert!(process.wait().unwrap().success());
+    let page = Shown::begin(&run);
+    // 2x3 has 6! states.
+    page.until_says(&["fathom_visited_states 720.0"]);
+    page.end();
     assert_eq!(files(), before);
     let missing = fathom().arg("page").arg(directory.path().join("none")).output().unwrap();
     assert_eq!(missing.status.code(), Some(2), "{}", texts(&missing).1);

@@ -240,6 +240,44 @@ fn the_states_that_are_drawn_are_antipodes() {
     }
 }
 
+/// Half of the distances are high on the logarithmic scale, where the legend stands.
+#[test]
+fn the_legend_covers_no_points() {
+    let run = Run::new(&["coxeter:9"]);
+    let svg = run.in_format("svg");
+    let picture = xml(&svg);
+    let number = |node: Node, name: &str| node.attribute(name).unwrap().parse::<f64>().unwrap();
+    let legend = picture
+        .descendants()
+        .filter(|node| node.text().is_some_and(|text| text.trim() == "classes up to symmetry"));
+    let legend: Vec<Node> = legend.filter(|node| node.has_tag_name("text")).collect();
+    let [words] = legend[..] else { panic!("one legend: {legend:?}") };
+    // A character is at most as wide as half of the height of the letters.
+    let (right, bottom) = (number(words, "x") + 22.0 * 7.5, number(words, "y") + 15.0);
+    let points: Vec<Node> = picture.descendants().filter(|node| node.has_tag_name("circle")).collect();
+    assert_eq!(points.len(), 2 * 37, "9 x 8 / 2 = 36 is the largest distance");
+    for point in points {
+        let (x, y) = (number(point, "cx"), number(point, "cy"));
+        assert!(x > right || y > bottom, "a point at {x}, {y} lies under the legend");
+    }
+}
+
+/// Where no distance has more than one state, the axis has no other numbers.
+#[test]
+fn ticks_between_numbers_of_states_have_no_labels() {
+    let svg = Run::new(&["pancake:4", "--max-depth", "0"]).in_format("svg");
+    let picture = xml(&svg);
+    let texts = picture.descendants().filter(|node| node.has_tag_name("text"));
+    let numbers: Vec<&str> = texts
+        .filter_map(|node| node.text())
+        .map(str::trim)
+        .filter(|text| text.parse::<u64>().is_ok())
+        .collect();
+    // Distances and states on the linear scale, and on the logarithmic one.
+    let count = |number: &str| numbers.iter().filter(|text| **text == number).count();
+    assert_eq!((count("0"), count("1"), numbers.len()), (3, 2, 5), "{numbers:?}");
+}
+
 /// A format that shows no states needs no layers.
 #[test]
 fn only_what_shows_states_reads_the_last_layer() {

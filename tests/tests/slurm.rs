@@ -5,7 +5,7 @@ use fathom_tests::{assert_same, fathom, json, texts};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Output;
+use std::process::{Command, Output};
 
 const SPACE: &str = "3x4";
 
@@ -68,6 +68,16 @@ fn restarts(slurm: &Slurm, job: &str) -> u32 {
 fn unfinished(layer: &Path) -> bool {
     let names = fs::read_dir(layer).into_iter().flatten().map(|entry| entry.unwrap().path());
     names.into_iter().any(|path| path.extension().is_some_and(|extension| extension == "tmp"))
+}
+
+/// The script looks at its directory before it asks Slurm for anything.
+#[test]
+fn workers_without_keys_are_refused() {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../deploy/slurm/worker.sbatch");
+    let output = Command::new("bash").arg(script).arg("/nowhere").output().unwrap();
+    let (out, err) = texts(&output);
+    assert_eq!((output.status.code(), out.as_str()), (Some(2), ""), "{err}");
+    assert!(err.contains("there is no /nowhere/keys/token: name the directory"), "{err}");
 }
 
 #[test]

@@ -5,8 +5,10 @@ use fathom_tests::cluster::{Cluster, undisturbed};
 use fathom_tests::page::until_served;
 use fathom_tests::process::{free_port, signal, started_until, until, well};
 use fathom_tests::{assert_same, fathom, fathom_worker, json, texts};
+use std::ffi::OsStr;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
@@ -22,6 +24,23 @@ fn out(directory: &Path, arguments: &[&str]) -> String {
 fn refused(directory: &Path, arguments: &[&str]) -> (Option<i32>, String) {
     let output = fathom().args(arguments).current_dir(directory).output().unwrap();
     (output.status.code(), texts(&output).1)
+}
+
+/// The name of the directory is no text, and has a blank. A line of the log is damaged.
+#[test]
+fn any_directory_and_any_log_can_be_looked_at() {
+    let directory = fathom_tests::tempdir().unwrap();
+    let run = directory.path().join(OsStr::from_bytes(b"odd \xff"));
+    well(&fathom().args(["run", "2x3", "-q", "--max-depth", "2", "--dir"]).arg(&run).output().unwrap());
+    let status = well(&fathom().arg("status").arg(&run).output().unwrap());
+    let shown = run.display().to_string();
+    assert!(status.contains(&format!("go on with 'fathom resume '{shown}''")), "{status}");
+    let lines = || well(&fathom().arg("logs").arg(&run).arg(&run).output().unwrap()).lines().count();
+    let before = lines();
+    assert_eq!(before, fs::read_to_string(run.join("log.jsonl")).unwrap().lines().count());
+    let mut log = fs::OpenOptions::new().append(true).open(run.join("log.jsonl")).unwrap();
+    log.write_all(b"\xff\n{\"message\": \"\xff\"}\n").unwrap();
+    assert_eq!(lines(), before + 1);
 }
 
 /// Runs a shell's command line on a terminal of its own, with typed input. Returns `None` if the tool for

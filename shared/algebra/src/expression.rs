@@ -5,7 +5,8 @@
 //! | `f*l`, `f l`, `f, l`, `V1(H1)` | a product, read from left to right |
 //! | `FR'`, `flffudrll` | a product of names without blanks, if there is only one way to read it |
 //! | `a^-2`, `(V1 H1^2)^-3`, `V_1^{-1}` | a power; a name may have `_` and braces, as in formulas |
-//! | `R'`, `R2`, `R2'` | a power, as on cubes; a number needs a name that does not end in a digit; typographic apostrophes and primes stand for `'` where no name has them |
+//! | `R'`, `R2`, `R2'` | a power, as on cubes; a number needs a name that does not end in a digit |
+//! | `R’`, `R′` | `R'`, where no name has the character |
 //! | `(R U)3` | a power: a number directly behind a bracket |
 //! | `[A, B]`, `[A: B]` | the commutator A B A' B', and the conjugate A B A' |
 //! | `()`, `.` | the identity |

@@ -377,3 +377,19 @@ impl<'env> Pool<'env> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn states_of_earlier_layers_count_on() {
+        let counters = Counters::default();
+        for (found, of_all) in [(3, 3), (5, 8), (0, 8)] {
+            counters.begin();
+            counters.states.fetch_add(found, Ordering::Relaxed);
+            assert_eq!(counters.states.load(Ordering::Relaxed), found);
+            assert_eq!(counters.states_of_all_layers(), of_all);
+        }
+    }
+}

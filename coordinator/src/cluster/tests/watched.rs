@@ -1,7 +1,8 @@
 //! Tests of what those who watch a run are told.
 
 use super::*;
-use crate::cluster::event::{Event, Note, NoteKind, Progress};
+use crate::cluster::event::{Event, Millis, Note, NoteKind, Progress};
+use crate::cluster::status::ClusterStatus;
 use crate::cluster::view::{News, states};
 use fathom_proto::Attempt;
 use fathom_run::Depth;
@@ -21,6 +22,22 @@ fn states_of_a_layer_are_not_those_of_the_one_before() {
     assert_eq!(states(&t.state), 0);
     tell(&mut t, 2, 5);
     assert_eq!(states(&t.state), 5);
+}
+
+/// A worker counts the states of a depth from zero, and those of all depths on.
+#[test]
+fn a_worker_is_as_fast_at_a_new_depth() {
+    let mut t = Table::with(rules(1), "a");
+    let session = t.sessions["a"];
+    for second in 0..=20_u64 {
+        t.now = 1000 * second;
+        let (depth, states) = if second < 15 { (0, 100 * second) } else { (1, 100 * (second - 15)) };
+        let found_states = 100 * second;
+        let progress = Progress { depth: Some(Depth(depth)), states, found_states, ..Progress::default() };
+        t.ask("a", |request| Event::Heartbeat(request, session, progress));
+    }
+    let status = ClusterStatus::of(&t.state, Millis(t.now));
+    assert_eq!(status.workers[0].states_per_second, 100.0);
 }
 
 /// People are not told of each task that is given out, but tasks that are given once more are counted.
