@@ -342,6 +342,14 @@ fn oeis_entries_use_readable_names() {
         let symmetries = run.json()["symmetries"].as_u64().unwrap();
         assert_eq!(entry.contains("# %C Up to symmetry: "), symmetries > 1, "{entry}");
     }
+    // All 7! ways to rename the pieces are symmetries, and those that fix a piece are used: they do not make
+    // one class of the 21 exchanges.
+    let run = Run::new(&["all-transpositions:7"]);
+    let entry = run.in_format("oeis");
+    assert!(entry.contains("\n# %C Up to 720 symmetries (there may be more): 1, 2, "), "{entry}");
+    for format in ["markdown", "html"] {
+        assert!(run.in_format(format).contains("720 (there may be more)"));
+    }
     let run = Run::new(&["2x2x2"]);
     let html = run.in_format("html");
     let heading =

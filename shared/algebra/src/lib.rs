@@ -62,6 +62,6 @@ pub use large::states_by_orbits;
 pub use oriented::{OrientedPermutation, OrientedPermutationError};
 pub use permutation::{Permutation, PermutationError};
 pub use relabelling::Relabelling;
-pub use relabellings::{numbered, relabellings, relabellings_among};
+pub use relabellings::{Relabellings, numbered, relabellings, relabellings_among};
 pub use setwise::Stabiliser;
 pub use word::{Turn, Word, begins_with, power_name};

@@ -168,7 +168,7 @@ mod tests {
             })
             .collect();
         let points: Vec<Permutation> = set.iter().map(OrientedPermutation::as_points).collect();
-        let found = relabellings(9, &points, 1000);
+        let found = relabellings(9, &points, 1000).found;
         let mut factors = std::collections::HashSet::new();
         for a in &found {
             let relabelling = Relabelling::from_points(a, &orders).unwrap();

@@ -17,6 +17,15 @@ use rustc_hash::FxHashMap;
 use std::fmt::Debug;
 use std::hash::Hash;
 
+/// Relabellings that were found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Relabellings {
+    /// A group, the identity first.
+    pub found: Vec<Permutation>,
+    /// Whether these are all that there are.
+    pub are_all: bool,
+}
+
 /// Returns all relabellings: the permutations `a` such that [`x.relabel(&a)`](Permutation::relabel) is in
 /// `set` for every x in `set`. Relabellings form a group, and are returned in order of their images, so the
 /// identity is first. Points that no element moves stay where they are.
@@ -27,7 +36,7 @@ use std::hash::Hash;
 ///
 /// # Panics
 /// If `set` holds the same permutation twice, or permutations that are not of this degree.
-pub fn relabellings(degree: usize, set: &[Permutation], most: usize) -> Vec<Permutation> {
+pub fn relabellings(degree: usize, set: &[Permutation], most: usize) -> Relabellings {
     relabellings_among(degree, set, most, &|_, _| true, &|_, _| true)
 }
 
@@ -46,7 +55,7 @@ pub fn relabellings_among(
     most: usize,
     may: &dyn Fn(usize, usize) -> bool,
     alike: &dyn Fn(usize, usize) -> bool,
-) -> Vec<Permutation> {
+) -> Relabellings {
     let numbers: FxHashMap<&Permutation, usize> = set.iter().zip(0..).collect();
     let (of_points, of_elements) = colours(degree, set, alike);
     let may = &|from: usize, to: usize| of_points[from] == of_points[to] && may(from, to);
@@ -66,8 +75,8 @@ pub fn relabellings_among(
         Search { degree, set, told, numbers: &numbers, most, may, alike, found: Vec::new() }
             .all(&order[..fixed])
     };
-    if let Some(all) = fixing(0) {
-        return all;
+    if let Some(found) = fixing(0) {
+        return Relabellings { found, are_all: true };
     }
     // Relabellings that fix more points are fewer, so halving finds the least number of points.
     let (mut too_few, mut enough) = (0, order.len());
@@ -79,7 +88,7 @@ pub fn relabellings_among(
             None => too_few = middle,
         }
     }
-    found
+    Relabellings { found, are_all: false }
 }
 
 /// Returns colours of points and of elements that every relabelling keeps.
@@ -389,7 +398,8 @@ mod tests {
                     && (0..degree).all(|c| is_moved(c) || a.apply(c) == c)
             };
             let right: HashSet<Permutation> = every(degree).filter(maps).collect();
-            let found = relabellings(degree, &set, usize::MAX);
+            let Relabellings { found, are_all } = relabellings(degree, &set, usize::MAX);
+            assert!(are_all);
             assert!(found[0].is_identity());
             assert_eq!(found.len(), right.len(), "{set:?}");
             assert_eq!(found.into_iter().collect::<HashSet<_>>(), right, "{set:?}");
@@ -413,7 +423,8 @@ mod tests {
             })
             .collect();
         // All 8! permutations map the set of transpositions onto itself; 6! of them fix two points.
-        let found = relabellings(8, &transpositions, 1000);
+        let Relabellings { found, are_all } = relabellings(8, &transpositions, 1000);
+        assert!(!are_all);
         assert_eq!(found.len(), 720);
         assert!(found.iter().all(|a| a.apply(0) == 0 && a.apply(1) == 1));
         assert_eq!(found.iter().collect::<HashSet<_>>().len(), 720);
@@ -428,7 +439,7 @@ mod tests {
             let generators = set(4, &["(1,2,3,4)", "(1,2,4,3)"]);
             let copied = |x: &Permutation| Permutation::from_fn(4 * copies, |c| 4 * (c / 4) + x.apply(c % 4));
             let copied: Vec<Permutation> = generators.iter().map(copied).collect();
-            relabellings(4 * copies, &copied, 4000).len()
+            relabellings(4 * copies, &copied, 4000).found.len()
         };
         let one = of_copies(1);
         for (copies, exchanges) in [(2, 2), (3, 6), (4, 24), (5, 120), (6, 720)] {

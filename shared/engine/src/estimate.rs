@@ -59,6 +59,8 @@ pub struct Estimate {
     pub reached: Vec<String>,
     /// The number of symmetries of the space.
     pub symmetries: usize,
+    /// Whether these symmetries are known to be all that there are.
+    pub symmetries_are_all: bool,
     /// The number of symmetries that respect the colouring, by which the search is smaller.
     pub symmetries_used: usize,
     /// The reasons why the other symmetries are not used, each with the number of symmetries.
@@ -114,6 +116,7 @@ impl Estimate {
             axes: plan.shape.lengths().to_vec(),
             reached: plan.colouring.views().iter().map(ToString::to_string).collect(),
             symmetries: space.symmetry_order(),
+            symmetries_are_all: space.has_all_symmetries(),
             symmetries_used: plan.symmetries_used / space.free_order() as usize,
             symmetries_unused: plan
                 .refusals(space)

@@ -31,6 +31,8 @@ pub struct Summary {
     pub classes_with_inverse: Option<Vec<u64>>,
     /// The number of symmetries up to which classes are counted.
     pub symmetries: usize,
+    /// Whether these symmetries are known to be all that there are.
+    pub symmetries_are_all: bool,
     /// The number of representative cosets.
     pub representative_cosets: u64,
     /// Wall-clock seconds that the layers took.
@@ -83,6 +85,7 @@ impl Summary {
             classes: layers.iter().map(|layer| layer.classes).collect(),
             classes_with_inverse: layers.iter().map(|layer| layer.classes_with_inverse).collect(),
             symmetries: space.symmetry_order(),
+            symmetries_are_all: space.has_all_symmetries(),
             representative_cosets: run.manifest.representative_cosets,
             seconds: microseconds(
                 // The sum of no numbers is -0.

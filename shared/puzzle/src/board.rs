@@ -119,6 +119,7 @@ impl Board {
             counted: None,
             kinds: vec![0; self.cells()],
             symmetries: self.symmetries().into_iter().map(Relabelling::from_cells).collect(),
+            has_all_symmetries: self.has_all_symmetries(metric),
             held: None,
             facelets: None,
         };
@@ -185,6 +186,13 @@ impl Board {
             }
         }
         moves
+    }
+
+    /// Returns whether [`Board::symmetries`] are all that there are. If every rotation of a line is one move,
+    /// places along lines can also be multiplied by numbers that are prime to the length.
+    fn has_all_symmetries(self, metric: Metric) -> bool {
+        let is_kept = |length| matches!(length, 1..=4 | 6);
+        metric != Metric::Multi || (is_kept(self.rows) && is_kept(self.columns))
     }
 
     /// Returns the group that translations (the board is a torus), reflections and, on a square board,

@@ -94,6 +94,8 @@ pub struct Puzzle {
     /// Where moves have guards, a free move may change for which pieces these ask: whether it does depends on
     /// the labels.
     pub symmetries: Vec<Relabelling>,
+    /// Whether `symmetries` are known to be all that there are.
+    pub has_all_symmetries: bool,
     /// The same puzzle with more symmetries, where states are limited and there is one: the last of its
     /// cells is an additional cell with two orientations, which tells how the puzzle is held, and its
     /// one free move besides the identity turns the whole puzzle over.

@@ -100,6 +100,7 @@ impl Told {
             limits: Vec::new(),
             counted: None,
             kinds: vec![0; kept.len()],
+            has_all_symmetries: puzzle.has_all_symmetries && symmetries.len() == puzzle.symmetries.len(),
             symmetries: symmetries.iter().map(|s| Relabelling::from_cells(restricted(&s.points))).collect(),
             held: None,
             facelets: None,

@@ -2,7 +2,8 @@
 
 use super::Report;
 use super::numbers::duration;
-use crate::text::many;
+use crate::text::{many, or_more};
+use fathom_engine::summary::Summary;
 use fathom_puzzle::{Metric, PuzzleSpec};
 use indicatif::HumanCount;
 use std::time::{Duration, UNIX_EPOCH};
@@ -54,7 +55,7 @@ pub fn of_results(report: &Report) -> Vec<Fact> {
         facts.push(code("labels", labels.join(",")));
     }
     facts.push(fact("states", HumanCount(summary.states).to_string()));
-    facts.push(fact("symmetries", HumanCount(summary.symmetries as u64).to_string()));
+    facts.push(fact("symmetries", symmetries(summary)));
     facts.push(fact(summary.largest_distance_is(), largest_distance(report)));
     facts.extend(antipodes(report).map(|said| fact("antipodes", said)));
     facts.extend(mean_distance(report).map(|mean| fact("mean distance", format!("{mean:.4}"))));
@@ -119,6 +120,11 @@ pub fn largest_distance(report: &Report) -> String {
         Some(distance) => distance.to_string(),
         None => format!("at least {}", report.rows.len()),
     }
+}
+
+/// Returns the number of symmetries up to which classes are counted, and whether there may be more.
+pub fn symmetries(summary: &Summary) -> String {
+    format!("{}{}", HumanCount(summary.symmetries as u64), or_more(summary.symmetries_are_all))
 }
 
 /// Returns the number of states at the largest distance; `None` if the run is not complete.

@@ -117,7 +117,7 @@ fn figures(report: &Report) -> Vec<Fact> {
     if let Some(mean) = facts::mean_distance(report) {
         figures.push(("mean distance", format!("{mean:.3}")));
     }
-    figures.push(("symmetries", HumanCount(summary.symmetries as u64).to_string()));
+    figures.push(("symmetries", facts::symmetries(summary)));
     figures.into_iter().map(|(what, said)| Fact { what, said, code: false }).collect()
 }
 

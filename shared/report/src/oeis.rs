@@ -3,6 +3,7 @@
 //! (oeis.org/eishelp1.html), without the A-number.
 
 use super::{Report, facts};
+use crate::text::{many, or_more};
 use std::fmt::Write;
 
 /// The most characters of terms in a line: lines have 80 characters with `%S A000000 ` before the terms.
@@ -33,15 +34,19 @@ pub fn b_file(report: &Report) -> String {
         line("C", &format!("The labels of the pieces, cell by cell: {}.", labels.join(",")));
     }
     line("C", &format!("{}: {}.", report.provenance.begun_by, facts::status(report)));
+    let symmetry = match report.summary.symmetries_are_all {
+        true => "symmetry".into(),
+        false => format!("{}{}", many(report.summary.symmetries as u64, "symmetry"), or_more(false)),
+    };
     // Without symmetries these terms are those of the states.
     let classes = report.rows.iter().map(|row| row.classes.filter(|_| report.summary.symmetries > 1));
     if let Some(classes) = classes.collect::<Option<Vec<u64>>>().filter(|classes| !classes.is_empty()) {
-        line("C", &format!("Up to symmetry: {}.", joined(&classes)));
+        line("C", &format!("Up to {symmetry}: {}.", joined(&classes)));
     }
     let with_inverse = report.rows.iter().map(|row| row.classes_with_inverse);
     if let Some(classes) = with_inverse.collect::<Option<Vec<u64>>>().filter(|classes| !classes.is_empty()) {
-        let what = if report.summary.symmetries > 1 { "symmetry and inversion" } else { "inversion" };
-        line("C", &format!("Up to {what}: {}.", joined(&classes)));
+        let symmetry = if report.summary.symmetries > 1 { &format!("{symmetry} and ") } else { "" };
+        line("C", &format!("Up to {symmetry}inversion: {}.", joined(&classes)));
     }
     line(
         "K",

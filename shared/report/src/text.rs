@@ -74,6 +74,11 @@ pub fn many(count: u64, thing: &str) -> String {
     format!("{} {things}", HumanCount(count))
 }
 
+/// Returns what follows a number of symmetries: nothing if they are known to be all that there are.
+pub fn or_more(are_all: bool) -> &'static str {
+    if are_all { "" } else { " (there may be more)" }
+}
+
 /// Sets rows of numbers below a header, one line each.
 pub fn plain<const N: usize>(header: [&str; N], rows: impl IntoIterator<Item = [String; N]>) -> String {
     set(header, rows, CellAlignment::Right)

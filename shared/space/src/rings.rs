@@ -108,6 +108,7 @@ impl Rings {
                 .filter(|symmetry| self.are_kept_by(symmetry))
                 .map(|symmetry| self.relabelling(symmetry))
                 .collect(),
+            has_all_symmetries: puzzle.has_all_symmetries,
             held: None,
             facelets: None,
         }

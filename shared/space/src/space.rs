@@ -387,6 +387,11 @@ impl Space {
         self.symmetries.len() / self.puzzle.free.len()
     }
 
+    /// Returns whether the symmetries are known to be all that there are.
+    pub fn has_all_symmetries(&self) -> bool {
+        self.puzzle.has_all_symmetries
+    }
+
     /// Returns the order of the group that the moves and the free moves generate (Schreier-Sims).
     pub fn group_order(&self) -> &BigUint {
         self.group_order.get_or_init(|| {

@@ -7,10 +7,6 @@ use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 
-/// The most products of symmetries of a puzzle and its free moves. Where there would be more, only the free
-/// moves are used.
-const MOST_PRODUCTS: usize = 1 << 22;
-
 /// A relabelling of cells and pieces, and with them of labels, that maps moves to moves, so that
 /// d(a g a⁻¹) = d(g).
 ///
@@ -152,10 +148,8 @@ impl Space {
         let mut known = HashSet::new();
         let mut all = Vec::new();
         let mut renamings = Vec::new();
-        let relabellings = &self.puzzle().symmetries;
         let guarded = self.guarded();
-        let are_few = relabellings.len() * self.free().len() <= MOST_PRODUCTS;
-        for relabelling in if are_few { relabellings } else { &relabellings[..1] } {
+        for relabelling in &self.puzzle().symmetries {
             let Some(mut symmetry) = Symmetry::of(relabelling, of_pieces, letters) else {
                 continue;
             };

@@ -12,7 +12,7 @@ use fathom_engine::estimate::Peak;
 use fathom_engine::observer::Silent;
 use fathom_engine::search::{Options, Stop, search};
 use fathom_layer::LocalDisk;
-use fathom_report::text::{left, many};
+use fathom_report::text::{left, many, or_more};
 use fathom_run::manifest::{Keep, RunManifest, SpaceSpec};
 use fathom_run::{Lookback, Makers};
 use fathom_solve::{
@@ -150,6 +150,7 @@ fn tell(args: &AntipodesArguments, run: &RunDirectory) -> Result<()> {
             "states": layer.states,
             "classes": number,
             "symmetries": symmetries,
+            "symmetries_are_all": run.space.has_all_symmetries(),
             "up_to_inversion": args.up_to_inversion,
             "representatives": told.iter().map(class).collect::<Vec<_>>(),
         });
@@ -165,11 +166,12 @@ fn tell(args: &AntipodesArguments, run: &RunDirectory) -> Result<()> {
         rest => format!("\n{} not shown: print all with --limit {number}", many(rest as u64, "class")),
     };
     output::line(&format!(
-        "{}: {} at depth {depth}, in {} under {}{}\n\n{}{rest}",
+        "{}: {} at depth {depth}, in {} under {}{}{}\n\n{}{rest}",
         run.space.slug(),
         many(layer.states, "state"),
         many(number as u64, "class"),
         many(symmetries, "symmetry"),
+        or_more(run.space.has_all_symmetries()),
         if args.up_to_inversion { " and inversion" } else { "" },
         table.trim_end()
     ))

@@ -8,7 +8,7 @@ use fathom_command::output;
 use fathom_engine::estimate::Estimate;
 use fathom_forecast::sizes::GrowthSource;
 use fathom_forecast::{Cluster, Forecast, OtherWay};
-use fathom_report::text::many;
+use fathom_report::text::{many, or_more};
 use fathom_run::manifest::{RunManifest, SpaceSpec};
 use fathom_run::{Lookback, Makers};
 use fathom_space::Plan;
@@ -102,7 +102,7 @@ fn space_text(estimate: &Estimate, spec: &SpaceSpec) -> String {
         "{} {}: {}, {}
 {labels}{told}colouring:
 {}{reached}coset: {axes} = {}
-cosets: {patterns}{} under {} of {}{unused}
+cosets: {patterns}{} under {} of {}{}{unused}
 fill: {:.3}, states / (symmetries x stored bits)
 layer: {} when dense",
         estimate.space,
@@ -117,6 +117,7 @@ layer: {} when dense",
         },
         estimate.symmetries_used,
         many(estimate.symmetries as u64, "symmetry"),
+        or_more(estimate.symmetries_are_all),
         estimate.fill,
         HumanBytes(estimate.layer_bytes)
     )

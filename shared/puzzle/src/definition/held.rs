@@ -75,7 +75,8 @@ impl Definition {
                 })
                 .collect();
         let orders: Vec<u16> = orders.iter().copied().chain([2]).collect();
-        held.symmetries = symmetries(&held, &either_way, &self.limits_of_states().collect(), &orders);
+        (held.symmetries, held.has_all_symmetries) =
+            symmetries(&held, &either_way, &self.limits_of_states().collect(), &orders);
         held
     }
 

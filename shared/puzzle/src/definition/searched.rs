@@ -6,7 +6,7 @@ use crate::puzzle::Counted;
 use crate::{Generator, Guard, Metric, Puzzle, PuzzleMove};
 use fathom_algebra::permutation::gcd;
 use fathom_algebra::{
-    OrientedPermutation, Permutation, Relabelling, Shown, relabellings_among, states_by_orbits,
+    OrientedPermutation, Permutation, Relabelling, Relabellings, Shown, relabellings_among, states_by_orbits,
 };
 use num_bigint::BigUint;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -48,7 +48,8 @@ impl Definition {
             puzzle.kinds = groupoid.kinds().to_vec();
         }
         if !self.is_too_large_for_symmetries(&orders, puzzle.moves.len()) {
-            puzzle.symmetries = symmetries(&puzzle, &generators, &self.limits_of_states().collect(), &orders);
+            (puzzle.symmetries, puzzle.has_all_symmetries) =
+                symmetries(&puzzle, &generators, &self.limits_of_states().collect(), &orders);
         }
         if !self.always.is_empty() && self.never.is_empty() {
             puzzle.held = self.held(&puzzle, &generators, &orders).map(Box::new);
@@ -90,6 +91,7 @@ impl Definition {
             moves: free.before(generators)?,
             incoming_moves: free.behind(generators, &self.solved_labels())?,
             symmetries: vec![Relabelling::from_action(&free.elements[0])],
+            has_all_symmetries: false,
             free: free.elements,
             limits: self.limits_of_states().collect(),
             counted: None,
@@ -200,8 +202,9 @@ impl Definition {
     }
 }
 
-/// Most symmetries, with their products with free moves.
-const MOST_WITH_FREE: usize = 1 << 16;
+/// The most symmetries, each counted once for every free move, because the words of a state are as many as
+/// the free moves.
+const MOST_WITH_FREE: usize = 1 << 14;
 
 /// The group that the free moves generate.
 #[derive(Clone, Debug)]
@@ -369,7 +372,8 @@ fn common_turns(puzzle: &Puzzle, orders: &[u16]) -> Vec<OrientedPermutation> {
 }
 
 /// Returns the relabellings that map the moves with their guards, the free moves, and the limits of the
-/// states onto themselves, and the products of these relabellings with free moves.
+/// states onto themselves, and the products of these relabellings with free moves, and whether these are all
+/// that there are. If there are too many, the result is a subgroup.
 ///
 /// Turning all pieces of an orbit by the same amount changes no move, so of relabellings that differ by such
 /// a turn only one is returned.
@@ -378,7 +382,7 @@ pub(super) fn symmetries(
     generators: &[Generator],
     limits: &HashSet<Guard>,
     orders: &[u16],
-) -> Vec<Relabelling> {
+) -> (Vec<Relabelling>, bool) {
     let points: Vec<(usize, u16)> =
         orders.iter().enumerate().flat_map(|(cell, &order)| (0..order).map(move |k| (cell, k))).collect();
     let mut is_first = vec![false; points.len()];
@@ -420,7 +424,8 @@ pub(super) fn symmetries(
             })
     };
     let most = Definition::MOST_SYMMETRIES.min(MOST_WITH_FREE / puzzle.free.len());
-    let mut found: Vec<Relabelling> = relabellings_among(points.len(), &set, most, &may, &alike)
+    let Relabellings { found, are_all } = relabellings_among(points.len(), &set, most, &may, &alike);
+    let mut found: Vec<Relabelling> = found
         .iter()
         .filter_map(|a| Relabelling::from_points(a, orders))
         .filter(keeps_guards)
@@ -436,6 +441,10 @@ pub(super) fn symmetries(
                 found.push(product);
             }
         }
+        if found.len() * puzzle.free.len() > MOST_WITH_FREE {
+            found.truncate(without);
+            return (found, false);
+        }
     }
-    found
+    (found, are_all)
 }

@@ -209,6 +209,35 @@ fn symmetries_of_what_no_search_goes_through_are_not_looked_for() {
     }
 }
 
+/// All exchanges of n pieces have n! symmetries. Six cells that change places freely have 6!, each with 6!
+/// free moves, which would be 518,400 symmetries of words.
+#[test]
+fn symmetries_that_are_too_many_are_said_to_be_a_part() {
+    let puzzle = |cells: usize, moves: &[&str], free: &[&str]| {
+        let mut definition = Definition::of_degree("x", cells).unwrap();
+        let action =
+            |cycles: &&str| OrientedPermutation::from_cells(Permutation::parse(cycles, cells).unwrap());
+        for (number, cycles) in moves.iter().enumerate() {
+            definition.add_move(format!("m{number}"), action(cycles)).unwrap();
+        }
+        for (number, cycles) in free.iter().enumerate() {
+            definition.add_free(format!("f{number}"), action(cycles)).unwrap();
+        }
+        definition.puzzle(Metric::Single).unwrap()
+    };
+    for (cells, all) in [(6, 720), (7, 720)] {
+        let exchanges: Vec<String> =
+            (1..=cells).flat_map(|to| (1..to).map(move |from| format!("({from},{to})"))).collect();
+        let exchanges = puzzle(cells, &exchanges.iter().map(String::as_str).collect::<Vec<_>>(), &[]);
+        assert_eq!((exchanges.symmetries.len(), exchanges.has_all_symmetries), (all, cells == 6));
+    }
+    let free = puzzle(6, &["(5,6)"], &["(1,2)", "(1,2,3,4,5)"]);
+    assert_eq!((free.symmetries.len(), free.has_all_symmetries), (120, true));
+    let free = puzzle(7, &["(6,7)"], &["(1,2)", "(1,2,3,4,5,6)"]);
+    assert!(free.symmetries.len() * free.free.len() <= 1 << 14, "{}", free.symmetries.len());
+    assert!(!free.has_all_symmetries);
+}
+
 /// The move turns two pieces in place, and exchanges two pieces of four orientations. Each exchange of two of
 /// these pieces is a symmetry, and so is the factor -1 of the four orientations: 8 in all, whichever
 /// orientation of the last cell has the name 0. The points alone, without the cells, have far more symmetries
