@@ -108,11 +108,10 @@ pub struct Puzzle {
 impl Puzzle {
     /// Returns whether `relabelling` maps the set of moves, each followed by free moves, onto itself.
     pub fn is_symmetry(&self, relabelling: &Relabelling) -> bool {
-        let is_kept = |m: &PuzzleMove| {
+        self.has_up_to_free(self.moves.iter().map(|m| {
             let guard = m.guard.iter().map(|guard| guard.renamed(relabelling)).collect();
-            self.has_up_to_free(&relabelling.rename(&m.action), guard)
-        };
-        self.moves.iter().all(is_kept)
+            (relabelling.rename(&m.action), guard)
+        }))
     }
 
     /// Rules out all pieces that look like those that are ruled out, where `labels` has a label for each
@@ -150,23 +149,37 @@ impl Puzzle {
     /// Returns whether the inverse of every move is a move, up to free moves, and is possible wherever the
     /// move leads.
     pub fn is_closed_under_inverses(&self) -> bool {
-        self.moves.iter().all(|m| {
+        self.has_up_to_free(self.moves.iter().map(|m| {
             let carried =
                 |guard: &Guard| Guard { cell: m.action.cells().apply(guard.cell.into()) as u16, ..*guard };
-            self.has_up_to_free(&m.action.inverse(), m.guard.iter().map(carried).collect())
-        })
+            (m.action.inverse(), m.guard.iter().map(carried).collect())
+        }))
     }
 
-    fn has_up_to_free(&self, action: &OrientedPermutation, mut guard: Vec<Guard>) -> bool {
-        guard.sort_unstable();
-        let back = action.inverse();
-        let differs_by_free = |other: &OrientedPermutation| match self.free.len() {
-            1 => other == action,
-            _ => self.free.contains(&back.then(other)),
-        };
-        let is_same = |other: &PuzzleMove| *other.guard == *guard && differs_by_free(&other.action);
-        self.moves.iter().any(is_same)
+    /// Returns whether all actions with these guards are those of moves, each followed by a free move.
+    fn has_up_to_free(&self, mut actions: impl Iterator<Item = (OrientedPermutation, Vec<Guard>)>) -> bool {
+        let known: HashSet<(Vec<(usize, u16)>, Vec<Guard>)> =
+            self.moves.iter().map(|m| (up_to_free(&self.free, &m.action), m.guard.to_vec())).collect();
+        actions.all(|(action, mut guard)| {
+            guard.sort_unstable();
+            known.contains(&(up_to_free(&self.free, &action), guard))
+        })
     }
+}
+
+/// Returns what actions have in common that differ by a free move that follows, and no others: to where the
+/// action, followed by one of the free moves, leads the solved piece of each cell, as a cell and an
+/// orientation; of these sequences, the smallest. `free` are all free moves, the identity included.
+pub(crate) fn up_to_free(free: &[OrientedPermutation], action: &OrientedPermutation) -> Vec<(usize, u16)> {
+    let mut left: Vec<&OrientedPermutation> = free.iter().collect();
+    let smallest = |cell| {
+        let (to, turn) = action.apply(cell, 0);
+        let leads_to = |free: &&OrientedPermutation| free.apply(to, turn);
+        let smallest = left.iter().map(leads_to).min().expect("the identity is a free move");
+        left.retain(|free| leads_to(free) == smallest);
+        smallest
+    };
+    (0..action.degree()).map(smallest).collect()
 }
 
 #[cfg(test)]

@@ -162,7 +162,7 @@ impl CosetGraph {
             let parts = space.is_guarded().then(|| Parts::of(space, colouring, &symmetries)).flatten();
             let found = match parts {
                 Some(parts) => parts.close(colouring),
-                None => canonical.close(space, colouring),
+                None => canonical.close(space, colouring, &symmetries),
             }
             .ok_or(too_many)?;
             let index = Index::Canonical(canonical);

@@ -12,11 +12,13 @@
 //!
 //! Up to inversion, the acting group also contains the inversion followed by each symmetry. These actions fix
 //! the states that a symmetry maps to their inverses. Such states are listed in the same way if they are few;
-//! otherwise each state is tested.
+//! otherwise each state is tested ([`StateTest`]). In a space that is small for its symmetries, each state is
+//! tested in any case.
 
 mod inside;
 mod inverted;
 mod listed;
+mod tested;
 
 use crate::placements::{Action, NoInverses, Placements, conjugacy_classes};
 use crate::{CosetGraph, CosetId, Space, Symmetry, Transforms};
@@ -26,6 +28,10 @@ pub use inverted::Inverses;
 use inverted::{Inversions, Inverted};
 pub use listed::Listed;
 use std::collections::HashSet;
+use tested::StateTest;
+
+/// The largest number of words that are examined to list the states which symmetries that are not in use fix.
+pub(crate) const MOST_CROSSING: usize = 1 << 23;
 
 /// Counts the pairs from which the numbers of classes follow, coset by coset.
 #[derive(Debug)]
@@ -47,7 +53,9 @@ impl Pairs {
     /// Lists the states that pairs are counted from, for other processes with the same graph. Returns `None`
     /// if that takes longer than about a tenth of a second.
     pub fn list(graph: &CosetGraph, inverted: bool) -> Option<Vec<u8>> {
-        let Fixed { crossing, .. } = Fixed::within(graph, Inverted::FEW)?;
+        let Fixed::Apart { crossing, .. } = Fixed::within(graph, Inverted::FEW)? else {
+            return None;
+        };
         let inverted = inverted.then(|| Inverted::within(graph, Inverted::FEW).ok()).flatten();
         let inverted = match &inverted {
             Some(inverted) => Some(inverted.listed()?),
@@ -64,7 +72,8 @@ impl Pairs {
     /// Prepares the count from the result of [`Pairs::list`] for the same graph. Returns `None` if `list` is
     /// no such result.
     pub fn from_list(mut list: &[u8], graph: &CosetGraph) -> Option<Self> {
-        let fixed = Some(Fixed { inside: Inside::new(graph), crossing: Listed::decode(&mut list, graph)? });
+        let crossing = Listed::decode(&mut list, graph)?;
+        let fixed = Some(Fixed::Apart { inside: Inside::new(graph), crossing });
         let inverted = match list.is_empty() {
             true => None,
             false => Some(Inverted::Listed(Listed::decode(&mut list, graph)?)),
@@ -107,33 +116,48 @@ impl Space {
 
 /// The states that the symmetries of a space fix.
 #[derive(Debug)]
-pub struct Fixed {
-    /// The states that symmetries in use fix.
-    inside: Inside,
-    /// The states that symmetries outside those in use fix.
-    crossing: Listed,
+enum Fixed {
+    /// Those of symmetries in use, and those of the others.
+    Apart {
+        /// The states that symmetries in use fix.
+        inside: Inside,
+        /// The states that symmetries outside those in use fix.
+        crossing: Listed,
+    },
+    /// A test of each state with all symmetries, because there are few states.
+    Tested(Box<StateTest>),
 }
 
 impl Fixed {
-    /// The largest number of words that are examined to list these states.
-    pub(crate) const MOST_CROSSING: usize = 1 << 23;
-
     /// Lists the states that symmetries outside those in use fix. Returns `None` if too many words would have
     /// to be examined; classes are then not counted.
-    pub fn new(graph: &CosetGraph) -> Option<Self> {
-        Self::within(graph, Self::MOST_CROSSING)
+    fn new(graph: &CosetGraph) -> Option<Self> {
+        Self::within(graph, MOST_CROSSING)
     }
 
-    /// Does the same with another limit of the words that are examined.
+    /// Does the same with another limit of the words that are examined. Where it takes less time, or there are
+    /// few states, states are tested.
     fn within(graph: &CosetGraph, most: usize) -> Option<Self> {
+        let symmetries = graph.space().symmetries().len();
+        let most = StateTest::most_listed(graph, symmetries, most);
+        Self::apart(graph, most).or_else(|| {
+            StateTest::is_short(graph, symmetries).then(|| Self::Tested(Self::test(graph).into()))
+        })
+    }
+
+    /// Lists the states that symmetries outside those in use fix. Returns `None` if more than `most` words
+    /// would have to be examined.
+    fn apart(graph: &CosetGraph, most: usize) -> Option<Self> {
         let space = graph.space();
         let used: HashSet<&Symmetry> = graph.symmetries().iter().map(|s| &s.symmetry).collect();
         if used.len() == space.symmetries().len() {
-            return Some(Self { inside: Inside::new(graph), crossing: Listed::default() });
+            return Some(Self::Apart { inside: Inside::new(graph), crossing: Listed::default() });
+        }
+        if most == 0 {
+            return None;
         }
         let placements = Placements::new(space);
-        let of_symmetry = |symmetry: &Symmetry| placements.of_symmetry(space, symmetry);
-        let all: Vec<Action> = space.symmetries().iter().map(of_symmetry).collect();
+        let all = placements.of_symmetries(space);
         let (inside, outside): (Vec<_>, Vec<_>) =
             space.symmetries().iter().zip(&all).partition(|(symmetry, _)| used.contains(symmetry));
         let [inside, outside] = [inside, outside]
@@ -143,20 +167,32 @@ impl Fixed {
             classes.into_iter().map(|(number, members)| (outside[number].clone(), members)).collect();
         let shortening = placements.shortening(space, &all);
         let crossing = Listed::of(graph, &placements, &classes, shortening, most)?;
-        Some(Self { inside: Inside::new(graph), crossing })
+        Some(Self::Apart { inside: Inside::new(graph), crossing })
+    }
+
+    /// Prepares to test states with all symmetries.
+    fn test(graph: &CosetGraph) -> StateTest {
+        let placements = Placements::new(graph.space());
+        let all = placements.of_symmetries(graph.space());
+        StateTest::new(placements, &all)
     }
 
     /// Counts the pairs (symmetry, state that the symmetry fixes) of the whole orbit of a coset. `states` is
     /// the number of the coset's states in the layer, and `contains(position)` tells whether the state at a
     /// position is one of them.
-    pub fn pairs(
+    fn pairs(
         &self,
         transforms: &mut Transforms<'_>,
         coset: CosetId,
         states: u32,
         contains: impl Fn(u32) -> bool,
     ) -> u64 {
-        let inside = self.inside.pairs(transforms, coset, states, &contains);
-        inside * u64::from(transforms.graph().orbit_size(coset)) + self.crossing.pairs(coset, contains)
+        match self {
+            Self::Apart { inside, crossing } => {
+                let inside = inside.pairs(transforms, coset, states, &contains);
+                inside * u64::from(transforms.graph().orbit_size(coset)) + crossing.pairs(coset, contains)
+            }
+            Self::Tested(test) => test.pairs(transforms.graph(), coset, contains),
+        }
     }
 }

@@ -94,6 +94,11 @@ impl Placements {
         if symmetries.len() > MANY && are_few { &symmetries[..1] } else { symmetries }
     }
 
+    /// Returns the number of placements.
+    pub(crate) fn len(&self) -> usize {
+        self.of.len()
+    }
+
     /// Returns the number of a placement.
     pub(crate) fn number(&self, cell: Cell, letter: u8) -> u32 {
         self.numbers[usize::from(cell) * self.letters + usize::from(letter)]
@@ -112,6 +117,11 @@ impl Placements {
             self.number(symmetry.cells[cell], space.letters().turned(renamed, symmetry.turn(cell)))
         };
         self.of.iter().map(image).collect()
+    }
+
+    /// Returns the actions of all symmetries, the identity first.
+    pub(crate) fn of_symmetries(&self, space: &Space) -> Vec<Action> {
+        space.symmetries().iter().map(|symmetry| self.of_symmetry(space, symmetry)).collect()
     }
 
     /// Returns the action of inverting a state. If piece p stands on cell c, turned, then in the inverse
@@ -156,7 +166,8 @@ pub(crate) fn then(first: &Action, second: &Action) -> Action {
     first.iter().map(|&to| second[to as usize]).collect()
 }
 
-fn inverse(action: &Action) -> Action {
+/// Returns the inverse of an action.
+pub(crate) fn inverse(action: &Action) -> Action {
     let mut inverse = vec![0; action.len()];
     for (from, &to) in action.iter().enumerate() {
         inverse[to as usize] = from as u32;

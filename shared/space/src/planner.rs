@@ -82,8 +82,10 @@ impl Plan {
     /// entries of the pattern table that may take.
     const FEW_WORDS: f64 = 4096.0;
     const FEW_PATTERNS: u64 = 1 << 16;
-    /// The number of symmetries from which on a tiny space is cut into single states in any case.
-    const MANY_SYMMETRIES: usize = 1 << 12;
+    /// The number of symmetries from which on a space of few words is cut into single states in any case, and
+    /// the number from which on any space is, if the pattern table is small.
+    const MANY_SYMMETRIES: usize = 1 << 9;
+    const VERY_MANY_SYMMETRIES: usize = 1 << 12;
 
     /// Chooses a colouring, and counts its cosets.
     ///
@@ -99,9 +101,12 @@ impl Plan {
     /// [`PlanError`] if every candidate exceeds the limits of the engine.
     pub fn outline(space: &Space) -> Result<Self, PlanError> {
         // To list the cosets of each candidate under very many symmetries takes longer than any search.
-        if space.symmetries().len() > Self::MANY_SYMMETRIES
-            && let Some(plan) = Self::of_single_states(space, f64::INFINITY)
-        {
+        let singles = match space.symmetries().len() {
+            Self::VERY_MANY_SYMMETRIES.. => Self::of_single_states(space, f64::INFINITY, Self::FEW_PATTERNS),
+            Self::MANY_SYMMETRIES.. => Self::of_single_states(space, Self::FEW_WORDS, u64::MAX),
+            _ => None,
+        };
+        if let Some(plan) = singles {
             return Ok(plan);
         }
         let plan = Choices::of(space).next(space).ok_or_else(|| Self::too_large(space))?;
@@ -109,19 +114,19 @@ impl Plan {
         if fill >= Choices::LOW || reaches_most_words(space) {
             return Ok(plan);
         }
-        let singles =
-            Self::of_single_states(space, Self::FEW_WORDS).filter(|singles| singles.fill(space) > fill);
-        Ok(singles.unwrap_or(plan))
+        let singles = Self::of_single_states(space, Self::FEW_WORDS, Self::FEW_PATTERNS);
+        Ok(singles.filter(|singles| singles.fill(space) > fill).unwrap_or(plan))
     }
 
-    /// Returns the plan whose cosets are single states if the space has at most this many words.
-    /// With a colour for each label no symmetry splits a colour, so all of them are used.
-    fn of_single_states(space: &Space, most_words: f64) -> Option<Self> {
+    /// Returns the plan whose cosets are single states if the space has at most this many words, and the
+    /// pattern table at most this many entries. With a colour for each label no symmetry splits a colour, so
+    /// all of them are used.
+    fn of_single_states(space: &Space, most_words: f64, most_patterns: u64) -> Option<Self> {
         if words_of(space) > most_words || space.is_guarded() {
             return None;
         }
         let colouring = Colouring::new(space.labels().of_pieces(), space).ok()?;
-        if CosetGraph::ranked_patterns(space, &colouring) > Self::FEW_PATTERNS {
+        if CosetGraph::ranked_patterns(space, &colouring) > most_patterns {
             return None;
         }
         let of_piece = colouring.of_pieces().to_vec();
@@ -302,9 +307,13 @@ impl Choices {
     /// cosets are listed, because symmetries fix many patterns of small spaces.
     fn next(&mut self, space: &Space) -> Option<Plan> {
         const TRIED: usize = 6;
-        const MOST_TRIED: usize = 24;
+        // Where there are many symmetries and few cosets, trying takes longer than the search.
+        const FEW_ORBITS: f64 = 8192.0;
+        let symmetries = space.symmetries().len();
+        let orbits = words_of(space) / symmetries as f64;
+        let most_tried = if symmetries >= Plan::MANY_SYMMETRIES && orbits <= FEW_ORBITS { 1 } else { 24 };
         let mut chosen: Option<(Plan, f64, usize)> = None;
-        for (number, candidate) in self.reached.iter().enumerate().take(MOST_TRIED) {
+        for (number, candidate) in self.reached.iter().enumerate().take(most_tried) {
             // If a candidate cannot be listed, the words of its axes differ too much from coset to coset.
             let Some(plan) = Plan::with(space, candidate) else {
                 continue;

@@ -2,7 +2,7 @@
 //! into the moves, and with its symmetries.
 
 use super::{Definition, DefinitionError, Groupoid};
-use crate::puzzle::Counted;
+use crate::puzzle::{Counted, up_to_free};
 use crate::{Generator, Guard, Metric, Puzzle, PuzzleMove};
 use fathom_algebra::permutation::gcd;
 use fathom_algebra::{
@@ -258,10 +258,9 @@ impl FreeGroup {
     /// move after the move, the first.
     fn before(&self, moves: &[Generator]) -> Result<Vec<PuzzleMove>, DefinitionError> {
         let differ_behind = |x: &OrientedPermutation, y: &OrientedPermutation| x.inverse().then(y);
-        let leads_to = |x: &OrientedPermutation| x.cells().clone();
         // Both start from the word at hand.
         let asks_alike = |_: &OrientedPermutation, x: &PuzzleMove, y: &PuzzleMove| x.guard == y.guard;
-        self.distinct(moves, (differ_behind, asks_alike), leads_to, |before, m, name| {
+        self.distinct(moves, (differ_behind, asks_alike), OrientedPermutation::clone, |before, m, name| {
             let back = before.cells().inverse();
             let guard =
                 |&cell: &u16| Guard { cell: back.apply(cell.into()) as u16, piece: cell, holds: true };
@@ -275,7 +274,6 @@ impl FreeGroup {
     /// pieces, for which guards ask.
     fn behind(&self, moves: &[Generator], labels: &[u16]) -> Result<Vec<PuzzleMove>, DefinitionError> {
         let differ_before = |x: &OrientedPermutation, y: &OrientedPermutation| y.then(&x.inverse());
-        let comes_from = |x: &OrientedPermutation| x.cells().inverse();
         let asked = |guard: &[Guard], to: &dyn Fn(u16) -> u16| -> BTreeSet<(u16, u16)> {
             guard.iter().map(|asked| (to(asked.cell), labels[usize::from(asked.piece)])).collect()
         };
@@ -285,7 +283,7 @@ impl FreeGroup {
             let carried = |cell: u16| free.cells().apply(cell.into()) as u16;
             asked(&x.guard, &|cell| cell) == asked(&y.guard, &carried)
         };
-        self.distinct(moves, (differ_before, asks_alike), comes_from, |behind, m, name| {
+        self.distinct(moves, (differ_before, asks_alike), OrientedPermutation::inverse, |behind, m, name| {
             let guard = m.guard.iter().map(|&cell| Guard { cell, piece: cell, holds: true }).collect();
             let name = format!("{} {name}", m.name).trim_end().to_owned();
             PuzzleMove { name, action: m.action.then(behind), guard }
@@ -294,8 +292,8 @@ impl FreeGroup {
 
     /// Returns the products that `combine` makes of moves and free moves. Products x and y whose `difference`
     /// is a free move, with which their guards `ask_alike`, count as one, of which the first is kept; moves
-    /// that are free moves are left out. What `cells` returns for two such products differs by a free move
-    /// that follows.
+    /// that are free moves are left out. What `side` makes of two such products differs by a free move that
+    /// follows.
     fn distinct(
         &self,
         moves: &[Generator],
@@ -303,41 +301,23 @@ impl FreeGroup {
             impl Fn(&OrientedPermutation, &OrientedPermutation) -> OrientedPermutation,
             impl Fn(&OrientedPermutation, &PuzzleMove, &PuzzleMove) -> bool,
         ),
-        cells: impl Fn(&OrientedPermutation) -> Permutation,
+        side: impl Fn(&OrientedPermutation) -> OrientedPermutation,
         combine: impl Fn(&OrientedPermutation, &Generator, &str) -> PuzzleMove,
     ) -> Result<Vec<PuzzleMove>, DefinitionError> {
         let mut distinct: Vec<PuzzleMove> = Vec::new();
-        // Without free moves, equal products are found at once; otherwise among those that lead each cell to
-        // the same cells up to free moves.
-        let mut known = HashSet::new();
-        let mut alike: HashMap<Vec<usize>, Vec<usize>> = HashMap::new();
-        let of_cells = 0..self.elements[0].cells().degree();
-        let first: Vec<usize> = of_cells
-            .map(|cell| self.elements.iter().map(|free| free.cells().apply(cell)).min().unwrap_or(cell))
-            .collect();
+        // By product up to a free move: the numbers of those that ask for different pieces.
+        let mut alike: HashMap<Vec<(usize, u16)>, Vec<usize>> = HashMap::new();
         for m in moves.iter().filter(|m| !self.contains(&m.action)) {
             for (free, name) in self.elements.iter().zip(&self.names) {
                 let mut made = combine(free, m, name);
                 made.guard.sort_unstable();
-                let is_new = match self.elements.len() {
-                    1 => known.insert((made.action.clone(), made.guard.clone())),
-                    _ => {
-                        let to = cells(&made.action);
-                        let key = (0..first.len()).map(|cell| first[to.apply(cell)]).collect();
-                        let others = alike.entry(key).or_default();
-                        let is_same = |other: &usize| {
-                            let other: &PuzzleMove = &distinct[*other];
-                            let free = difference(&other.action, &made.action);
-                            self.contains(&free) && ask_alike(&free, other, &made)
-                        };
-                        let is_new = !others.iter().any(is_same);
-                        if is_new {
-                            others.push(distinct.len());
-                        }
-                        is_new
-                    }
+                let others = alike.entry(up_to_free(&self.elements, &side(&made.action))).or_default();
+                let is_same = |other: &usize| {
+                    let other: &PuzzleMove = &distinct[*other];
+                    ask_alike(&difference(&other.action, &made.action), other, &made)
                 };
-                if is_new {
+                if !others.iter().any(is_same) {
+                    others.push(distinct.len());
                     distinct.push(made);
                 }
             }

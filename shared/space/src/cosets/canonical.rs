@@ -172,17 +172,30 @@ impl Canonical {
     /// Lists the representatives by following the moves backwards from orbit to orbit. Backward moves lead to
     /// the same orbits as forward moves, because moves without guards generate a finite group, and guarded
     /// moves are closed under inverses. Returns `None` if there are too many.
-    pub(super) fn close(&self, space: &Space, colouring: &Colouring) -> Option<Found> {
+    pub(super) fn close(
+        &self,
+        space: &Space,
+        colouring: &Colouring,
+        symmetries: &[CosetSymmetry],
+    ) -> Option<Found> {
+        let orbits = match Packed::of(self, space, colouring) {
+            Some(packed) => packed.orbits(space, colouring, symmetries)?,
+            None => self.orbits(space, colouring)?,
+        };
+        Some(self.numbered(orbits, space.incoming_moves().len()))
+    }
+
+    /// Lists the orbits.
+    fn orbits(&self, space: &Space, colouring: &Colouring) -> Option<Orbits> {
         /// Number of representatives whose sources are found in one step.
         const PIECE: usize = 4096;
         let (cells, moves, group) = (space.cells(), space.incoming_moves().len(), self.preimages.len());
         let solved = self.form(colouring.solved());
-        let mut sizes = vec![(group / solved.fixing as usize) as u32];
         let mut numbers: FxHashMap<Box<[u8]>, u32> = FxHashMap::default();
+        let mut sizes = vec![(group / solved.fixing as usize) as u32];
         let mut found = vec![solved.pattern.clone()];
+        let mut sources = Vec::new();
         numbers.insert(solved.pattern, 0);
-        // By representative, in the order of discovery, and by arrival.
-        let mut sources: Vec<Option<(u32, u32)>> = Vec::new();
         while sources.len() < found.len() * moves {
             let done = sources.len() / moves;
             let piece = &found[done..found.len().min(done + PIECE)];
@@ -206,9 +219,20 @@ impl Canonical {
                     (number, symmetry as u32)
                 }));
             }
-            u32::try_from((found.len() as u64) * group as u64).ok().filter(|&entries| entries < UNREACHED)?;
+            self.entries(found.len())?;
         }
-        // Number the representatives by pattern.
+        Some(Orbits { found, sizes, sources })
+    }
+
+    /// Returns the number of entries that tell a representative and a symmetry, if 32 bits suffice for them.
+    fn entries(&self, representatives: usize) -> Option<u32> {
+        let entries = (representatives as u64) * self.preimages.len() as u64;
+        u32::try_from(entries).ok().filter(|&entries| entries < UNREACHED)
+    }
+
+    /// Numbers the representatives by pattern.
+    fn numbered(&self, Orbits { found, sizes, sources }: Orbits, moves: usize) -> Found {
+        let group = self.preimages.len();
         let mut order: Vec<u32> = (0..found.len() as u32).collect();
         order.par_sort_unstable_by_key(|&number| &found[number as usize]);
         let mut renumbered = vec![0_u32; order.len()];
@@ -223,10 +247,142 @@ impl Canonical {
             let first = number as usize * moves;
             sources[first..first + moves].iter().map(|&source| entry(source))
         };
-        Some(Found {
+        Found {
             patterns: order.iter().flat_map(|&number| found[number as usize].iter().copied()).collect(),
             orbit_sizes: order.iter().map(|&number| sizes[number as usize]).collect(),
             sources: order.iter().flat_map(of).collect(),
-        })
+        }
+    }
+}
+
+/// Orbits of patterns, in the order of discovery.
+struct Orbits {
+    /// The representatives.
+    found: Vec<Box<[u8]>>,
+    sizes: Vec<u32>,
+    /// By representative and arrival: the orbit from which the arrival leads to the representative, and the
+    /// number of a symmetry that maps the pattern from which the arrival starts to the representative of that
+    /// orbit.
+    sources: Vec<Option<(u32, u32)>>,
+}
+
+/// Patterns as numbers, in the same order: the letters are digits, that of the first cell the highest. Few
+/// patterns are listed with all their images, which takes less time than to look for the smallest image of
+/// each pattern that a move leads to.
+struct Packed<'a> {
+    canonical: &'a Canonical,
+    /// The number of bits of a letter.
+    bits: u32,
+}
+
+impl<'a> Packed<'a> {
+    /// The largest number of patterns that are listed.
+    const MOST: u64 = 1 << 21;
+    /// The number of moves from which on listing is faster.
+    const MOVES: usize = 4;
+
+    /// Returns `None` if patterns do not fit into numbers, or if listing them is not known to be faster.
+    fn of(canonical: &'a Canonical, space: &Space, colouring: &Colouring) -> Option<Self> {
+        let bits = (colouring.letters().count() - 1).checked_ilog2().map_or(1, |highest| highest + 1);
+        let words = space.states() * space.free_order();
+        let are_few = words <= Self::MOST.into() || colouring.patterns().total() <= Self::MOST;
+        let fits = bits as usize * canonical.cells <= u128::BITS as usize;
+        (are_few && fits && space.incoming_moves().len() >= Self::MOVES).then_some(Self { canonical, bits })
+    }
+
+    /// Lists the orbits.
+    fn orbits(&self, space: &Space, colouring: &Colouring, symmetries: &[CosetSymmetry]) -> Option<Orbits> {
+        let mut orbits = Orbits { found: Vec::new(), sizes: Vec::new(), sources: Vec::new() };
+        // By pattern: the orbit, and the number of a symmetry that leads to the representative.
+        let mut known: FxHashMap<u128, (u32, u32)> = FxHashMap::default();
+        let mut enter = |pattern: &[u8], orbits: &mut Orbits| {
+            if let Some(&entry) = known.get(&self.packed(pattern.iter().copied())) {
+                return entry;
+            }
+            let (number, before) = (orbits.found.len() as u32, known.len());
+            let smallest = self.images(pattern).min().expect("the identity is a symmetry");
+            let representative = self.unpacked(smallest);
+            for (image, preimage) in self.images(&representative).zip(&self.canonical.preimages) {
+                known.entry(image).or_insert((number, symmetries[preimage.symmetry].inverse as u32));
+            }
+            orbits.found.push(representative);
+            orbits.sizes.push((known.len() - before) as u32);
+            known[&self.packed(pattern.iter().copied())]
+        };
+        enter(colouring.solved(), &mut orbits);
+        let mut source = vec![0; self.canonical.cells];
+        let mut next = 0;
+        while let Some(pattern) = orbits.found.get(next).cloned() {
+            for (mv, arrival) in space.incoming_moves().iter().enumerate() {
+                space.step_back(mv, colouring.letters(), &pattern, &mut source);
+                let entry = colouring.allows(arrival, &source).then(|| enter(&source, &mut orbits));
+                orbits.sources.push(entry);
+            }
+            self.canonical.entries(orbits.found.len())?;
+            next += 1;
+        }
+        Some(orbits)
+    }
+
+    fn packed(&self, letters: impl Iterator<Item = u8>) -> u128 {
+        letters.fold(0, |packed, letter| packed << self.bits | u128::from(letter))
+    }
+
+    fn unpacked(&self, packed: u128) -> Box<[u8]> {
+        let cells = self.canonical.cells as u32;
+        (1..=cells).map(|cell| (packed >> (self.bits * (cells - cell))) as u8 & self.mask()).collect()
+    }
+
+    fn mask(&self) -> u8 {
+        u8::MAX >> (u8::BITS - self.bits)
+    }
+
+    /// Returns the images of a pattern, in the order of the preimages.
+    fn images(&self, pattern: &[u8]) -> impl Iterator<Item = u128> {
+        let letter = |&(from, renaming): &(Cell, u32)| {
+            self.canonical.becomes[renaming as usize + usize::from(pattern[usize::from(from)])]
+        };
+        self.canonical.preimages.iter().map(move |preimage| self.packed(preimage.comes.iter().map(letter)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::symmetries_in_use;
+    use super::*;
+    use crate::{Labels, Plan};
+    use fathom_puzzle::PuzzleSpec;
+
+    /// Both ways find the same orbits with the same numbers, and ways to their representatives.
+    #[test]
+    fn images_that_are_listed_lead_to_the_same_orbits() {
+        let pyraminx = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/examples/pyraminx-free.tws");
+        for word in ["3x3", "2x2x2", "pyraminx", "skewb", "pancake:7", pyraminx] {
+            let spec = PuzzleSpec::by_name(word).unwrap();
+            let puzzle = spec.puzzle(spec.metric()).unwrap();
+            let labels = Labels::distinct(puzzle.cells);
+            let space = Space::new(puzzle, spec.metric(), labels).unwrap();
+            let colouring = Plan::new(&space).unwrap().colouring;
+            let symmetries = symmetries_in_use(&space, &colouring);
+            let canonical = Canonical::new(&colouring, &symmetries);
+            let packed = Packed::of(&canonical, &space, &colouring).expect(word);
+            let moves = space.incoming_moves().len();
+            let orbits = canonical.orbits(&space, &colouring).unwrap();
+            let listed = packed.orbits(&space, &colouring, &symmetries).unwrap();
+            let orbits = canonical.numbered(orbits, moves);
+            let listed = canonical.numbered(listed, moves);
+            assert_eq!((&listed.patterns, &listed.orbit_sizes), (&orbits.patterns, &orbits.orbit_sizes));
+            let pattern = |number: usize| &listed.patterns[number * space.cells()..][..space.cells()];
+            let (mut source, mut image) = (vec![0; space.cells()], vec![0; space.cells()]);
+            for (number, sources) in listed.sources.chunks_exact(moves).enumerate() {
+                for (mv, &entry) in sources.iter().enumerate() {
+                    space.step_back(mv, colouring.letters(), pattern(number), &mut source);
+                    let CosetSymmetry { symmetry, action, .. } =
+                        &symmetries[entry as usize % symmetries.len()];
+                    symmetry.carry(colouring.letters(), &action.letters, &source, &mut image);
+                    assert_eq!(image, pattern(entry as usize / symmetries.len()), "{word}");
+                }
+            }
+        }
     }
 }

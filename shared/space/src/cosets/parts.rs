@@ -412,7 +412,8 @@ mod tests {
             let Some(parts) = Parts::of(&space, &colouring, &symmetries) else { continue };
             cut += 1;
             let found = parts.close(&colouring).unwrap();
-            let whole = Canonical::new(&colouring, &symmetries).close(&space, &colouring).unwrap();
+            let whole =
+                Canonical::new(&colouring, &symmetries).close(&space, &colouring, &symmetries).unwrap();
             assert_eq!(
                 (&found.patterns, &found.orbit_sizes),
                 (&whole.patterns, &whole.orbit_sizes),

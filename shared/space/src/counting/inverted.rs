@@ -1,33 +1,25 @@
 //! States that symmetries map to their inverses.
 
-use super::Listed;
-use crate::placements::{Action, NoInverses, Placements, conjugacy_classes, then};
+use super::{Listed, StateTest};
+use crate::placements::{Action, NoInverses, Placements, conjugacy_classes, inverse, then};
 use crate::{CosetGraph, CosetId, Space};
+use rustc_hash::FxHashSet;
 
 /// Counts the pairs of a symmetry and a state that the symmetry maps to the state's inverse.
 #[derive(Debug)]
 pub(super) enum Inverted {
     /// The states of all pairs, because they are few.
     Listed(Listed),
-    /// A test for each state, because the states are many.
+    /// A test for each state, because the states of all pairs are too many, or there are few states.
     Tested(Box<StateTest>),
-}
-
-/// Tests states one by one.
-#[derive(Debug)]
-pub(super) struct StateTest {
-    placements: Placements,
-    /// The inversion followed by each symmetry.
-    actions: Vec<Action>,
 }
 
 /// The actions that fix the states which symmetries map to their inverses.
 pub(super) struct Inversions {
-    test: StateTest,
-    /// The inversion followed by a symmetry: one action of each conjugacy class, with the number of its
-    /// members.
-    classes: Vec<(Action, u32)>,
+    placements: Placements,
     symmetries: Vec<Action>,
+    /// The inversion followed by each symmetry.
+    actions: Vec<Action>,
 }
 
 impl Inverted {
@@ -46,12 +38,11 @@ impl Inverted {
 
     /// Does the same, and lists the states only if at most `most` words have to be examined.
     pub(super) fn within(graph: &CosetGraph, most: usize) -> Result<Self, NoInverses> {
-        let space = graph.space();
-        let Inversions { test, classes, symmetries } = Inversions::of(space)?;
-        let shortening = test.placements.shortening(space, &symmetries);
-        Ok(match Listed::of(graph, &test.placements, &classes, shortening, most) {
+        let inversions = Inversions::of(graph.space())?;
+        let most = StateTest::most_listed(graph, inversions.actions.len(), most);
+        Ok(match inversions.list(graph, most) {
             Some(listed) => Self::Listed(listed),
-            None => Self::Tested(test.into()),
+            None => Self::Tested(inversions.test().into()),
         })
     }
 
@@ -67,11 +58,7 @@ impl Inverted {
     pub(super) fn pairs(&self, graph: &CosetGraph, coset: CosetId, contains: impl Fn(u32) -> bool) -> u64 {
         match self {
             Self::Listed(listed) => listed.pairs(coset, contains),
-            Self::Tested(test) => {
-                let states = graph.shape().positions().filter(|&position| contains(position));
-                let pairs = states.map(|position| test.pairs(&graph.word_at(coset, position)));
-                pairs.sum::<u64>() * u64::from(graph.orbit_size(coset))
-            }
+            Self::Tested(test) => test.pairs(graph, coset, contains),
         }
     }
 }
@@ -81,13 +68,35 @@ impl Inversions {
     pub(super) fn of(space: &Space) -> Result<Self, NoInverses> {
         let placements = Placements::new(space);
         let inversion = placements.inversion(space)?;
-        let of_symmetry = |symmetry| placements.of_symmetry(space, symmetry);
-        let symmetries: Vec<Action> = space.symmetries().iter().map(of_symmetry).collect();
-        let actions: Vec<Action> = symmetries.iter().map(|symmetry| then(&inversion, symmetry)).collect();
-        let classes = conjugacy_classes(&actions, &symmetries, &[]).ok_or(NoInverses::FreeMoves)?;
-        let classes = classes.into_iter().map(|(number, members)| (actions[number].clone(), members));
-        let classes = classes.collect();
-        Ok(Self { test: StateTest { placements, actions }, classes, symmetries })
+        let symmetries = placements.of_symmetries(space);
+        // Conjugates of symmetries by the inversion must be symmetries.
+        let known: FxHashSet<&Action> = symmetries.iter().collect();
+        let back = inverse(&inversion);
+        let is_kept = |symmetry| known.contains(&then(&then(&back, symmetry), &inversion));
+        if !symmetries.iter().all(is_kept) {
+            return Err(NoInverses::FreeMoves);
+        }
+        let actions = symmetries.iter().map(|symmetry| then(&inversion, symmetry)).collect();
+        Ok(Self { placements, symmetries, actions })
+    }
+
+    /// Lists the states that the actions fix. Returns `None` if more than `most` words would have to be
+    /// examined.
+    fn list(&self, graph: &CosetGraph, most: usize) -> Option<Listed> {
+        if most == 0 {
+            return None;
+        }
+        let classes = conjugacy_classes(&self.actions, &self.symmetries, &[]);
+        let classes = classes.expect("conjugates of the actions are among them").into_iter();
+        let classes: Vec<(Action, u32)> =
+            classes.map(|(number, members)| (self.actions[number].clone(), members)).collect();
+        let shortening = self.placements.shortening(graph.space(), &self.symmetries);
+        Listed::of(graph, &self.placements, &classes, shortening, most)
+    }
+
+    /// Prepares to test states.
+    fn test(self) -> StateTest {
+        StateTest::new(self.placements, &self.actions)
     }
 }
 
@@ -123,28 +132,38 @@ impl Inverses {
     }
 }
 
-impl StateTest {
-    /// Returns the number of actions that map a word to itself.
-    fn pairs(&self, word: &[u8]) -> u64 {
-        let stands: Vec<u32> =
-            word.iter().zip(0..).map(|(&letter, cell)| self.placements.number(cell, letter)).collect();
-        let fixes = |action: &&Action| {
-            stands.iter().all(|&placement| {
-                let (cell, letter) = self.placements.at(action[placement as usize]);
-                word[usize::from(cell)] == letter
-            })
-        };
-        self.actions.iter().filter(fixes).count() as u64
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::counting::Pairs;
-    use crate::{Labels, Plan};
+    use crate::counting::{Fixed, Pairs};
+    use crate::{Labels, Plan, Transforms};
     use fathom_puzzle::{Metric, PuzzleSpec};
     use std::collections::HashSet;
+
+    fn graph(word: &str, metric: Metric) -> CosetGraph {
+        let puzzle = PuzzleSpec::by_name(word).unwrap().puzzle(metric).unwrap();
+        let labels = Labels::distinct(puzzle.cells);
+        let space = Space::new(puzzle, metric, labels).unwrap();
+        CosetGraph::build(&space, &Plan::new(&space).unwrap().colouring).unwrap()
+    }
+
+    /// Of a small space nothing is listed, because each process tests the states.
+    #[test]
+    fn a_list_is_read_as_it_was_made() {
+        for (word, metric) in [("2x5", Metric::Multi), ("skewb", Metric::Multi)] {
+            let graph = graph(word, metric);
+            for inverted in [false, true] {
+                let (made, list) = (Pairs::new(&graph, inverted), Pairs::list(&graph, inverted).unwrap());
+                let read = Pairs::from_list(&list, &graph).unwrap();
+                assert_eq!(format!("{read:?}"), format!("{made:?}"), "{word}");
+                for length in (0..list.len()).step_by(7) {
+                    let part = Pairs::from_list(&list[..length], &graph);
+                    assert!(part.is_none_or(|pairs| pairs.inverted.is_none()));
+                }
+            }
+        }
+        assert!(Pairs::list(&graph("2x3", Metric::Multi), true).is_none());
+    }
 
     /// Checks that listing and testing agree on sets of states that are closed under symmetries.
     #[test]
@@ -156,38 +175,33 @@ mod tests {
             ("topspin:7,4", Metric::Given),
             ("skewb", Metric::Multi),
         ] {
-            let puzzle = PuzzleSpec::by_name(word).unwrap().puzzle(metric).unwrap();
-            let labels = Labels::distinct(puzzle.cells);
-            let space = Space::new(puzzle, metric, labels).unwrap();
-            let plan = Plan::new(&space).unwrap();
-            let graph = CosetGraph::build(&space, &plan.colouring).unwrap();
-            let Inversions { test, classes, symmetries } = Inversions::of(&space).unwrap();
-            let listed = Listed::of(&graph, &test.placements, &classes, &symmetries, usize::MAX).unwrap();
-            let [listed, test] = [Inverted::Listed(listed), Inverted::Tested(test.into())];
+            let graph = graph(word, metric);
+            let space = graph.space();
+            let inversions = Inversions::of(space).unwrap();
+            let listed = inversions.list(&graph, usize::MAX).unwrap();
+            let [listed, test] = [Inverted::Listed(listed), Inverted::Tested(inversions.test().into())];
             let is_in = |word: &[u8]| {
                 let images = space.symmetries().iter().map(|symmetry| space.image(symmetry, word));
                 let smallest = images.min().expect("the identity is a symmetry");
                 smallest.iter().zip(1..).map(|(&letter, cell)| cell * u32::from(letter)).sum::<u32>() % 3 == 0
             };
-            for inverted in [false, true] {
-                let (made, list) = (Pairs::new(&graph, inverted), Pairs::list(&graph, inverted).unwrap());
-                let read = Pairs::from_list(&list, &graph).unwrap();
-                assert_eq!(format!("{read:?}"), format!("{made:?}"), "{word}");
-                for length in (0..list.len()).step_by(7) {
-                    assert!(
-                        Pairs::from_list(&list[..length], &graph)
-                            .is_none_or(|pairs| pairs.inverted.is_none())
-                    );
-                }
-            }
+            let apart = Fixed::apart(&graph, usize::MAX).unwrap();
+            let fixed = [apart, Fixed::Tested(Fixed::test(&graph).into())];
+            let mut transforms = Transforms::new(&graph);
+            let mut of_fixed = [0, 0];
             let mut pairs = [0, 0];
             for coset in (0..graph.len()).map(CosetId) {
                 let states = graph.shape().positions();
                 let layer: HashSet<u32> = states.filter(|&p| is_in(&graph.word_at(coset, p))).collect();
+                for (pairs, way) in of_fixed.iter_mut().zip(&fixed) {
+                    let states = layer.len() as u32;
+                    *pairs += way.pairs(&mut transforms, coset, states, |position| layer.contains(&position));
+                }
                 for (pairs, way) in pairs.iter_mut().zip([&listed, &test]) {
                     *pairs += way.pairs(&graph, coset, |position| layer.contains(&position));
                 }
             }
+            assert_eq!(of_fixed[0], of_fixed[1], "{word}");
             assert_eq!(pairs[0], pairs[1], "{word}");
             assert!(pairs[0] > 0, "{word}");
         }

@@ -50,15 +50,7 @@ impl Listed {
         most: usize,
     ) -> Option<Self> {
         let looked_at = AtomicUsize::new(0);
-        let words: Vec<(FixedWords<'_>, u32)> = actions
-            .iter()
-            .map(|(action, pairs)| (FixedWords::of(placements, graph.space(), action, symmetries), *pairs))
-            .collect();
-        let branches: Vec<(&FixedWords<'_>, usize, u32)> = words
-            .iter()
-            .flat_map(|(words, pairs)| (0..words.branches()).map(move |branch| (words, branch, *pairs)))
-            .collect();
-        let list = |&(words, branch, pairs): &(&FixedWords<'_>, usize, u32)| {
+        let list = |words: &FixedWords<'_>, branch: usize, pairs: u32| {
             let mut crossing = Vec::new();
             let (mut sorted, mut untold) = (0, 0);
             let mut locator = Locator::new(graph);
@@ -79,10 +71,16 @@ impl Listed {
             looked_at.fetch_add(untold, Ordering::Relaxed);
             crossing
         };
-        let mut crossing = branches.par_iter().map(list).reduce(Vec::new, |mut all, more| {
+        let joined = |mut all: Vec<Crossing>, more: Vec<Crossing>| {
             all.extend(more);
             all
-        });
+        };
+        let list_all = |(action, pairs): &(Action, u32)| {
+            let words = FixedWords::of(placements, graph.space(), action, symmetries);
+            let branches = (0..words.branches()).into_par_iter();
+            branches.map(|branch| list(&words, branch, *pairs)).reduce(Vec::new, joined)
+        };
+        let mut crossing = actions.par_iter().map(list_all).reduce(Vec::new, joined);
         merge(&mut crossing);
         (looked_at.into_inner() <= most).then_some(Self { crossing })
     }
