@@ -158,7 +158,7 @@ impl Puzzle {
 
     /// Returns whether all actions with these guards are those of moves, each followed by a free move.
     fn has_up_to_free(&self, mut actions: impl Iterator<Item = (OrientedPermutation, Vec<Guard>)>) -> bool {
-        let known: HashSet<(Vec<(usize, u16)>, Vec<Guard>)> =
+        let known: HashSet<_> =
             self.moves.iter().map(|m| (up_to_free(&self.free, &m.action), m.guard.to_vec())).collect();
         actions.all(|(action, mut guard)| {
             guard.sort_unstable();
