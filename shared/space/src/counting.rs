@@ -135,8 +135,8 @@ impl Fixed {
         Self::within(graph, MOST_CROSSING)
     }
 
-    /// Does the same with another limit of the words that are examined. Where it takes less time, or there are
-    /// few states, states are tested.
+    /// Does the same with another limit of the words that are examined. States are tested where that takes
+    /// less time, or where there are few states.
     fn within(graph: &CosetGraph, most: usize) -> Option<Self> {
         let symmetries = graph.space().symmetries().len();
         let most = StateTest::most_listed(graph, symmetries, most);
