@@ -12,8 +12,8 @@
 //!
 //! Up to inversion, the acting group also contains the inversion followed by each symmetry. These actions fix
 //! the states that a symmetry maps to their inverses. Such states are listed in the same way if they are few;
-//! otherwise each state is tested ([`StateTest`]). In a space that is small for its symmetries, each state is
-//! tested in any case.
+//! otherwise each state is tested. In a space that is small for its symmetries, each state is tested in any
+//! case.
 
 mod inside;
 mod inverted;
