@@ -243,7 +243,7 @@ fn the_states_that_are_drawn_are_antipodes() {
 /// Half of the distances are high on the logarithmic scale, where the legend stands.
 #[test]
 fn the_legend_covers_no_points() {
-    let run = Run::new(&["coxeter:9"]);
+    let run = Run::new(&["coxeter:10"]);
     let svg = run.in_format("svg");
     let picture = xml(&svg);
     let number = |node: Node, name: &str| node.attribute(name).unwrap().parse::<f64>().unwrap();
@@ -255,7 +255,7 @@ fn the_legend_covers_no_points() {
     // A character is at most as wide as half of the height of the letters.
     let (right, bottom) = (number(words, "x") + 22.0 * 7.5, number(words, "y") + 15.0);
     let points: Vec<Node> = picture.descendants().filter(|node| node.has_tag_name("circle")).collect();
-    assert_eq!(points.len(), 2 * 37, "9 x 8 / 2 = 36 is the largest distance");
+    assert_eq!(points.len(), 2 * 46, "10 x 9 / 2 = 45 is the largest distance");
     for point in points {
         let (x, y) = (number(point, "cx"), number(point, "cy"));
         assert!(x > right || y > bottom, "a point at {x}, {y} lies under the legend");
