@@ -204,9 +204,9 @@ impl Plan {
             return Some(plan);
         }
         // Symmetries fix few of many patterns, but for those that fix all, so patterns / other symmetries is
-        // a good estimate. With guards most
-        // patterns are unreachable. Their number is then estimated from the number of words, as if each
-        // reachable coset were full except for arrangements with pieces in the places of other kinds.
+        // a good estimate. With guards most patterns are unreachable. Their number is then estimated from the
+        // number of words, as if each reachable coset were full except for arrangements with pieces in the
+        // places of other kinds.
         let counted = || {
             Some(PatternGroup::of(space, &plan.colouring, Colouring::MOST_PATTERNS).ok()?.patterns().clone())
         };
