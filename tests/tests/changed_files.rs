@@ -7,6 +7,7 @@ use fathom_run::ShardId;
 use fathom_tests::cluster::{Cluster, undisturbed};
 use fathom_tests::process::{signal, until, until_stopped};
 use fathom_tests::{assert_same, fathom, fathom_worker, json, texts};
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::os::unix::process::ExitStatusExt;
@@ -171,13 +172,18 @@ fn a_worker_makes_its_tasks_again() {
 /// Returns a cluster with a shared store, and that store. The worker `w1` sleeps between tasks and their
 /// report.
 fn before_a_report(keep: &str) -> (Cluster, PathBuf) {
+    sleeping(keep, "reporting:12:stop")
+}
+
+/// Returns a cluster with a shared store, and that store. The worker `w1` sleeps at a failpoint.
+fn sleeping(keep: &str, failpoint: &str) -> (Cluster, PathBuf) {
     let mut cluster =
         Cluster::new(&SPACE, &["--audit", "0", "--keep", keep, "--lease", "2s", "--shared-store"]);
     let shared = cluster.path().join("shared");
     fs::create_dir(&shared).unwrap();
     cluster.option(&shared);
     cluster.serve();
-    cluster.join_until("w1", "reporting:12:stop");
+    cluster.join_until("w1", failpoint);
     cluster.until_stopped("w1");
     (cluster, shared)
 }
@@ -231,6 +237,32 @@ fn a_worker_that_wakes_deletes_nothing_that_others_have_reported() {
         !cluster.logged_by("w1", "another worker has made or reported the file, and it stays").is_empty()
     });
     assert_eq!(made.iter().map(inode).collect::<Vec<_>>(), before);
+    cluster.signal("w2", libc::SIGCONT);
+    assert_same(&cluster.finishes(), &undisturbed(&SPACE));
+    assert!(cluster.logged_by("w1", "file deleted that may be wrong").is_empty());
+}
+
+/// A worker sleeps between the last coset of a task and the task's file, for longer than its lease. Another
+/// one makes the file and reports it, and its layer counts. Then what it was made from changes, and the
+/// sleeper wakes.
+#[test]
+fn a_worker_that_wakes_replaces_nothing_that_others_have_reported() {
+    let (mut cluster, shared) = sleeping("last", "writing:95:stop");
+    cluster.until_worker_is("w1", "lost");
+    cluster.join_until("w2", "computing:15:stop");
+    cluster.until_stopped("w2");
+    for path in files(&shared, 8) {
+        File::open(path).unwrap().set_modified(SystemTime::now()).unwrap();
+    }
+    let inodes = || -> BTreeMap<PathBuf, u64> {
+        files(&shared, 9).into_iter().map(|path| (path.clone(), fs::metadata(path).unwrap().ino())).collect()
+    };
+    let mut made = inodes();
+    made.retain(|path, _| path.extension().is_some_and(|of| of == "layer"));
+    assert_eq!((made.len(), inodes().len()), (10, 11), "the first worker has written its file");
+    cluster.signal("w1", libc::SIGCONT);
+    until("the first worker has ended its task", || files(&shared, 9).len() == 10);
+    assert_eq!(inodes(), made);
     cluster.signal("w2", libc::SIGCONT);
     assert_same(&cluster.finishes(), &undisturbed(&SPACE));
     assert!(cluster.logged_by("w1", "file deleted that may be wrong").is_empty());

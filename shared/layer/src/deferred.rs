@@ -101,6 +101,16 @@ impl<'d> Deferred<'d> {
             None => Ok(()),
         }
     }
+
+    /// Takes note that a file has another name now.
+    fn was_renamed(&self, from: &Path, to: &Path) {
+        let mut waiting = lock(&self.waiting);
+        // A file that `to` named before is gone.
+        waiting.files.remove(to);
+        if let Some(file) = waiting.files.remove(from) {
+            waiting.files.insert(to.into(), file);
+        }
+    }
 }
 
 /// Ignores poisoning: no code here panics while it holds the lock, but the disk of a test may.
@@ -116,12 +126,13 @@ impl Disk for Deferred<'_> {
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         self.disk.rename(from, to)?;
-        let mut waiting = lock(&self.waiting);
-        // A file that `to` named before is gone.
-        waiting.files.remove(to);
-        if let Some(file) = waiting.files.remove(from) {
-            waiting.files.insert(to.into(), file);
-        }
+        self.was_renamed(from, to);
+        Ok(())
+    }
+
+    fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.disk.rename_new(from, to)?;
+        self.was_renamed(from, to);
         Ok(())
     }
 

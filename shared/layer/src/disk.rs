@@ -16,6 +16,17 @@ pub trait Disk: Debug + Send + Sync {
     fn create(&self, path: &Path) -> io::Result<Box<dyn DiskFile>>;
     /// Renames a file. Replaces a file of the new name.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
+
+    /// Renames a file, and replaces none: two processes that rename files to one name at the same time do not
+    /// both succeed, as far as the file system can tell.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::AlreadyExists`] if there is a file of the new name; otherwise the error of the
+    /// operating system.
+    fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()> {
+        rename_if_absent(self, from, to)
+    }
+
     /// Deletes a file.
     fn remove(&self, path: &Path) -> io::Result<()>;
     /// Creates a directory and its parents. A directory that exists is no error.
@@ -172,6 +183,15 @@ impl Disk for LocalDisk {
         fs::rename(from, to)
     }
 
+    fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()> {
+        use rustix::fs::{CWD, RenameFlags, renameat_with};
+        let renamed = renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE).map_err(io::Error::from);
+        match renamed {
+            Err(error) if is_no_offer(&error) => link_new(from, to),
+            renamed => renamed,
+        }
+    }
+
     fn remove(&self, path: &Path) -> io::Result<()> {
         fs::remove_file(path)
     }
@@ -189,6 +209,41 @@ impl Disk for LocalDisk {
     }
 }
 
+/// Returns whether a system call failed because the kernel or the file system does not offer it.
+fn is_no_offer(error: &io::Error) -> bool {
+    let is = |code| error.raw_os_error() == Some(code);
+    [libc::EINVAL, libc::ENOSYS, libc::EOPNOTSUPP, libc::EPERM, libc::EMLINK].into_iter().any(is)
+}
+
+/// Renames a file, and replaces none, where the file system has no call for that, such as NFS: a second name
+/// takes the place of no other file.
+fn link_new(from: &Path, to: &Path) -> io::Result<()> {
+    match fs::hard_link(from, to) {
+        Ok(()) => {}
+        // A request that was sent twice finds what it has done.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && is_same(from, to)? => {}
+        Err(error) if is_no_offer(&error) => return rename_if_absent(&LocalDisk, from, to),
+        Err(error) => return Err(error),
+    }
+    // Whoever removes unfinished files removes a first name that stays.
+    let _ = fs::remove_file(from);
+    Ok(())
+}
+
+/// Renames a file if there is none of the new name when this function looks.
+fn rename_if_absent(disk: &(impl Disk + ?Sized), from: &Path, to: &Path) -> io::Result<()> {
+    match to.symlink_metadata() {
+        Ok(_) => Err(io::ErrorKind::AlreadyExists.into()),
+        Err(_) => disk.rename(from, to),
+    }
+}
+
+/// Returns whether two paths are names of one file.
+fn is_same(path: &Path, other: &Path) -> io::Result<bool> {
+    let (is, other) = (path.symlink_metadata()?, other.symlink_metadata()?);
+    Ok((is.dev(), is.ino()) == (other.dev(), other.ino()))
+}
+
 /// A disk that keeps nothing, for files of which only the checksums are wanted.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NullDisk;
@@ -199,6 +254,10 @@ impl Disk for NullDisk {
     }
 
     fn rename(&self, _: &Path, _: &Path) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn rename_new(&self, _: &Path, _: &Path) -> io::Result<()> {
         Ok(())
     }
 
@@ -281,6 +340,33 @@ impl DiskFile for LocalFile {
 mod tests {
     use super::*;
     use rustix::fs::{IFlags, ioctl_getflags};
+
+    #[test]
+    fn a_file_gets_a_new_name_and_no_other_loses_one() {
+        for rename in [|from: &Path, to: &Path| LocalDisk.rename_new(from, to), link_new] {
+            let directory = tempfile::tempdir().unwrap();
+            let [first, second, name] = ["first", "second", "name"].map(|name| directory.path().join(name));
+            let is_there = || [&first, &second, &name].map(|path| fs::read(path).ok());
+            let [one, other] = [Some(vec![1]), Some(vec![2])];
+            fs::write(&first, [1]).unwrap();
+            fs::write(&second, [2]).unwrap();
+            rename(&first, &name).unwrap();
+            assert_eq!(is_there(), [None, other.clone(), one.clone()]);
+            assert_eq!(rename(&second, &name).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+            assert_eq!(is_there(), [None, other, one]);
+        }
+    }
+
+    /// A file server may link a file, and its answer may be lost. The client asks again.
+    #[test]
+    fn a_link_that_was_made_before_counts() {
+        let directory = tempfile::tempdir().unwrap();
+        let [first, name] = ["first", "name"].map(|name| directory.path().join(name));
+        fs::write(&first, [1]).unwrap();
+        fs::hard_link(&first, &name).unwrap();
+        link_new(&first, &name).unwrap();
+        assert!(!first.exists() && fs::read(&name).unwrap() == [1]);
+    }
 
     #[test]
     fn ext4_lays_layers_apart_and_who_cannot_is_not_bothered() {

@@ -45,4 +45,4 @@ pub use imports::{Import, ImportMemory, Imports};
 pub use limit::LimitedDisk;
 pub use past_cache::ReadOnce;
 pub use regular::open_regular;
-pub use writer::{LayerWriter, Ready, archive};
+pub use writer::{LayerWriter, Ready, Written, archive};

@@ -69,6 +69,10 @@ impl Disk for LimitedDisk {
         LocalDisk.rename(from, to)
     }
 
+    fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()> {
+        LocalDisk.rename_new(from, to)
+    }
+
     fn remove(&self, path: &Path) -> io::Result<()> {
         LocalDisk.remove(path)
     }

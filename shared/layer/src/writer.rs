@@ -7,6 +7,7 @@ use crate::encoding::{self, Encoding};
 use crate::error::LayerError;
 use crate::file::LayerFile;
 use crate::format::{ALIGNMENT, Entry, Header, Identity, SLACK_BYTES, Totals, data_offset};
+use crate::map::Stamp;
 use std::ffi::OsString;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
@@ -84,7 +85,27 @@ pub struct LayerWriter<'d> {
     empty: Digest,
     scratch: Vec<u8>,
     uncached: bool,
+    replaces: Replaces,
     finished: bool,
+}
+
+/// The files in whose place a new one may come.
+#[derive(Clone, Copy, Debug)]
+enum Replaces {
+    Any,
+    /// The file with this stamp, or none.
+    Only(Option<Stamp>),
+}
+
+/// A file that is durable.
+#[derive(Debug)]
+pub struct Written {
+    /// The checksums of the cosets in order.
+    pub checksums: Vec<Digest>,
+    /// The size of the file in bytes.
+    pub bytes: u64,
+    /// Whether the file has its final name. If not, another file came there first, and this one is deleted.
+    pub is_in_place: bool,
 }
 
 /// A coset as it will be in a file: encoded, with its checksum.
@@ -151,8 +172,15 @@ impl<'d> LayerWriter<'d> {
             empty: Digest::of(&[]),
             scratch: Vec::new(),
             uncached: false,
+            replaces: Replaces::Any,
             finished: false,
         })
+    }
+
+    /// Lets the new file take the place of the one that is there now, and of no other: in a store that several
+    /// processes share, another one may finish the same file first, and its readers rely on that one.
+    pub fn replace_only_what_is_there(&mut self) {
+        self.replaces = Replaces::Only(Stamp::of(&self.path).ok());
     }
 
     /// Keeps the contents out of the page cache. Must be called before the first coset is added.
@@ -232,8 +260,7 @@ impl<'d> LayerWriter<'d> {
         self.flush(end.saturating_sub(self.buffer_offset) as usize)
     }
 
-    /// Writes header and directory, makes the file durable, and gives it its final name. Returns the
-    /// checksums of the cosets in order, and the size of the file.
+    /// Writes header and directory, makes the file durable, and gives it its final name.
     ///
     /// # Errors
     /// [`LayerError::Io`] if the disk refuses. Unless only the last sync, of the directory, has failed, the
@@ -242,7 +269,7 @@ impl<'d> LayerWriter<'d> {
     /// # Panics
     /// If the number of added cosets is not that of the identity, or the number of their states is not
     /// `totals.stored`.
-    pub fn finish(mut self, totals: Totals) -> Result<(Vec<Digest>, u64), LayerError> {
+    pub fn finish(mut self, totals: Totals) -> Result<Written, LayerError> {
         assert_eq!(
             self.checksums.len(),
             self.identity.cosets as usize,
@@ -268,11 +295,29 @@ impl<'d> LayerWriter<'d> {
         if self.uncached {
             self.leave_cache();
         }
-        self.disk.rename(&self.temporary, &self.path).map_err(LayerError::io("rename", &self.temporary))?;
-        self.finished = true;
+        let is_in_place = self.put_in_place().map_err(LayerError::io("rename", &self.temporary))?;
+        self.finished = is_in_place;
         let directory = self.path.parent().unwrap_or(Path::new("."));
         self.disk.sync_directory(directory).map_err(LayerError::io("sync", directory))?;
-        Ok((std::mem::take(&mut self.checksums), header.file_bytes))
+        Ok(Written { checksums: std::mem::take(&mut self.checksums), bytes: header.file_bytes, is_in_place })
+    }
+
+    /// Gives the file its final name. Returns whether the file may have the name.
+    fn put_in_place(&self) -> io::Result<bool> {
+        let replaces = match self.replaces {
+            Replaces::Any => true,
+            Replaces::Only(seen) => {
+                seen.is_some_and(|seen| Stamp::of(&self.path).is_ok_and(|there| there.has_stayed(&seen)))
+            }
+        };
+        let renamed = match replaces {
+            true => self.disk.rename(&self.temporary, &self.path),
+            false => self.disk.rename_new(&self.temporary, &self.path),
+        };
+        match renamed {
+            Err(error) if !replaces && error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+            renamed => renamed.map(|()| true),
+        }
     }
 
     /// Returns the checksums of the cosets in order, and removes the temporary file, if the disk has one.
@@ -351,7 +396,7 @@ pub fn archive(disk: &dyn Disk, path: &Path, identity: &Identity) -> Result<u64,
             data => new.push_encoded(entry.encoding, data, entry.states, entry.visited, entry.checksum)?,
         }
     }
-    Ok(new.finish(old.totals())?.1)
+    Ok(new.finish(old.totals())?.bytes)
 }
 
 /// Returns whether the dense cosets of a file are compressed as far as that makes them smaller: nothing else

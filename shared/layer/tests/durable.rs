@@ -1,7 +1,10 @@
 //! A layer file gets its name when it is durable, and is not written afterwards.
 
-use fathom_layer::{Disk, DiskFile, Identity, LayerWriter, LocalDisk, Totals};
+use fathom_layer::map::Stamp;
+use fathom_layer::{Disk, DiskFile, Identity, LayerWriter, LocalDisk, Totals, Written};
+use std::fs;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
@@ -63,11 +66,7 @@ impl DiskFile for NotingFile {
     }
 }
 
-#[test]
-fn a_file_is_durable_before_it_has_its_name() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("s00000.layer");
-    let disk = Noting::default();
+fn begun<'d>(disk: &'d dyn Disk, path: &Path) -> LayerWriter<'d> {
     let identity = Identity {
         fingerprint: [0; 32],
         depth: 1,
@@ -77,8 +76,54 @@ fn a_file_is_durable_before_it_has_its_name() {
         packed_bytes: 64,
         row_bits: 8,
     };
-    let mut writer = LayerWriter::create(&disk, &path, identity).unwrap();
+    let mut writer = LayerWriter::create(disk, path, identity).unwrap();
     writer.push(&[1; 64], 64, 64).unwrap();
-    writer.finish(Totals { stored: 64, states: 64, ..Totals::default() }).unwrap();
+    writer
+}
+
+fn finished(writer: LayerWriter<'_>) -> Written {
+    writer.finish(Totals { stored: 64, states: 64, ..Totals::default() }).unwrap()
+}
+
+/// Two processes write one file of a store that they share, beside a file that was there before or without.
+#[test]
+fn a_file_takes_the_place_of_what_was_there_and_of_nothing_later() {
+    for is_first in [true, false] {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("s00000.layer");
+        let inode = || fs::metadata(&path).ok().map(|file| file.ino());
+        if !is_first {
+            finished(begun(&LocalDisk, &path));
+        }
+        let before = inode();
+        assert_eq!(before.is_none(), is_first);
+        let [one, other] = [(), ()].map(|()| {
+            let mut writer = begun(&LocalDisk, &path);
+            writer.replace_only_what_is_there();
+            writer
+        });
+        assert!(finished(one).is_in_place);
+        let there = inode();
+        assert_ne!(there, before);
+        assert!(!finished(other).is_in_place);
+        assert_eq!((inode(), fs::read_dir(directory.path()).unwrap().count()), (there, 1));
+        // Whoever has read the file has claimed it, and a file that has gone is replaced by any.
+        let mut writer = begun(&LocalDisk, &path);
+        writer.replace_only_what_is_there();
+        Stamp::claim(&path).unwrap();
+        assert!(!finished(writer).is_in_place);
+        let mut writer = begun(&LocalDisk, &path);
+        writer.replace_only_what_is_there();
+        fs::remove_file(&path).unwrap();
+        assert!(finished(writer).is_in_place);
+    }
+}
+
+#[test]
+fn a_file_is_durable_before_it_has_its_name() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("s00000.layer");
+    let disk = Noting::default();
+    finished(begun(&disk, &path));
     assert_eq!(*disk.0.lock().unwrap(), ["create", "write", "sync", "rename", "sync directory"]);
 }

@@ -35,7 +35,7 @@ fn write(path: &std::path::Path) -> u64 {
     for (packed, states, visited) in tensors() {
         writer.push(&packed, states, visited).unwrap();
     }
-    writer.finish(TOTALS).unwrap().1
+    writer.finish(TOTALS).unwrap().bytes
 }
 
 /// Builds the file from the description of the format, field by field.

@@ -3,6 +3,7 @@
 use fathom_layer::LayerError;
 use fathom_run::Task;
 use std::error::Error;
+use std::path::PathBuf;
 
 /// The reason why a task ended without a report. A task that was stopped is done later; the other errors end
 /// the run.
@@ -28,6 +29,17 @@ pub enum TaskError {
         found: u32,
         /// The number of states of the coset that were not visited before.
         left: u64,
+    },
+    /// Another process has finished the task's file meanwhile, with other states.
+    #[error(
+        "shard {shard} at depth {depth}: another process has made {path} meanwhile, with other states than were computed here: the memory or the disk of one of the two is at fault",
+        shard = task.shard, depth = task.depth, path = path.display()
+    )]
+    MadeOtherwise {
+        /// The task.
+        task: Task,
+        /// The file.
+        path: PathBuf,
     },
     /// The file of the shard is missing or damaged, and cannot be made again, because a shard that it was
     /// made from was given back.

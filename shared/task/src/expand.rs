@@ -19,7 +19,7 @@ pub(crate) mod joint;
 pub mod unfinished;
 mod visited;
 
-pub use unfinished::{Made, Unfinished};
+pub use unfinished::{Finished, Made, Unfinished};
 
 /// How many cosets ahead the sources of a coset are fetched: a read from disk takes about as long as a few
 /// cosets.

@@ -2,7 +2,7 @@
 //! another thread, its finisher, while the kernel thread does its next task.
 
 use crate::expand::joint::Joint;
-use crate::expand::{Leftover, Made, Unfinished};
+use crate::expand::{Finished, Leftover, Made, Unfinished};
 use crate::waits::{Cause, Spent, Stopwatch};
 use crate::{Expander, Job, Layer, Store, TaskError};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, unbounded};
@@ -70,14 +70,14 @@ pub struct Ended {
     pub purpose: Purpose,
     /// The report, or the reason why there is none.
     pub result: Result<ShardReport, TaskError>,
-    /// Whether a complete file was there already.
+    /// Whether the file is one that another process has made.
     pub is_found: bool,
     /// The file that the thread has made, if any.
     pub made: Option<Stamp>,
     /// The time that the task took.
     pub took: Duration,
-    /// The newest layer that the task has read, of which other tasks have read the same cosets; `None` for
-    /// depth 0.
+    /// The newest layer that the task has read, of which other tasks have read the same cosets; `None` if the
+    /// task has read none, because it is of depth 0 or its file was there at the beginning.
     pub newest: Option<Arc<Layer>>,
 }
 
@@ -115,10 +115,12 @@ impl Computed {
         Self { task, purpose, begun, newest: before.into_iter().next() }
     }
 
-    fn ended(self, store: &Store<'_>, result: Result<ShardReport, TaskError>, is_found: bool) -> Ended {
+    fn ended(self, store: &Store<'_>, result: Result<Finished, TaskError>) -> Ended {
         let Self { task, purpose, begun, newest } = self;
+        let is_found = result.as_ref().is_ok_and(|finished| finished.is_found);
         let has_made = result.is_ok() && !is_found && !purpose.is_audit();
         let made = has_made.then(|| Stamp::of(&store.path(task.depth, task.shard)).ok()).flatten();
+        let result = result.map(|finished| finished.report);
         Ended { task, purpose, result, is_found, made, took: begun.elapsed(), newest }
     }
 }
@@ -131,27 +133,6 @@ impl Computed {
 fn own_unchanged(task: Task, before: &[Arc<Layer>]) -> Result<(), TaskError> {
     let mut own = before.iter().skip(1).filter_map(|layer| layer.file(task.shard));
     Ok(own.try_for_each(|file| file.check_unchanged())?)
-}
-
-/// Checks what a task has read, as far as that is checked before its file is finished: its own older files,
-/// and the newest layer if the file replaces another one. In a store that workers share, another worker may
-/// have made and reported that one while this process slept.
-///
-/// # Errors
-/// [`TaskError::Layer`] for the first file that has changed.
-fn checked<'j>(
-    store: &Store<'_>,
-    task: Task,
-    before: &[Arc<Layer>],
-    made: Made<'j>,
-) -> Result<Made<'j>, TaskError> {
-    own_unchanged(task, before)?;
-    if let (Made::Unfinished(_), Some(newest)) = (&made, before.first())
-        && store.path(task.depth, task.shard).exists()
-    {
-        newest.check_unchanged()?;
-    }
-    Ok(made)
 }
 
 /// The thread that makes the large files of one kernel thread durable, one at a time.
@@ -176,7 +157,7 @@ impl<'d> Finisher<'d> {
             let _ = is_idle.send(());
             for (file, computed) in inbox {
                 let result = caught(computed.task, || file.finish(job, store));
-                tell(computed.ended(store, result, false));
+                tell(computed.ended(store, result));
                 let _ = is_idle.send(());
             }
         })?;
@@ -204,12 +185,7 @@ struct Done<'j> {
 }
 
 /// Does what an order says, except for making the file durable.
-fn do_order<'j>(
-    store: &Store<'_>,
-    expander: &mut Expander<'j>,
-    order: Order<'j>,
-    watch: &mut Stopwatch,
-) -> Done<'j> {
+fn do_order<'j>(expander: &mut Expander<'j>, order: Order<'j>, watch: &mut Stopwatch) -> Done<'j> {
     let is_panic = |error: &TaskError| matches!(error, TaskError::Panicked { .. });
     let now = Instant::now();
     match order {
@@ -220,7 +196,7 @@ fn do_order<'j>(
                 Purpose::Make(leftover) => expander.make(task, leftover, &layers, watch),
             });
             let has_panicked = made.as_ref().is_err_and(is_panic);
-            let made = made.and_then(|made| checked(store, task, &before, made));
+            let made = made.and_then(|made| own_unchanged(task, &before).map(|()| made));
             let computed = Computed::new(task, purpose, now, before);
             watch.lap(Cause::Subtract);
             Done { ended: Some((computed, made)), has_panicked }
@@ -235,7 +211,7 @@ fn do_order<'j>(
             let purpose = Purpose::Make(joint.leftover());
             let ended = joint.leave().map(|left| {
                 let begun = left.begun.unwrap_or(now);
-                let made = left.result.and_then(|made| checked(store, task, &left.before, made));
+                let made = left.result.and_then(|made| own_unchanged(task, &left.before).map(|()| made));
                 (Computed::new(task, purpose, begun, left.before), made)
             });
             watch.lap(Cause::Subtract);
@@ -284,8 +260,8 @@ impl<'env> Orders<'env> {
                 let mut finisher: Option<Finisher> = None;
                 for order in inbox {
                     let mut watch = Stopwatch::start();
-                    let Done { ended, has_panicked } = do_order(store, &mut expander, order, &mut watch);
-                    let Some((computed, made)) = ended else {
+                    let Done { ended, has_panicked } = do_order(&mut expander, order, &mut watch);
+                    let Some((mut computed, made)) = ended else {
                         watch.add_to(&counters.spent);
                         if has_panicked {
                             return;
@@ -298,7 +274,9 @@ impl<'env> Orders<'env> {
                         finisher = Finisher::start(scope, number, job, store, tell.clone()).ok();
                     }
                     let is_audit = computed.purpose.is_audit();
-                    let is_found = matches!(&made, Ok(Made::Reported(_))) && !is_audit;
+                    if !is_audit && matches!(made, Ok(Made::Reported(_))) {
+                        computed.newest = None;
+                    }
                     let result = match (made, &finisher) {
                         (Ok(Made::Unfinished(file)), Some(finisher)) if is_large => {
                             finisher.await_idle();
@@ -308,14 +286,14 @@ impl<'env> Orders<'env> {
                             continue;
                         }
                         (Ok(Made::Unfinished(file)), _) => caught(computed.task, || file.finish(job, store)),
-                        (Ok(Made::Reported(report)), _) => Ok(report),
+                        (Ok(Made::Reported(report)), _) => Ok(Finished { report, is_found: !is_audit }),
                         (Err(error), _) => Err(error),
                     };
                     watch.lap(Cause::Sync);
                     if !is_audit {
                         watch.add_to(&counters.spent);
                     }
-                    if !tell(computed.ended(store, result, is_found)) || has_panicked {
+                    if !tell(computed.ended(store, result)) || has_panicked {
                         return;
                     }
                 }

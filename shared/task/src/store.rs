@@ -254,16 +254,15 @@ impl<'d> Store<'d> {
         Ok(())
     }
 
-    /// Begins writing the file of a task.
+    /// Begins writing the file of a task. A file that another process makes meanwhile stays.
     ///
     /// # Errors
     /// [`LayerError::Io`] if the file cannot be created.
     pub fn writer(&self, geometry: &Geometry, task: Task) -> Result<LayerWriter<'d>, LayerError> {
-        LayerWriter::create(
-            self.disk,
-            &self.path(task.depth, task.shard),
-            geometry.identity(task.depth, task.shard),
-        )
+        let path = self.path(task.depth, task.shard);
+        let mut writer = LayerWriter::create(self.disk, &path, geometry.identity(task.depth, task.shard))?;
+        writer.replace_only_what_is_there();
+        Ok(writer)
     }
 
     /// Returns the report of a task whose complete file is already there; `None` if there is none. A damaged

@@ -76,13 +76,12 @@ impl Shared {
     pub(super) fn task_ended(&self, ended: Ended) -> Input {
         let Ended { task, purpose, result, is_found, made, took, newest } = ended;
         let is_audit = purpose.is_audit();
-        // A file that was found was not made from what was read now. What contradicts itself may have been
-        // read from a changed file.
-        let has_read = match &result {
-            Ok(_) => !is_found,
-            Err(error) => matches!(error, TaskError::TooManyStates { .. } | TaskError::Panicked { .. }),
+        // What contradicts itself, or others, may have been read from a changed file.
+        let may_count = match &result {
+            Ok(_) | Err(TaskError::TooManyStates { .. } | TaskError::MadeOtherwise { .. }) => true,
+            Err(error) => matches!(error, TaskError::Panicked { .. }),
         };
-        if let Some(newest) = newest.as_ref().filter(|_| has_read) {
+        if let Some(newest) = newest.as_ref().filter(|_| may_count) {
             self.unreported.lock().add(newest, task, made);
         }
         // Whoever waits for memory looks for it when told.
@@ -94,7 +93,9 @@ impl Shared {
             Ok(report) => Ok(Done::Made(report)),
             Err(TaskError::Layer(error)) => Err(self.failure(&error)),
             Err(TaskError::Stopped) => Err(Failure::Stopped),
-            Err(error @ TaskError::TooManyStates { .. }) => Err(Failure::Contradiction(error.to_string())),
+            Err(error @ (TaskError::TooManyStates { .. } | TaskError::MadeOtherwise { .. })) => {
+                Err(Failure::Contradiction(error.to_string()))
+            }
             Err(error @ (TaskError::Panicked { .. } | TaskError::GivenBack { .. })) => {
                 Err(Failure::Other(error.to_string()))
             }

@@ -7,6 +7,7 @@ use fathom_run::manifest::{Keep, SpaceSpec};
 use fathom_run::{Depth, RunManifest};
 use fathom_space::{AxisMap, Labels, Plan};
 use std::collections::VecDeque;
+use std::os::unix::fs::MetadataExt;
 
 const BATCH: usize = 7;
 
@@ -78,7 +79,7 @@ fn results_do_not_depend_on_the_memory_for_maps() {
                 let mut watch = Stopwatch::start();
                 let made = usual.make(task, Leftover::IsReplaced, &before, &mut watch).unwrap();
                 let Made::Unfinished(file) = made else { panic!("nothing is left over") };
-                let report = file.finish(&job, &store).unwrap();
+                let report = file.finish(&job, &store).unwrap().report;
                 for expander in &mut limited {
                     // The usual kernel must know of what another one has dropped.
                     for engine in [None, Some(Engine::Portable)] {
@@ -179,7 +180,7 @@ fn a_kernel_may_take_many_cosets_at_a_time() {
             else {
                 panic!("nothing is left over");
             };
-            let report = file.finish(&job, &store).unwrap();
+            let report = file.finish(&job, &store).unwrap().report;
             // A task that was stopped in the middle leaves cosets in the kernel.
             batching.kernel.clear();
             let again = batching.audit(task, None, &before).unwrap();
@@ -191,4 +192,49 @@ fn a_kernel_may_take_many_cosets_at_a_time() {
         depth = depth.next();
     }
     assert_eq!((all, watched), (40_320, words.len()));
+}
+
+/// Two workers make a task in a store that they share, and one of them slept meanwhile.
+#[test]
+fn a_file_that_another_process_makes_meanwhile_stays_and_is_compared() {
+    let board: Board = "2x3".parse().unwrap();
+    let question =
+        SpaceSpec { source: PuzzleSpec::Board(board), metric: Metric::Multi, labels: Labels::distinct(6) };
+    let space = question.space().unwrap();
+    let plan = Plan::new(&space).unwrap();
+    let manifest = RunManifest::plan(question, &space, &plan, Some(1), Keep::All, false).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let resources = Resources { kernel: Choice::Fastest, threads: 1, memory_bytes: 1 << 30, max_depth: None };
+    let job = Job::load(&manifest, directory.path(), resources, &LocalDisk).unwrap();
+    let store = Store::at(directory.path(), &LocalDisk).unwrap();
+    let (counters, stop) = (Counters::default(), AtomicBool::new(false));
+    let mut expander = Expander::new(&job, &store, &counters, &stop);
+    let task = Task { depth: Depth(0), shard: fathom_run::ShardId(0) };
+    let path = store.path(task.depth, task.shard);
+    store.prepare(task.depth).unwrap();
+    let mut begun = || match expander.make(task, Leftover::IsReplaced, &[], &mut Stopwatch::start()).unwrap()
+    {
+        Made::Unfinished(file) => file,
+        Made::Reported(_) => panic!("nothing is left over"),
+    };
+    let (awake, asleep) = (begun(), begun());
+    let made = awake.finish(&job, &store).unwrap();
+    let inode = || std::fs::metadata(&path).unwrap().ino();
+    let first = inode();
+    let found = asleep.finish(&job, &store).unwrap();
+    assert_eq!(inode(), first);
+    assert_eq!((made.is_found, found.is_found), (false, true));
+    assert_eq!((&found.report.checksums, found.report.totals), (&made.report.checksums, made.report.totals));
+
+    let asleep = begun();
+    let identity = job.geometry.identity(task.depth, task.shard);
+    let mut other = LayerWriter::create(&LocalDisk, &path, identity.clone()).unwrap();
+    for _ in 0..identity.cosets {
+        other.push(&[], 0, 0).unwrap();
+    }
+    other.finish(job.nothing()).unwrap();
+    let bytes = std::fs::read(&path).unwrap();
+    let error = asleep.finish(&job, &store).unwrap_err();
+    assert!(matches!(&error, TaskError::MadeOtherwise { path: named, .. } if *named == path), "{error}");
+    assert_eq!(std::fs::read(&path).unwrap(), bytes);
 }

@@ -3,7 +3,7 @@
 use crate::{Job, Layer, Store, TaskError};
 use fathom_command::failpoint;
 use fathom_layer::map::Stamp;
-use fathom_layer::{LayerWriter, Totals};
+use fathom_layer::{LayerWriter, Totals, Written};
 use fathom_run::{ShardReport, Task};
 use std::path::Path;
 
@@ -24,16 +24,35 @@ pub struct Unfinished<'d> {
     pub(super) totals: Totals,
 }
 
+/// A task whose file is durable.
+#[derive(Debug)]
+pub struct Finished {
+    /// The report.
+    pub report: ShardReport,
+    /// Whether the file is one that another process has made.
+    pub is_found: bool,
+}
+
 impl Unfinished<'_> {
-    /// Makes the file durable, and returns the report of its task.
+    /// Makes the file durable, and returns the report of its task. If another process has made the same file
+    /// meanwhile, that one stays.
     ///
     /// # Errors
     /// [`TaskError`] if the task did not end with a report. No new file is left then.
-    pub fn finish(self, job: &Job, store: &Store<'_>) -> Result<ShardReport, TaskError> {
+    pub fn finish(self, job: &Job, store: &Store<'_>) -> Result<Finished, TaskError> {
         let Self { task, writer, totals } = self;
         failpoint::point("writing");
-        let (checksums, bytes) = writer.finish(totals)?;
-        with_watched(job, store, ShardReport { task, totals, bytes, checksums, watched: Vec::new() })
+        let Written { checksums, bytes, is_in_place } = writer.finish(totals)?;
+        if !is_in_place {
+            let report = store.read_back(&job.geometry, task)?;
+            if (report.totals, &report.checksums) != (totals, &checksums) {
+                return Err(TaskError::MadeOtherwise { task, path: store.path(task.depth, task.shard) });
+            }
+            store.make_durable(task)?;
+            return Ok(Finished { report: with_watched(job, store, report)?, is_found: true });
+        }
+        let report = ShardReport { task, totals, bytes, checksums, watched: Vec::new() };
+        Ok(Finished { report: with_watched(job, store, report)?, is_found: false })
     }
 
     /// Returns the task.
