@@ -135,6 +135,27 @@ fn own_unchanged(task: Task, before: &[Arc<Layer>]) -> Result<(), TaskError> {
     Ok(own.try_for_each(|file| file.check_unchanged())?)
 }
 
+/// Checks what a task has read, as far as that is checked before its file is finished: its own older files,
+/// and the newest layer if there is a file already. In a store that workers share, another worker may have
+/// made and reported that one while this process slept.
+///
+/// # Errors
+/// [`TaskError::Layer`] for the first file that has changed.
+fn checked<'j>(
+    store: &Store<'_>,
+    task: Task,
+    before: &[Arc<Layer>],
+    made: Made<'j>,
+) -> Result<Made<'j>, TaskError> {
+    own_unchanged(task, before)?;
+    if let (Made::Unfinished(_), Some(newest)) = (&made, before.first())
+        && store.path(task.depth, task.shard).exists()
+    {
+        newest.check_unchanged()?;
+    }
+    Ok(made)
+}
+
 /// The thread that makes the large files of one kernel thread durable, one at a time.
 struct Finisher<'d> {
     files: Sender<(Box<Unfinished<'d>>, Computed)>,
@@ -185,7 +206,12 @@ struct Done<'j> {
 }
 
 /// Does what an order says, except for making the file durable.
-fn do_order<'j>(expander: &mut Expander<'j>, order: Order<'j>, watch: &mut Stopwatch) -> Done<'j> {
+fn do_order<'j>(
+    store: &Store<'_>,
+    expander: &mut Expander<'j>,
+    order: Order<'j>,
+    watch: &mut Stopwatch,
+) -> Done<'j> {
     let is_panic = |error: &TaskError| matches!(error, TaskError::Panicked { .. });
     let now = Instant::now();
     match order {
@@ -196,7 +222,7 @@ fn do_order<'j>(expander: &mut Expander<'j>, order: Order<'j>, watch: &mut Stopw
                 Purpose::Make(leftover) => expander.make(task, leftover, &layers, watch),
             });
             let has_panicked = made.as_ref().is_err_and(is_panic);
-            let made = made.and_then(|made| own_unchanged(task, &before).map(|()| made));
+            let made = made.and_then(|made| checked(store, task, &before, made));
             let computed = Computed::new(task, purpose, now, before);
             watch.lap(Cause::Subtract);
             Done { ended: Some((computed, made)), has_panicked }
@@ -211,7 +237,7 @@ fn do_order<'j>(expander: &mut Expander<'j>, order: Order<'j>, watch: &mut Stopw
             let purpose = Purpose::Make(joint.leftover());
             let ended = joint.leave().map(|left| {
                 let begun = left.begun.unwrap_or(now);
-                let made = left.result.and_then(|made| own_unchanged(task, &left.before).map(|()| made));
+                let made = left.result.and_then(|made| checked(store, task, &left.before, made));
                 (Computed::new(task, purpose, begun, left.before), made)
             });
             watch.lap(Cause::Subtract);
@@ -260,7 +286,7 @@ impl<'env> Orders<'env> {
                 let mut finisher: Option<Finisher> = None;
                 for order in inbox {
                     let mut watch = Stopwatch::start();
-                    let Done { ended, has_panicked } = do_order(&mut expander, order, &mut watch);
+                    let Done { ended, has_panicked } = do_order(store, &mut expander, order, &mut watch);
                     let Some((mut computed, made)) = ended else {
                         watch.add_to(&counters.spent);
                         if has_panicked {
