@@ -161,9 +161,9 @@ fn what_is_fetched_again_is_predicted() {
     }
 }
 
-/// The threads of a worker share shards, because cosets are large, and fetch again what they have dropped. The
-/// first worker has made the layers so far, has no room for more, and serves them. The run has larger cosets
-/// than one that is planned now: it goes on with those of its `run.toml`.
+/// The threads of a worker share shards, because cosets are large, and fetch again what they have dropped.
+/// The first worker has made the layers so far, has no room for more, and serves them. The run has larger
+/// cosets than one that is planned now: it goes on with those of its `run.toml`.
 #[test]
 fn threads_share_shards_whose_sources_are_fetched_again() {
     const CACHE_BYTES: u64 = 1_300_000;

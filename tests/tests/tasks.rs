@@ -223,8 +223,9 @@ fn two_processes_may_make_the_same_shard() {
     let made = (fs::read(&file).unwrap(), fs::metadata(&file).unwrap().ino());
     signal(&first, libc::SIGCONT);
     succeeds(&first.wait_with_output().unwrap());
-    assert_ne!(fs::metadata(&file).unwrap().ino(), made.1, "the first process made nothing");
-    assert!(fs::read(&file).unwrap() == made.0, "two processes made different files");
+    assert!(run.unfinished(SLOW_DEPTH).is_empty(), "the first process has ended its file");
+    assert_eq!(fs::metadata(&file).unwrap().ino(), made.1, "the file was there first");
+    assert!(fs::read(&file).unwrap() == made.0);
 }
 
 #[test]

@@ -177,8 +177,8 @@ impl<'d> LayerWriter<'d> {
         })
     }
 
-    /// Lets the new file take the place of the one that is there now, and of no other: in a store that several
-    /// processes share, another one may finish the same file first, and its readers rely on that one.
+    /// Lets the new file take the place of the one that is there now, and of no other: in a store that
+    /// several processes share, another one may finish the same file first, and its readers rely on that.
     pub fn replace_only_what_is_there(&mut self) {
         self.replaces = Replaces::Only(Stamp::of(&self.path).ok());
     }
@@ -304,18 +304,18 @@ impl<'d> LayerWriter<'d> {
 
     /// Gives the file its final name. Returns whether the file may have the name.
     fn put_in_place(&self) -> io::Result<bool> {
-        let replaces = match self.replaces {
-            Replaces::Any => true,
-            Replaces::Only(seen) => {
-                seen.is_some_and(|seen| Stamp::of(&self.path).is_ok_and(|there| there.has_stayed(&seen)))
-            }
-        };
-        let renamed = match replaces {
-            true => self.disk.rename(&self.temporary, &self.path),
-            false => self.disk.rename_new(&self.temporary, &self.path),
-        };
-        match renamed {
-            Err(error) if !replaces && error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+        let rename = || self.disk.rename(&self.temporary, &self.path).map(|()| true);
+        let Replaces::Only(seen) = self.replaces else { return rename() };
+        let there = || Stamp::of(&self.path);
+        if seen.is_some_and(|seen| there().is_ok_and(|there| there.has_stayed(&seen))) {
+            return rename();
+        }
+        match self.disk.rename_new(&self.temporary, &self.path) {
+            // What cannot be looked at, such as a link that leads nowhere, is no file of another process.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => match there() {
+                Ok(_) => Ok(false),
+                Err(_) => rename(),
+            },
             renamed => renamed.map(|()| true),
         }
     }

@@ -4,7 +4,7 @@ use fathom_layer::map::Stamp;
 use fathom_layer::{Disk, DiskFile, Identity, LayerWriter, LocalDisk, Totals, Written};
 use std::fs;
 use std::io;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
@@ -116,6 +116,15 @@ fn a_file_takes_the_place_of_what_was_there_and_of_nothing_later() {
         writer.replace_only_what_is_there();
         fs::remove_file(&path).unwrap();
         assert!(finished(writer).is_in_place);
+        // What leads nowhere is no file.
+        for target in ["absent", "s00000.layer"] {
+            let mut writer = begun(&LocalDisk, &path);
+            writer.replace_only_what_is_there();
+            fs::remove_file(&path).unwrap();
+            symlink(target, &path).unwrap();
+            assert!(finished(writer).is_in_place);
+            assert!(fs::symlink_metadata(&path).unwrap().is_file());
+        }
     }
 }
 
