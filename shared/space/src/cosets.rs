@@ -1,16 +1,16 @@
 //! Representative cosets, and the way from any pattern to its representative: a `table` of all patterns, or
 //! of those that moves reach, if the table is not too large, otherwise a search through the symmetries
 //! (`canonical`). For puzzles with guards, `parts` does the search part by part. `locator` finds the
-//! addresses of states.
+//! addresses of states, and `states` the states at addresses.
 
 mod canonical;
 mod images;
 mod locator;
 mod parts;
+mod states;
 mod table;
 
 use crate::colouring::ColourAction;
-use crate::colouring::ReachedAxis;
 use crate::listed::Frames;
 use crate::ranks::CodedRanks;
 use crate::{Colouring, Shape, Space, Symmetry};
@@ -20,6 +20,7 @@ pub(crate) use locator::Locator;
 use parts::Parts;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
+pub use states::StateWords;
 use table::{Closure, FewEntries, Table};
 
 /// The number of a representative coset. Representatives are numbered in the order of their patterns: of
@@ -484,59 +485,15 @@ impl CosetGraph {
         &self.frames
     }
 
-    /// Returns the state whose words along the axes have these numbers, for axes that hold only reachable
-    /// words.
-    fn word_of(&self, axes: &[ReachedAxis], coset: CosetId, indices: &[u32]) -> Vec<u8> {
-        let letters = self.colouring.letters();
-        let pattern = self.pattern(coset);
-        // Each cell starts with the first label of its colour, in the orientation of the pattern. The axes
-        // then overwrite what they hold.
-        let told = pattern.iter().map(|&letter| (0, letters.orientation(letter)));
-        let mut told: Vec<(u8, u8)> = told.collect();
-        for (number, (axis, &index)) in axes.iter().zip(indices).enumerate() {
-            let packed = self.frames.word(self, coset, number, index);
-            for part in axis.form.parts() {
-                let is_here = |cell: &usize| letters.mark(pattern[*cell]) == part.component.colour;
-                for (place, cell) in (0..pattern.len()).filter(is_here).enumerate() {
-                    let symbol = axis.form.at(packed, part.first + place);
-                    if part.component.view.has_pieces() {
-                        told[cell].0 = symbol / part.turns;
-                    }
-                    if part.component.view.has_orientations() {
-                        told[cell].1 = symbol % part.turns;
-                    }
-                }
-            }
-        }
-        let letter = |(&(local, orientation), &of_pattern): (&(u8, u8), &u8)| {
-            let label = self.colouring.label(letters.mark(of_pattern), local);
-            self.space.letters().letter(label, orientation)
-        };
-        told.iter().zip(pattern).map(letter).collect()
-    }
-
     /// Returns the state at a position of a representative coset, as a word of letters: the inverse of
     /// [`CosetGraph::locate`] up to symmetry.
     pub fn word_at(&self, coset: CosetId, position: u32) -> Vec<u8> {
-        let mut indices = vec![0; self.shape.lengths().len()];
-        self.shape.indices(position, self.is_odd(coset), &mut indices);
-        if let Some(axes) = self.colouring.reached_axes() {
-            return self.word_of(axes, coset, &indices);
-        }
-        let axes = self.colouring.axes();
-        let mut word = vec![0; self.space.cells()];
-        for (colour, (axis, &index)) in axes.iter().zip(&indices).enumerate() {
-            let mut arrangement = vec![0; axis.length()];
-            axis.unrank(u64::from(index), &mut arrangement);
-            let letters = self.colouring.letters();
-            let pattern = self.pattern(coset).iter().enumerate();
-            let cells = pattern.filter(|&(_, &letter)| usize::from(letters.mark(letter)) == colour);
-            for ((cell, &letter), local) in cells.zip(arrangement) {
-                let label = self.colouring.label(colour as u8, local);
-                word[cell] = self.space.letters().letter(label, letters.orientation(letter));
-            }
-        }
-        word
+        self.words(coset).at(position).to_vec()
+    }
+
+    /// Returns the states of a representative coset, of which many are made faster than one by one.
+    pub fn words(&self, coset: CosetId) -> StateWords<'_> {
+        StateWords::new(self, coset)
     }
 
     /// Finds the coset of a representative's pattern by binary search. The representatives must be in the

@@ -47,7 +47,7 @@ pub mod words;
 
 pub use axis::{AxisView, Component, View};
 pub use colouring::{Colouring, ColouringError, Refusal};
-pub use cosets::{CosetError, CosetGraph, CosetId, CosetTables};
+pub use cosets::{CosetError, CosetGraph, CosetId, CosetTables, StateWords};
 pub use counting::Inverses;
 pub use labels::{LabelError, Labels};
 pub use letters::Letters;

@@ -296,7 +296,7 @@ impl Choices {
         let limit = known.map_or(f64::INFINITY, |best| best.nanoseconds);
         let search = |cuts| reached::Search::run(space, &actions, model, limit, cuts);
         let mut reached = search(false);
-        if reached.is_empty() && !best.as_ref().is_some_and(|best| best.share(space) >= Self::FULL) {
+        if reached.is_empty() && !best.as_ref().is_some_and(|best| best.serves(space)) {
             reached = search(true);
         }
         Self { reached, best }
@@ -414,6 +414,13 @@ impl Candidate {
     /// Returns whether moves reach all arrangements of the axes. False if the answer is not known.
     fn is_full(&self, space: &Space) -> bool {
         self.share(space) >= 1.0
+    }
+
+    /// Returns whether nearly all arrangements of the axes are reached, and are many.
+    fn serves(&self, space: &Space) -> bool {
+        let bits = Colouring::new(&self.of_piece, space).ok().and_then(|of| Shape::of(space, &of));
+        let is_large = bits.is_some_and(|shape| shape.bits() as f64 >= reached::FEWEST_STATES);
+        is_large && self.share(space) >= Choices::FULL
     }
 
     /// Returns the share of the arrangements of the axes that moves reach, 0 if the share is not known.

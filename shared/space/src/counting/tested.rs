@@ -56,8 +56,9 @@ impl StateTest {
     pub(super) fn pairs(&self, graph: &CosetGraph, coset: CosetId, contains: impl Fn(u32) -> bool) -> u64 {
         let mut stands = vec![false; self.placements.len()];
         let mut pairs = 0;
+        let mut words = graph.words(coset);
         for position in graph.shape().positions().filter(|&position| contains(position)) {
-            let word = graph.word_at(coset, position);
+            let word = words.at(position);
             let placements =
                 word.iter().zip(0..).map(|(&letter, cell)| self.placements.number(cell, letter) as usize);
             placements.clone().for_each(|placement| stands[placement] = true);

@@ -40,6 +40,11 @@ pub(super) struct CostModel {
     /// axis.
     pub(super) map_entry: f64,
     pub(super) maps: f64,
+    /// Time that planning may take for each word of the space.
+    pub(super) plan_word: f64,
+    /// Time of the planner to find the group that keeps a set of pieces, and to list a word of an axis.
+    pub(super) keep_set: f64,
+    pub(super) list_word: f64,
     /// Time to examine a state that a symmetry may fix, if the symmetry is not used; and the number of
     /// states of which, at worst, one is examined.
     pub(super) look_at_fixed: f64,
@@ -76,6 +81,9 @@ impl CostModel {
         map_byte: 2.0,
         map_entry: 40.0,
         maps: 200.0,
+        plan_word: 50.0,
+        keep_set: 200_000.0,
+        list_word: 300.0,
         look_at_fixed: 1_000.0,
         fixed: 16.0,
         negligible: 2e7,
@@ -86,6 +94,12 @@ impl CostModel {
     /// Returns the cost up to which choices are about as good as one that costs `nanoseconds`.
     pub(super) fn near(&self, nanoseconds: f64) -> f64 {
         nanoseconds * 1.25 + self.negligible
+    }
+
+    /// Returns the time that it may take to choose a candidate for a space with `words` words, if a search
+    /// with the best one does not take longer.
+    pub(super) fn planning(&self, words: f64) -> f64 {
+        self.negligible.max(words * self.plan_word)
     }
 
     /// Returns the time to count the classes of a space with `words` words if some symmetries are not used.

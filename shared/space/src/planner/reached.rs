@@ -6,7 +6,8 @@
 //! pattern may also tell some of its pieces: base points of a group such as M24. The orientations of a set
 //! are told by the pattern, by an axis of their own, or by the axis of the pieces. The group that the pattern
 //! leaves open is known at each step. A branch of the search ends if its cosets are too small, or if it costs
-//! more than the best candidate so far whatever its axes are.
+//! more than the best candidate so far whatever its axes are. The search ends when it has taken as long as is worth
+//! while for a space of this size and for the best candidate, by the model.
 
 use super::cost::CostModel;
 use super::{Candidate, Plan};
@@ -18,7 +19,7 @@ use rustc_hash::FxHashMap;
 use std::cell::{Cell as Shared, RefCell};
 
 /// The smallest number of states of a coset.
-const FEWEST_STATES: f64 = 24.0;
+pub(super) const FEWEST_STATES: f64 = 24.0;
 
 /// The largest number of ends of branches that are judged.
 const MOST_LEAVES: usize = 512;
@@ -93,7 +94,11 @@ pub(super) struct Search<'a> {
     sets: f64,
     /// The number of words of axes that may still be listed.
     words_left: Shared<usize>,
+    /// The time that this search has taken, by the model.
+    taken: Shared<f64>,
     found: Vec<Candidate>,
+    /// The time of a search with the best candidate that is known.
+    least: f64,
     limit: f64,
 }
 
@@ -123,7 +128,9 @@ impl<'a> Search<'a> {
             cuts,
             sets: if cuts { MOST_SETS_OF_PARTS_IN_ALL } else { MOST_SETS_IN_ALL },
             words_left: Shared::new(MOST_WORDS),
+            taken: Shared::new(0.0),
             found: Vec::new(),
+            least: limit,
             limit,
         };
         let mut chosen = Vec::new();
@@ -138,6 +145,7 @@ impl<'a> Search<'a> {
         if self.leaves >= MOST_LEAVES
             || self.sets <= 0.0
             || self.words_left.get() == 0
+            || self.taken.get() >= self.least.max(self.model.planning(self.words))
             || self.states_per_coset(hidden) < FEWEST_STATES
         {
             return;
@@ -145,6 +153,7 @@ impl<'a> Search<'a> {
         let Some(class) = self.classes.get(chosen.len()) else {
             self.leaves += 1;
             if let Some(candidate) = self.judge(hidden, chosen) {
+                self.least = self.least.min(candidate.nanoseconds);
                 self.limit = self.limit.min(self.model.near(candidate.nanoseconds));
                 self.found.push(candidate);
             }
@@ -199,6 +208,7 @@ impl<'a> Search<'a> {
                 let seen = if choice.turning == Turning::InPattern { seen.into() } else { 1 };
                 let points = PatternGroup::points_of(self.space, seen, |cell| cells.contains(&cell));
                 let before = self.states_per_coset(&hidden);
+                self.takes(self.model.keep_set);
                 let is_cut = matches!(choice.split, Split::Parts(_));
                 let most = if is_cut { MOST_SETS_OF_PARTS } else { MOST_SETS };
                 let Some(next) = hidden.keeping(&points, most) else {
@@ -213,6 +223,10 @@ impl<'a> Search<'a> {
             }
         }
         Some(hidden)
+    }
+
+    fn takes(&self, nanoseconds: f64) {
+        self.taken.set(self.taken.get() + nanoseconds);
     }
 
     /// Returns the labels of a set.
@@ -339,7 +353,9 @@ impl<'a> Search<'a> {
                     length
                 }
             };
-            self.words_left.set(self.words_left.get().saturating_sub(length.unwrap_or(longest)));
+            let words = length.unwrap_or(longest);
+            self.words_left.set(self.words_left.get().saturating_sub(words));
+            self.takes(self.model.list_word * words as f64);
             length
         };
         let lengths: Option<Vec<usize>> = views.iter().map(length).collect();

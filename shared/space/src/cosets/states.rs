@@ -1,0 +1,118 @@
+//! The states of a coset as words, one after the other.
+
+use super::{CosetGraph, CosetId};
+
+/// Makes words of the states of a representative coset. From one state to the next, only the pieces are set
+/// anew whose axes have another index.
+#[derive(Debug)]
+pub struct StateWords<'a> {
+    graph: &'a CosetGraph,
+    coset: CosetId,
+    /// By colour: its labels.
+    labels: Vec<Vec<u8>>,
+    /// By axis: for each of its parts the cells along the part.
+    cells: Vec<Vec<Vec<usize>>>,
+    /// By cell: the number of the label among those of its colour, and the orientation.
+    told: Vec<(u8, u8)>,
+    indices: Vec<u32>,
+    /// The indices of the state before.
+    before: Vec<Option<u32>>,
+    arrangement: Vec<u8>,
+    word: Vec<u8>,
+}
+
+impl<'a> StateWords<'a> {
+    pub(super) fn new(graph: &'a CosetGraph, coset: CosetId) -> Self {
+        let (colouring, pattern) = (graph.colouring(), graph.pattern(coset));
+        let letters = colouring.letters();
+        let mut labels: Vec<Vec<u8>> = Vec::new();
+        for label in 0..graph.space().labels().sizes().len() as u8 {
+            let colour = usize::from(colouring.of_label(label));
+            labels.resize(labels.len().max(colour + 1), Vec::new());
+            labels[colour].push(label);
+        }
+        let of_colour = |colour: usize| -> Vec<usize> {
+            (0..pattern.len()).filter(|&cell| usize::from(letters.mark(pattern[cell])) == colour).collect()
+        };
+        let cells: Vec<Vec<Vec<usize>>> = match colouring.reached_axes() {
+            Some(axes) => {
+                let parts = axes.iter().map(|axis| axis.form.parts());
+                parts
+                    .map(|parts| parts.iter().map(|part| of_colour(part.component.colour.into())).collect())
+                    .collect()
+            }
+            None => (0..colouring.axes().len()).map(|colour| vec![of_colour(colour)]).collect(),
+        };
+        let axes = graph.shape().lengths().len();
+        let mut words = Self {
+            graph,
+            coset,
+            labels,
+            cells,
+            // The axes overwrite what they hold.
+            told: pattern.iter().map(|&letter| (0, letters.orientation(letter))).collect(),
+            indices: vec![0; axes],
+            before: vec![None; axes],
+            arrangement: vec![0; pattern.len()],
+            word: vec![0; pattern.len()],
+        };
+        (0..pattern.len()).for_each(|cell| words.show(cell));
+        words
+    }
+
+    /// Returns the state at a position, as a word of letters.
+    pub fn at(&mut self, position: u32) -> &[u8] {
+        self.graph.shape().indices(position, self.graph.is_odd(self.coset), &mut self.indices);
+        for axis in 0..self.cells.len() {
+            let index = self.indices[axis];
+            if self.before[axis].replace(index) != Some(index) {
+                self.set(axis, index);
+            }
+        }
+        &self.word
+    }
+
+    /// Sets the cells along an axis.
+    fn set(&mut self, number: usize, index: u32) {
+        let Self { graph, coset, .. } = *self;
+        let colouring = graph.colouring();
+        match colouring.reached_axes() {
+            Some(axes) => {
+                let form = &axes[number].form;
+                let packed = graph.frames().word(graph, coset, number, index);
+                for (part, cells) in form.parts().iter().zip(&self.cells[number]) {
+                    for (place, &cell) in cells.iter().enumerate() {
+                        let symbol = form.at(packed, part.first + place);
+                        if part.component.view.has_pieces() {
+                            self.told[cell].0 = symbol / part.turns;
+                        }
+                        if part.component.view.has_orientations() {
+                            self.told[cell].1 = symbol % part.turns;
+                        }
+                    }
+                }
+            }
+            None => {
+                let axis = &colouring.axes()[number];
+                let arrangement = &mut self.arrangement[..axis.length()];
+                axis.unrank(index.into(), arrangement);
+                for (&cell, &local) in self.cells[number][0].iter().zip(&*arrangement) {
+                    self.told[cell].0 = local;
+                }
+            }
+        }
+        for part in 0..self.cells[number].len() {
+            for place in 0..self.cells[number][part].len() {
+                self.show(self.cells[number][part][place]);
+            }
+        }
+    }
+
+    /// Writes the letter of a cell.
+    fn show(&mut self, cell: usize) {
+        let (local, orientation) = self.told[cell];
+        let colour = self.graph.colouring().letters().mark(self.graph.pattern(self.coset)[cell]);
+        let label = self.labels[usize::from(colour)][usize::from(local)];
+        self.word[cell] = self.graph.space().letters().letter(label, orientation);
+    }
+}
