@@ -146,7 +146,7 @@ impl Space {
     pub(crate) fn all_symmetries(&self) -> Vec<Symmetry> {
         let (of_pieces, letters) = (self.labels().of_pieces(), self.letters());
         let mut known = HashSet::new();
-        let mut all = Vec::new();
+        let mut found = Vec::new();
         let mut renamings = Vec::new();
         let guarded = self.guarded();
         for relabelling in &self.puzzle().symmetries {
@@ -161,21 +161,17 @@ impl Space {
             if known.contains(&symmetry) {
                 continue;
             }
-            for free in self.free() {
-                let symmetry = self.compose(&symmetry, free);
-                if known.insert(symmetry.clone()) {
-                    all.push(symmetry);
-                    renamings.push(relabelling);
-                }
-            }
+            known.extend(self.free().iter().map(|free| self.compose(&symmetry, free)));
+            found.push(symmetry);
+            renamings.push(relabelling);
         }
-        if self.free().len() > 1 {
-            return all;
+        if let Some(numbers) = self.faithful(&found, &renamings) {
+            found = numbers.into_iter().map(|number| found[number].clone()).collect();
         }
-        match self.faithful(&all, &renamings) {
-            Some(numbers) => numbers.into_iter().map(|number| all[number].clone()).collect(),
-            None => all,
-        }
+        found
+            .iter()
+            .flat_map(|symmetry| self.free().iter().map(move |free| self.compose(symmetry, free)))
+            .collect()
     }
 
     /// Returns the moves, if a relabelling by free moves may change what their guards ask. Where a turn of
@@ -185,33 +181,46 @@ impl Space {
         (has_guards && self.free().len() > 1 && !self.is_held()).then(|| GuardedMoves::of(self))
     }
 
-    /// Returns the numbers of symmetries that are a group and of which exactly one renames the moves as each
-    /// of `all` does; `None` if that is all of them, or if no group is found. `renamings` are those of `all`.
+    /// Returns the numbers of symmetries that are a group and of which exactly one renames the moves and the
+    /// free moves as each of `all` does; `None` if that is all of them, or if no group is found. `renamings`
+    /// are those of `all`. Symmetries that rename by free moves are in the group, because the inversion of
+    /// states maps to them the free moves that follow.
     ///
     /// Moves make every state from the solved one, which symmetries fix. So symmetries that rename the moves
     /// alike act alike on states. There are such if pieces always move together, as the facelets of a corner
     /// do in a puzzle that is given by facelets.
     fn faithful(&self, all: &[Symmetry], renamings: &[&Relabelling]) -> Option<Vec<usize>> {
-        let moves = || self.puzzle().moves.iter().map(|m| &m.action);
-        let keeps_moves =
-            |relabelling: &&Relabelling| moves().all(|action| relabelling.rename(action) == *action);
-        if !renamings.iter().skip(1).any(keeps_moves) {
+        let actions = || self.puzzle().moves.iter().map(|m| &m.action).chain(&self.puzzle().free);
+        let keeps_actions =
+            |relabelling: &&Relabelling| actions().all(|action| relabelling.rename(action) == *action);
+        if !renamings.iter().skip(1).any(keeps_actions) {
             return None;
         }
-        let of_move: HashMap<&OrientedPermutation, usize> = moves().zip(0..).collect();
-        let renamed = |relabelling: &&Relabelling| -> Option<Vec<usize>> {
-            moves().map(|action| of_move.get(&relabelling.rename(action)).copied()).collect()
+        let mut names = HashMap::new();
+        let mut name = |action: OrientedPermutation| {
+            let next = names.len();
+            *names.entry(action).or_insert(next)
         };
-        let renamed: Vec<Vec<usize>> = renamings.iter().map(renamed).collect::<Option<_>>()?;
-        let actions = renamed.iter().collect::<HashSet<_>>().len();
+        let renamed: Vec<Vec<usize>> = renamings
+            .iter()
+            .map(|relabelling| actions().map(|action| name(relabelling.rename(action))).collect())
+            .collect();
+        let distinct = renamed.iter().collect::<HashSet<_>>().len();
         let numbers: HashMap<&Symmetry, usize> = all.iter().zip(0..).collect();
         let product = |a: usize, b: usize| numbers.get(&self.compose(&all[a], &all[b])).copied();
+        let by_free = self.puzzle().free[1..].iter().filter_map(|free| {
+            let relabelling = Relabelling::from_action(free);
+            let mut symmetry = Symmetry::of(&relabelling, self.labels().of_pieces(), self.letters())?;
+            self.normalise(&mut symmetry);
+            numbers.get(&symmetry).copied()
+        });
+        let mut generators: Vec<usize> = by_free.collect();
+        let mut group = closure(&generators, product, |number| &renamed[number])?;
         // Symmetries that move few cells come first: more colourings respect them.
         let moved =
             |&number: &usize| all[number].cells.iter().zip(0..).filter(|&(&to, cell)| to != cell).count();
         let mut candidates: Vec<usize> = (0..all.len()).collect();
         candidates.sort_by_key(moved);
-        let (mut generators, mut group) = (Vec::new(), vec![0]);
         for candidate in candidates {
             if group.iter().any(|&member| renamed[member] == renamed[candidate]) {
                 continue;
@@ -222,7 +231,7 @@ impl Space {
             }
         }
         group.sort_unstable();
-        (group.len() == actions).then_some(group)
+        (group.len() == distinct).then_some(group)
     }
 
     /// Returns the image of a state under a symmetry.
@@ -380,12 +389,13 @@ pub(crate) fn induced_images<P: Copy + Into<usize>>(class: &[u8], pieces: &[P]) 
 
 #[cfg(test)]
 mod tests {
+    use super::*;
+    use crate::Labels;
     use crate::placements::Placements;
-    use crate::{Labels, Space};
-    use fathom_algebra::OrientedPermutation;
+    use crate::space::reached_words;
     use fathom_puzzle::definition::{Orbit, Piece};
     use fathom_puzzle::{Definition, Metric};
-    use std::collections::HashSet;
+    use std::collections::BTreeSet;
 
     /// The pieces that come to cells 2 and 3 show two of four turns, and the piece on cell 1 shows all.
     /// Turning cell 3 by two changes nothing that is seen.
@@ -408,5 +418,43 @@ mod tests {
             let back = space.inverse(symmetry);
             assert_eq!(space.compose(symmetry, &back), space.symmetries()[0]);
         }
+    }
+
+    /// A move exchanges two pairs of cells, and another one turns four cells; one of these four and a fifth
+    /// are exchanged by a free move. Eight relabellings of the pairs rename no move, so they change no state:
+    /// of the symmetries, no two act alike on states, and those that rename by the free move are among them.
+    #[test]
+    fn symmetries_beside_free_moves_do_not_act_alike() {
+        let orbit = Orbit { name: "A".into(), cells: 9, orientations: 1 };
+        let mut definition = Definition::new("t", vec![orbit]).unwrap();
+        let orders = definition.orders().to_vec();
+        let action = |cycles| OrientedPermutation::parse(cycles, &orders).unwrap();
+        definition.add_move("x", action("(1,2)(3,4)")).unwrap();
+        definition.add_move("y", action("(5,6,7,8)")).unwrap();
+        definition.add_free("f", action("(8,9)")).unwrap();
+        let puzzle = definition.puzzle(Metric::Multi).unwrap();
+        let found = puzzle.symmetries.len();
+        let by_free = Relabelling::from_action(&action("(8,9)"));
+        let (of_pieces, free_order) = (Labels::distinct(9), puzzle.free.len());
+        let space = Space::new(puzzle, Metric::Multi, of_pieces).unwrap();
+        // 5! arrangements of cells 5 to 9, up to the free move, times two of the pairs.
+        assert_eq!((space.states().to_string().as_str(), free_order), ("120", 2));
+        let words = reached_words(&space, 1000).unwrap();
+        let state = |word: &[u8]| -> Vec<u8> {
+            let images = space.free().iter().map(|free| space.image(free, word));
+            images.min().expect("the identity is a free move")
+        };
+        let states: Vec<Vec<u8>> =
+            words.iter().map(|word| state(word)).collect::<BTreeSet<_>>().into_iter().collect();
+        assert_eq!(states.len(), 120);
+        let on_states = |symmetry: &Symmetry| -> Vec<Vec<u8>> {
+            states.iter().map(|word| state(&space.image(symmetry, word))).collect()
+        };
+        let actions: HashSet<_> = space.symmetries().iter().map(on_states).collect();
+        assert_eq!(actions.len() * free_order, space.symmetries().len());
+        assert!(space.symmetries().len() < found * free_order, "{found} relabellings");
+        let mut by_free = Symmetry::of(&by_free, space.labels().of_pieces(), space.letters()).unwrap();
+        space.normalise(&mut by_free);
+        assert!(space.symmetries().contains(&by_free));
     }
 }

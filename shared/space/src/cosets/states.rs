@@ -116,3 +116,32 @@ impl<'a> StateWords<'a> {
         self.word[cell] = self.graph.space().letters().letter(label, orientation);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::{CosetGraph, CosetId, Labels, Plan, Space};
+    use fathom_puzzle::PuzzleSpec;
+
+    /// In whatever order states are asked for, each is the one at its position.
+    #[test]
+    fn a_word_does_not_depend_on_the_one_before() {
+        // With axes of all arrangements, with a halved one, and with reached words of pieces and orientations.
+        for word in ["2x2x2", "3x3", "skewb", "pyraminx"] {
+            let source = PuzzleSpec::by_name(word).unwrap();
+            let puzzle = source.puzzle(source.metric()).unwrap();
+            let space = Space::new(puzzle, source.metric(), Labels::from_values(source.solved())).unwrap();
+            let graph = CosetGraph::build(&space, &Plan::new(&space).unwrap().colouring).unwrap();
+            let positions: Vec<u32> = graph.shape().positions().collect();
+            for coset in (0..graph.len()).step_by(1 + graph.len() as usize / 5).map(CosetId) {
+                let mut words = graph.words(coset);
+                for number in (0..200).map(|step| step * 7919 % positions.len()) {
+                    let position = positions[number];
+                    let state = words.at(position).to_vec();
+                    assert_eq!(state, graph.word_at(coset, position), "{word}");
+                    let pattern = state.iter().map(|&letter| graph.colouring().of_letter(letter));
+                    assert!(pattern.eq(graph.pattern(coset).iter().copied()), "{word}");
+                }
+            }
+        }
+    }
+}

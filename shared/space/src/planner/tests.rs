@@ -306,3 +306,40 @@ fn spaces_beyond_all_tables_are_refused_with_their_size() {
     assert!(error.contains("5x5 multi has 7,755,605,021,665,492,992,000,000 states"), "{error}");
     assert!(Plan::new(&space("5x5", Some("0-3"))).is_ok());
 }
+
+/// Pieces that might turn and never do: a table of patterns counts their turns, and one axis for all of them
+/// would be too long. They are cut into parts, not into single states: 3 x 8! states, and a move in each.
+#[test]
+fn a_set_whose_axis_would_be_too_long_is_cut_into_parts() {
+    let orbit = |name: &str, cells, orientations| Orbit { name: name.into(), cells, orientations };
+    let mut definition = Definition::new("t", vec![orbit("a", 3, 1), orbit("b", 9, 3)]).unwrap();
+    for (name, cycles) in
+        [("x", "(3,1,2)(5,6,11)(9,7)"), ("y", "(7,6,4,10)(11,12)"), ("z", "(3,2,1)(12,11)(7,10)")]
+    {
+        let action = OrientedPermutation::parse(cycles, &definition.orders()).unwrap();
+        definition.add_move(name, action).unwrap();
+    }
+    let puzzle = definition.puzzle(Metric::Single).unwrap();
+    let space = Space::new(puzzle, Metric::Single, Labels::distinct(12)).unwrap();
+    assert_eq!(space.states().to_string(), (3 * 40_320).to_string());
+    let plan = Plan::new(&space).unwrap();
+    assert!(plan.shape.bits() >= 24 && plan.fill(&space) > 0.4, "{:?}", plan.shape.lengths());
+}
+
+/// A move with many sets of pieces has many candidates, and 72 states are not worth to judge all of them.
+#[test]
+fn a_small_space_is_planned_in_the_time_that_it_is_worth() {
+    let orbit = |name: &str, cells, orientations| Orbit { name: name.into(), cells, orientations };
+    let orbits = vec![orbit("a", 7, 3), orbit("b", 8, 1), orbit("c", 6, 4)];
+    let mut definition = Definition::new("t", orbits).unwrap();
+    let cycles = "(5+1,6+0,1+1)(2,3)(13,9,12,14,8,10,11,15)(20+3,21+0)";
+    definition.add_move("x", OrientedPermutation::parse(cycles, &definition.orders()).unwrap()).unwrap();
+    let puzzle = definition.puzzle(Metric::Multi).unwrap();
+    let space = Space::new(puzzle, Metric::Multi, Labels::distinct(21)).unwrap();
+    assert_eq!(space.states().to_string(), "72");
+    let actions = actions_on_letters(&space);
+    let found = |model| reached::Search::run(&space, &actions, model, f64::INFINITY, false).len();
+    let patient = CostModel { plan_word: f64::INFINITY, ..CostModel::V7 };
+    assert!(found(&CostModel::V7) > 0);
+    assert!(found(&patient) > 4 * found(&CostModel::V7));
+}
