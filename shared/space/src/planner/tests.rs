@@ -273,6 +273,19 @@ fn tiny_spaces_of_few_words_are_cut_into_single_states() {
     }
 }
 
+/// All 720 permutations of six cells, and as many symmetries: a class for each cycle type, of which there are
+/// 11. To list the cosets of each candidate under so many symmetries takes longer than any search, and axes
+/// would lose most symmetries.
+#[test]
+fn few_words_with_many_symmetries_are_cut_into_single_states() {
+    let source = PuzzleSpec::by_name("all-transpositions:6").unwrap();
+    let puzzle = source.puzzle(source.metric()).unwrap();
+    let space = Space::new(puzzle, source.metric(), Labels::distinct(6)).unwrap();
+    let plan = Plan::new(&space).unwrap();
+    assert_eq!((space.symmetries().len(), plan.symmetries_used), (720, 720));
+    assert_eq!((plan.shape.bits(), plan.representative_cosets), (1, 11));
+}
+
 /// An outline chooses the same colouring as an exact plan. If it does not list the cosets, it reports at most
 /// their number.
 #[test]
