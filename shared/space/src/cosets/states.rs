@@ -125,7 +125,7 @@ mod tests {
     /// In whatever order states are asked for, each is the one at its position.
     #[test]
     fn a_word_does_not_depend_on_the_one_before() {
-        // With axes of all arrangements, with a halved one, and with reached words of pieces and orientations.
+        // With axes of all arrangements, a halved one, and axes of reached pieces and orientations.
         for word in ["2x2x2", "3x3", "skewb", "pyraminx"] {
             let source = PuzzleSpec::by_name(word).unwrap();
             let puzzle = source.puzzle(source.metric()).unwrap();

@@ -6,8 +6,8 @@
 //! pattern may also tell some of its pieces: base points of a group such as M24. The orientations of a set
 //! are told by the pattern, by an axis of their own, or by the axis of the pieces. The group that the pattern
 //! leaves open is known at each step. A branch of the search ends if its cosets are too small, or if it costs
-//! more than the best candidate so far whatever its axes are. The search ends when it has taken as long as is worth
-//! while for a space of this size and for the best candidate, by the model.
+//! more than the best candidate so far whatever its axes are. The search ends when it has taken as long as is
+//! worth while for a space of this size and for the best candidate, by the model.
 
 use super::cost::CostModel;
 use super::{Candidate, Plan};
