@@ -343,7 +343,13 @@ mod tests {
 
     #[test]
     fn a_file_gets_a_new_name_and_no_other_loses_one() {
-        for rename in [|from: &Path, to: &Path| LocalDisk.rename_new(from, to), link_new] {
+        type Rename = fn(&Path, &Path) -> io::Result<()>;
+        let ways: [Rename; 3] = [
+            |from, to| LocalDisk.rename_new(from, to),
+            link_new,
+            |from, to| rename_if_absent(&LocalDisk, from, to),
+        ];
+        for rename in ways {
             let directory = tempfile::tempdir().unwrap();
             let [first, second, name] = ["first", "second", "name"].map(|name| directory.path().join(name));
             let is_there = || [&first, &second, &name].map(|path| fs::read(path).ok());

@@ -416,10 +416,10 @@ impl Candidate {
         self.share(space) >= 1.0
     }
 
-    /// Returns whether nearly all arrangements of the axes are reached, and are many.
+    /// Returns whether moves reach at least half of the arrangements of the axes, and these are not too few.
     fn serves(&self, space: &Space) -> bool {
-        let bits = Colouring::new(&self.of_piece, space).ok().and_then(|of| Shape::of(space, &of));
-        let is_large = bits.is_some_and(|shape| shape.bits() as f64 >= reached::FEWEST_STATES);
+        let shape = Colouring::new(&self.of_piece, space).ok().and_then(|of| Shape::of(space, &of));
+        let is_large = shape.is_some_and(|shape| shape.bits() as f64 >= reached::FEWEST_STATES);
         is_large && self.share(space) >= Choices::FULL
     }
 

@@ -77,11 +77,14 @@ impl Shared {
         let Ended { task, purpose, result, is_found, made, took, newest } = ended;
         let is_audit = purpose.is_audit();
         // What contradicts itself, or others, may have been read from a changed file.
-        let may_count = match &result {
-            Ok(_) | Err(TaskError::TooManyStates { .. } | TaskError::MadeOtherwise { .. }) => true,
-            Err(error) => matches!(error, TaskError::Panicked { .. }),
-        };
-        if let Some(newest) = newest.as_ref().filter(|_| may_count) {
+        let is_to_check = matches!(
+            &result,
+            Ok(_)
+                | Err(TaskError::TooManyStates { .. }
+                    | TaskError::MadeOtherwise { .. }
+                    | TaskError::Panicked { .. })
+        );
+        if let Some(newest) = newest.as_ref().filter(|_| is_to_check) {
             self.unreported.lock().add(newest, task, made);
         }
         // Whoever waits for memory looks for it when told.

@@ -321,7 +321,7 @@ fn spaces_beyond_all_tables_are_refused_with_their_size() {
 }
 
 /// Pieces that might turn and never do: a table of patterns counts their turns, and one axis for all of them
-/// would be too long. They are cut into parts, not into single states: 3 x 8! states, and a move in each.
+/// would be too long. They are cut into parts, not into single states.
 #[test]
 fn a_set_whose_axis_would_be_too_long_is_cut_into_parts() {
     let orbit = |name: &str, cells, orientations| Orbit { name: name.into(), cells, orientations };
@@ -334,6 +334,7 @@ fn a_set_whose_axis_would_be_too_long_is_cut_into_parts() {
     }
     let puzzle = definition.puzzle(Metric::Single).unwrap();
     let space = Space::new(puzzle, Metric::Single, Labels::distinct(12)).unwrap();
+    // 8! arrangements of one orbit, and the turns of three pieces.
     assert_eq!(space.states().to_string(), (3 * 40_320).to_string());
     let plan = Plan::new(&space).unwrap();
     assert!(plan.shape.bits() >= 24 && plan.fill(&space) > 0.4, "{:?}", plan.shape.lengths());
