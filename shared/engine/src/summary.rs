@@ -133,7 +133,7 @@ fn what_states_are(space: &Space) -> String {
     if space.is_guarded() {
         "the states that moves with guards reach, counted by shapes and loops".into()
     } else if space.piece_labels().are_distinct() {
-        match space.free_order() {
+        match space.all_free_order() {
             1 => "the order of the group".into(),
             free => format!("the order of the group over that of its {free} free moves"),
         }

@@ -293,7 +293,7 @@ impl Choices {
         }
         // Without a table, the number of patterns is an estimate, which is far too small for some groups.
         let known = best.as_ref().filter(|best| best.is_counted || reaches_most_words(space));
-        let limit = known.map_or(f64::INFINITY, |best| best.nanoseconds);
+        let limit = known.map_or(f64::INFINITY, |best| best.nanoseconds * best.crowding(space));
         let search = |cuts| reached::Search::run(space, &actions, model, limit, cuts);
         let mut reached = search(false);
         if reached.is_empty() && !best.as_ref().is_some_and(|best| best.serves(space)) {
@@ -304,26 +304,26 @@ impl Choices {
 
     /// Returns the next choice. Of the candidates with axes of reachable words, in order of cost, this choice
     /// is the first that has a good fill, or the one with the best fill. The fill is known only when the
-    /// cosets are listed, because symmetries fix many patterns of small spaces.
+    /// cosets are listed, because symmetries fix many patterns of small spaces. No more are listed when that
+    /// has taken as long, by the model, as planning may take for so many states.
     fn next(&mut self, space: &Space) -> Option<Plan> {
-        const TRIED: usize = 6;
-        // Where there are many symmetries and few cosets, trying takes longer than the search.
-        const FEW_ORBITS: f64 = 8192.0;
-        let symmetries = space.symmetries().len();
-        let orbits = words_of(space) / symmetries as f64;
-        let most_tried = if symmetries >= Plan::MANY_SYMMETRIES && orbits <= FEW_ORBITS { 1 } else { 24 };
-        let mut chosen: Option<(Plan, f64, usize)> = None;
-        for (number, candidate) in self.reached.iter().enumerate().take(most_tried) {
+        const FIRST: usize = 6;
+        const MOST: usize = 24;
+        let model = &CostModel::V7;
+        let (mut chosen, mut taken): (Option<(Plan, f64, usize)>, f64) = (None, 0.0);
+        for (number, candidate) in self.reached.iter().enumerate().take(MOST) {
             // If a candidate cannot be listed, the words of its axes differ too much from coset to coset.
             let Some(plan) = Plan::with(space, candidate) else {
                 continue;
             };
+            taken += model.listing(space, plan.patterns, plan.representative_cosets, plan.symmetries_used);
             let fill = plan.fill(space);
             if chosen.as_ref().is_none_or(|&(_, best, _)| fill > best) {
                 chosen = Some((plan, fill, number));
             }
-            let enough = if number + 1 < TRIED { Self::FULL } else { Self::LOW };
-            if chosen.as_ref().is_some_and(|&(_, best, _)| best >= enough) {
+            let enough = if number + 1 < FIRST { Self::FULL } else { Self::LOW };
+            let is_enough = chosen.as_ref().is_some_and(|&(_, best, _)| best >= enough);
+            if is_enough || taken >= model.planning(states_of(space)) {
                 break;
             }
         }
@@ -370,7 +370,11 @@ fn reaches_all_patterns(space: &Space, sizes: &[u16]) -> bool {
 
 /// Returns the number of words of all states.
 fn words_of(space: &Space) -> f64 {
-    u128::try_from(space.states() * space.free_order()).map_or(f64::INFINITY, |words| words as f64)
+    states_of(space) * f64::from(space.free_order())
+}
+
+fn states_of(space: &Space) -> f64 {
+    u128::try_from(space.states()).map_or(f64::INFINITY, |states| states as f64)
 }
 
 /// Lists the words of a small space with guards. There, cosets may have far fewer words than their axes have
@@ -421,6 +425,24 @@ impl Candidate {
         let shape = Colouring::new(&self.of_piece, space).ok().and_then(|of| Shape::of(space, &of));
         let is_large = shape.is_some_and(|shape| shape.bits() as f64 >= reached::FEWEST_STATES);
         is_large && self.share(space) >= Choices::FULL
+    }
+
+    /// Returns how many times as many cosets are stored as there would be if no symmetry but the identity
+    /// fixed a pattern. Returns 1 without a look unless there would be few, and where the fill is not very low.
+    fn crowding(&self, space: &Space) -> f64 {
+        const FEW_COSETS: u64 = 64;
+        const VERY_LOW: f64 = 0.05;
+        let crowding = || {
+            let colouring = Colouring::new(&self.of_piece, space).ok()?;
+            let respecting = space.symmetries().iter().filter(|symmetry| colouring.is_respected_by(symmetry));
+            let symmetries = respecting.count() as u64;
+            let few = symmetries..=FEW_COSETS * symmetries;
+            few.contains(&CosetGraph::table_entries(space, &colouring)).then_some(())?;
+            let plan = Plan::with(space, self).filter(|plan| plan.is_exact)?;
+            let cosets = plan.patterns as f64 / plan.symmetries_used as f64;
+            (plan.fill(space) < VERY_LOW).then_some(plan.representative_cosets as f64 / cosets)
+        };
+        crowding().unwrap_or(1.0)
     }
 
     /// Returns the share of the arrangements of the axes that moves reach, 0 if the share is not known.

@@ -1,5 +1,6 @@
 //! The space that is enumerated: the states of a puzzle, up to exchanging pieces with equal labels.
 
+mod left_out;
 mod moves;
 mod on_words;
 mod pieces;
@@ -10,6 +11,7 @@ use crate::rings::Rings;
 use crate::{Labels, Letters, Ranks, Symmetry};
 use fathom_algebra::{OrientedPermutation, Permutation, Shown, StabiliserChain, states_by_orbits};
 use fathom_puzzle::{Facelets, Guard, Metric, Puzzle, PuzzleMove, Told, states_and};
+use left_out::LeftOut;
 pub(crate) use moves::WordGuard;
 pub use moves::WordMove;
 use num_bigint::BigUint;
@@ -41,6 +43,8 @@ pub struct Space {
     /// Where there are too many pieces for letters: what is told apart instead. Words have the cells of its
     /// puzzle.
     told: Option<Arc<Told>>,
+    /// The free moves of the puzzle that `puzzle` does without.
+    left_out: Option<Arc<LeftOut>>,
     /// The labels of the pieces on the cells that words have before rings are made.
     cell_labels: Labels,
     /// The labels of what stands on the cells of words.
@@ -206,16 +210,24 @@ impl Space {
                 (on_words, cell_labels, told) = (Ok(some_on_words), labels, Some(Arc::new(some)));
             }
         }
-        let OnWords { rings, puzzle, labels, letters } =
+        let OnWords { rings, mut puzzle, labels, letters } =
             on_words.map_err(|letters| SpaceError::TooManyLetters {
                 name: puzzle.name.clone(),
                 states: states_without_words(&puzzle, &cell_labels),
                 letters,
             })?;
-        let orbits = orbits(&puzzle, puzzle.orbits(), &labels);
         let of_pieces = labels.of_pieces();
         // The identity is always a free move.
         let orders: Box<[u16]> = puzzle.free[0].orders().into();
+        let shows_all = |(&label, &order): (&u8, &u16)| u16::from(letters.seen(label)) == order;
+        let are_elements = piece_labels.are_distinct() && of_pieces.iter().zip(&orders).all(shows_all);
+        let has_guards = !puzzle.limits.is_empty() || puzzle.moves.iter().any(|m| !m.guard.is_empty());
+        let is_plain = are_elements && !has_guards && !is_held && told.is_none();
+        let left_out = match is_plain && points(&orders) <= Self::MANY_POINTS {
+            true => LeftOut::of(&mut puzzle).map(Arc::new),
+            false => None,
+        };
+        let orbits = orbits(&puzzle, puzzle.orbits(), &labels);
         let solved = of_pieces.iter().map(|&label| letters.letter(label, 0)).collect();
         let guard = |m: &PuzzleMove| {
             let mut guard: Vec<WordGuard> = Vec::new();
@@ -248,6 +260,7 @@ impl Space {
             piece_labels,
             facelets,
             told,
+            left_out,
             cell_labels,
             labels,
             letters,
@@ -271,8 +284,7 @@ impl Space {
         if counted.is_none() && space.told.is_none() && !space.free_moves_are_free() {
             return Err(SpaceError::NotFree(space.puzzle.name));
         }
-        let is_large =
-            space.orders.iter().map(|&order| usize::from(order)).sum::<usize>() > Self::MANY_POINTS;
+        let is_large = points(&space.orders) > Self::MANY_POINTS;
         let by_orbits = || is_large.then(|| states_by_orbits_of(&space.puzzle, &space.labels)).flatten();
         if let Some(told) = &space.told {
             (space.group_order, space.has_chains) = (told.order().into(), true.into());
@@ -396,7 +408,7 @@ impl Space {
     pub fn group_order(&self) -> &BigUint {
         self.group_order.get_or_init(|| {
             let orders = &self.orders;
-            let is_large = orders.iter().map(|&order| usize::from(order)).sum::<usize>() > Self::MANY_POINTS;
+            let is_large = points(orders) > Self::MANY_POINTS;
             let actions =
                 || self.puzzle.moves.iter().map(|m| m.action.clone()).chain(self.puzzle.free.clone());
             let all_differ = orders.iter().zip(0..).map(|(&seen, label)| Shown { label, seen });
@@ -464,6 +476,11 @@ impl Space {
         };
         self.puzzle.free[1..].iter().all(changes_all)
     }
+}
+
+/// Returns the number of points of cells with these numbers of orientations.
+fn points(orders: &[u16]) -> usize {
+    orders.iter().map(|&order| usize::from(order)).sum()
 }
 
 /// Returns the group that the moves and the free moves generate, on points.

@@ -102,9 +102,16 @@ impl Space {
         }
     }
 
-    /// Returns the order of the group of free moves, which is the number of words of each state.
+    /// Returns the order of the group of free moves that are not left out, which is the number of words of
+    /// each state.
     pub fn free_order(&self) -> u32 {
         self.puzzle.free.len() as u32
+    }
+
+    /// Returns the order of the group of all free moves of the puzzle. Those are left out that the moves do
+    /// not make, if all pieces are told apart.
+    pub fn all_free_order(&self) -> u32 {
+        self.left_out.as_ref().map_or(1, |left_out| left_out.index() as u32) * self.free_order()
     }
 
     /// Returns the actions of the free moves on words, the identity first.

@@ -4,6 +4,7 @@
 use super::{Space, group};
 use fathom_algebra::{OrientedPermutation, Permutation, StabiliserChain};
 use fathom_puzzle::with_hold;
+use std::borrow::Cow;
 
 impl Space {
     /// Returns whether pieces have orientations that are told apart. Facelets have none.
@@ -38,17 +39,19 @@ impl Space {
     /// do not turn.
     pub fn membership(&self) -> Option<impl Fn(&[u16]) -> bool> {
         let told = self.told.clone();
-        let chain = if told.is_some() { StabiliserChain::new(0, []) } else { group(&self.puzzle) };
-        let facelets = self.facelets.clone();
+        let has_chain = told.is_some() || self.left_out.is_some();
+        let chain = if has_chain { StabiliserChain::new(0, []) } else { group(&self.puzzle) };
+        let (facelets, left_out) = (self.facelets.clone(), self.left_out.clone());
         let is_member = move |pieces: &[u16]| {
             let element = Permutation::from_images(pieces).ok();
             let element = element.and_then(|element| match &facelets {
                 Some(facelets) => facelets.action(&element),
                 None => Some(OrientedPermutation::from_cells(element)),
             });
-            element.is_some_and(|element| match &told {
-                Some(told) => told.contains(&element),
-                None => chain.contains(&element.as_points()),
+            element.is_some_and(|element| match (&told, &left_out) {
+                (Some(told), _) => told.contains(&element),
+                (_, Some(left_out)) => left_out.behind(&element).is_some(),
+                _ => chain.contains(&element.as_points()),
             })
         };
         (!self.has_turns() && self.piece_labels.are_distinct()).then_some(is_member)
@@ -72,6 +75,15 @@ impl Space {
             true => self.rings.action(&with_hold(state, 0)),
             false => self.rings.action(state),
         };
+        self.word_on(&state)
+    }
+
+    /// Returns the word of the state to which a permutation of the cells of words leads. Of the words that
+    /// all free moves of the puzzle make of it, the result is one to which moves lead, with the free moves
+    /// that are not left out.
+    fn word_on(&self, state: &OrientedPermutation) -> Vec<u8> {
+        let behind = self.left_out.as_ref().and_then(|left_out| left_out.behind(state));
+        let state = behind.map_or(Cow::Borrowed(state), |free| Cow::Owned(state.then(free)));
         let mut word = vec![0; self.cells()];
         for (piece, &label) in self.labels.of_pieces().iter().enumerate() {
             let shown = u16::from(self.letters.seen(label));
@@ -79,6 +91,19 @@ impl Space {
             word[state.cells().apply(piece)] = self.letters.letter(label, turn);
         }
         word
+    }
+
+    /// Returns the permutation that leads to the state with these labels and orientations on the cells that
+    /// words have before rings are made; `None` if two labels are equal. All pieces must be told apart.
+    fn state_with(&self, on_cells: &[(u16, u8)]) -> Option<OrientedPermutation> {
+        let order = |&(first, size): &(usize, u16)| if size == 1 { self.orders[first] } else { size };
+        let orders: Vec<u16> = self.rings.spread().iter().map(order).collect();
+        let (mut cells, mut turns) = (vec![0_u16; orders.len()], vec![0_u16; orders.len()]);
+        for (&(label, orientation), cell) in on_cells.iter().zip(0..) {
+            let piece = self.cell_labels.of_pieces().iter().position(|&of_piece| of_piece == label)?;
+            (cells[piece], turns[piece]) = (cell, orientation.into());
+        }
+        OrientedPermutation::new(Permutation::from_images(cells).ok()?, turns, orders).ok()
     }
 
     /// Returns what stands on each cell of the puzzle: the [label of the piece](Space::piece_labels), and its
@@ -154,6 +179,11 @@ impl Space {
                 on_cells.iter().map(|&(piece, turn)| (piece.into(), turn.into())).collect();
             return told.on_cells(&on_cells).into_iter().map(|cell| self.solved[cell]).collect();
         }
+        if self.left_out.is_some()
+            && let Some(state) = self.state_with(&on_cells)
+        {
+            return self.word_on(&self.rings.action(&state));
+        }
         let labels = self.cell_labels.of_pieces();
         let mut word = self.solved.to_vec();
         for (&(label, orientation), &(first, size)) in on_cells.iter().zip(self.rings.spread()) {
@@ -192,7 +222,12 @@ impl Space {
             }
             None => match &self.told {
                 Some(told) => told.are_in_one_orbit(piece, cell),
-                None => self.belongs(self.label(piece), self.rings.spread()[cell].0),
+                None => match &self.left_out {
+                    Some(left_out) => {
+                        left_out.may_carry(self.rings.spread()[piece].0, self.rings.spread()[cell].0)
+                    }
+                    None => self.belongs(self.label(piece), self.rings.spread()[cell].0),
+                },
             },
         }
     }
