@@ -29,6 +29,7 @@ pub mod puzzle;
 pub mod source;
 pub mod tiles;
 pub mod told;
+mod up_to_free;
 
 pub use board::{Board, BoardError, Line};
 pub use definition::with_hold;

@@ -1,6 +1,7 @@
 //! The form in which the engine takes every puzzle.
 
 use crate::facelets::Facelets;
+use crate::up_to_free::UpToFree;
 use fathom_algebra::orbits::all_orbits;
 use fathom_algebra::{Named, OrientedPermutation, Permutation, Relabelling};
 use num_bigint::BigUint;
@@ -158,28 +159,14 @@ impl Puzzle {
 
     /// Returns whether all actions with these guards are those of moves, each followed by a free move.
     fn has_up_to_free(&self, mut actions: impl Iterator<Item = (OrientedPermutation, Vec<Guard>)>) -> bool {
+        let mut up_to_free = UpToFree::new(&self.free);
         let known: HashSet<_> =
-            self.moves.iter().map(|m| (up_to_free(&self.free, &m.action), m.guard.to_vec())).collect();
+            self.moves.iter().map(|m| (up_to_free.of(&m.action), m.guard.to_vec())).collect();
         actions.all(|(action, mut guard)| {
             guard.sort_unstable();
-            known.contains(&(up_to_free(&self.free, &action), guard))
+            known.contains(&(up_to_free.of(&action), guard))
         })
     }
-}
-
-/// Returns what actions have in common that differ by a free move that follows, and no others: to where the
-/// action, followed by one of the free moves, leads the solved piece of each cell, as a cell and an
-/// orientation; of these sequences, the smallest. `free` are all free moves, the identity included.
-pub(crate) fn up_to_free(free: &[OrientedPermutation], action: &OrientedPermutation) -> Vec<(usize, u16)> {
-    let mut left: Vec<&OrientedPermutation> = free.iter().collect();
-    let smallest = |cell| {
-        let (to, turn) = action.apply(cell, 0);
-        let leads_to = |free: &&OrientedPermutation| free.apply(to, turn);
-        let smallest = left.iter().map(leads_to).min().expect("the identity is a free move");
-        left.retain(|free| leads_to(free) == smallest);
-        smallest
-    };
-    (0..action.degree()).map(smallest).collect()
 }
 
 #[cfg(test)]

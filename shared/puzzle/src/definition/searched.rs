@@ -2,7 +2,8 @@
 //! into the moves, and with its symmetries.
 
 use super::{Definition, DefinitionError, Groupoid};
-use crate::puzzle::{Counted, up_to_free};
+use crate::puzzle::Counted;
+use crate::up_to_free::UpToFree;
 use crate::{Generator, Guard, Metric, Puzzle, PuzzleMove};
 use fathom_algebra::permutation::gcd;
 use fathom_algebra::{
@@ -306,12 +307,13 @@ impl FreeGroup {
     ) -> Result<Vec<PuzzleMove>, DefinitionError> {
         let mut distinct: Vec<PuzzleMove> = Vec::new();
         // By product up to a free move: the numbers of those that ask for different pieces.
-        let mut alike: HashMap<Vec<(usize, u16)>, Vec<usize>> = HashMap::new();
+        let mut up_to_free = UpToFree::new(&self.elements);
+        let mut alike: HashMap<_, Vec<usize>> = HashMap::new();
         for m in moves.iter().filter(|m| !self.contains(&m.action)) {
             for (free, name) in self.elements.iter().zip(&self.names) {
                 let mut made = combine(free, m, name);
                 made.guard.sort_unstable();
-                let others = alike.entry(up_to_free(&self.elements, &side(&made.action))).or_default();
+                let others = alike.entry(up_to_free.of(&side(&made.action))).or_default();
                 let is_same = |other: &usize| {
                     let other: &PuzzleMove = &distinct[*other];
                     ask_alike(&difference(&other.action, &made.action), other, &made)
