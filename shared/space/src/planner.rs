@@ -431,7 +431,7 @@ impl Candidate {
     /// fixed a pattern. Returns 1 without a look unless there would be few, and where the fill is not very low.
     fn crowding(&self, space: &Space) -> f64 {
         const FEW_COSETS: u64 = 64;
-        const VERY_LOW: f64 = 0.05;
+        const VERY_LOW: f64 = 0.005;
         let crowding = || {
             let colouring = Colouring::new(&self.of_piece, space).ok()?;
             let respecting = space.symmetries().iter().filter(|symmetry| colouring.is_respected_by(symmetry));

@@ -125,3 +125,140 @@ fn group(puzzle: &Puzzle) -> (StabiliserChain, Vec<OrientedPermutation>) {
     }
     (group, moves)
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::{Labels, Space};
+    use fathom_algebra::{OrientedPermutation, Permutation};
+    use fathom_puzzle::{Definition, Metric, Orbit};
+    use std::collections::HashMap;
+
+    /// A puzzle with orbits of so many cells and orientations, and its moves and free moves in cycles.
+    fn puzzle(orbits: &[(usize, u16)], moves: &[&str], free: &[&str]) -> Definition {
+        let named = |(number, &(cells, orientations)): (usize, &(usize, u16))| Orbit {
+            name: format!("orbit{number}"),
+            cells,
+            orientations,
+        };
+        let mut puzzle = Definition::new("test", orbits.iter().enumerate().map(named).collect()).unwrap();
+        let orders = puzzle.orders().to_vec();
+        let parse = |cycles: &str| OrientedPermutation::parse(cycles, &orders).unwrap();
+        for (number, cycles) in moves.iter().enumerate() {
+            puzzle.add_move(format!("m{number}"), parse(cycles)).unwrap();
+        }
+        for (number, cycles) in free.iter().enumerate() {
+            puzzle.add_free(format!("f{number}"), parse(cycles)).unwrap();
+        }
+        puzzle
+    }
+
+    /// Returns all products of moves and free moves, with the number of moves that each takes.
+    fn distances(puzzle: &Definition) -> HashMap<OrientedPermutation, u32> {
+        let moves = puzzle.generators(Metric::Single).unwrap();
+        let free = puzzle.free_group().unwrap();
+        let mut layer: Vec<OrientedPermutation> = free.elements().to_vec();
+        let mut known: HashMap<_, _> = layer.iter().map(|free| (free.clone(), 0)).collect();
+        for depth in 1.. {
+            let mut next = Vec::new();
+            for product in layer.iter().flat_map(|x| moves.iter().map(|m| x.then(&m.action))) {
+                for product in free.elements().iter().map(|free| product.then(free)) {
+                    if !known.contains_key(&product) {
+                        known.insert(product.clone(), depth);
+                        next.push(product);
+                    }
+                }
+            }
+            if next.is_empty() {
+                break;
+            }
+            layer = next;
+        }
+        known
+    }
+
+    /// Returns all words to which moves lead, with the number of moves that each takes.
+    fn distances_of_words(space: &Space) -> HashMap<Vec<u8>, u32> {
+        let mut layer: Vec<Vec<u8>> = space.words_of(space.solved()).collect();
+        let mut known: HashMap<_, _> = layer.iter().map(|word| (word.clone(), 0)).collect();
+        for depth in 1.. {
+            let mut next = Vec::new();
+            for (word, mv) in layer.iter().flat_map(|word| (0..space.moves().len()).map(move |mv| (word, mv)))
+            {
+                let mut image = vec![0; word.len()];
+                assert!(space.apply(mv, word, &mut image));
+                for word in space.words_of(&image) {
+                    if !known.contains_key(&word) {
+                        known.insert(word.clone(), depth);
+                        next.push(word);
+                    }
+                }
+            }
+            if next.is_empty() {
+                break;
+            }
+            layer = next;
+        }
+        known
+    }
+
+    /// Every product of moves and free moves has a word to which the moves lead, at its distance, and products
+    /// have words of one state if they differ by a free move, and only then.
+    #[test]
+    fn every_state_keeps_a_word() {
+        let ring = puzzle(&[(6, 1)], &["(1,2,3)"], &["(1,2,3,4,5,6)"]);
+        let apart = puzzle(&[(3, 1), (3, 1)], &["(1,2)"], &["(2,3)(4,5)", "(4,5,6)"]);
+        let turned = puzzle(&[(2, 3), (1, 2), (2, 2)], &["(1+1,2+2)"], &["(1,2)(3+1)", "(4+1,5+0)"]);
+        // A symmetry that exchanges 3 and 4 with 5 and 6 maps the move to the move and the free move. So the
+        // group of the move alone is not kept.
+        let exchanged = puzzle(&[(6, 1)], &["(1,2)(3,4)", "(1,2)(5,6)"], &["(3,4)(5,6)"]);
+        // All turns of a cube in the hand are made by moves.
+        let cube = puzzle(&[(4, 1)], &["(1,2)"], &["(1,2,3,4)"]);
+        for (puzzle, kept, all) in
+            [(ring, 3, 6), (apart, 1, 6), (turned, 1, 8), (exchanged, 2, 2), (cube, 4, 4)]
+        {
+            let labels = Labels::distinct(puzzle.cells());
+            let space = Space::new(puzzle.puzzle(Metric::Single).unwrap(), Metric::Single, labels).unwrap();
+            assert_eq!((space.free_order(), space.all_free_order()), (kept, all));
+            let products = distances(&puzzle);
+            let words = distances_of_words(&space);
+            assert_eq!(words.len() as u32 * all, products.len() as u32 * kept);
+            for (word, distance) in &words {
+                let mut source = vec![0; word.len()];
+                let sources = (0..space.incoming_moves().len()).map(|mv| {
+                    space.step_back(mv, space.letters(), word, &mut source);
+                    words[&source]
+                });
+                let nearest = if *distance == 0 { 1 } else { distance - 1 };
+                assert_eq!(sources.min(), Some(nearest));
+            }
+            assert_eq!((space.states() * all).to_string(), products.len().to_string());
+            let free = puzzle.free_group().unwrap();
+            let state_of = |product: &OrientedPermutation| {
+                let word = space.word(product);
+                assert_eq!(words[&word], products[product]);
+                space.words_of(&word).min().unwrap()
+            };
+            let first = products.keys().next().unwrap();
+            for product in products.keys() {
+                let is_same = free.contains(&first.inverse().then(product));
+                assert_eq!(state_of(first) == state_of(product), is_same);
+                let pieces = product.inverse();
+                let on = |cell| {
+                    let (piece, back) = pieces.apply(cell, 0);
+                    let order = product.orders()[cell];
+                    (piece as u16, ((order - back) % order) as u8)
+                };
+                let pieces: Vec<(u16, u8)> = (0..puzzle.cells()).map(on).collect();
+                assert_eq!(space.word_of_pieces(&pieces), space.word(product));
+            }
+            if let Some(is_member) = space.membership() {
+                let all = (0..720).filter_map(|rank| Permutation::unrank(puzzle.cells(), rank));
+                for state in all {
+                    let pieces: Vec<u16> = state.images().to_vec();
+                    let is_product = products.contains_key(&OrientedPermutation::from_cells(state));
+                    assert_eq!(is_member(&pieces), is_product);
+                }
+            }
+        }
+    }
+}
