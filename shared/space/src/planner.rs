@@ -428,7 +428,8 @@ impl Candidate {
     }
 
     /// Returns how many times as many cosets are stored as there would be if no symmetry but the identity
-    /// fixed a pattern. Returns 1 without a look unless there would be few, and where the fill is not very low.
+    /// fixed a pattern. Returns 1 without a look unless there would be few, and also if the fill is not very
+    /// low.
     fn crowding(&self, space: &Space) -> f64 {
         const FEW_COSETS: u64 = 64;
         const VERY_LOW: f64 = 0.005;
