@@ -2,10 +2,10 @@
 //!
 //! Let F be the group of the free moves, and N the group that the moves generate together with all moves that
 //! free moves make of them, f m f⁻¹. Free moves map N to itself, so every product of moves and free moves is
-//! n f with n in N, and the state n F has words in N. Two of these differ by a free move in N. So it is enough
-//! to search N with the free moves F ∩ N that the moves make themselves: a state then has |F ∩ N| words
-//! instead of |F|. Of the turns of a cube in the hand, all or half are in N. Free moves of pieces that no move
-//! moves are not.
+//! n f with n in N, and the state n F has words in N. Two of these differ by a free move in N. So it is
+//! enough to search N with the free moves F ∩ N that the moves make themselves: a state then has |F ∩ N|
+//! words instead of |F|. Of the turns of a cube in the hand, all or half are in N. Free moves of pieces that
+//! no move moves are not.
 
 use fathom_algebra::{OrientedPermutation, Permutation, Relabelling, StabiliserChain};
 use fathom_puzzle::Puzzle;
@@ -207,15 +207,15 @@ mod tests {
         known
     }
 
-    /// Every product of moves and free moves has a word to which the moves lead, at its distance, and products
-    /// have words of one state if they differ by a free move, and only then.
+    /// Every product of moves and free moves has a word to which the moves lead, at its distance, and
+    /// products have words of one state if they differ by a free move, and only then.
     #[test]
     fn every_state_keeps_a_word() {
         let beside = puzzle(&[(3, 1), (3, 1)], &["(1,2)"], &["(1,2,3)", "(4,5,6)"]);
         let apart = puzzle(&[(3, 1), (3, 1)], &["(1,2)"], &["(2,3)(4,5)", "(4,5,6)"]);
         let turned = puzzle(&[(2, 3), (1, 2), (2, 2)], &["(1+1,2+2)"], &["(1,2)(3+1)", "(4+1,5+0)"]);
-        // A symmetry that exchanges two threes of cells maps the move to the move and a free move. So the group
-        // of the move alone is not kept.
+        // A symmetry that exchanges two threes of cells maps the move to the move and a free move. So the
+        // group of the move alone is not kept.
         let exchanged = puzzle(&[(8, 1)], &["(1,2)(3,4,5)", "(1,2)(6,7,8)"], &["(5,4,3)(6,7,8)"]);
         // The moves are even, and half of the turns are odd.
         let ring = puzzle(&[(6, 1)], &["(1,2,3)"], &["(1,2,3,4,5,6)"]);
