@@ -17,7 +17,7 @@ pub use moves::WordMove;
 use num_bigint::BigUint;
 use on_words::OnWords;
 pub(crate) use states::reached_words;
-use states::{count_states, states_by_orbits_of, states_without_words};
+use states::{count_states, show_all_turns, states_by_orbits_of, states_without_words};
 use std::sync::{Arc, OnceLock};
 
 /// The number of a cell.
@@ -219,8 +219,7 @@ impl Space {
         let of_pieces = labels.of_pieces();
         // The identity is always a free move.
         let orders: Box<[u16]> = puzzle.free[0].orders().into();
-        let shows_all = |(&label, &order): (&u8, &u16)| u16::from(letters.seen(label)) == order;
-        let are_elements = piece_labels.are_distinct() && of_pieces.iter().zip(&orders).all(shows_all);
+        let are_elements = piece_labels.are_distinct() && show_all_turns(&labels, &letters, &orders);
         let has_guards = !puzzle.limits.is_empty() || puzzle.moves.iter().any(|m| !m.guard.is_empty());
         let is_plain = are_elements && !has_guards && !is_held && told.is_none();
         let left_out = match is_plain && points(&orders) <= Self::MANY_POINTS {
@@ -302,7 +301,8 @@ impl Space {
     }
 
     /// Returns the puzzle on the cells of words. A piece that turns and never leaves its cell has one such
-    /// cell for each of its orientations, and one of these cells is marked.
+    /// cell for each of its orientations, and one of these cells is marked. Free moves that the moves do not
+    /// make may be [left out](Space::all_free_order).
     pub fn puzzle(&self) -> &Puzzle {
         &self.puzzle
     }
@@ -404,7 +404,8 @@ impl Space {
         self.puzzle.has_all_symmetries
     }
 
-    /// Returns the order of the group that the moves and the free moves generate (Schreier-Sims).
+    /// Returns the order of the group that the moves and the free moves of [`Space::puzzle`] generate
+    /// (Schreier-Sims).
     pub fn group_order(&self) -> &BigUint {
         self.group_order.get_or_init(|| {
             let orders = &self.orders;

@@ -1,8 +1,8 @@
 //! The number of states of a space.
 
 use super::{Space, group};
-use crate::Labels;
 use crate::words::multinomial;
+use crate::{Labels, Letters};
 use fathom_algebra::{OrientedPermutation, Shown, states_by_orbits, unseen_elements};
 use fathom_puzzle::Puzzle;
 use num_bigint::BigUint;
@@ -48,6 +48,12 @@ fn shown<L: Copy + Into<u32>>(puzzle: &Puzzle, labels: &Labels<L>) -> Vec<Shown>
     pieces.map(|(&label, &seen)| Shown { label: label.into(), seen }).collect()
 }
 
+/// Returns whether words tell all orientations of their pieces apart. `orders` are those of the cells.
+pub(super) fn show_all_turns(labels: &Labels<u8>, letters: &Letters, orders: &[u16]) -> bool {
+    let shows_all = |(&label, &order): (&u8, &u16)| u16::from(letters.seen(label)) == order;
+    labels.of_pieces().iter().zip(orders).all(shows_all)
+}
+
 /// Counts the states: the length of the orbit of the solved word, divided by the number of words of a state.
 /// If all pieces are told apart, this length is the order of the group. For the symmetric group it is a
 /// multinomial; so it is for the alternating group unless all labels differ, because exchanging two equal
@@ -58,11 +64,7 @@ pub(super) fn count_states(space: &Space) -> Option<BigUint> {
     let Space { labels, piece_labels, letters, .. } = space;
     let group_order = || space.group_order();
     let in_words = BigUint::from(space.free_order());
-    let shows_all = |(&label, &order): (&u8, &u16)| u16::from(letters.seen(label)) == order;
-    if !space.is_guarded()
-        && piece_labels.are_distinct()
-        && labels.of_pieces().iter().zip(&space.orders).all(shows_all)
-    {
+    if !space.is_guarded() && piece_labels.are_distinct() && show_all_turns(labels, letters, &space.orders) {
         return Some(group_order() / in_words);
     }
     let factorial: BigUint = (1..=labels.pieces()).map(BigUint::from).product();
