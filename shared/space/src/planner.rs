@@ -304,26 +304,26 @@ impl Choices {
 
     /// Returns the next choice. Of the candidates with axes of reachable words, in order of cost, this choice
     /// is the first that has a good fill, or the one with the best fill. The fill is known only when the
-    /// cosets are listed, because symmetries fix many patterns of small spaces. No more are listed when that
-    /// has taken as long, by the model, as planning may take for so many states.
+    /// cosets are listed, because symmetries fix many patterns of small spaces.
     fn next(&mut self, space: &Space) -> Option<Plan> {
-        const FIRST: usize = 6;
-        const MOST: usize = 24;
-        let model = &CostModel::V7;
-        let (mut chosen, mut taken): (Option<(Plan, f64, usize)>, f64) = (None, 0.0);
-        for (number, candidate) in self.reached.iter().enumerate().take(MOST) {
+        const TRIED: usize = 6;
+        // Where there are many symmetries and few cosets, trying takes longer than the search.
+        const FEW_ORBITS: f64 = 8192.0;
+        let symmetries = space.symmetries().len();
+        let orbits = words_of(space) / symmetries as f64;
+        let most_tried = if symmetries >= Plan::MANY_SYMMETRIES && orbits <= FEW_ORBITS { 1 } else { 24 };
+        let mut chosen: Option<(Plan, f64, usize)> = None;
+        for (number, candidate) in self.reached.iter().enumerate().take(most_tried) {
             // If a candidate cannot be listed, the words of its axes differ too much from coset to coset.
             let Some(plan) = Plan::with(space, candidate) else {
                 continue;
             };
-            taken += model.listing(space, plan.patterns, plan.representative_cosets, plan.symmetries_used);
             let fill = plan.fill(space);
             if chosen.as_ref().is_none_or(|&(_, best, _)| fill > best) {
                 chosen = Some((plan, fill, number));
             }
-            let enough = if number + 1 < FIRST { Self::FULL } else { Self::LOW };
-            let is_enough = chosen.as_ref().is_some_and(|&(_, best, _)| best >= enough);
-            if is_enough || taken >= model.planning(states_of(space)) {
+            let enough = if number + 1 < TRIED { Self::FULL } else { Self::LOW };
+            if chosen.as_ref().is_some_and(|&(_, best, _)| best >= enough) {
                 break;
             }
         }
@@ -370,11 +370,7 @@ fn reaches_all_patterns(space: &Space, sizes: &[u16]) -> bool {
 
 /// Returns the number of words of all states.
 fn words_of(space: &Space) -> f64 {
-    states_of(space) * f64::from(space.free_order())
-}
-
-fn states_of(space: &Space) -> f64 {
-    u128::try_from(space.states()).map_or(f64::INFINITY, |states| states as f64)
+    u128::try_from(space.states() * space.free_order()).map_or(f64::INFINITY, |words| words as f64)
 }
 
 /// Lists the words of a small space with guards. There, cosets may have far fewer words than their axes have
