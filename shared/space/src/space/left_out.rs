@@ -1,9 +1,9 @@
 //! Free moves that are left out, because the states have words enough without them.
 //!
-//! Let F be the group of the free moves, and N the group that the moves generate together with all moves that
-//! free moves make of them, f m f⁻¹. Free moves map N to itself, so every product of moves and free moves is
-//! n f with n in N, and the state n F has words in N. Two of these differ by a free move in N. So it is
-//! enough to search N with the free moves F ∩ N that the moves make themselves: a state then has |F ∩ N|
+//! Let F be the group of the free moves, and N the group that the moves generate together with all moves
+//! that free moves make of them, f m f⁻¹. Free moves map N to itself, so every product of moves and free
+//! moves is n f with n in N, and the state n F has words in N. Two of these differ by a free move in N. So it
+//! is enough to search N with the free moves F ∩ N that the moves make themselves: a state then has |F ∩ N|
 //! words instead of |F|. Of the turns of a cube in the hand, all or half are in N. Free moves of pieces that
 //! no move moves are not.
 
@@ -138,6 +138,7 @@ mod tests {
     use fathom_algebra::{OrientedPermutation, Permutation};
     use fathom_puzzle::{Definition, Metric, Orbit};
     use std::collections::HashMap;
+    use std::hash::Hash;
 
     /// A puzzle with orbits of so many cells and orientations, and its moves and free moves in cycles.
     fn puzzle(orbits: &[(usize, u16)], moves: &[&str], free: &[&str]) -> Definition {
@@ -162,41 +163,34 @@ mod tests {
     fn distances(puzzle: &Definition) -> HashMap<OrientedPermutation, u32> {
         let moves = puzzle.generators(Metric::Single).unwrap();
         let free = puzzle.free_group().unwrap();
-        let mut layer: Vec<OrientedPermutation> = free.elements().to_vec();
-        let mut known: HashMap<_, _> = layer.iter().map(|free| (free.clone(), 0)).collect();
-        for depth in 1.. {
-            let mut next = Vec::new();
-            for product in layer.iter().flat_map(|x| moves.iter().map(|m| x.then(&m.action))) {
-                for product in free.elements().iter().map(|free| product.then(free)) {
-                    if !known.contains_key(&product) {
-                        known.insert(product.clone(), depth);
-                        next.push(product);
-                    }
-                }
-            }
-            if next.is_empty() {
-                break;
-            }
-            layer = next;
-        }
-        known
+        let free = free.elements();
+        search(free.to_vec(), |product| {
+            let moved = moves.iter().map(|m| product.then(&m.action));
+            moved.flat_map(|product| free.iter().map(move |free| product.then(free))).collect()
+        })
     }
 
     /// Returns all words to which moves lead, with the number of moves that each takes.
     fn distances_of_words(space: &Space) -> HashMap<Vec<u8>, u32> {
-        let mut layer: Vec<Vec<u8>> = space.words_of(space.solved()).collect();
-        let mut known: HashMap<_, _> = layer.iter().map(|word| (word.clone(), 0)).collect();
-        for depth in 1.. {
-            let mut next = Vec::new();
-            for (word, mv) in layer.iter().flat_map(|word| (0..space.moves().len()).map(move |mv| (word, mv)))
-            {
+        search(space.words_of(space.solved()).collect(), |word| {
+            let moved = (0..space.moves().len()).map(|mv| {
                 let mut image = vec![0; word.len()];
                 assert!(space.apply(mv, word, &mut image));
-                for word in space.words_of(&image) {
-                    if !known.contains_key(&word) {
-                        known.insert(word.clone(), depth);
-                        next.push(word);
-                    }
+                image
+            });
+            moved.flat_map(|image| space.words_of(&image).collect::<Vec<_>>()).collect()
+        })
+    }
+
+    /// Returns everything to which steps lead from `layer`, with the number of steps.
+    fn search<T: Clone + Eq + Hash>(mut layer: Vec<T>, steps: impl Fn(&T) -> Vec<T>) -> HashMap<T, u32> {
+        let mut known: HashMap<T, u32> = layer.iter().map(|at| (at.clone(), 0)).collect();
+        for depth in 1.. {
+            let mut next = Vec::new();
+            for to in layer.iter().flat_map(&steps) {
+                if !known.contains_key(&to) {
+                    known.insert(to.clone(), depth);
+                    next.push(to);
                 }
             }
             if next.is_empty() {

@@ -2,7 +2,7 @@
 //! of the puzzle in a word.
 
 use super::{Space, group};
-use fathom_algebra::{OrientedPermutation, Permutation, StabiliserChain};
+use fathom_algebra::{OrientedPermutation, Permutation};
 use fathom_puzzle::with_hold;
 use std::borrow::Cow;
 
@@ -39,9 +39,8 @@ impl Space {
     /// do not turn.
     pub fn membership(&self) -> Option<impl Fn(&[u16]) -> bool> {
         let told = self.told.clone();
-        let has_chain = told.is_some() || self.left_out.is_some();
-        let chain = if has_chain { StabiliserChain::new(0, []) } else { group(&self.puzzle) };
         let (facelets, left_out) = (self.facelets.clone(), self.left_out.clone());
+        let chain = (told.is_none() && left_out.is_none()).then(|| group(&self.puzzle));
         let is_member = move |pieces: &[u16]| {
             let element = Permutation::from_images(pieces).ok();
             let element = element.and_then(|element| match &facelets {
@@ -51,7 +50,7 @@ impl Space {
             element.is_some_and(|element| match (&told, &left_out) {
                 (Some(told), _) => told.contains(&element),
                 (_, Some(left_out)) => left_out.behind(&element).is_some(),
-                _ => chain.contains(&element.as_points()),
+                _ => chain.as_ref().is_some_and(|chain| chain.contains(&element.as_points())),
             })
         };
         (!self.has_turns() && self.piece_labels.are_distinct()).then_some(is_member)
@@ -220,14 +219,13 @@ impl Space {
                     (facelets.given_cells()[piece], facelets.given_cells()[cell]);
                 (first..first + usize::from(order)).any(|to| facelets.are_in_one_orbit(from, to))
             }
-            None => match &self.told {
-                Some(told) => told.are_in_one_orbit(piece, cell),
-                None => match &self.left_out {
-                    Some(left_out) => {
-                        left_out.may_carry(self.rings.spread()[piece].0, self.rings.spread()[cell].0)
-                    }
-                    None => self.belongs(self.label(piece), self.rings.spread()[cell].0),
-                },
+            None => match (&self.told, &self.left_out) {
+                (Some(told), _) => told.are_in_one_orbit(piece, cell),
+                (_, Some(left_out)) => {
+                    let [from, to] = [piece, cell].map(|cell| self.rings.spread()[cell].0);
+                    left_out.may_carry(from, to)
+                }
+                _ => self.belongs(self.label(piece), self.rings.spread()[cell].0),
             },
         }
     }
