@@ -3,9 +3,9 @@
 //! Let F be the group of the free moves, and N the group that the moves generate together with all moves
 //! that free moves make of them, f m f⁻¹. Free moves map N to itself, so every product of moves and free
 //! moves is n f with n in N, and the state n F has words in N. Two of these differ by a free move in N. So it
-//! is enough to search N with the free moves F ∩ N that the moves make themselves: a state then has |F ∩ N|
-//! words instead of |F|. Of the turns of a cube in the hand, all or half are in N. Free moves of pieces that
-//! no move moves are not.
+//! is enough to search N with the free moves F ∩ N that the moves make themselves: a state then has as many
+//! words as F ∩ N has elements. Of the turns of a cube in the hand, all or half are in N. Free moves of
+//! pieces that no move moves are not.
 
 use fathom_algebra::{OrientedPermutation, Permutation, Relabelling, StabiliserChain};
 use fathom_puzzle::Puzzle;
