@@ -24,7 +24,7 @@ const ORDER: [&str; 19] = [
     "proto",
     "worker",
     "coordinator",
-    "coordinator/fathom",
+    "cli",
     "tests",
 ];
 
@@ -49,17 +49,17 @@ const RESERVED: [(&str, &[&str]); 18] = [
     ("comfy-table", &["report"]),
     ("rusqlite", &["engine", "tests"]),
     ("memmap2", &["layer"]),
-    ("tokio", &["proto", "worker", "coordinator", "coordinator/fathom", "tests"]),
-    ("tonic", &["proto", "worker", "coordinator", "coordinator/fathom", "tests"]),
+    ("tokio", &["proto", "worker", "coordinator", "cli", "tests"]),
+    ("tonic", &["proto", "worker", "coordinator", "cli", "tests"]),
     ("axum", &["coordinator"]),
     ("hyper", &["coordinator"]),
     ("prometheus-client", &["coordinator"]),
     ("thirtyfour", &["tests"]),
     ("prost", &["proto", "tests"]),
-    ("clap", &["proto", "worker", "coordinator/fathom"]),
-    ("clap_complete", &["coordinator/fathom"]),
-    ("clap_mangen", &["coordinator/fathom"]),
-    ("ratatui", &["coordinator/fathom"]),
+    ("clap", &["proto", "worker", "cli"]),
+    ("clap_complete", &["cli"]),
+    ("clap_mangen", &["cli"]),
+    ("ratatui", &["cli"]),
     ("strsim", &["puzzle"]),
 ];
 
@@ -181,7 +181,7 @@ fn no_example_stands_in_a_comment() {
 /// The command line's types know nothing of commands.
 #[test]
 fn arguments_do_not_know_commands() {
-    for (path, text) in sources(&folder("coordinator/fathom").join("src/arguments")) {
+    for (path, text) in sources(&folder("cli").join("src/arguments")) {
         assert!(!text.contains("crate::commands"), "{}", path.display());
     }
 }
@@ -197,7 +197,7 @@ fn a_cluster_does_not_know_its_page() {
 /// In `space` a coset graph has the frames of its axes, which are found from the rest of the graph.
 #[test]
 fn modules_do_not_import_each_other_in_circles() {
-    let commands = folder("coordinator/fathom").join("src/commands");
+    let commands = folder("cli").join("src/commands");
     let mut folders = vec![(commands, "crate::commands::")];
     let crates = ORDER.into_iter().filter(|name| *name != "space");
     folders.extend(crates.map(|name| (folder(name).join("src"), "crate::")));
