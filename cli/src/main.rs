@@ -18,10 +18,10 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     let arguments = match Arguments::of_process() {
         Ok(arguments) => arguments,
-        Err(error) => return exit::end(Err(error), fathom_run::error::is_bad_input),
+        Err(error) => return exit::end(Err(error), fathom_engine::run::error::is_bad_input),
     };
     if let Err(error) = failpoint::check() {
-        return exit::end(Err(error), fathom_run::error::is_bad_input);
+        return exit::end(Err(error), fathom_engine::run::error::is_bad_input);
     }
     let verbosity = arguments.verbosity();
     if verbosity == Verbosity::Quiet {
@@ -70,7 +70,7 @@ fn main() -> ExitCode {
         Command::Completions(args) => commands::shell::completions(&args),
         Command::Man(args) => commands::shell::man(&args),
     };
-    exit::end(result, fathom_run::error::is_bad_input)
+    exit::end(result, fathom_engine::run::error::is_bad_input)
 }
 
 /// Returns what a command is doing, for people who wait while the command prints nothing.

@@ -3,9 +3,9 @@
 
 use crate::outcome::{Copied, Done, Failure, Outcome, StoredFile};
 use crate::{Attempt, v1};
+use fathom_engine::run::WorkerId;
+use fathom_engine::run::{Depth, Geometry, ShardId, ShardReport, Task};
 use fathom_layer::{Digest, Totals};
-use fathom_run::WorkerId;
-use fathom_run::{Depth, Geometry, ShardId, ShardReport, Task};
 
 /// An invalid message.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -1,8 +1,8 @@
 //! The outcomes of orders, and the reasons of failures.
 
 use crate::Attempt;
+use fathom_engine::run::{ShardReport, Task};
 use fathom_layer::Digest;
-use fathom_run::{ShardReport, Task};
 
 /// A worker's report on an order.
 #[derive(Clone, Debug, PartialEq, Eq)]

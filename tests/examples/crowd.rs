@@ -4,10 +4,10 @@
 //! frames a second of Chromium while it scrolls the page.
 
 use anyhow::{Context, Result};
+use fathom_engine::run::RunManifest;
 use fathom_proto::access::{Access, AccessArguments, Connection};
 use fathom_proto::v1::coordinator_client::CoordinatorClient;
 use fathom_proto::v1::{self, PROTOCOL_VERSION};
-use fathom_run::RunManifest;
 use fathom_tests::browser::{self, Browser};
 use fathom_tests::cluster::Cluster;
 use fathom_tests::fathom;

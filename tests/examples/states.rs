@@ -3,10 +3,10 @@
 //! cosets decides which state of a class is printed.
 
 use fathom_engine::directory::RunDirectory;
+use fathom_engine::run::{Depth, Geometry};
+use fathom_engine::task::Store;
 use fathom_layer::LocalDisk;
-use fathom_run::{Depth, Geometry};
 use fathom_space::{CosetGraph, CosetId};
-use fathom_task::Store;
 use std::path::Path;
 
 fn main() -> anyhow::Result<()> {

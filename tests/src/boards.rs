@@ -1,7 +1,7 @@
 //! Small boards of any kind, for properties that must hold for all of them.
 
+use fathom_engine::run::manifest::SpaceSpec;
 use fathom_puzzle::{Board, Metric, PuzzleSpec};
-use fathom_run::manifest::SpaceSpec;
 use fathom_space::Labels;
 use proptest::prelude::*;
 

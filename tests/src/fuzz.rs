@@ -5,17 +5,17 @@
 //! justify, the fuzzer has found a fault.
 
 use crate::forge::{HEADER, header_of, reseal};
+use fathom_engine::run::manifest::{RunManifest, SpaceSpec};
+use fathom_engine::run::{Geometry, ShardCut, ShardId};
+use fathom_engine::task::layer::bits;
 use fathom_kernel::{Engine, Kernel};
 use fathom_layer::chunk::{self, Coset};
 use fathom_layer::{Digest, Encoding, Identity, Import, ImportMemory, Imports, LayerFile, Stored};
 use fathom_proto::{convert, v1};
 use fathom_puzzle::load::{self, Format};
 use fathom_puzzle::{Definition, PuzzleSpec};
-use fathom_run::manifest::{RunManifest, SpaceSpec};
-use fathom_run::{Geometry, ShardCut, ShardId};
 use fathom_space::fingerprint::fingerprint;
 use fathom_space::{AxisMap, Labels, Shape, Transform};
-use fathom_task::layer::bits;
 use prost::Message;
 use std::fs;
 use std::sync::Arc;

@@ -14,13 +14,13 @@ pub mod slurm;
 
 use fathom_engine::directory::RunDirectory;
 use fathom_engine::observer::Silent;
+use fathom_engine::run::manifest::{Keep, RunManifest, SpaceSpec};
 use fathom_engine::search::{Options, Stop, search};
 use fathom_engine::summary::Summary;
+use fathom_engine::task::Kernel;
 use fathom_layer::{Disk, LocalDisk};
 use fathom_puzzle::{Board, Metric, PuzzleSpec};
-use fathom_run::manifest::{Keep, RunManifest, SpaceSpec};
 use fathom_space::{Labels, Plan};
-use fathom_task::Kernel;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;

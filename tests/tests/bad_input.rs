@@ -2,7 +2,7 @@
 //! tells whose fault it is, and nothing is written.
 
 use fathom_engine::directory::RunDirectory;
-use fathom_run::{Depth, ShardId, Task};
+use fathom_engine::run::{Depth, ShardId, Task};
 use fathom_tests::layers::layer_files;
 use fathom_tests::{fathom, fathom_worker, texts};
 use std::fs;

@@ -3,7 +3,7 @@
 //! was made meanwhile.
 
 use fathom_engine::directory::RunDirectory;
-use fathom_run::ShardId;
+use fathom_engine::run::ShardId;
 use fathom_tests::cluster::{Cluster, undisturbed};
 use fathom_tests::process::{signal, until, until_stopped};
 use fathom_tests::{assert_same, fathom, fathom_worker, json, texts};

@@ -1,10 +1,10 @@
 //! Workers that report wrong results.
 
 use fathom_engine::directory::RunDirectory;
+use fathom_engine::run::{ShardCut, ShardId};
 use fathom_proto::access::{Access, AccessArguments, Connection};
 use fathom_proto::v1::coordinator_client::CoordinatorClient;
 use fathom_proto::v1::{self, failure, order, outcome};
-use fathom_run::{ShardCut, ShardId};
 use fathom_tests::assert_same;
 use fathom_tests::cluster::{Cluster, undisturbed};
 use fathom_tests::forge::{exchange_cosets, move_state};
@@ -34,7 +34,7 @@ impl Liar {
             .await
             .unwrap()
             .into_inner();
-        let manifest = fathom_run::RunManifest::from_toml(&described.definition).unwrap();
+        let manifest = fathom_engine::run::RunManifest::from_toml(&described.definition).unwrap();
         let registered = client
             .register(v1::RegisterRequest {
                 protocol_version: v1::PROTOCOL_VERSION,

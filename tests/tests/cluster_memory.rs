@@ -1,12 +1,12 @@
 //! Cosets from other workers in memory, on disk, in both, and fetched again.
 
 use fathom_engine::directory::RunDirectory;
+use fathom_engine::run::manifest::{Keep, SpaceSpec};
+use fathom_engine::run::{Geometry, RunManifest, budget};
+use fathom_engine::task::job::shared_bytes;
 use fathom_layer::LocalDisk;
 use fathom_puzzle::{Metric, PuzzleSpec, family};
-use fathom_run::manifest::{Keep, SpaceSpec};
-use fathom_run::{Geometry, RunManifest, budget};
 use fathom_space::{Colouring, CosetGraph, Labels, Plan, Shape};
-use fathom_task::job::shared_bytes;
 use fathom_tests::cluster::{Cluster, undisturbed};
 use fathom_tests::{assert_same, fathom, fathom_worker, json};
 use serde_json::Value;

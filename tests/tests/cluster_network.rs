@@ -1,10 +1,10 @@
 //! Faults and attacks over the network: cut links, strangers, and malformed messages.
 
+use fathom_engine::run::WorkerId;
 use fathom_proto::access::{Access, AccessArguments, Connection};
 use fathom_proto::v1::coordinator_client::CoordinatorClient;
 use fathom_proto::v1::exchange_client::ExchangeClient;
 use fathom_proto::v1::{self, fetch_failure};
-use fathom_run::WorkerId;
 use fathom_tests::cluster::{Cluster, undisturbed};
 use fathom_tests::process::{prefixed, until, well};
 use fathom_tests::{assert_same, fathom, texts};
@@ -202,7 +202,7 @@ fn registration(fingerprint: &[u8]) -> v1::RegisterRequest {
 }
 
 fn fingerprint(cluster: &Cluster) -> Vec<u8> {
-    fathom_run::RunManifest::read(&cluster.run()).unwrap().fingerprint.0.to_vec()
+    fathom_engine::run::RunManifest::read(&cluster.run()).unwrap().fingerprint.0.to_vec()
 }
 
 #[tokio::test]

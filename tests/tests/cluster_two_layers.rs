@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fs;
 
 /// 12! states in 17 layers. Fewer than 16 shards may be
-/// [in the making](fathom_run::lookback::most_in_the_making) with up to three threads: each layer gives some
+/// [in the making](fathom_engine::run::lookback::most_in_the_making) with up to three threads: each layer gives some
 /// back before it is done.
 const MANY_TASKS: [&str; 5] = ["2x6", "--metric", "single", "--shards", "16"];
 

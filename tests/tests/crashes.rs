@@ -2,10 +2,10 @@
 //! run is then resumed and must end as if nothing had happened.
 
 use fathom_engine::directory::{Found, RunDirectory, look};
+use fathom_engine::run::manifest::{Keep, SpaceSpec};
 use fathom_engine::summary::Summary;
 use fathom_layer::{Disk, DiskFile, LocalDisk};
 use fathom_puzzle::{Board, Metric, PuzzleSpec};
-use fathom_run::manifest::{Keep, SpaceSpec};
 use fathom_space::Labels;
 use fathom_tests::Setup;
 use std::collections::BTreeSet;

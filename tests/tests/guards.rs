@@ -2,10 +2,10 @@
 //! compared with a plain search.
 
 use fathom_algebra::{OrientedPermutation, Permutation};
+use fathom_engine::run::manifest::{Keep, SpaceSpec};
+use fathom_engine::task::Kernel;
 use fathom_puzzle::{Definition, Metric, Piece, PuzzleSpec};
-use fathom_run::manifest::{Keep, SpaceSpec};
 use fathom_space::Labels;
-use fathom_task::Kernel;
 use fathom_tests::{Setup, fathom, texts};
 use std::collections::HashSet;
 use std::fs;

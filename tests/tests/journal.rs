@@ -1,8 +1,8 @@
 //! Journals that another process has written to, or holds.
 
 use fathom_engine::journal::{Journal, LayersAt};
+use fathom_engine::run::{Depth, ShardId, ShardOrder, ShardReport, Task, WorkerId};
 use fathom_layer::{Digest, Totals};
-use fathom_run::{Depth, ShardId, ShardOrder, ShardReport, Task, WorkerId};
 use rusqlite::Connection;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

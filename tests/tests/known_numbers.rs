@@ -1,9 +1,9 @@
 //! Known growth tables, by both engines. Each table in `tests/data` names its source.
 
 use fathom_engine::summary::Summary;
+use fathom_engine::task::Kernel;
 use fathom_kernel::reference::Distances;
 use fathom_puzzle::Board;
-use fathom_task::Kernel;
 use fathom_tests::{KnownTable, MEMORY, Setup, data, known_tables};
 use serde::Deserialize;
 use std::collections::BTreeMap;

@@ -2,11 +2,11 @@
 //! symmetries are given or found.
 
 use fathom_algebra::{OrientedPermutation, Permutation};
+use fathom_engine::run::SpaceSpec;
 use fathom_engine::summary::Summary;
+use fathom_engine::task::Kernel;
 use fathom_puzzle::{Definition, Metric, Orbit, PuzzleSpec};
-use fathom_run::SpaceSpec;
 use fathom_space::Labels;
-use fathom_task::Kernel;
 use fathom_tests::Setup;
 use fathom_tests::boards::labelled_boards;
 use proptest::prelude::*;

@@ -2,13 +2,13 @@
 //! solved state.
 
 use fathom_algebra::{OrientedPermutation, Permutation};
+use fathom_engine::run::manifest::{Keep, SpaceSpec};
+use fathom_engine::run::{Depth, ShardId};
+use fathom_engine::task::{Job, Kernel, Layer, Resources, Store};
 use fathom_kernel::Bits;
 use fathom_layer::LocalDisk;
 use fathom_puzzle::{Definition, Metric, PuzzleSpec};
-use fathom_run::manifest::{Keep, SpaceSpec};
-use fathom_run::{Depth, ShardId};
 use fathom_space::{CosetId, Labels};
-use fathom_task::{Job, Kernel, Layer, Resources, Store};
 use fathom_tests::{Setup, assert_same, fathom, fathom_worker, json, texts};
 use proptest::prelude::*;
 use serde_json::Value;

@@ -2,12 +2,12 @@
 //! and the new one is written behind, whatever a file system supports, refuses or loses on the way.
 
 use fathom_engine::directory::RunDirectory;
+use fathom_engine::run::budget::memory_bytes;
+use fathom_engine::run::manifest::{Keep, SpaceSpec};
 use fathom_engine::summary::Summary;
 use fathom_layer::past_cache::{Reader, Way};
 use fathom_layer::{Disk, DiskFile, LocalDisk, ReadOnce};
 use fathom_puzzle::{Board, Metric, PuzzleSpec};
-use fathom_run::budget::memory_bytes;
-use fathom_run::manifest::{Keep, SpaceSpec};
 use fathom_space::{Labels, Plan};
 use fathom_tests::{Setup, assert_same, fathom, json, texts};
 use std::fs::File;

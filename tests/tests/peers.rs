@@ -3,6 +3,9 @@
 #[path = "peers/traffic.rs"]
 mod traffic;
 
+use fathom_engine::run::{Depth, Geometry, ShardCut, ShardId, Task};
+use fathom_engine::task::layer::bits;
+use fathom_engine::task::{Layer, Store};
 use fathom_kernel::Bits;
 use fathom_layer::{ImportMemory, Imports, LocalDisk, Totals};
 use fathom_proto::access::{Access, AccessArguments, server};
@@ -10,10 +13,7 @@ use fathom_proto::v1::exchange_client::ExchangeClient;
 use fathom_proto::v1::exchange_server::{self, ExchangeServer};
 use fathom_proto::v1::{self, copy_file_response};
 use fathom_proto::{Failure, StoredFile};
-use fathom_run::{Depth, Geometry, ShardCut, ShardId, Task};
 use fathom_space::CosetId;
-use fathom_task::layer::bits;
-use fathom_task::{Layer, Store};
 use fathom_worker::cluster::Meter;
 use fathom_worker::cluster::exchange::{ANSWERS_OF_ONE, Exchange};
 use fathom_worker::cluster::fetch::Fetcher;

@@ -1,8 +1,8 @@
 //! Puzzles that are no boards: families, files, and some of the moves.
 
 use fathom_algebra::{OrientedPermutation, Permutation};
+use fathom_engine::run::SpaceSpec;
 use fathom_puzzle::{Metric, PuzzleSpec};
-use fathom_run::SpaceSpec;
 use fathom_space::Labels;
 use fathom_tests::{KnownTable, assert_same, fathom, json, known_tables, texts};
 use serde_json::{Value, json as value};

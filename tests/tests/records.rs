@@ -1,8 +1,8 @@
 //! The records: their invariants, comparisons with independent work, and the records that take little time to
 //! compute again.
 
+use fathom_engine::run::manifest::SpaceSpec;
 use fathom_puzzle::{Board, Metric, PuzzleSpec};
-use fathom_run::manifest::SpaceSpec;
 use fathom_space::Labels;
 use fathom_tests::Setup;
 use serde::Deserialize;

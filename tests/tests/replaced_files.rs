@@ -5,12 +5,12 @@
 use fathom_engine::directory::RunDirectory;
 use fathom_engine::journal::{Journal, LayerRow};
 use fathom_engine::observer::Observer;
+use fathom_engine::run::{Depth, Geometry, ShardId, ShardReport, SpaceSpec, Task};
 use fathom_engine::search::{Options, Stop, search};
+use fathom_engine::task::{Kernel, Store};
 use fathom_layer::LocalDisk;
 use fathom_puzzle::{Metric, PuzzleSpec};
-use fathom_run::{Depth, Geometry, ShardId, ShardReport, SpaceSpec, Task};
 use fathom_space::Labels;
-use fathom_task::{Kernel, Store};
 use fathom_tests::forge::move_state;
 use fathom_tests::{Setup, fathom, fathom_worker, json, texts};
 use std::fs;

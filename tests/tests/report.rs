@@ -1,9 +1,9 @@
 //! `fathom report`: each format against published numbers, what is drawn against a plain search, and the
 //! command that it names against the run that it came from.
 
+use fathom_engine::run::manifest::SpaceSpec;
 use fathom_kernel::reference::Distances;
 use fathom_puzzle::PuzzleSpec;
-use fathom_run::manifest::SpaceSpec;
 use fathom_space::Labels;
 use fathom_tests::cluster::Cluster;
 use fathom_tests::layers::{damage_at, layer_files};

@@ -1,12 +1,12 @@
 //! A run gives the same counts and digests whatever its engine, memory and threads.
 
+use fathom_engine::run::budget::memory_bytes;
+use fathom_engine::run::manifest::{Keep, RunManifest, SpaceSpec};
+use fathom_engine::task::{Job, Kernel, Resources};
 use fathom_kernel::Engine;
 use fathom_layer::LocalDisk;
 use fathom_puzzle::{Board, Metric, PuzzleSpec};
-use fathom_run::budget::memory_bytes;
-use fathom_run::manifest::{Keep, RunManifest, SpaceSpec};
 use fathom_space::{Labels, Plan};
-use fathom_task::{Job, Kernel, Resources};
 use fathom_tests::Setup;
 use fathom_tests::boards::labelled_boards;
 use proptest::prelude::*;

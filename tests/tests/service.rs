@@ -341,7 +341,7 @@ fn a_directory_that_others_made_is_not_trusted() {
 async fn sessions_cannot_be_guessed() {
     let mut cluster = Cluster::new(&SPACE, &["--insecure"]);
     cluster.serve();
-    let fingerprint = fathom_run::RunManifest::read(&cluster.run()).unwrap().fingerprint.0;
+    let fingerprint = fathom_engine::run::RunManifest::read(&cluster.run()).unwrap().fingerprint.0;
     let access = Access::load(&AccessArguments::default()).unwrap();
     let connection = access.connect(&cluster.address, Duration::from_secs(60)).await.unwrap();
     let mut client = CoordinatorClient::new(connection);

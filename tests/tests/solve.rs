@@ -1,8 +1,8 @@
 //! `fathom solve` and `fathom antipodes`, as real processes.
 
 use fathom_algebra::OrientedPermutation;
+use fathom_engine::run::manifest::SpaceSpec;
 use fathom_puzzle::{Definition, Metric, PuzzleSpec};
-use fathom_run::manifest::SpaceSpec;
 use fathom_solve::{Bidirectional, SolveModel};
 use fathom_space::Labels;
 use fathom_tests::{fathom, json, texts};
@@ -213,7 +213,7 @@ fn whoever_reads_a_run_changes_nothing() {
     };
     said(&["run", "3x4", "--keep", "all", "-q", "--dir", "run"]);
     {
-        let _reads = fathom_run::lock::reading(&directory.path().join("run")).unwrap();
+        let _reads = fathom_engine::run::lock::reading(&directory.path().join("run")).unwrap();
         said(&["audit", "run", "--samples", "10"]);
         said(&["antipodes", "run", "--depth", "3"]);
     }

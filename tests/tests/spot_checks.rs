@@ -1,8 +1,8 @@
 //! Spot checks: a search holds states of its newest layers against the puzzle's moves before they count.
 
+use fathom_engine::run::manifest::SpaceSpec;
 use fathom_layer::LocalDisk;
 use fathom_puzzle::{Metric, PuzzleSpec};
-use fathom_run::manifest::SpaceSpec;
 use fathom_space::Labels;
 use fathom_tests::{Setup, fathom, json};
 use serde_json::Value;

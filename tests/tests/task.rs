@@ -1,4 +1,4 @@
-//! The tests of `fathom-task` from outside.
+//! The tests of tasks from outside.
 
 mod durable;
 mod links;

@@ -8,12 +8,12 @@
 use anyhow::{Context, Result, anyhow};
 use clap::{Args, Parser};
 use fathom_command::machine::processor_seconds;
+use fathom_engine::run::{Depth, Geometry, ShardCut, Task};
+use fathom_engine::task::{Layer, Store};
 use fathom_layer::{ImportMemory, Imports, LocalDisk, Totals};
 use fathom_proto::access::{Access, AccessArguments, server};
 use fathom_proto::v1;
-use fathom_run::{Depth, Geometry, ShardCut, Task};
 use fathom_space::CosetId;
-use fathom_task::{Layer, Store};
 use fathom_worker::cluster::Meter;
 use fathom_worker::cluster::exchange::Exchange;
 use fathom_worker::cluster::fetch::Fetcher;

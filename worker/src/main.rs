@@ -16,10 +16,10 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     let arguments = match Arguments::of_process() {
         Ok(arguments) => arguments,
-        Err(error) => return exit::end(Err(error), fathom_run::error::is_bad_input),
+        Err(error) => return exit::end(Err(error), fathom_engine::run::error::is_bad_input),
     };
     if let Err(error) = failpoint::check() {
-        return exit::end(Err(error), fathom_run::error::is_bad_input);
+        return exit::end(Err(error), fathom_engine::run::error::is_bad_input);
     }
     let verbosity = arguments.verbosity();
     if let Err(error) = fathom_layer::map::report_faults() {
@@ -34,5 +34,5 @@ fn main() -> ExitCode {
         Some(Command::Clean(args)) => commands::clean::clean(&args),
         None => commands::join::join(&arguments.join, verbosity),
     };
-    exit::end(result, fathom_run::error::is_bad_input)
+    exit::end(result, fathom_engine::run::error::is_bad_input)
 }

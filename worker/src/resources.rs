@@ -2,7 +2,7 @@
 
 use clap::{Args, value_parser};
 use fathom_command::machine::{self, size};
-use fathom_task::{Kernel, Resources};
+use fathom_engine::task::{Kernel, Resources};
 
 /// Kernel threads, engine and memory, as both commands take them.
 #[derive(Clone, Copy, Debug, Args)]

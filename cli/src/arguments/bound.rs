@@ -2,9 +2,9 @@
 
 use super::OUTPUT;
 use clap::{Args, value_parser};
-use fathom_bound::{Boards, BoardsError};
 use fathom_command::machine::{self, size};
 use fathom_puzzle::{BoardError, Definition, Metric, PuzzleSpec, SourceError};
+use fathom_solve::bound::{Boards, BoardsError};
 use std::path::Path;
 use std::str::FromStr;
 

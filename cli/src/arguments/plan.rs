@@ -7,10 +7,10 @@ use anyhow::Result;
 use clap::{Args, value_parser};
 use fathom_command::bad_input;
 use fathom_command::machine::{self, size};
+use fathom_engine::run::manifest::Keep;
+use fathom_engine::task::BeyondMemory;
 use fathom_forecast::Cluster;
 use fathom_report::text::many;
-use fathom_run::manifest::Keep;
-use fathom_task::BeyondMemory;
 
 /// More workers than this are beyond what predictions are good for.
 const MOST_WORKERS: i64 = 4096;

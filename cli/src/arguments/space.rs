@@ -3,8 +3,8 @@
 use anyhow::Result;
 use clap::Args;
 use fathom_command::{bad_input, output, shell};
+use fathom_engine::run::manifest::{DEFINITION, SpaceSpec};
 use fathom_puzzle::{Metric, PuzzleSpec, SourceError};
-use fathom_run::manifest::{DEFINITION, SpaceSpec};
 use fathom_space::Labels;
 use std::path::Path;
 

@@ -10,16 +10,16 @@ use fathom_command::{bad_input, machine, output, shell};
 use fathom_engine::directory::RunDirectory;
 use fathom_engine::estimate::Peak;
 use fathom_engine::observer::Silent;
+use fathom_engine::run::manifest::{Keep, RunManifest, SpaceSpec};
+use fathom_engine::run::{Lookback, Makers};
 use fathom_engine::search::{Options, Stop, search};
+use fathom_engine::task::Kernel;
 use fathom_layer::LocalDisk;
 use fathom_report::text::{left, many, or_more};
-use fathom_run::manifest::{Keep, RunManifest, SpaceSpec};
-use fathom_run::{Lookback, Makers};
 use fathom_solve::{
     Bidirectional, Class, KeptLayers, SolveModel, SpaceWords, classes, up_to_inversion, way_to,
 };
 use fathom_space::Plan;
-use fathom_task::Kernel;
 use indicatif::HumanBytes;
 use serde_json::json;
 use std::path::Path;

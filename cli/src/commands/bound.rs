@@ -5,12 +5,14 @@ mod square1;
 
 use crate::arguments::{BoundArguments, Bounded};
 use anyhow::Result;
-use fathom_bound::chains::{Progress, search};
-use fathom_bound::{Boards, Certificate, Chain, Cover, LowerBounds, NotBounded, UpperError, upper_bound};
 use fathom_command::bad_input;
 use fathom_command::output;
 use fathom_puzzle::{Board, Metric};
 use fathom_report::text::{columns, grouped, many, plain};
+use fathom_solve::bound::chains::{Progress, search};
+use fathom_solve::bound::{
+    Boards, Certificate, Chain, Cover, LowerBounds, NotBounded, UpperError, upper_bound,
+};
 use num_bigint::BigUint;
 use serde::Serialize;
 use std::collections::BTreeMap;

@@ -4,9 +4,9 @@
 use anyhow::{Error, Result};
 use fathom_command::bad_input;
 use fathom_command::doing::doing;
+use fathom_engine::run::manifest::SpaceSpec;
 use fathom_puzzle::Told;
 use fathom_report::text::{grouped, many};
-use fathom_run::manifest::SpaceSpec;
 use fathom_space::{Plan, PlanError, Space};
 use indicatif::HumanBytes;
 use num_bigint::BigUint;

@@ -12,8 +12,8 @@ use fathom_command::terminal_line;
 use fathom_engine::directory::RunDirectory;
 use fathom_engine::journal::LayerRow;
 use fathom_engine::observer::{Observer, Progress};
+use fathom_engine::run::{Depth, ShardReport};
 use fathom_report::text::many;
-use fathom_run::{Depth, ShardReport};
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
 

@@ -15,10 +15,10 @@ use fathom_command::shell;
 use fathom_coordinator::page::{Limits, Listening, RunState};
 use fathom_engine::directory::{LOG, RunDirectory};
 use fathom_engine::observer::Both;
+use fathom_engine::run::Makers;
 use fathom_engine::search::{End, Options, Stop, is_settled, search};
 use fathom_engine::watch;
 use fathom_layer::{Disk, LimitedDisk, LocalDisk};
-use fathom_run::Makers;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 

@@ -12,10 +12,10 @@ use fathom_coordinator::cluster::handle::CoordinatorHandle;
 use fathom_coordinator::cluster::service::Prepared;
 use fathom_engine::directory::LOG;
 use fathom_engine::journal::LayersAt;
+use fathom_engine::run::Makers;
 use fathom_engine::shared_store;
 use fathom_layer::LocalDisk;
 use fathom_proto::access::Access;
-use fathom_run::Makers;
 use tokio::sync::watch;
 
 pub(crate) fn serve(args: &ServeArguments, verbosity: log::Verbosity) -> Result<()> {

@@ -5,7 +5,6 @@ mod held;
 use crate::arguments::VerifyArguments;
 use crate::commands::client::address_of;
 use anyhow::{Context, Result, anyhow};
-use fathom_bound::Certificate;
 use fathom_command::bad_input;
 use fathom_command::output;
 use fathom_engine::directory::RunDirectory;
@@ -13,6 +12,7 @@ use fathom_engine::summary::Summary;
 use fathom_engine::verify::verify as verify_run;
 use fathom_layer::LocalDisk;
 use fathom_report::text::many;
+use fathom_solve::bound::Certificate;
 use indicatif::{HumanBytes, HumanCount};
 use std::fs;
 

@@ -8,8 +8,8 @@
 use crate::cluster::event::{Effect, Ending, Event, LeaveReason, Millis, Note, NoteKind, Order, Reply};
 use crate::cluster::failures::PAUSE;
 use crate::cluster::state::{GRACE, PendingPoll, Presence, State, TaskProgress, Worker};
+use fathom_engine::run::{MadeShard, Task, WorkerId};
 use fathom_proto::{Outcome, Session};
-use fathom_run::{MadeShard, Task, WorkerId};
 use std::sync::Arc;
 use std::time::Duration;
 

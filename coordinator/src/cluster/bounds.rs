@@ -1,7 +1,7 @@
 //! Cheap bounds on the report of a shard. A worker whose report breaks one is faulty or malicious.
 
+use fathom_engine::run::{Geometry, ShardReport};
 use fathom_layer::{Digest, format};
-use fathom_run::{Geometry, ShardReport};
 use fathom_space::Space;
 
 /// The bounds on the reports of a run.

@@ -5,10 +5,10 @@
 
 use crate::cluster::event::Event;
 use crossbeam_channel::{Receiver, Sender, TryRecvError, unbounded};
+use fathom_engine::run::Geometry;
+use fathom_engine::task::Store;
 use fathom_layer::LayerError;
 use fathom_proto::{Failure, Outcome, StoredFile};
-use fathom_run::Geometry;
-use fathom_task::Store;
 use std::sync::Arc;
 use std::thread::{Builder, Scope};
 use tracing::warn;

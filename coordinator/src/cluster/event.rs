@@ -1,9 +1,9 @@
 //! The inputs and outputs of the coordinator's decisions: events, and the effects that follow.
 
 use crate::rate::Moment;
+use fathom_engine::run::{Depth, MadeShard, ShardReport, Task, WorkerId};
 use fathom_layer::Digest;
 use fathom_proto::{Attempt, FailureKind, Outcome, Session, StoredFile, Usage};
-use fathom_run::{Depth, MadeShard, ShardReport, Task, WorkerId};
 use std::sync::Arc;
 use std::time::Duration;
 

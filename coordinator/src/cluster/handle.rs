@@ -4,7 +4,7 @@ use crate::cluster::event::{Event, Holders, Reply, RequestId};
 use crate::cluster::view::{LayerProgress, ShardStory, View};
 use crossbeam_channel::Sender;
 use fathom_engine::journal::{self, LayerRow};
-use fathom_run::{ShardId, WorkerId};
+use fathom_engine::run::{ShardId, WorkerId};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};

@@ -1,6 +1,6 @@
 //! Which worker computes which shard.
 //!
-//! Each worker has a contiguous piece of the run's [order](fathom_run::ShardOrder), in which neighbours share
+//! Each worker has a contiguous piece of the run's [order](fathom_engine::run::ShardOrder), in which neighbours share
 //! sources; pieces stay with the workers that hold the most of them. A shard goes to the worker with its
 //! piece, unless that worker would have more than its share of the bytes by more than one shard. Then the
 //! shard stays with a holder of its files that is below its share, and else goes to another worker below its
@@ -9,8 +9,8 @@
 
 use crate::cluster::event::Millis;
 use crate::cluster::state::{HeldFile, State, Worker};
-use fathom_run::WorkerId;
-use fathom_run::{Depth, ShardId, Task};
+use fathom_engine::run::WorkerId;
+use fathom_engine::run::{Depth, ShardId, Task};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;

@@ -4,9 +4,9 @@
 use crate::cluster::state::{HeldFile, Past, Rules, digest_of};
 use anyhow::{Context, Result};
 use fathom_engine::journal::{Files, Journal, LayerRow, LayersAt};
+use fathom_engine::run::{Depth, Geometry, ShardReport, Task, WorkerId};
+use fathom_engine::task::{Store, store};
 use fathom_layer::{Disk, LayerError};
-use fathom_run::{Depth, Geometry, ShardReport, Task, WorkerId};
-use fathom_task::{Store, store};
 use std::collections::BTreeMap;
 use std::path::Path;
 use tracing::warn;

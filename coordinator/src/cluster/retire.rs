@@ -2,8 +2,8 @@
 //! because that may take minutes, and workers whose heartbeats nobody hears count as lost.
 
 use crossbeam_channel::{Receiver, Sender, TryRecvError, unbounded};
+use fathom_engine::run::Depth;
 use fathom_layer::LayerError;
-use fathom_run::Depth;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{Builder, Scope};

@@ -4,8 +4,8 @@ use crate::cluster::state::{Rules, State};
 use anyhow::Result;
 use fathom_engine::directory::{RunDirectory, Visited};
 use fathom_engine::estimate::Need;
-use fathom_run::lookback::most_in_the_making;
-use fathom_run::{Geometry, Keep};
+use fathom_engine::run::lookback::most_in_the_making;
+use fathom_engine::run::{Geometry, Keep};
 use indicatif::HumanBytes;
 
 /// Returns a warning if the next layer may need more room than there is; `None` if there is room, or no next

@@ -10,7 +10,7 @@ use crate::at_work::{self, Note};
 use crate::cluster::handle::{CoordinatorHandle, held_up};
 use anyhow::{Context, Result};
 use fathom_engine::directory::RunDirectory;
-use fathom_run::ShardId;
+use fathom_engine::run::ShardId;
 use std::path::{Path, PathBuf};
 
 /// The source of the numbers.

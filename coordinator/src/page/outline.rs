@@ -5,13 +5,13 @@ use anyhow::{Context, Result};
 use fathom_engine::directory::RunDirectory;
 use fathom_engine::estimate::COSET_OVERHEAD_BYTES;
 use fathom_engine::journal::{Files, LayerRow};
+use fathom_engine::run::Geometry;
 use fathom_engine::summary::Summary;
+use fathom_engine::task::Store;
 use fathom_forecast::outlook::{Outlook, TimeLeft};
 use fathom_layer::{Digest, LocalDisk, run_digest};
 use fathom_report::{Format, people};
-use fathom_run::Geometry;
 use fathom_space::Shape;
-use fathom_task::Store;
 use std::path::PathBuf;
 
 /// A run, from its definition and its journal.

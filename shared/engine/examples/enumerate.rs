@@ -3,14 +3,14 @@
 
 use fathom_engine::directory::RunDirectory;
 use fathom_engine::observer::Observer;
+use fathom_engine::run::manifest::{Keep, RunManifest, SpaceSpec};
+use fathom_engine::run::{Lookback, Makers};
 use fathom_engine::search::{Options, Stop, search};
+use fathom_engine::task::Kernel;
 use fathom_engine::{journal::LayerRow, summary::Summary};
 use fathom_layer::LocalDisk;
 use fathom_puzzle::{Metric, PuzzleSpec};
-use fathom_run::manifest::{Keep, RunManifest, SpaceSpec};
-use fathom_run::{Lookback, Makers};
 use fathom_space::{Labels, Plan};
-use fathom_task::Kernel;
 
 const THREADS: usize = 2;
 

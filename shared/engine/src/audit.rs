@@ -20,10 +20,10 @@ pub use layer::{KeptLayer, Place};
 pub use statements::Contradiction;
 
 use crate::directory::RunDirectory;
+use crate::run::{Geometry, RunManifest};
 use anyhow::{Context, Result, anyhow};
 use fathom_command::bad_input;
 use fathom_layer::Disk;
-use fathom_run::{Geometry, RunManifest};
 use fathom_space::{CosetGraph, Space};
 use indicatif::HumanBytes;
 use kept::Kept;

@@ -5,12 +5,12 @@ use crate::audit::first;
 use crate::counts::{Classes, check_growth};
 use crate::directory::{RunDirectory, Visited};
 use crate::journal::{Entry, Files, LayerRow, ProcessRow, ShardRow};
+use crate::run::WorkerId;
+use crate::run::{Depth, Keep, ShardReport, Task};
+use crate::task::Waits;
 use crate::watch;
 use anyhow::{Context, Result, anyhow};
 use fathom_layer::{Disk, LayerDigest, Totals};
-use fathom_run::WorkerId;
-use fathom_run::{Depth, Keep, ShardReport, Task};
-use fathom_task::Waits;
 use std::borrow::Borrow;
 use tracing::{info, warn};
 

@@ -6,14 +6,14 @@
 
 use crate::counts::{Classes, check_growth};
 use crate::journal::{Journal, LayerRow, LayersAt};
+use crate::run::lock::{self, LOCK, Lock};
+use crate::run::manifest::{DEFINITION, RunManifest};
+use crate::run::{Depth, Stores, stores};
 use crate::shared_store;
 use anyhow::{Context, Result, anyhow};
 use fathom_command::bad_input;
 use fathom_layer::writer::unfinished;
 use fathom_layer::{Digest, Disk, LocalDisk};
-use fathom_run::lock::{self, LOCK, Lock};
-use fathom_run::manifest::{DEFINITION, RunManifest};
-use fathom_run::{Depth, Stores, stores};
 use fathom_space::{CosetGraph, Space};
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -3,14 +3,14 @@
 
 use crate::journal::LayerRow;
 use crate::older::Older;
+use crate::run::budget::memory_bytes;
+use crate::run::lookback::most_in_the_making;
+use crate::run::manifest::Keep;
+use crate::run::tables::PATTERNS_WORTH_KEEPING;
+use crate::run::{Geometry, Lookback, Makers};
 use fathom_kernel::{Bits, Engine, SLACK_BYTES};
 use fathom_layer::encoding::SPARSE_BITS;
 use fathom_layer::format::{ALIGNMENT, ENTRY_BYTES};
-use fathom_run::budget::memory_bytes;
-use fathom_run::lookback::most_in_the_making;
-use fathom_run::manifest::Keep;
-use fathom_run::tables::PATTERNS_WORTH_KEEPING;
-use fathom_run::{Geometry, Lookback, Makers};
 use fathom_space::{AxisMap, Plan, Shape, Space, Transform};
 use serde::Serialize;
 use std::collections::HashSet;

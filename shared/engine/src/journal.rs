@@ -14,11 +14,11 @@ mod waits;
 pub use cluster::LayersAt;
 pub use patience::{give_up, obstacle};
 
+use crate::run::WorkerId;
+use crate::run::{Depth, ShardId, ShardReport, Task};
+use crate::task::Waits;
 use anyhow::{Context, Result, anyhow};
 use fathom_layer::{Digest, LayerDigest, RunDigest, Totals};
-use fathom_run::WorkerId;
-use fathom_run::{Depth, ShardId, ShardReport, Task};
-use fathom_task::Waits;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, ToSql, params};
 use serde::Serialize;

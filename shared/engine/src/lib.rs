@@ -1,6 +1,7 @@
 //! A search on one machine: the directory of a run, how its layers are made and committed, and the results.
 //!
-//! Reading order: [`directory`] (a run's directory: creation, lock, opening), [`journal`] (`run.db`: the
+//! Reading order: [`run`] (what a run is: `run.toml`, shards, the directories of layers), [`mod@task`] (the
+//! computation of one shard, from files to a file), [`directory`] (a run's directory: creation, lock, opening), [`journal`] (`run.db`: the
 //! committed layers), [`counts`] (what must be true of a layer's counts), [`commit`] (the barrier: a layer's
 //! reports are added up and committed), [`search`] (depth by depth, in one process), `older` (the shards that
 //! a run with two layers gives back), `removers` (threads that delete files), [`observer`] (the events of a
@@ -29,10 +30,12 @@ pub mod observer;
 mod older;
 pub mod rates;
 mod removers;
+pub mod run;
 pub mod search;
 pub mod shared_store;
 pub mod summary;
 pub mod tables;
+pub mod task;
 pub mod tasks;
 pub mod verify;
 pub mod watch;

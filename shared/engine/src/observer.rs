@@ -1,7 +1,7 @@
 //! The events of a search, for a terminal, a log, a page, or a program that uses the engine.
 
 use crate::journal::LayerRow;
-use fathom_run::{Depth, ShardReport};
+use crate::run::{Depth, ShardReport};
 use std::time::Duration;
 
 /// The progress of the current layer.

@@ -14,10 +14,10 @@
 
 use crate::journal::Journal;
 use crate::removers::Removers;
+use crate::run::{Depth, Geometry, ShardId, ShardReport, Task};
+use crate::task::{Layer, Store, TaskError};
 use anyhow::{Context, Result};
 use fathom_layer::{Digest, LayerError, LayerFile};
-use fathom_run::{Depth, Geometry, ShardId, ShardReport, Task};
-use fathom_task::{Layer, Store, TaskError};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tracing::{debug, warn};

@@ -4,11 +4,11 @@
 //! kernel threads a shard is made in less, so the thread that submits tasks does not delete files itself.
 //! With few kernel threads it does: then it has the time, and one file less is on the disk meanwhile.
 
+use crate::run::Task;
+use crate::task::Store;
 use crossbeam_channel::{Receiver, SendError, Sender, bounded, unbounded};
 use fathom_command::failpoint;
 use fathom_layer::LayerError;
-use fathom_run::Task;
-use fathom_task::Store;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread::{Builder, Scope};

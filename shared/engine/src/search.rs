@@ -8,14 +8,14 @@ use crate::journal::{Files, LayerRow, LayersAt, ProcessRow, ShardRow};
 use crate::observer::{Observer, Progress};
 use crate::older::Older;
 use crate::removers::Removers;
+use crate::run::{Depth, Geometry, Keep, Lookback, ShardReport, Task};
+use crate::task::{
+    Counters, Job, Kernel, Layer, Leftovers, Pool, Resources, Store, TaskError, Watched, store,
+};
 use crate::tasks::with_workers;
 use anyhow::{Context, Result};
 use fathom_command::{failpoint, machine};
 use fathom_layer::{Deferred, Disk, LayerError, many_descriptors};
-use fathom_run::{Depth, Geometry, Keep, Lookback, ShardReport, Task};
-use fathom_task::{
-    Counters, Job, Kernel, Layer, Leftovers, Pool, Resources, Store, TaskError, Watched, store,
-};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -2,12 +2,12 @@
 //! belongs to.
 
 use crate::journal::{self, Files, Journal, LayerRow};
+use crate::run::manifest::{DEFINITION, RunManifest};
+use crate::run::stores::{LAYERS, OWNER, Owner};
+use crate::task::Store;
 use anyhow::{Context, Result};
 use fathom_command::bad_input;
 use fathom_layer::{Digest, Disk, LocalDisk};
-use fathom_run::manifest::{DEFINITION, RunManifest};
-use fathom_run::stores::{LAYERS, OWNER, Owner};
-use fathom_task::Store;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 

@@ -1,8 +1,8 @@
 //! The tables of cosets for commands that read a run and do not search.
 
+use crate::run::{Geometry, RunError, RunManifest};
 use anyhow::Result;
 use fathom_command::bad_input;
-use fathom_run::{Geometry, RunError, RunManifest};
 use fathom_space::{Colouring, CosetGraph, Space};
 use indicatif::HumanBytes;
 

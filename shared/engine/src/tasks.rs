@@ -2,10 +2,10 @@
 //! opened.
 
 use crate::journal::{Journal, LayersAt};
+use crate::run::Depth;
 use anyhow::{Context, Error, Result, anyhow};
 use fathom_command::{bad_input, shell};
 use fathom_layer::LayerError;
-use fathom_run::Depth;
 use std::path::Path;
 
 /// Checks that the layers of the run in a directory lie there, or in the stores that are listed there: tasks

@@ -2,14 +2,14 @@
 
 use crate::directory::RunDirectory;
 use crate::journal::{Files, LayerRow, ShardRow, Watched as WatchedState};
+use crate::run::budget::MOST_MAP_BYTES;
+use crate::run::{Depth, Geometry, Lookback, RunManifest, ShardId, ShardOrder, ShardReport, Task};
+use crate::task::{Cache, Job, Method, Store, Watched};
 use anyhow::{Context, Result, anyhow};
 use fathom_kernel::Engine;
 use fathom_layer::{Digest, Disk, LayerDigest, LayerError, LayerFile, Totals};
-use fathom_run::budget::MOST_MAP_BYTES;
-use fathom_run::{Depth, Geometry, Lookback, RunManifest, ShardId, ShardOrder, ShardReport, Task};
 use fathom_space::counting::Pairs;
 use fathom_space::{CosetGraph, CosetId, Transforms};
-use fathom_task::{Cache, Job, Method, Store, Watched};
 use std::sync::{Arc, LazyLock};
 
 /// What was read and found to be right.

@@ -4,9 +4,9 @@ use super::cluster::{Cluster, Owners};
 use super::load::{COMPRESS_RATE, Loads, ShardLoad};
 use super::simulation::{self, TaskTimes};
 use super::{DepthForecast, Limit};
-use fathom_run::Keep;
+use fathom_engine::run::Keep;
+use fathom_engine::task::{BeyondMemory, IMPORT_SHARE};
 use fathom_space::CosetGraph;
-use fathom_task::{BeyondMemory, IMPORT_SHARE};
 use rayon::prelude::*;
 
 /// Seconds to merge and commit a depth.
@@ -191,7 +191,7 @@ impl AtRandom {
     ///
     /// Each of the worker's own cosets is read once, and again for (1 - sqrt f)^2 of the other shards that
     /// need it. Counted on the coset graph of 4x4, where a coset is needed by 17.6 of 512 shards, and memory
-    /// keeps [what is read next](fathom_task::window): 9.2, 7.4, 6.2, 4.5 and 2.6 times with f = 0.1, 0.15,
+    /// keeps [what is read next](fathom_engine::task::window): 9.2, 7.4, 6.2, 4.5 and 2.6 times with f = 0.1, 0.15,
     /// 0.2, 0.3 and 0.5. Of fetched cosets on disk the system keeps those that were read last: they are read
     /// for (1 - f)^2 of the shards that need them.
     fn read_bytes(&self, load: &ShardLoad, all: &ShardLoad) -> f64 {
@@ -330,8 +330,8 @@ impl Tally {
 mod tests {
     use super::*;
     use crate::tests::{Fixture, cluster};
+    use fathom_engine::run::ShardOrder;
     use fathom_puzzle::Metric;
-    use fathom_run::ShardOrder;
 
     /// What peers read comes from the disk as far as memory does not have it.
     #[test]

@@ -1,8 +1,8 @@
 //! Which cosets from peers a worker has while it makes its shards one after another: all that it has fetched
 //! for the depth, or the newest of them, as a worker keeps them that drops the oldest
-//! ([`fathom_task::beyond`]).
+//! ([`fathom_engine::task::beyond`]).
 
-use fathom_task::beyond;
+use fathom_engine::task::beyond;
 
 /// The cosets that a worker has fetched at one depth.
 #[derive(Debug)]

@@ -4,13 +4,13 @@ use super::cluster::Owners;
 use super::fetched::Fetched;
 use super::sizes::{CosetSize, LayerSizes};
 use super::wire::{self, CHUNK_BYTES, CHUNK_OVERHEAD_BYTES, COSET_HEADER_BYTES};
+use fathom_engine::run::{ShardCut, ShardId};
+use fathom_engine::task::beyond::coset_bytes;
+use fathom_engine::task::expand::{COMPLETION_CHECKS, NEARLY_FULL};
 use fathom_layer::chunk;
 use fathom_layer::encoding::SPARSE_BITS;
 use fathom_layer::format::ENTRY_BYTES;
-use fathom_run::{ShardCut, ShardId};
 use fathom_space::{CosetGraph, CosetId};
-use fathom_task::beyond::coset_bytes;
-use fathom_task::expand::{COMPLETION_CHECKS, NEARLY_FULL};
 use rayon::prelude::*;
 use std::ops::Range;
 

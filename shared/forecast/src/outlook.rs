@@ -6,9 +6,9 @@
 use crate::expected::growth;
 use crate::growth::known;
 use fathom_engine::journal::LayerRow;
+use fathom_engine::task::expand::{COMPLETION_CHECKS, NEARLY_FULL};
 use fathom_layer::encoding::SPARSE_BITS;
 use fathom_space::{Shape, Space};
-use fathom_task::expand::{COMPLETION_CHECKS, NEARLY_FULL};
 
 /// The cost, in pulls, of everything but the pulls for a coset with states to come from.
 const PACKING: f64 = 0.5;

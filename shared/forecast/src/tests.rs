@@ -6,11 +6,11 @@ use super::model::{GrowthModel, first_counts};
 use super::sizes::{CosetSize, GrowthSource, LayerSizes};
 use super::*;
 use crate::wire;
+use fathom_engine::run::budget::memory_bytes;
+use fathom_engine::run::manifest::{Keep, SpaceSpec};
+use fathom_engine::run::{Geometry, ShardCut};
 use fathom_layer::chunk;
 use fathom_puzzle::{Board, Metric};
-use fathom_run::budget::memory_bytes;
-use fathom_run::manifest::{Keep, SpaceSpec};
-use fathom_run::{Geometry, ShardCut};
 use fathom_space::{CosetId, Labels};
 use std::collections::{BTreeSet, HashMap, HashSet};
 

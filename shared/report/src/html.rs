@@ -8,8 +8,8 @@ use super::waited::Waited;
 use super::{Report, net, plot};
 use anyhow::Result;
 use askama::Template;
+use fathom_engine::task::Waits;
 use fathom_puzzle::PuzzleSpec;
-use fathom_task::Waits;
 use indicatif::{HumanBytes, HumanCount};
 
 #[derive(Template)]

@@ -7,7 +7,7 @@ use super::waited::Waited;
 use super::{Report, deepest};
 use anyhow::Result;
 use askama::Template;
-use fathom_task::Waits;
+use fathom_engine::task::Waits;
 use indicatif::HumanCount;
 
 #[derive(Template)]

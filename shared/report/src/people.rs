@@ -1,7 +1,7 @@
 //! Names of puzzles for people: in titles, and in the names of sequences.
 
+use fathom_engine::run::SpaceSpec;
 use fathom_puzzle::{Metric, PuzzleSpec};
-use fathom_run::SpaceSpec;
 use fathom_space::Labels;
 
 /// The names of a puzzle.

@@ -4,10 +4,10 @@ use anyhow::{Context, Result};
 use fathom_command::shell::quoted;
 use fathom_engine::directory::RunDirectory;
 use fathom_engine::journal::ProcessRow;
+use fathom_engine::run::Keep;
+use fathom_engine::run::manifest::written_by;
 use fathom_engine::summary::Summary;
 use fathom_puzzle::{PuzzleSpec, family};
-use fathom_run::Keep;
-use fathom_run::manifest::written_by;
 use fathom_space::Labels;
 use serde::Serialize;
 

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result};
 use fathom_engine::directory::RunDirectory;
-use fathom_task::Waits;
+use fathom_engine::task::Waits;
 use serde::Serialize;
 
 /// A depth that one process computed, without workers.

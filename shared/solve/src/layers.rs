@@ -3,11 +3,11 @@
 use anyhow::{Context, Result};
 use fathom_engine::directory::{RunDirectory, Visited};
 use fathom_engine::journal::{Files, LayerRow};
+use fathom_engine::run::{Depth, Geometry, ShardId, tables};
 use fathom_engine::tables::within;
+use fathom_engine::task::Store;
 use fathom_layer::{Digest, Disk, LayerError, LayerFile, Stored};
-use fathom_run::{Depth, Geometry, ShardId, tables};
 use fathom_space::{Colouring, CosetGraph, CosetId, Space};
-use fathom_task::Store;
 use rustc_hash::FxHashMap;
 use std::collections::hash_map::Entry;
 

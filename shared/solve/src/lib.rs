@@ -6,7 +6,7 @@
 //! solutions, given a function that tells distances), [`ball`] and [`bidirectional`] (tell distances without
 //! a run), [`layers`] and [`space_words`] (tell distances from the layers that a run has kept),
 //! [`classes`](mod@classes) (the states of a layer up to symmetry), [`elements`] (reads elements of a
-//! puzzle's group).
+//! puzzle's group), [`mod@bound`] (bounds of God's numbers, without a run).
 //!
 //! Invariants: a solution leads from a state to the solved one, up to free moves, and its length is the
 //! distance. A distance is exact or not given at all. Solutions come in lexicographic order, by the order of
@@ -17,6 +17,7 @@
 pub mod alphabet;
 pub mod ball;
 pub mod bidirectional;
+pub mod bound;
 pub mod classes;
 pub mod descent;
 pub mod elements;

@@ -9,10 +9,10 @@ use super::alphabet::{Alphabet, MOST_LETTERS, WordMap};
 use super::moves::{Move, distinct};
 use super::square1::SquareOne;
 use fathom_algebra::OrientedPermutation;
+use fathom_engine::run::SpaceSpec;
 use fathom_puzzle::definition::FreeGroup;
 use fathom_puzzle::family::square1::in_all_shapes;
 use fathom_puzzle::{Definition, DefinitionError, Generator, Metric, Piece, PuzzleSpec, Told};
-use fathom_run::SpaceSpec;
 use std::collections::HashMap;
 
 /// The largest number of points where all pieces have letters: the group computations of `why_not` take too

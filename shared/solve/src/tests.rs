@@ -7,12 +7,12 @@ use super::*;
 use fathom_algebra::{OrientedPermutation, Permutation};
 use fathom_engine::directory::RunDirectory;
 use fathom_engine::observer::Silent;
+use fathom_engine::run::{Keep, SpaceSpec};
 use fathom_engine::search::{Options, Stop, search};
+use fathom_engine::task::Kernel;
 use fathom_layer::LocalDisk;
 use fathom_puzzle::{Definition, Generator, Metric, Orbit, PuzzleSpec};
-use fathom_run::{Keep, SpaceSpec};
 use fathom_space::{Labels, Plan};
-use fathom_task::Kernel;
 use proptest::prelude::*;
 use rustc_hash::FxHashMap;
 use std::collections::HashSet;
@@ -205,7 +205,8 @@ fn run(question: SpaceSpec, path: &std::path::Path, max_depth: Option<u32>) -> R
     let space = question.space().unwrap();
     let plan = Plan::new(&space).unwrap();
     let shards = Some(3.min(plan.representative_cosets as u32));
-    let manifest = fathom_run::RunManifest::plan(question, &space, &plan, shards, Keep::All, false).unwrap();
+    let manifest =
+        fathom_engine::run::RunManifest::plan(question, &space, &plan, shards, Keep::All, false).unwrap();
     let mut run = RunDirectory::create(path, manifest, &[], &LocalDisk).unwrap();
     let kernel = Kernel::Fastest;
     let sync_after = Options::SYNC_AFTER;

@@ -4,10 +4,10 @@
 //! Each property is a fuzz target for one kind of message that is decoded further. Half of the inputs are
 //! real messages with bytes changed, because random bytes seldom get far.
 
+use fathom_engine::run::{Depth, Geometry, ShardCut, ShardId, ShardReport, Task};
 use fathom_layer::chunk;
 use fathom_layer::{Digest, Totals};
 use fathom_proto::{Attempt, Copied, Done, Failure, Outcome, convert, v1};
-use fathom_run::{Depth, Geometry, ShardCut, ShardId, ShardReport, Task};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use prost::Message;

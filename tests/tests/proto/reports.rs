@@ -1,7 +1,7 @@
 //! Tests that impossible reports are refused.
 
+use fathom_engine::run::{Geometry, ShardCut};
 use fathom_proto::{convert, v1};
-use fathom_run::{Geometry, ShardCut};
 
 fn geometry() -> Geometry {
     let cut = ShardCut::new(2, 1).unwrap();

@@ -1,8 +1,8 @@
 //! Which directories of a store are made durable, and how often.
 
+use fathom_engine::run::{Depth, ShardId, Task};
+use fathom_engine::task::Store;
 use fathom_layer::{Disk, DiskFile, LocalDisk};
-use fathom_run::{Depth, ShardId, Task};
-use fathom_task::Store;
 use std::io;
 use std::path::Path;
 use std::sync::Mutex;

@@ -1,8 +1,8 @@
 //! Layer directories that are symbolic links to directories that belong to someone else.
 
+use fathom_engine::run::Depth;
+use fathom_engine::task::Store;
 use fathom_layer::LocalDisk;
-use fathom_run::Depth;
-use fathom_task::Store;
 use std::fs;
 use std::os::unix::fs::symlink;
 

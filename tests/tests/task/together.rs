@@ -1,14 +1,14 @@
 //! Tasks that all threads of a pool do together make the same files as tasks of one thread each.
 
+use fathom_engine::run::manifest::{Keep, SpaceSpec};
+use fathom_engine::run::{Depth, RunManifest, ShardReport, Task, budget};
+use fathom_engine::task::expand::Leftover;
+use fathom_engine::task::pool::{Ended, Orders, Purpose};
+use fathom_engine::task::{Counters, Job, Kernel, Layer, Resources, Store, TaskError};
 use fathom_layer::map::Stamp;
 use fathom_layer::{Disk, LayerError, LimitedDisk, LocalDisk};
 use fathom_puzzle::{Metric, PuzzleSpec, family};
-use fathom_run::manifest::{Keep, SpaceSpec};
-use fathom_run::{Depth, RunManifest, ShardReport, Task, budget};
 use fathom_space::{Labels, Plan};
-use fathom_task::expand::Leftover;
-use fathom_task::pool::{Ended, Orders, Purpose};
-use fathom_task::{Counters, Job, Kernel, Layer, Resources, Store, TaskError};
 use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;

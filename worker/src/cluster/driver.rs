@@ -18,16 +18,16 @@ use crate::cluster::session::{Action, End, Input, Session};
 use crate::cluster::{Meter, failure};
 use anyhow::{Context, Result};
 use fathom_command::{failpoint, machine};
+use fathom_engine::run::{Depth, Keep, Task, WorkerId};
+use fathom_engine::task::expand::Leftover;
+use fathom_engine::task::pool::{Ended, NoThreads, Orders, Purpose};
+use fathom_engine::task::{BeyondMemory, Counters, Job, Store};
 use fathom_layer::{Deferred, LayerError};
 use fathom_proto::access::Access;
 use fathom_proto::access::Connection;
 use fathom_proto::v1;
 use fathom_proto::v1::coordinator_client::CoordinatorClient;
 use fathom_proto::{Failure, Outcome, StoredFile, Usage};
-use fathom_run::{Depth, Keep, Task, WorkerId};
-use fathom_task::expand::Leftover;
-use fathom_task::pool::{Ended, NoThreads, Orders, Purpose};
-use fathom_task::{BeyondMemory, Counters, Job, Store};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::pin::Pin;
@@ -546,7 +546,7 @@ impl Shared {
         match store.task_of(error.path()) {
             Some(file) if error.is_damage() || error.is_missing() => {
                 self.inputs.forget(file.depth);
-                Failure::Damaged { file, address: None, message: fathom_task::error::chain(error) }
+                Failure::Damaged { file, address: None, message: fathom_engine::task::error::chain(error) }
             }
             _ => failure::of_disk(store, error),
         }

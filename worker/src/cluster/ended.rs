@@ -6,12 +6,12 @@
 
 use crate::cluster::driver::{Shared, Worker};
 use crate::cluster::session::Input;
+use fathom_engine::run::Task;
+use fathom_engine::task::pool::Ended;
+use fathom_engine::task::{Layer, TaskError};
 use fathom_layer::LayerError;
 use fathom_layer::map::Stamp;
 use fathom_proto::{Done, Failure, Outcome};
-use fathom_run::Task;
-use fathom_task::pool::Ended;
-use fathom_task::{Layer, TaskError};
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, MutexGuard};

@@ -1,9 +1,9 @@
 //! Converts errors of this worker's disks to failures for the coordinator.
 
+use fathom_engine::task::Store;
+use fathom_engine::task::error::chain;
 use fathom_layer::LayerError;
 use fathom_proto::Failure;
-use fathom_task::Store;
-use fathom_task::error::chain;
 
 /// Returns the failure of an order that cannot read or write a file here. If one of several stores is at
 /// fault, the failure says which one, because the others go on.

@@ -1,9 +1,9 @@
 //! The open files of the store. Tasks and peers share one map, so that each coset is checked once.
 
+use fathom_engine::run::{Depth, Geometry, Task};
+use fathom_engine::task::Store;
 use fathom_layer::map::Stamp;
 use fathom_layer::{LayerError, LayerFile};
-use fathom_run::{Depth, Geometry, Task};
-use fathom_task::Store;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 

@@ -1,8 +1,8 @@
 //! The holder map: which peers hold the files of the layers that tasks read.
 
+use fathom_engine::run::{Depth, Task};
 use fathom_layer::Digest;
 use fathom_proto::{StoredFile, v1};
-use fathom_run::{Depth, Task};
 use std::collections::BTreeMap;
 
 /// The addresses of the holders of each shard, by depth and shard.

@@ -5,12 +5,12 @@
 use anyhow::{Context, Result, anyhow};
 use fathom_command::bad_input;
 use fathom_engine::directory::JOURNAL;
+use fathom_engine::run::lock::{self, Lock};
+use fathom_engine::run::manifest::{DEFINITION, RunManifest};
+use fathom_engine::run::stores::{self, LAYERS};
+use fathom_engine::run::{Geometry, RunError, Stores, Task, WorkerId};
+use fathom_engine::task::Store;
 use fathom_layer::{Digest, Disk, tree_bytes};
-use fathom_run::lock::{self, Lock};
-use fathom_run::manifest::{DEFINITION, RunManifest};
-use fathom_run::stores::{self, LAYERS};
-use fathom_run::{Geometry, RunError, Stores, Task, WorkerId};
-use fathom_task::Store;
 use std::fs;
 use std::path::{Path, PathBuf};
 use tracing::{info, warn};

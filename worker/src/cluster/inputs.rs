@@ -2,15 +2,15 @@
 
 use crate::cluster::files::OpenFiles;
 use crate::cluster::holders::Holders;
+use fathom_engine::run::{Depth, Geometry, Keep, ShardId, Task};
+use fathom_engine::task::{BeyondMemory, Job, Layer, Store, beyond};
 use fathom_layer::{ImportMemory, Imports, LayerError, LayerFile};
-use fathom_run::{Depth, Geometry, Keep, ShardId, Task};
 use fathom_space::CosetId;
-use fathom_task::{BeyondMemory, Job, Layer, Store, beyond};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
-/// The inputs of the tasks of one depth: the layers [below](fathom_run::Lookback::below) it, the newest
+/// The inputs of the tasks of one depth: the layers [below](fathom_engine::run::Lookback::below) it, the newest
 /// first.
 #[derive(Clone, Debug)]
 pub struct Inputs {
@@ -288,8 +288,8 @@ impl AllInputs {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fathom_engine::run::ShardCut;
     use fathom_layer::{Encoding, Import, Tensor};
-    use fathom_run::ShardCut;
 
     /// A coset takes 1,024 bytes with its slack.
     const PACKED: usize = 1016;

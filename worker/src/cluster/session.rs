@@ -6,9 +6,9 @@
 //! whose reports did not arrive are in the inventory when the worker registers again.
 
 use crate::cluster::holders::Holders;
+use fathom_engine::run::{Depth, Task};
 use fathom_proto::v1::LeaveReason;
 use fathom_proto::{Attempt, Copied, Done, Failure, Outcome, StoredFile};
-use fathom_run::{Depth, Task};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -3,12 +3,12 @@
 use crate::arguments::VerifyArguments;
 use anyhow::{Context, Result, anyhow};
 use fathom_command::{bad_input, output};
+use fathom_engine::run::manifest::DEFINITION;
+use fathom_engine::run::stores::{LAYERS, LIST};
+use fathom_engine::run::{RunManifest, lock};
+use fathom_engine::task::Store;
 use fathom_engine::verify::{Verified, verify_store};
 use fathom_layer::LocalDisk;
-use fathom_run::manifest::DEFINITION;
-use fathom_run::stores::{LAYERS, LIST};
-use fathom_run::{RunManifest, lock};
-use fathom_task::Store;
 use fathom_worker::cluster::home;
 use indicatif::{HumanBytes, HumanCount};
 use std::fs;

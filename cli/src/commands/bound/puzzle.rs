@@ -2,9 +2,9 @@
 
 use crate::arguments::BoundArguments;
 use anyhow::Result;
-use fathom_bound::{Cover, by_words};
 use fathom_command::{bad_input, output};
 use fathom_report::text::{grouped, many, plain};
+use fathom_solve::bound::{Cover, by_words};
 use num_bigint::BigUint;
 use serde_json::json;
 

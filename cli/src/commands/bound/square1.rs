@@ -2,11 +2,11 @@
 
 use crate::arguments::BoundArguments;
 use anyhow::Result;
-use fathom_bound::SquareOneBounds;
-use fathom_bound::square1::Kind;
 use fathom_command::{bad_input, output};
 use fathom_puzzle::Metric;
 use fathom_report::text::{grouped, many, plain};
+use fathom_solve::bound::SquareOneBounds;
+use fathom_solve::bound::square1::Kind;
 use num_bigint::BigUint;
 use serde_json::{Value, json};
 

@@ -9,7 +9,7 @@ use fathom_coordinator::cluster::handle::CoordinatorHandle;
 use fathom_coordinator::cluster::view::LayerProgress;
 use fathom_engine::directory::RunDirectory;
 use fathom_engine::observer::Progress;
-use fathom_run::ShardCut;
+use fathom_engine::run::ShardCut;
 use futures::executor::block_on;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;

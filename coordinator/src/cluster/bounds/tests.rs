@@ -3,13 +3,13 @@
 use super::*;
 use fathom_engine::directory::RunDirectory;
 use fathom_engine::observer::Silent;
+use fathom_engine::run::manifest::{Keep, RunManifest, SpaceSpec};
+use fathom_engine::run::{Depth, Task};
 use fathom_engine::search::{Options, Stop, search};
+use fathom_engine::task::{Kernel, Store, store};
 use fathom_layer::LocalDisk;
 use fathom_puzzle::PuzzleSpec;
-use fathom_run::manifest::{Keep, RunManifest, SpaceSpec};
-use fathom_run::{Depth, Task};
 use fathom_space::{Labels, Plan};
-use fathom_task::{Kernel, Store, store};
 
 /// Returns the bounds of a run, the reports of all its shards by depth, and the number of states.
 fn searched(word: &str, shards: u32) -> (Bounds, Vec<Vec<ShardReport>>, u64) {

@@ -2,8 +2,8 @@
 //! way.
 
 use crate::cluster::event::Millis;
+use fathom_engine::run::{Depth, ShardId, Task, WorkerId};
 use fathom_layer::Digest;
-use fathom_run::{Depth, ShardId, Task, WorkerId};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A layer file, and the stores that have it.

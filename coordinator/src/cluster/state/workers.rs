@@ -2,9 +2,9 @@
 
 use crate::cluster::event::{LeaveReason, Millis, Order, Progress, RequestId};
 use crate::rate::Rate;
+use fathom_engine::run::stores::number_of;
+use fathom_engine::run::{ShardId, WorkerId};
 use fathom_proto::Session;
-use fathom_run::stores::number_of;
-use fathom_run::{ShardId, WorkerId};
 use std::collections::BTreeMap;
 use std::ops::Index;
 

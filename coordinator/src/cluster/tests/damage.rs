@@ -3,8 +3,8 @@
 use super::table::{damaged, id, task};
 use super::*;
 use crate::cluster::failures::{MOST_FAILURES, PAUSE};
+use fathom_engine::run::{Keep, Lookback};
 use fathom_proto::Failure;
-use fathom_run::{Keep, Lookback};
 
 #[test]
 fn without_its_files_a_run_pauses_and_says_whom_it_waits_for() {

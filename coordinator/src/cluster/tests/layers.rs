@@ -1,7 +1,7 @@
 //! Tests of the step from one layer to the next.
 
 use super::*;
-use fathom_run::{Keep, Lookback};
+use fathom_engine::run::{Keep, Lookback};
 
 /// A layer is durable before another is built on it.
 #[test]

@@ -5,13 +5,13 @@ use super::*;
 use crate::cluster::audit::PARTS;
 use crate::cluster::event::Millis;
 use crate::cluster::state::Past;
-use fathom_run::{ShardId, ShardOrder};
+use fathom_engine::run::{ShardId, ShardOrder};
 use std::collections::BTreeMap;
 
 /// Returns the owners of all shards, one letter each.
 fn owners(t: &mut Table) -> String {
     t.tick(0);
-    let owner = |shard| t.state.tasks.owner(fathom_run::Task { depth: t.state.depth, shard });
+    let owner = |shard| t.state.tasks.owner(fathom_engine::run::Task { depth: t.state.depth, shard });
     t.state.shards().map(|shard| owner(shard).map_or('-', |id| char::from(id.0[0]))).collect()
 }
 

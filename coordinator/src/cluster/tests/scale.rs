@@ -5,9 +5,9 @@ use super::*;
 use crate::cluster::event::{Effect, Event, Millis, Order, Progress, Registration, Reply, RequestId};
 use crate::cluster::state::digest_of;
 use crate::cluster::state::{Past, State};
+use fathom_engine::run::Task;
+use fathom_engine::run::WorkerId;
 use fathom_proto::{Attempt, Copied, Done, Outcome, Session};
-use fathom_run::Task;
-use fathom_run::WorkerId;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 

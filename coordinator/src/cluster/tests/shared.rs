@@ -2,7 +2,7 @@
 
 use super::table::{damaged, task};
 use super::*;
-use fathom_run::Keep;
+use fathom_engine::run::Keep;
 
 fn shared(shards: u32) -> Rules {
     Rules { shared_store: true, ..rules(shards) }

@@ -5,9 +5,9 @@ use super::*;
 use crate::cluster::event::{Event, Millis};
 use crate::cluster::state::TaskProgress;
 use crate::cluster::view::ShardStory;
+use fathom_engine::run::ShardId;
 use fathom_layer::Digest;
 use fathom_proto::{Attempt, Copied, Done, Failure, Outcome};
-use fathom_run::ShardId;
 
 /// Returns a table in which a has the one task of depth 0, and b can join.
 fn busy() -> Table {

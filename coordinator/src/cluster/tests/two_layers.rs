@@ -6,7 +6,7 @@ use super::*;
 use crate::cluster::audit::{FIRST_ATTEMPT, PARTS};
 use crate::cluster::event::Ending;
 use crate::cluster::state::Past;
-use fathom_run::{Keep, ShardId};
+use fathom_engine::run::{Keep, ShardId};
 
 fn two(shards: u32) -> Rules {
     Rules { keep: Keep::Two, ..rules(shards) }
@@ -178,7 +178,7 @@ fn who_still_has_what_was_given_back_deletes_it() {
 #[test]
 fn shards_are_made_no_further_ahead_than_is_given_back() {
     let mut t = Table::with(Rules { replicas: 2, ..two(64) }, "a b").at_depth(2);
-    let most = fathom_run::lookback::most_in_the_making(64, 2);
+    let most = fathom_engine::run::lookback::most_in_the_making(64, 2);
     let mut made = 0;
     loop {
         let lines = t.take("a", 64);

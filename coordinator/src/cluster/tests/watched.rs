@@ -4,8 +4,8 @@ use super::*;
 use crate::cluster::event::{Event, Millis, Note, NoteKind, Progress};
 use crate::cluster::status::ClusterStatus;
 use crate::cluster::view::{News, states};
+use fathom_engine::run::Depth;
 use fathom_proto::Attempt;
-use fathom_run::Depth;
 
 /// A worker that has not spoken since the layer was committed has told what it found in the layer before.
 #[test]

@@ -4,8 +4,8 @@
 use super::plain::{Plain, State};
 use super::plain_of;
 use crate::journal::LayerRow;
+use crate::run::RunManifest;
 use anyhow::{Result, anyhow};
-use fathom_run::RunManifest;
 use fathom_space::Space;
 use std::collections::HashSet;
 use tracing::debug;

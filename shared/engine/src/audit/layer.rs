@@ -1,8 +1,8 @@
 //! Finished layers, wherever their files are.
 
+use crate::task::{Layer, Words};
 use anyhow::{Context, Result};
 use fathom_space::{CosetGraph, CosetId};
-use fathom_task::{Layer, Words};
 use std::sync::Arc;
 
 /// The place of a state in a layer: the coset, and the position in the coset.

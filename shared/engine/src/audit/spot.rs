@@ -5,10 +5,10 @@ use super::kept::{FinishedLayer, Kept};
 use super::layer::OnDisk;
 use super::plain::{Plain, State};
 use super::{Contradiction, plain_of, renamed, statements};
+use crate::run::RunManifest;
+use crate::task::{Layer, Words};
 use anyhow::{Context, Result};
-use fathom_run::RunManifest;
 use fathom_space::CosetGraph;
-use fathom_task::{Layer, Words};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 

@@ -2,9 +2,9 @@
 //! the finished shards of the current layer.
 
 use super::{Files, Journal, LayerRow, set_files, totals};
+use crate::run::{Depth, MadeShard, ShardId, ShardOrder, ShardReport, Task, WorkerId};
 use anyhow::{Context, Result};
 use fathom_layer::Digest;
-use fathom_run::{Depth, MadeShard, ShardId, ShardOrder, ShardReport, Task, WorkerId};
 use rusqlite::{Connection, OptionalExtension, params};
 use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet};

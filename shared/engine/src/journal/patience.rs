@@ -118,8 +118,8 @@ fn may_pass(error: &anyhow::Error) -> Option<Option<i32>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run::WorkerId;
     use fathom_layer::Digest;
-    use fathom_run::WorkerId;
     use rusqlite::Connection;
 
     fn journal() -> (tempfile::TempDir, Journal) {

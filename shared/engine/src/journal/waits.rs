@@ -4,9 +4,9 @@
 //! it, and earlier versions do not read it.
 
 use super::Journal;
+use crate::run::Depth;
+use crate::task::Waits;
 use anyhow::Result;
-use fathom_run::Depth;
-use fathom_task::Waits;
 use rusqlite::{Connection, params};
 
 impl Journal {

@@ -1,10 +1,10 @@
 //! The errors that end a search, with what to do about them.
 
 use super::Search;
+use crate::run::Depth;
+use crate::task::TaskError;
 use fathom_command::shell;
 use fathom_layer::{Disk, LayerError};
-use fathom_run::Depth;
-use fathom_task::TaskError;
 
 impl Search<'_> {
     /// Returns the error of a file that could not be deleted, or before that could be, with what to do about

@@ -3,11 +3,11 @@
 use super::Search;
 use crate::estimate::Need;
 use crate::older::Older;
+use crate::run::{Depth, Keep, ShardId};
+use crate::task::Room;
 use anyhow::{Context, Result, anyhow};
 use fathom_command::shell;
 use fathom_layer::Disk;
-use fathom_run::{Depth, Keep, ShardId};
-use fathom_task::Room;
 use indicatif::{HumanBytes, HumanCount};
 use std::collections::BTreeSet;
 use std::path::PathBuf;

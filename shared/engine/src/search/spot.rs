@@ -3,9 +3,9 @@
 use super::Search;
 use crate::audit::spot::{Row, SpotChecks};
 use crate::journal::Files;
+use crate::run::{Depth, Keep, ShardReport};
+use crate::task::Layer;
 use anyhow::{Result, anyhow};
-use fathom_run::{Depth, Keep, ShardReport};
-use fathom_task::Layer;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};

@@ -1,12 +1,12 @@
 //! Checks of files for the commands that verify or audit a run.
 
 use super::{Counting, Exchange, refusal};
+use fathom_engine::task::Words;
 use fathom_engine::verify::verify_file;
 use fathom_layer::LayerError;
 use fathom_proto::StoredFile;
 use fathom_proto::v1::{self, fetch_failure::Kind};
 use fathom_space::CosetId;
-use fathom_task::Words;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use tokio::sync::Semaphore;

@@ -1,9 +1,9 @@
 //! Tests of sessions, step by step: answers that are lost, late, or of a session that has ended.
 
 use super::*;
+use fathom_engine::run::{ShardId, ShardReport};
 use fathom_layer::{Digest, Totals};
 use fathom_proto::v1;
-use fathom_run::{ShardId, ShardReport};
 
 const COPIED: Copied = Copied { bytes: 1, digest: Digest([0; 32]) };
 

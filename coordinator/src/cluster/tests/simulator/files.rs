@@ -2,10 +2,10 @@
 
 use crate::cluster::state::digest_of;
 use crate::cluster::tests::table::report;
+use fathom_engine::run::stores::number_of;
+use fathom_engine::run::{ShardReport, Task};
 use fathom_layer::Digest;
 use fathom_proto::Failure;
-use fathom_run::stores::number_of;
-use fathom_run::{ShardReport, Task};
 use std::collections::BTreeMap;
 
 /// A file on a worker's disk.

@@ -1,7 +1,7 @@
 //! Links between processes, and the calls that go over them.
 
+use fathom_engine::run::Task;
 use fathom_proto::{Outcome, StoredFile};
-use fathom_run::Task;
 use fathom_worker::cluster::session::Input;
 use std::collections::BTreeMap;
 

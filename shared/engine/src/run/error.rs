@@ -1,0 +1,215 @@
+//! Why a run cannot be planned, read or worked on.
+
+use crate::run::manifest::{DEFINITION, FORMAT};
+use bytesize::ByteSize;
+use fathom_puzzle::{BoardError, LoadError, SourceError};
+use fathom_space::axis::NoAxis;
+use fathom_space::{ColouringError, CosetError, NoInverses, SpaceError};
+use std::error::Error;
+use std::io;
+use std::path::PathBuf;
+
+/// Why a run cannot be planned, read or worked on.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The puzzle cannot be made as it was described.
+    #[error(transparent)]
+    Puzzle(#[from] SourceError),
+    /// The puzzle's states cannot be counted or labelled.
+    #[error(transparent)]
+    Space(#[from] SpaceError),
+    /// More shards were asked for than there are cosets.
+    #[error(
+        "{space} has {cosets} representative cosets and cannot be cut into {asked} shards: ask for at most {cosets}"
+    )]
+    TooManyShards {
+        /// The space.
+        space: String,
+        /// The number of its representative cosets.
+        cosets: u64,
+        /// The number of shards asked for.
+        asked: u32,
+    },
+    /// Classes up to inversion were asked for, but states have no inverses.
+    #[error(
+        "classes of {space} up to inversion cannot be counted, for {reason}: leave out --inverse-classes"
+    )]
+    NoInverses {
+        /// The space.
+        space: String,
+        /// Why there are no inverses.
+        reason: NoInverses,
+    },
+    /// Fewer layers were to be kept than the search reads.
+    #[error(
+        "the moves are not closed under inverses, so each layer is made from all before it, and all are kept: leave out --keep"
+    )]
+    AllLayersNeeded,
+    /// The memory budget does not suffice.
+    #[error(
+        "{space} needs {:.2} of memory, and may take {:.2}: give it more with --memory, use fewer threads, choose a smaller board, or ask for less with --track or --labels",
+        ByteSize(*needed), ByteSize(*allowed)
+    )]
+    Memory {
+        /// The space.
+        space: String,
+        /// Bytes needed.
+        needed: u64,
+        /// Bytes that may be taken.
+        allowed: u64,
+    },
+    /// A directory is not the directory of a run.
+    #[error(
+        "{} is no run directory{}: name the directory of a run, or begin one with 'fathom run'",
+        path.display(),
+        if *is_there { format!(", for it has no {DEFINITION}") } else { ": No such file or directory".into() }
+    )]
+    NoRun {
+        /// The directory.
+        path: PathBuf,
+        /// Whether something has this name.
+        is_there: bool,
+    },
+    /// Another process holds the lock of a run.
+    #[error(
+        "another process is working on this run (it holds {}): wait for it or stop it",
+        path.display()
+    )]
+    Busy {
+        /// The lock file.
+        path: PathBuf,
+    },
+    /// A file could not be opened, read or locked.
+    #[error("cannot {action} {}", path.display())]
+    Io {
+        /// What was tried, as a verb.
+        action: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// Why it failed.
+        source: io::Error,
+    },
+    /// A store is not there, is another one than it should be, or cannot become one.
+    #[error("cannot use the store {}: {reason}", path.display())]
+    Store {
+        /// The directory of the store, or the list of stores.
+        path: PathBuf,
+        /// Why, for people.
+        reason: String,
+    },
+    /// `run.toml` cannot be used.
+    #[error("cannot use {}", path.display())]
+    Unusable {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: Box<Self>,
+    },
+    /// `run.toml` was written by another version of Fathom, and this one cannot use it.
+    #[error("the run was begun by {author}: if nobody has changed the file, that version finishes the run")]
+    OtherVersion {
+        /// The program and its version.
+        author: String,
+        /// What is wrong with the file for this version.
+        source: Box<Self>,
+    },
+    /// `run.toml` has no format version.
+    #[error("it has no format version")]
+    NoFormat(#[source] toml::de::Error),
+    /// `run.toml` was written by a newer version.
+    #[error("it has format {found}, and this version of Fathom reads up to {FORMAT}: use a newer version")]
+    NewerFormat {
+        /// The format in the file.
+        found: u32,
+    },
+    /// `run.toml` does not have the syntax or the fields that Fathom writes.
+    #[error(transparent)]
+    Syntax(#[from] toml::de::Error),
+    /// The board in `run.toml` is not a board.
+    #[error(transparent)]
+    Board(#[from] BoardError),
+    /// The puzzle in `run.toml` cannot be read.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// The puzzle in `run.toml` is too large.
+    #[error("its puzzle has {cells} cells, more than can be searched")]
+    TooManyCells {
+        /// The number of cells.
+        cells: usize,
+    },
+    /// The number of labels in `run.toml` is not the number of pieces of the puzzle.
+    #[error("it has {labels} labels for the {cells} tiles of {puzzle}")]
+    LabelCount {
+        /// The number of labels.
+        labels: usize,
+        /// The number of pieces.
+        cells: usize,
+        /// The puzzle.
+        puzzle: String,
+    },
+    /// The fingerprint in `run.toml` is not a digest.
+    #[error("its fingerprint is not 64 hexadecimal digits")]
+    FingerprintSyntax,
+    /// The fingerprint in `run.toml` does not match the definition in it.
+    #[error(
+        "its fingerprint is {expected}, but what it says has fingerprint {got}: it was changed, or written by another version"
+    )]
+    Fingerprint {
+        /// The fingerprint in the file.
+        expected: String,
+        /// The fingerprint of the definition in the file.
+        got: String,
+    },
+    /// An axis in `run.toml` is not an axis.
+    #[error(transparent)]
+    Axis(#[from] NoAxis),
+    /// The colouring in `run.toml` does not fit the space.
+    #[error(transparent)]
+    Colouring(#[from] ColouringError),
+    /// The tensors of the cosets are too large.
+    #[error("the cosets are too large")]
+    TensorTooLarge,
+    /// The cosets cannot be cut as `run.toml` says.
+    #[error("{cosets} cosets cannot be cut into {shards} shards")]
+    Cut {
+        /// The number of cosets.
+        cosets: u64,
+        /// The number of shards.
+        shards: u32,
+    },
+    /// The number of cosets is not the one in `run.toml`.
+    #[error("run.toml says {expected} representative cosets, and there are {found}: it was changed")]
+    CosetCount {
+        /// The number of cosets by `run.toml`.
+        expected: u32,
+        /// The number of cosets that were found.
+        found: u32,
+    },
+    /// The cosets cannot be listed.
+    #[error(transparent)]
+    Cosets(#[from] CosetError),
+}
+
+impl RunError {
+    /// Returns whether the user asked for something impossible, so that other arguments are the way out.
+    pub fn is_bad_input(&self) -> bool {
+        match self {
+            Self::Puzzle(_)
+            | Self::Space(_)
+            | Self::TooManyShards { .. }
+            | Self::NoInverses { .. }
+            | Self::AllLayersNeeded
+            | Self::Memory { .. }
+            | Self::NoRun { .. }
+            | Self::Store { .. }
+            | Self::Busy { .. } => true,
+            Self::Unusable { source, .. } | Self::OtherVersion { source, .. } => source.is_bad_input(),
+            _ => false,
+        }
+    }
+}
+
+/// Returns whether an error is a [`RunError`] that is bad input of the user: for the exit codes of commands.
+pub fn is_bad_input(error: &(dyn Error + 'static)) -> bool {
+    error.downcast_ref::<RunError>().is_some_and(RunError::is_bad_input)
+}

@@ -1,0 +1,88 @@
+//! The layers that a layer is made from.
+
+use crate::run::{Depth, Keep, RunError};
+use fathom_space::Space;
+
+/// How many of the layers before it a layer is made from.
+///
+/// A move leads from depth d to depth d + 1 or less. If the inverse of every move is a move, it leads to
+/// depth d - 1 at least: the new layer is the set of states to which moves lead from the newest layer,
+/// without the states of the two newest layers. Otherwise a move may lead back to any depth, and the states
+/// of all layers before must be taken away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lookback {
+    /// A layer is made from the two before it: the moves are closed under inverses.
+    Two,
+    /// A layer is made from all before it.
+    All,
+}
+
+impl Lookback {
+    /// Returns the lookback of the moves of a space.
+    pub fn of(space: &Space) -> Self {
+        if space.is_closed_under_inverses() { Self::Two } else { Self::All }
+    }
+
+    /// Returns the depths of the layers that the layer at `depth` is made from, the newest first.
+    pub fn below(self, depth: Depth) -> impl Iterator<Item = Depth> {
+        let most = match self {
+            Self::Two => 2,
+            Self::All => usize::MAX,
+        };
+        (0..depth.0).rev().take(most).map(Depth)
+    }
+
+    /// Returns which layers a run keeps if the user asked for `asked`. Where all layers are read, all are
+    /// kept.
+    ///
+    /// # Errors
+    /// [`RunError::AllLayersNeeded`] if the user asked for fewer layers than are read.
+    pub fn keep(self, asked: Option<Keep>) -> Result<Keep, RunError> {
+        match (self, asked) {
+            (Self::Two, asked) => Ok(asked.unwrap_or_default()),
+            (Self::All, None | Some(Keep::All)) => Ok(Keep::All),
+            (Self::All, Some(Keep::Last | Keep::Two)) => Err(RunError::AllLayersNeeded),
+        }
+    }
+}
+
+/// Returns, for a run that [keeps two layers](Keep::Two) and has `shards` shards, the most shards that
+/// workers with `threads` threads may have made whose sources are not given back yet. Reports are made
+/// durable together, and copies and audits take time: with a smaller number, workers would wait for them.
+pub fn most_ahead(shards: u32, threads: u64) -> u64 {
+    u64::from(shards.div_ceil(8)) + 2 * threads
+}
+
+/// Returns the most shards beyond two whole layers that lie with workers that have `threads` threads: the
+/// shards made [ahead](most_ahead), and for each thread the shard that it makes and one that waits.
+pub fn most_in_the_making(shards: u32, threads: u64) -> u64 {
+    u64::from(shards).min(most_ahead(shards, threads) + 2 * threads)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn layers_are_made_from_two_or_from_all_before_them() {
+        let below =
+            |lookback: Lookback, depth| lookback.below(Depth(depth)).map(|depth| depth.0).collect::<Vec<_>>();
+        for (depth, two, all) in
+            [(0, &[][..], &[][..]), (1, &[0], &[0]), (2, &[1, 0], &[1, 0]), (4, &[3, 2], &[3, 2, 1, 0])]
+        {
+            assert_eq!(below(Lookback::Two, depth), two);
+            assert_eq!(below(Lookback::All, depth), all);
+        }
+    }
+
+    #[test]
+    fn what_is_read_is_kept() {
+        assert_eq!(Lookback::Two.keep(None).unwrap(), Keep::Last);
+        assert_eq!(Lookback::All.keep(None).unwrap(), Keep::All);
+        assert_eq!(Lookback::Two.keep(Some(Keep::Two)).unwrap(), Keep::Two);
+        for keep in [Keep::Last, Keep::Two] {
+            let error = Lookback::All.keep(Some(keep)).unwrap_err().to_string();
+            assert!(error.contains("leave out --keep"), "{error}");
+        }
+    }
+}

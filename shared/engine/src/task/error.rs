@@ -1,0 +1,68 @@
+//! Errors of tasks.
+
+use crate::run::Task;
+use fathom_layer::LayerError;
+use std::error::Error;
+use std::path::PathBuf;
+
+/// The reason why a task ended without a report. A task that was stopped is done later; the other errors end
+/// the run.
+#[derive(Debug, thiserror::Error)]
+pub enum TaskError {
+    /// A layer file could not be read or written.
+    #[error(transparent)]
+    Layer(#[from] LayerError),
+    /// The task was asked to stop.
+    #[error("stopped before it was done")]
+    Stopped,
+    /// A coset got more new states than it had left: the engine or the data are wrong.
+    #[error(
+        "shard {shard} at depth {depth}: coset {coset} has {found} new states, but only {left} were left",
+        shard = task.shard, depth = task.depth
+    )]
+    TooManyStates {
+        /// The task.
+        task: Task,
+        /// The coset.
+        coset: u32,
+        /// The number of new states found.
+        found: u32,
+        /// The number of states of the coset that were not visited before.
+        left: u64,
+    },
+    /// Another process has finished the task's file meanwhile, with other states.
+    #[error(
+        "shard {shard} at depth {depth}: another process has made {path} meanwhile, with other states than were computed here: the memory or the disk of one of the two is at fault",
+        shard = task.shard, depth = task.depth, path = path.display()
+    )]
+    MadeOtherwise {
+        /// The task.
+        task: Task,
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file of the shard is missing or damaged, and cannot be made again, because a shard that it was
+    /// made from was given back.
+    #[error(
+        "shard {shard} at depth {depth} cannot be made again, for what it was made from was given back",
+        shard = task.shard, depth = task.depth
+    )]
+    GivenBack {
+        /// The task.
+        task: Task,
+        /// What is wrong with the file.
+        source: LayerError,
+    },
+    /// The thread that did the task panicked. The panic's message went to standard error.
+    #[error("shard {shard} at depth {depth}: the kernel thread panicked", shard = task.shard, depth = task.depth)]
+    Panicked {
+        /// The task.
+        task: Task,
+    },
+}
+
+/// Returns an error with all its causes, in one line.
+pub fn chain(error: &dyn Error) -> String {
+    let causes = std::iter::successors(Some(error), |error: &&dyn Error| (*error).source());
+    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
+}
