@@ -215,9 +215,9 @@ pub fn run_toml(bytes: &[u8]) {
         return;
     }
     let Ok(space) = manifest.spec.space() else { return };
-    let Ok(colouring) = manifest.cut(&space) else { return };
+    let Ok(colouring) = manifest.plan.colouring(&space) else { return };
     manifest.fingerprint = Digest(fingerprint(&space, &colouring, manifest.shards));
-    if let Ok((space, colouring)) = manifest.check() {
+    if let Ok((space, colouring)) = manifest.open() {
         let _ = Geometry::of(&manifest, &space, &colouring);
     }
 }

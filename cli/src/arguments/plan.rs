@@ -11,6 +11,7 @@ use fathom_engine::run::manifest::Keep;
 use fathom_engine::task::BeyondMemory;
 use fathom_forecast::Cluster;
 use fathom_report::text::many;
+use std::path::PathBuf;
 
 /// More workers than this are beyond what predictions are good for.
 const MOST_WORKERS: i64 = 4096;
@@ -29,6 +30,9 @@ pub(crate) struct PlanArguments {
     /// Print one JSON object instead of text
     #[arg(long, help_heading = OUTPUT)]
     pub(crate) json: bool,
+    /// Write the plan to a new file, which 'fathom run --plan' takes
+    #[arg(long, short = 'o', value_name = "FILE", help_heading = OUTPUT)]
+    pub(crate) output: Option<PathBuf>,
     /// Plan for so many workers that send each other what they need
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=MOST_WORKERS))]
     pub(crate) workers: Option<u32>,

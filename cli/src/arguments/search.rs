@@ -78,6 +78,11 @@ pub(crate) struct BeginArguments {
     /// again, in any order.
     #[arg(long, value_name = "DIR")]
     pub(crate) store: Vec<PathBuf>,
+    /// Search by the plan in this file, which 'fathom plan --output' has written
+    ///
+    /// Runs by one plan end with the same digest, on every machine and in every version that reads the plan.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) plan: Option<PathBuf>,
     /// How many shards to cut the space into [default: by its size; of run by the threads too]
     #[arg(long, value_parser = value_parser!(u32).range(1..=MOST_SHARDS))]
     pub(crate) shards: Option<u32>,

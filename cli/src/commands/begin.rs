@@ -10,7 +10,7 @@ use fathom_engine::estimate::Peak;
 use fathom_engine::journal::Files;
 use fathom_engine::run::budget::Budget;
 use fathom_engine::run::manifest::{Keep, RunManifest, SpaceSpec};
-use fathom_engine::run::{Lookback, Makers, Stores, stores};
+use fathom_engine::run::{Lookback, Makers, PlanFile, RunError, Stores, stores};
 use fathom_engine::search::Options;
 use fathom_engine::task::Kernel;
 use fathom_engine::watch;
@@ -70,7 +70,13 @@ pub(crate) fn open_or_begin(
             Ok(directory)
         }
         Found::Nothing => {
-            let outline = planned(&spec, &space, || Plan::outline(&space))?;
+            let (space, outline) = match &args.plan {
+                Some(file) => recorded(file, &spec)?,
+                None => {
+                    let outline = planned(&spec, &space, || Plan::outline(&space))?;
+                    (space, outline)
+                }
+            };
             let asked = require(&space, &outline, &path)?;
             let plan = planned(&spec, &space, || outline.exact(&space))?;
             let watched = match &args.watch_states {
@@ -95,6 +101,23 @@ pub(crate) fn open_or_begin(
             path.display()
         )),
     }
+}
+
+/// Makes the space of what is searched by the plan in a file, and returns it with the plan.
+///
+/// # Errors
+/// If the file is not a plan, or is a plan of something else.
+fn recorded(file: &Path, spec: &SpaceSpec) -> Result<(Space, Plan)> {
+    let PlanFile { spec: planned, plan } = PlanFile::read(file)?;
+    if planned != *spec {
+        let (planned, asked) = (planned.to_string(), spec.to_string());
+        return Err(RunError::OtherPlan { planned, asked }.into());
+    }
+    let wrong = |source| RunError::PlanFile { path: file.into(), source: Box::new(source) };
+    let (space, colouring) = plan.open(spec).map_err(wrong)?;
+    let plan =
+        Plan::recorded(&space, colouring, plan.cosets).ok_or(RunError::TensorTooLarge).map_err(wrong)?;
+    Ok((space, plan))
 }
 
 /// Checks that stores do not lie in the directory of the run, which must be empty when the run begins.
@@ -142,6 +165,14 @@ fn require_same(directory: &RunDirectory, spec: &SpaceSpec, args: &BeginArgument
                 bad_input!("{path} holds the run {held}, not {asked}: name another directory with --dir")
             }
         });
+    }
+    if let Some(file) = &args.plan
+        && PlanFile::read(file)?.plan != there.plan
+    {
+        return Err(bad_input!(
+            "the run in {path} was started with another plan than {}: leave out --plan, or name another directory with --dir",
+            file.display()
+        ));
     }
     if let Some(shards) = args.shards.filter(|&shards| shards != there.shards) {
         return Err(bad_input!(

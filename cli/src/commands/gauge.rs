@@ -97,7 +97,7 @@ pub(crate) struct Gauge {
 impl Gauge {
     pub(crate) fn new(run: &RunDirectory, max_depth: Option<u32>) -> Result<Self> {
         let Visited { layers, visited, all } = run.visited()?;
-        let colouring = run.manifest.cut(&run.space)?;
+        let colouring = run.manifest.plan.colouring(&run.space)?;
         let shape = Shape::of(&run.space, &colouring).ok_or(fathom_engine::run::RunError::TensorTooLarge)?;
         Ok(Self {
             files: Some(RunFiles { directories: run.directories()?, listing: Cell::default() }),

@@ -109,7 +109,7 @@ fn with_workers(
     // Each worker applies the whole limit to the run's directory.
     let shares = if layers_at == LayersAt::Workers { stores.len() as u64 } else { 1 };
     let display = DisplayOptions { verbosity, max_depth: args.search.max_depth, holds_layers: true };
-    let colouring = run.manifest.cut(&run.space)?;
+    let colouring = run.manifest.plan.colouring(&run.space)?;
     let (graph, space, manifest) = (run.graph.clone(), run.space.clone(), run.manifest.clone());
     let tables = (layers_at == LayersAt::RunDirectory).then(|| run.path.clone());
     let (tell, preparing) = watch::channel(Prepared::Nothing);

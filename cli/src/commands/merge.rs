@@ -38,7 +38,7 @@ pub(crate) fn merge(args: &MergeArguments, verbosity: log::Verbosity) -> Result<
     let doubtful = run.journal.doubtful().context("cannot read run.db")?.into_iter();
     let doubtful: Vec<ShardId> = doubtful.filter(|task| task.depth == depth).map(|task| task.shard).collect();
     require_certain(&args.dir, depth, &doubtful, "may be wrong, as a coordinator has found")?;
-    let (space, colouring) = run.manifest.check()?;
+    let (space, colouring) = run.manifest.open()?;
     let geometry = Geometry::of(&run.manifest, &space, &colouring)?;
     let store = Store::at(&run.path, &LocalDisk)?;
     let watched = run.journal.watched().context("cannot read run.db")?;

@@ -4,24 +4,32 @@ use crate::arguments::PlanArguments;
 use crate::commands::planning::planned;
 use anyhow::Result;
 use fathom_command::bad_input;
+use fathom_command::exit::said_by_system;
 use fathom_command::output;
 use fathom_engine::estimate::Estimate;
 use fathom_engine::run::manifest::{RunManifest, SpaceSpec};
-use fathom_engine::run::{Lookback, Makers};
+use fathom_engine::run::{Lookback, Makers, PlanDocument, PlanFile};
 use fathom_forecast::sizes::GrowthSource;
 use fathom_forecast::{Cluster, Forecast, OtherWay};
 use fathom_report::text::{many, or_more};
 use fathom_space::Plan;
 use indicatif::{HumanBytes, HumanCount};
 use serde::Serialize;
+use std::io::Write;
+use std::path::Path;
 
 pub(crate) fn plan(args: &PlanArguments) -> Result<()> {
     let spec = args.space.spec()?;
     let space = spec.space()?;
-    let plan = planned(&spec, &space, || match args.workers {
-        // The forecast for a cluster needs the exact number of cosets.
-        Some(_) => Plan::new(&space),
-        None => Plan::outline(&space),
+    if let Some(file) = &args.output
+        && file.exists()
+    {
+        return Err(bad_input!("{} already exists: choose another --output", file.display()));
+    }
+    let plan = planned(&spec, &space, || match (args.workers, &args.output) {
+        (None, None) => Plan::outline(&space),
+        // The forecast for a cluster and a plan file need the exact number of cosets.
+        _ => Plan::new(&space),
     })?;
     let lookback = Lookback::of(&space);
     let keep = lookback.keep(args.keep)?;
@@ -44,6 +52,10 @@ pub(crate) fn plan(args: &PlanArguments) -> Result<()> {
         }
         None => None,
     };
+    if let Some(file) = &args.output {
+        let plan = PlanFile { spec: spec.clone(), plan: PlanDocument::of(&space, &plan) };
+        write_new(file, &plan.to_toml())?;
+    }
     output::line(&match (args.json, &forecast) {
         (true, cluster) => {
             serde_json::to_string(&Planned { estimate: &estimate, cluster: cluster.as_ref() })?
@@ -55,6 +67,14 @@ pub(crate) fn plan(args: &PlanArguments) -> Result<()> {
             format!("{}\n{}", space_text(&estimate, &spec), cluster_text(forecast))
         }
     })
+}
+
+/// Writes a file that does not exist yet.
+fn write_new(path: &Path, text: &str) -> Result<()> {
+    let failed =
+        |error: &std::io::Error| bad_input!("cannot write {}: {}", path.display(), said_by_system(error));
+    let mut file = std::fs::File::create_new(path).map_err(|error| failed(&error))?;
+    file.write_all(text.as_bytes()).map_err(|error| failed(&error))
 }
 
 /// The object that `plan --json` prints.

@@ -248,7 +248,7 @@ fn order_shards(run: &mut RunDirectory, layers_at: &LayersAt) -> Result<()> {
     if is_ordered || !run.visited()?.layers.is_empty() {
         return Ok(());
     }
-    let colouring = run.manifest.cut(&run.space)?;
+    let colouring = run.manifest.plan.colouring(&run.space)?;
     let geometry = Geometry::of(&run.manifest, &run.space, &colouring)?;
     let is_worth = match layers_at {
         LayersAt::Workers => true,
@@ -256,7 +256,7 @@ fn order_shards(run: &mut RunDirectory, layers_at: &LayersAt) -> Result<()> {
         // 'fathom run' makes the tables for its workers while these start, and they need not be made twice.
         LayersAt::RunDirectory => geometry.dense_bytes >= LARGE_LAYER && run.graph.is_some(),
     };
-    let cosets = run.manifest.representative_cosets;
+    let cosets = run.manifest.plan.cosets;
     if !is_worth || shards == 1 || !ShardOrder::is_sought(&run.space, &colouring, cosets) {
         return Ok(());
     }

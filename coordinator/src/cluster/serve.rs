@@ -82,7 +82,7 @@ impl<'d> Coordinator<'d> {
         mut rules: Rules,
         layers_at: LayersAt,
     ) -> Result<(Self, CoordinatorHandle)> {
-        let (space, colouring) = run.manifest.check()?;
+        let (space, colouring) = run.manifest.open()?;
         let geometry = Geometry::of(&run.manifest, &space, &colouring)?;
         require_small_shards(&geometry)?;
         let symmetries = space.symmetries().len() as u64;

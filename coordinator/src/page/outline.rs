@@ -48,7 +48,7 @@ pub(super) struct Present {
 impl Outline {
     pub(super) fn of(run: &RunDirectory) -> Result<Self> {
         let summary = Summary::of(run)?;
-        let (space, colouring) = run.manifest.check()?;
+        let (space, colouring) = run.manifest.open()?;
         let geometry = Geometry::of(&run.manifest, &space, &colouring)?;
         let of_coset = COSET_OVERHEAD_BYTES + u64::from(geometry.packed_bytes);
         let shape = Shape::of(&space, &colouring).context("the cosets are too large")?;
@@ -63,7 +63,7 @@ impl Outline {
             name: format!("{} {}{labels}", summary.space, summary.metric),
             states: summary.states,
             outlook: Outlook::new(&space, &shape, &[]),
-            dense_bytes: run.manifest.representative_cosets * of_coset,
+            dense_bytes: run.manifest.plan.cosets * of_coset,
             largest_distance_is: summary.largest_distance_is(),
             check: summary.check_of_all(),
             layers: Vec::new(),

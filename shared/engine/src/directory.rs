@@ -104,7 +104,7 @@ impl RunDirectory {
         watched: &[Box<[u8]>],
         disk: &dyn Disk,
     ) -> Result<Self> {
-        let space = manifest.space()?;
+        let (space, _) = manifest.open()?;
         Self::create_planned(path, manifest, (space, None), watched, &[], disk)
     }
 
@@ -166,14 +166,14 @@ impl RunDirectory {
     /// # Errors
     /// If there is no run, another process holds it, or its files are missing or damaged.
     pub fn open(path: &Path) -> Result<Self> {
-        let manifest = RunManifest::read(path)?;
+        let (manifest, space) = RunManifest::read_and_open(path)?;
         let lock = lock::exclusive(path)?;
         Stores::of(path)?.require_no_copy()?;
         for left in unfinished(path).unwrap_or_default() {
             // What stays takes only room.
             let _ = LocalDisk.remove(&left);
         }
-        let run = Self::read(path, manifest, Some(lock))?;
+        let run = Self::read(path, (manifest, space), Some(lock))?;
         if run.visited()?.layers.is_empty() {
             // The run may have been interrupted before its stores were made.
             Stores::of(path)?.claim(&LocalDisk)?;
@@ -187,9 +187,9 @@ impl RunDirectory {
     /// # Errors
     /// If there is no run, another process holds it, or its files are missing or damaged.
     pub fn open_unchanging(path: &Path) -> Result<Self> {
-        let manifest = RunManifest::read(path)?;
+        let (manifest, space) = RunManifest::read_and_open(path)?;
         let lock = lock::reading(path)?;
-        Self::read(path, manifest, Some(lock))
+        Self::read(path, (manifest, space), Some(lock))
     }
 
     /// Opens the directory of a run for reading without a lock, even if another process works on the run.
@@ -197,7 +197,7 @@ impl RunDirectory {
     /// # Errors
     /// If there is no run, or its files are missing or damaged.
     pub fn open_for_reading(path: &Path) -> Result<Self> {
-        Self::read(path, RunManifest::read(path)?, None)
+        Self::read(path, RunManifest::read_and_open(path)?, None)
     }
 
     /// Gives the lock up, because this process only tells of the run from now on.
@@ -278,7 +278,7 @@ impl RunDirectory {
         Ok(Visited { layers, visited, all })
     }
 
-    fn read(path: &Path, manifest: RunManifest, lock: Option<Lock>) -> Result<Self> {
+    fn read(path: &Path, (manifest, space): (RunManifest, Space), lock: Option<Lock>) -> Result<Self> {
         let db = path.join(JOURNAL);
         if !db.try_exists()? {
             return Err(anyhow!(
@@ -289,7 +289,6 @@ impl RunDirectory {
         }
         let journal = Journal::open(&db, manifest.fingerprint)
             .with_context(|| format!("cannot use {}", db.display()))?;
-        let space = manifest.space()?;
         let run = Self { path: path.into(), manifest, space, graph: None, journal, lock };
         run.check_counts()?;
         Ok(run)

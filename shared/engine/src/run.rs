@@ -1,7 +1,7 @@
 //! The definition of a run, which is the same for all processes and hosts: what is enumerated, and how it is
 //! cut into shards.
 //!
-//! Reading order: [`manifest`] (`run.toml`), [`makers`] (how many shards), [`cut`] (cosets into shards),
+//! Reading order: [`manifest`] (`run.toml`), [`plan_document`] (the plan in it), [`makers`] (how many shards), [`cut`] (cosets into shards),
 //! [`order`] (which shards lie close together), [`geometry`] (sizes and identities of files), [`stores`] (the
 //! directories of layers), [`lock`] (which processes work on a run), [`task`] (the unit of work, and its
 //! report), [`lookback`] (the layers that a layer is made from), [`worker_id`] (the identity of a worker),
@@ -16,6 +16,7 @@ pub mod lookback;
 pub mod makers;
 pub mod manifest;
 pub mod order;
+pub mod plan_document;
 pub mod stores;
 pub mod tables;
 pub mod task;
@@ -28,6 +29,7 @@ pub use lookback::Lookback;
 pub use makers::Makers;
 pub use manifest::{Keep, RunManifest, SpaceSpec};
 pub use order::ShardOrder;
+pub use plan_document::{PlanDocument, PlanFile};
 pub use stores::Stores;
 pub use task::{Depth, MadeShard, ShardId, ShardReport, Task};
 pub use worker_id::WorkerId;

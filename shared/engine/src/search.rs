@@ -103,9 +103,9 @@ pub fn search(
     let graph = run.graph.take();
     let colouring = match &graph {
         Some(graph) => graph.colouring().clone(),
-        None => run.manifest.cut(&run.space)?,
+        None => run.manifest.plan.colouring(&run.space)?,
     };
-    run.manifest.check_cut(&run.space, &colouring)?;
+    run.manifest.plan.check(&run.space, &colouring)?;
     observer.tables_begin();
     let job = Job::of(&run.manifest, (&run.space, &colouring), graph, &run.path, resources, disk, None);
     let job = job.and_then(|mut job| job.order_shards().map(|()| job));

@@ -86,7 +86,7 @@ impl Summary {
             classes_with_inverse: layers.iter().map(|layer| layer.classes_with_inverse).collect(),
             symmetries: space.symmetry_order(),
             symmetries_are_all: space.has_all_symmetries(),
-            representative_cosets: run.manifest.representative_cosets,
+            representative_cosets: run.manifest.plan.cosets,
             seconds: microseconds(
                 // The sum of no numbers is -0.
                 layers.iter().map(|layer| layer.seconds).fold(0.0, |sum, seconds| sum + seconds),

@@ -184,7 +184,7 @@ impl Forecast {
     ) -> Result<Self> {
         let Cluster { workers, threads, memory_bytes, .. } = cluster;
         let cosets = plan.representative_cosets;
-        let colouring = manifest.cut(space)?;
+        let colouring = manifest.plan.colouring(space)?;
         let geometry = Geometry::of(manifest, space, &colouring)?;
         let budget = Budget::of(memory_bytes, space, plan.patterns, cosets, &plan.shape, threads)?;
         let graph = CosetGraph::build(space, &colouring)?;

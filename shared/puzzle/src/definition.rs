@@ -11,7 +11,7 @@ mod shapes;
 
 pub use error::DefinitionError;
 pub use groupoid::Groupoid;
-pub use held::with_hold;
+pub use held::held_by;
 pub use searched::FreeGroup;
 pub use shapes::Shapes;
 

@@ -28,11 +28,10 @@ pub mod notation;
 pub mod puzzle;
 pub mod source;
 pub mod tiles;
-pub mod told;
 mod up_to_free;
 
 pub use board::{Board, BoardError, Line};
-pub use definition::with_hold;
+pub use definition::held_by;
 pub use definition::{Definition, DefinitionError, Generator, Groupoid, Orbit, Piece, Shapes};
 pub use facelets::Facelets;
 pub use family::square1::SquareOneShapes;
@@ -44,4 +43,3 @@ pub use metric::{Metric, UnknownMetric};
 pub use notation::NotationError;
 pub use puzzle::{Counted, Guard, Move, Puzzle, PuzzleMove};
 pub use source::{PuzzleSpec, SourceError, grouped, states_and};
-pub use told::Told;

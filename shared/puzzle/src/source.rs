@@ -335,6 +335,23 @@ impl PuzzleSpec {
         Ok(definition.puzzle(metric)?)
     }
 
+    /// Returns the puzzle under a metric as [`PuzzleSpec::puzzle`] does, without looking for symmetries and for
+    /// other pieces: the only symmetry is the identity.
+    ///
+    /// # Errors
+    /// As [`PuzzleSpec::puzzle`].
+    pub fn unsearched(&self, metric: Metric) -> Result<Puzzle, SourceError> {
+        self.check()?;
+        match self {
+            Self::Board(board) => {
+                let mut puzzle = board.puzzle(metric);
+                puzzle.symmetries.truncate(1);
+                Ok(puzzle)
+            }
+            Self::Defined(definition) => Ok(definition.unsearched(metric)?),
+        }
+    }
+
     /// Returns the moves of the puzzle and what they act on. The symmetries of a definition are not searched
     /// for, so the identity is the only one.
     ///

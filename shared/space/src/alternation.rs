@@ -14,7 +14,7 @@ pub(crate) fn alternating_rings(space: &Space) -> impl Iterator<Item = usize> + 
         space.moves().iter().all(|mv| exchanges(&mv.cells))
             && !space.free().iter().any(|free| exchanges(&free.cells))
     };
-    let rings = space.rings().spread().iter().filter(|&&(_, size)| size == 2).map(|&(first, _)| first);
+    let rings = space.rings().filter(|&(_, size)| size == 2).map(|(first, _)| first);
     rings.filter(move |&first| alternates(first))
 }
 

@@ -188,6 +188,12 @@ impl CosetGraph {
         if reaches_few(space, colouring) { 0 } else { Self::ranked_patterns(space, colouring) }
     }
 
+    /// Returns whether the representatives are numbered by the ranks of their patterns; otherwise they are
+    /// numbered by the patterns themselves.
+    pub fn has_ranks(space: &Space, colouring: &Colouring) -> bool {
+        Self::ranked_patterns(space, colouring) > 0
+    }
+
     /// Returns the number of patterns if the representatives are numbered by their ranks, and 0 otherwise.
     pub(crate) fn ranked_patterns(space: &Space, colouring: &Colouring) -> u64 {
         let symmetries = space.symmetries().iter().filter(|s| colouring.action(s).is_some()).count();

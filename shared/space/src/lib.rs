@@ -4,7 +4,8 @@
 //! Modules, in reading order:
 //! - [`labels`]: which pieces are interchangeable; [`letters`]: labels with orientations; [`words`]: ranks of
 //!   words with fixed content, the only ranking scheme of this crate; [`ranks`]: the same orbit by orbit,
-//!   with orientations; `rings`: pieces that turn and never leave their cell;
+//!   with orientations;
+//! - [`reduction`]: puzzles made from others that are easier to search;
 //! - [`space`]: a puzzle with labels, its moves and its number of states; [`symmetry`]: its symmetries;
 //! - [`colouring`]: the partition of the pieces that cuts the space; [`axis`]: axes that hold only reachable
 //!   words; `hidden`: the group that a pattern leaves open; [`shape`]: the bit tensor of one coset;
@@ -38,7 +39,7 @@ mod listed;
 mod placements;
 pub mod planner;
 pub mod ranks;
-mod rings;
+pub mod reduction;
 pub mod shape;
 pub mod space;
 pub mod symmetry;
@@ -54,8 +55,9 @@ pub use letters::Letters;
 pub use placements::NoInverses;
 pub use planner::{Plan, PlanError, grouped};
 pub use ranks::Ranks;
+pub use reduction::base::Base;
 pub use shape::Shape;
-pub use space::{Cell, Space, SpaceError, WordMove};
+pub use space::{Cell, Encoding, EncodingError, Space, SpaceError, WordMove};
 pub use symmetry::Symmetry;
 pub use transform::{AxisMap, Transform, Transforms};
 pub use words::Words;

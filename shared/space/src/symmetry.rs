@@ -141,44 +141,81 @@ fn sorted(guard: impl Iterator<Item = WordGuard>) -> Vec<WordGuard> {
 }
 
 impl Space {
-    /// Returns all symmetries: those of the puzzle that map labels to labels, each followed by each free
-    /// move. The identity is the first. Of symmetries that act alike on states, one is enough.
-    pub(crate) fn all_symmetries(&self) -> Vec<Symmetry> {
-        let (of_pieces, letters) = (self.labels().of_pieces(), self.letters());
+    /// Finds the symmetries: those of the puzzle that map labels to labels, each followed by each free move.
+    /// The identity is the first. Of symmetries that act alike on states, one is enough. Returns them, and the
+    /// numbers of the symmetries of the puzzle of which they are products with free moves.
+    pub(crate) fn all_symmetries(&self) -> (Vec<Symmetry>, Vec<usize>) {
         let mut known = HashSet::new();
         let mut found = Vec::new();
-        let mut renamings = Vec::new();
+        let mut used = Vec::new();
         let guarded = self.guarded();
-        for relabelling in &self.puzzle().symmetries {
-            let Some(mut symmetry) = Symmetry::of(relabelling, of_pieces, letters) else {
+        for (number, relabelling) in self.puzzle().symmetries.iter().enumerate() {
+            let Some(symmetry) = self.symmetry_of(relabelling, guarded.as_ref()) else {
                 continue;
             };
-            if !guarded.as_ref().is_none_or(|guarded| guarded.are_kept(relabelling, &symmetry.labels)) {
-                continue;
-            }
-            self.normalise(&mut symmetry);
             // With a symmetry, its products with all free moves are known.
             if known.contains(&symmetry) {
                 continue;
             }
             known.extend(self.free().iter().map(|free| self.compose(&symmetry, free)));
             found.push(symmetry);
-            renamings.push(relabelling);
+            used.push(number);
         }
+        let renamings: Vec<&Relabelling> =
+            used.iter().map(|&number| &self.puzzle().symmetries[number]).collect();
         if let Some(numbers) = self.faithful(&found, &renamings) {
+            used = numbers.iter().map(|&number| used[number]).collect();
             found = numbers.into_iter().map(|number| found[number].clone()).collect();
         }
-        found
+        (self.with_free(&found), used)
+    }
+
+    /// Returns the symmetries of the puzzle, each followed by each free move, as a plan records them. All must
+    /// be different, and the identity the first.
+    ///
+    /// # Errors
+    /// The number of one that is not a symmetry.
+    pub(crate) fn recorded_symmetries(&self) -> Result<Vec<Symmetry>, usize> {
+        let guarded = self.guarded();
+        let recorded = &self.puzzle().symmetries;
+        if recorded.first().is_none_or(|first| !first.is_identity()) {
+            return Err(0);
+        }
+        let mut known = HashSet::new();
+        let mut found = Vec::new();
+        for (number, relabelling) in recorded.iter().enumerate() {
+            let symmetry = self.symmetry_of(relabelling, guarded.as_ref()).ok_or(number)?;
+            if !self.puzzle().is_symmetry(relabelling) || !known.insert(symmetry.clone()) {
+                return Err(number);
+            }
+            found.push(symmetry);
+        }
+        Ok(self.with_free(&found))
+    }
+
+    /// Returns the action of a relabelling on words; `None` if it does not map labels to labels, or what
+    /// moves ask for to what moves ask for.
+    fn symmetry_of(&self, relabelling: &Relabelling, guarded: Option<&GuardedMoves<'_>>) -> Option<Symmetry> {
+        let mut symmetry = Symmetry::of(relabelling, self.labels().of_pieces(), self.letters())?;
+        if guarded.is_some_and(|guarded| !guarded.are_kept(relabelling, &symmetry.labels)) {
+            return None;
+        }
+        self.normalise(&mut symmetry);
+        Some(symmetry)
+    }
+
+    fn with_free(&self, found: &[Symmetry]) -> Vec<Symmetry> {
+        let all = found
             .iter()
-            .flat_map(|symmetry| self.free().iter().map(move |free| self.compose(symmetry, free)))
-            .collect()
+            .flat_map(|symmetry| self.free().iter().map(move |free| self.compose(symmetry, free)));
+        all.collect()
     }
 
     /// Returns the moves, if a relabelling by free moves may change what their guards ask. Where a turn of
     /// the whole is a free move because it maps guards to guards, it cannot.
     fn guarded(&self) -> Option<GuardedMoves<'_>> {
         let has_guards = self.moves().iter().any(|step| !step.guard().is_empty());
-        (has_guards && self.free().len() > 1 && !self.is_held()).then(|| GuardedMoves::of(self))
+        (has_guards && self.free().len() > 1 && !self.keeps_guards()).then(|| GuardedMoves::of(self))
     }
 
     /// Returns the numbers of symmetries that are a group and of which exactly one renames the moves and the

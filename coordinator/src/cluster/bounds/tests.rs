@@ -31,7 +31,7 @@ fn searched(word: &str, shards: u32) -> (Bounds, Vec<Vec<ShardReport>>, u64) {
         sync_after: Options::SYNC_AFTER,
     };
     search(&mut run, &LocalDisk, options, &Stop::default(), &Silent).unwrap();
-    let (space, colouring) = manifest.check().unwrap();
+    let (space, colouring) = manifest.open().unwrap();
     let geometry = Geometry::of(&manifest, &space, &colouring).unwrap();
     let store = Store::at(&path, &LocalDisk).unwrap();
     let layers = run.visited().unwrap();

@@ -202,12 +202,12 @@ impl Job {
         disk: &dyn Disk,
         listing: Option<Listing>,
     ) -> Result<Self> {
-        let (space, colouring) = manifest.check()?;
+        let (space, colouring) = manifest.open()?;
         Self::of(manifest, (&space, &colouring), None, tables, resources, disk, listing)
     }
 
     /// Does the same as [`Job::load_with`] if the space and the colouring, and perhaps the coset graph, are
-    /// already known. They must be those of the [manifest](RunManifest::check_cut).
+    /// already known. They must be those of the [manifest](RunManifest::open).
     ///
     /// # Errors
     /// The errors of [`Job::load`].
@@ -224,7 +224,7 @@ impl Job {
         let geometry = Geometry::of(manifest, space, colouring)?;
         let shape = Shape::of(space, colouring).context("the cosets are too large")?;
         let engine = kernel.engine(&shape)?;
-        let cosets = manifest.representative_cosets;
+        let cosets = manifest.plan.cosets;
         let patterns = CosetGraph::table_entries(space, colouring);
         let Budget { cache_bytes, map_bytes } =
             Budget::of(memory_bytes, space, patterns, cosets, &shape, threads)?;

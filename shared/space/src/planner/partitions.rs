@@ -82,7 +82,7 @@ pub(super) fn candidates(space: &Space, actions: &[(&Symmetry, usize)]) -> BTree
     // that half of the cosets of a layer are empty.
     let alternating: Vec<usize> = alternating_rings(space).collect();
     let class_of_ring = |cell: usize| {
-        let (first, _) = space.rings().ring(cell)?;
+        let (first, _) = space.ring(cell)?;
         Some(if alternating.contains(&first) { cell } else { first })
     };
     let with_rings = |partition: &Partition| {

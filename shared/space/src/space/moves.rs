@@ -2,6 +2,7 @@
 
 use super::{Cell, Space};
 use crate::{Letters, Symmetry};
+use fathom_puzzle::{Guard, PuzzleMove};
 
 /// The action of a move on words.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,6 +27,24 @@ pub(crate) struct WordGuard {
 }
 
 impl WordMove {
+    /// Returns the action of a move on words, where the piece of each cell has a label.
+    pub(super) fn of(m: &PuzzleMove, of_pieces: &[u8], letters: &Letters) -> Self {
+        let mut guard: Vec<WordGuard> = Vec::new();
+        for &Guard { cell, piece, holds } in &m.guard {
+            let asked = WordGuard { cell, label: of_pieces[usize::from(piece)], holds };
+            // A label is ruled out once, although several pieces may have it.
+            if holds || !guard.contains(&asked) {
+                guard.push(asked);
+            }
+        }
+        let turns = m.action.turns().iter().map(|&turn| turn as u8);
+        Self {
+            cells: m.action.cells().images().into(),
+            turns: if letters.width() == 1 { Box::default() } else { turns.collect() },
+            guard: guard.into(),
+        }
+    }
+
     /// Returns the conditions for the move.
     #[inline]
     pub(crate) fn guard(&self) -> &[WordGuard] {
@@ -106,12 +125,6 @@ impl Space {
     /// each state.
     pub fn free_order(&self) -> u32 {
         self.puzzle.free.len() as u32
-    }
-
-    /// Returns the order of the group of all free moves of the puzzle. Those are left out that the moves do
-    /// not make, if all pieces are told apart.
-    pub fn all_free_order(&self) -> u32 {
-        self.left_out.as_ref().map_or(1, |left_out| left_out.index() as u32) * self.free_order()
     }
 
     /// Returns the actions of the free moves on words, the identity first.

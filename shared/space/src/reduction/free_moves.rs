@@ -6,14 +6,21 @@
 //! is enough to search N with the free moves F ∩ N that the moves make themselves: a state then has as many
 //! words as F ∩ N has elements. Of the turns of a cube in the hand, all or half are in N. Free moves of
 //! pieces that no move moves are not.
+//!
+//! Refused: pieces that look alike, orientations that cannot be seen, guards, a base, and puzzles of more than
+//! 64 points, whose group takes too long to find.
 
+use super::rings::Rings;
+use super::{Placed, Problem, StateMap};
 use fathom_algebra::{OrientedPermutation, Permutation, Relabelling, StabiliserChain};
 use fathom_puzzle::Puzzle;
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::ops::Range;
+use std::sync::Arc;
 
 /// What is left out of the free moves of a puzzle.
 #[derive(Clone, Debug)]
-pub(super) struct LeftOut {
+pub(crate) struct FreeMoves {
     /// The group N.
     group: StabiliserChain,
     /// The points that N leaves in place.
@@ -21,22 +28,32 @@ pub(super) struct LeftOut {
     /// Free moves of which one brings any product of moves and free moves into N, by where the product
     /// carries the points that N leaves in place.
     into_group: FxHashMap<Box<[usize]>, Vec<OrientedPermutation>>,
-    /// The number of all free moves for each one that is kept.
-    index: usize,
-    /// The orbits of cells under the moves and all free moves.
-    orbits: Vec<Vec<usize>>,
+    /// The free moves that are kept.
+    kept: Vec<OrientedPermutation>,
+    /// By cell: the label of the piece that belongs there.
+    labels: Box<[u16]>,
+    /// The rings of the puzzle.
+    rings: Option<Arc<Rings>>,
 }
 
-impl LeftOut {
-    /// Leaves out the free moves of a puzzle that its moves do not make, and renames its moves by free moves
-    /// so that they are in N. Changes nothing and returns `None` if there are no such free moves, or they are
-    /// the odd ones where all moves are even, or a symmetry does not map N to itself. All pieces must be told
-    /// apart, and no move may have a guard.
+impl FreeMoves {
+    /// With more points than this, the group takes too long to find.
+    const MAX_POINTS: usize = 64;
+
+    /// Looks for free moves of a puzzle that its moves do not make. Returns `None` if there are none, or they
+    /// are the odd ones where all moves are even, or a symmetry does not map N to itself. All pieces and
+    /// orientations must be told apart, and no move may have a guard.
     ///
-    /// Without the odd free moves, N would have even elements alone. The kernels are slower for axes that are
+    /// Without the odd free moves, N would have even elements only. The kernels are slower for axes that are
     /// halved for that, and no more than half of the words would be saved.
-    pub(super) fn of(puzzle: &mut Puzzle) -> Option<Self> {
-        if puzzle.free.len() == 1 {
+    pub(super) fn find(problem: &Problem, rings: Option<&Arc<Rings>>) -> Option<Self> {
+        let Problem { puzzle, labels, .. } = problem;
+        let is_plain = problem.has_distinct_pieces
+            && puzzle.seen.iter().eq(puzzle.free[0].orders())
+            && puzzle.moves.iter().all(|m| m.guard.is_empty())
+            && !problem.keeps_guards
+            && !problem.has_base;
+        if puzzle.free.len() == 1 || !is_plain || puzzle.free[0].points() > Self::MAX_POINTS {
             return None;
         }
         let (group, generators) = group(puzzle);
@@ -50,43 +67,41 @@ impl LeftOut {
         if others.is_empty() || are_the_odd || !puzzle.symmetries.iter().all(is_kept) {
             return None;
         }
-        let left_out = Self::without(&kept, &others, group, puzzle.orbits());
-        let behind = |action: &OrientedPermutation| {
-            left_out.behind(action).expect("free moves bring every move into the group")
-        };
-        for m in &mut puzzle.moves {
-            m.action = m.action.then(behind(&m.action));
-        }
-        for m in &mut puzzle.incoming_moves {
-            // What must come before a move is the inverse of what must follow its inverse.
-            m.action = behind(&m.action.inverse()).inverse().then(&m.action);
-        }
-        puzzle.free = kept;
-        Some(left_out)
-    }
-
-    /// Finds what is needed to bring elements into `group`, which has the free moves `kept` and not `others`.
-    fn without(
-        kept: &[OrientedPermutation],
-        others: &[OrientedPermutation],
-        group: StabiliserChain,
-        orbits: Vec<Vec<usize>>,
-    ) -> Self {
         let elements = group.strong_generators();
         let stays = |&point: &usize| elements.iter().all(|element| element.apply(point) == point);
         let still = (0..kept[0].points()).filter(stays).collect();
-        let index = (kept.len() + others.len()) / kept.len();
-        let mut left_out = Self { group, still, into_group: FxHashMap::default(), index, orbits };
-        // One free move of each coset of the kept ones.
+        let labels = labels.of_pieces().into();
+        let into_group = FxHashMap::default();
+        let mut found = Self { group, still, into_group, kept, labels, rings: rings.cloned() };
+        found.bring_back(&others);
+        Some(found)
+    }
+
+    /// Leaves the free moves out of a puzzle, and renames its moves by free moves so that they are in N.
+    pub(super) fn apply(&self, problem: &mut Problem) {
+        let behind =
+            |action: &OrientedPermutation| self.behind(action).expect("free moves bring every move into N");
+        for m in &mut problem.puzzle.moves {
+            m.action = m.action.then(behind(&m.action));
+        }
+        for m in &mut problem.puzzle.incoming_moves {
+            // What must come before a move is the inverse of what must follow its inverse.
+            m.action = behind(&m.action.inverse()).inverse().then(&m.action);
+        }
+        problem.puzzle.free = self.kept.clone();
+    }
+
+    /// Finds one free move of each coset of the kept ones; `others` are those that are not kept.
+    fn bring_back(&mut self, others: &[OrientedPermutation]) {
         let mut known: FxHashSet<OrientedPermutation> = FxHashSet::default();
-        for free in kept[..1].iter().chain(others) {
+        let identity = self.kept[0].clone();
+        for free in std::iter::once(&identity).chain(others) {
             if !known.contains(free) {
-                known.extend(kept.iter().map(|kept| free.then(kept)));
-                let carried = left_out.carried(&free.inverse());
-                left_out.into_group.entry(carried).or_default().push(free.clone());
+                known.extend(self.kept.iter().map(|kept| free.then(kept)));
+                let carried = self.carried(&free.inverse());
+                self.into_group.entry(carried).or_default().push(free.clone());
             }
         }
-        left_out
     }
 
     /// Returns where an element carries the points that N leaves in place.
@@ -97,19 +112,51 @@ impl LeftOut {
 
     /// Returns the free move that must follow a product of moves and free moves so that the result is in N;
     /// `None` for what is no such product.
-    pub(super) fn behind(&self, product: &OrientedPermutation) -> Option<&OrientedPermutation> {
+    fn behind(&self, product: &OrientedPermutation) -> Option<&OrientedPermutation> {
         let candidates = self.into_group.get(&self.carried(product))?;
         candidates.iter().find(|&free| self.group.contains(&product.then(free).as_points()))
     }
 
-    /// Returns the number of all free moves for each one that is kept.
-    pub(super) fn index(&self) -> usize {
-        self.index
+    /// Returns the element that leads to a state from the solved one; `None` if there is none.
+    fn element(&self, state: &[Placed]) -> Option<OrientedPermutation> {
+        let ring = |cell: usize| self.rings.as_ref().and_then(|rings| rings.ring(cell));
+        let orders = self.kept[0].orders();
+        let (mut cells, mut turns) = (vec![0_u16; orders.len()], vec![0_u16; orders.len()]);
+        let position =
+            |label: u16, among: Range<usize>| among.into_iter().find(|&cell| state[cell].0 == label);
+        for (piece, &label) in self.labels.iter().enumerate() {
+            let cell = match ring(piece) {
+                // The mark belongs on the first cell of the ring.
+                Some((first, size)) => {
+                    let mark = position(self.labels[first], first..first + size)?;
+                    first + (piece - first + mark - first) % size
+                }
+                None => position(label, 0..state.len())?,
+            };
+            cells[piece] = cell as u16;
+            turns[piece] = if ring(piece).is_some() { 0 } else { state[cell].1.into() };
+        }
+        OrientedPermutation::new(Permutation::from_images(cells).ok()?, turns, orders).ok()
+    }
+}
+
+impl StateMap for FreeMoves {
+    fn lower(&self, state: &[Placed]) -> Vec<Placed> {
+        let element = self.element(state);
+        let Some(element) = element.as_ref().and_then(|element| Some(element.then(self.behind(element)?)))
+        else {
+            return state.to_vec();
+        };
+        let mut lowered = state.to_vec();
+        for (piece, &label) in self.labels.iter().enumerate() {
+            let (cell, turn) = element.apply(piece, 0);
+            lowered[cell] = (label, turn as u8);
+        }
+        lowered
     }
 
-    /// Returns whether moves and free moves carry a piece from one cell to another.
-    pub(super) fn may_carry(&self, from: usize, to: usize) -> bool {
-        self.orbits.iter().any(|cells| cells.contains(&from) && cells.contains(&to))
+    fn lift(&self, state: &[Placed]) -> Option<Vec<Placed>> {
+        Some(state.to_vec())
     }
 }
 

@@ -5,16 +5,31 @@
 //! all others look alike, and there are as many states as before, with the same moves between them. Orbits
 //! without a point of the base are left out.
 
-use crate::{Puzzle, PuzzleMove, PuzzleSpec};
+use super::{Placed, Problem, StateMap};
+use crate::Labels;
 use fathom_algebra::orbits::orbits;
 use fathom_algebra::{OrientedPermutation, Permutation, Relabelling, Stabiliser, StabiliserChain};
+use fathom_puzzle::{Puzzle, PuzzleMove, PuzzleSpec};
 use num_bigint::BigUint;
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
+
+/// The points by which the states of a puzzle are told apart. A plan records them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Choice {
+    /// The points that become cells, in increasing order.
+    pub kept: Vec<usize>,
+    /// The points of the base.
+    pub base: Vec<usize>,
+    /// The points that are told apart: those of the base first.
+    pub told: Vec<usize>,
+}
 
 /// The points of a puzzle that are told apart, and the puzzle on the orbits of these points. A point is an
 /// orientation on a cell, as in [`OrientedPermutation::as_points`].
 #[derive(Clone, Debug)]
-pub struct Told {
+pub struct Base {
     /// For each cell its first point.
     firsts: Vec<usize>,
     /// For each point its cell, and the number of the orientation.
@@ -27,6 +42,8 @@ pub struct Told {
     kept: Vec<usize>,
     /// For each cell whether some point of its piece is told apart.
     are_told: Vec<bool>,
+    /// The points that are told apart: those of the base first.
+    told: Vec<usize>,
     /// The points of the base, as cells of `puzzle`.
     base: Vec<usize>,
     /// For each cell of `puzzle`: a number for the piece that belongs there. Pieces that look alike have the
@@ -37,7 +54,7 @@ pub struct Told {
     puzzle: Puzzle,
 }
 
-impl Told {
+impl Base {
     /// The largest order of a group whose base is looked for. No search can finish in a larger one.
     const MOST_ELEMENTS: u128 = 1 << 64;
 
@@ -53,35 +70,61 @@ impl Told {
     /// Finds a base of a puzzle whose pieces are all told apart. Returns `None` if moves have guards, a piece
     /// hides orientations, there are more points than cells of words may be, or the group has more than 2^64
     /// elements.
-    pub fn of(puzzle: &Puzzle) -> Option<Self> {
-        let orders = puzzle.free[0].orders();
-        let is_told = puzzle.moves.iter().all(|m| m.guard.is_empty()) && puzzle.seen.iter().eq(orders);
-        let turns_too_often = orders.iter().any(|&order| order > Self::MOST_ORIENTATIONS);
-        if !is_told || turns_too_often || puzzle.free[0].points() > Self::MOST_POINTS {
-            return None;
-        }
-        let places: Vec<(usize, u16)> =
-            orders.iter().enumerate().flat_map(|(cell, &order)| (0..order).map(move |k| (cell, k))).collect();
-        let mut generators: Vec<Permutation> = Vec::new();
-        for action in puzzle.moves.iter().map(|m| &m.action).chain(&puzzle.free) {
-            let action = action.as_points();
-            if !action.is_identity() && !generators.contains(&action) {
-                generators.push(action);
-            }
-        }
-        let chain = StabiliserChain::up_to(Self::MOST_ELEMENTS, places.len(), &generators)?;
-        let mut symmetries = symmetries_of(puzzle, orders);
-        let classes = classes(places.len(), &generators, &symmetries);
-        let point_orbits = numbers_of(&orbits(places.len(), &generators), places.len());
-        let group = Stabiliser::with_chain(generators, chain);
-        let (base, mut kept, chain) = base(&group, classes);
+    pub fn find(puzzle: &Puzzle) -> Option<Self> {
+        let points = Points::of(puzzle)?;
+        let mut symmetries = symmetries_of(puzzle, puzzle.free[0].orders());
+        let classes = classes(points.places.len(), &points.generators, &symmetries);
+        let (base, mut kept) = base(&points.group, classes);
         // Where nothing moves, one point is kept, so that words have a cell.
         if kept.is_empty() {
             kept.push(0);
             symmetries.truncate(1);
         }
         let told = told(&base, &symmetries, Self::MOST_TOLD);
+        let mut found = Self::from_choice(puzzle, points, &Choice { kept, base, told })?;
+        let kept = &found.kept;
         let number_of: HashMap<usize, usize> = kept.iter().copied().zip(0..).collect();
+        let restricted = |s: &PointSymmetry| {
+            Permutation::from_fn(kept.len(), |cell| number_of[&s.points.apply(kept[cell])])
+        };
+        found.puzzle.has_all_symmetries =
+            puzzle.has_all_symmetries && symmetries.len() == puzzle.symmetries.len();
+        found.puzzle.symmetries = symmetries.iter().map(|s| Relabelling::from_cells(restricted(s))).collect();
+        Some(found)
+    }
+
+    /// Makes the encoding again that was found for a puzzle, with the identity as its only symmetry. Returns
+    /// `None` if the choice is none of this puzzle.
+    pub fn with(puzzle: &Puzzle, choice: &Choice) -> Option<Self> {
+        Self::from_choice(puzzle, Points::of(puzzle)?, choice)
+    }
+
+    /// Returns the choice from which [`Base::with`] makes the same encoding.
+    pub fn choice(&self) -> Choice {
+        let base = self.base.iter().map(|&cell| self.kept[cell]).collect();
+        Choice { kept: self.kept.clone(), base, told: self.told.clone() }
+    }
+
+    fn from_choice(puzzle: &Puzzle, points: Points, choice: &Choice) -> Option<Self> {
+        let Points { places, generators, group } = points;
+        let Choice { kept, base, told } = choice.clone();
+        let number_of: HashMap<usize, usize> = kept.iter().copied().zip(0..).collect();
+        let is_closed =
+            |action: &Permutation| kept.iter().all(|&at| number_of.contains_key(&action.apply(at)));
+        let is_valid = !kept.is_empty()
+            && kept.is_sorted_by(|one, other| one < other)
+            && kept.iter().all(|&point| point < places.len())
+            && base.iter().chain(&told).all(|point| number_of.contains_key(point))
+            && base.iter().all(|point| told.contains(point))
+            && generators.iter().all(is_closed);
+        if !is_valid {
+            return None;
+        }
+        let chain = group.along(&base);
+        if chain.base().count() != base.len() {
+            return None;
+        }
+        let point_orbits = numbers_of(&orbits(places.len(), &generators), places.len());
         let restricted = |points: &Permutation| -> Permutation {
             Permutation::from_fn(kept.len(), |cell| number_of[&points.apply(kept[cell])])
         };
@@ -100,8 +143,8 @@ impl Told {
             limits: Vec::new(),
             counted: None,
             kinds: vec![0; kept.len()],
-            has_all_symmetries: puzzle.has_all_symmetries && symmetries.len() == puzzle.symmetries.len(),
-            symmetries: symmetries.iter().map(|s| Relabelling::from_cells(restricted(&s.points))).collect(),
+            has_all_symmetries: false,
+            symmetries: vec![Relabelling::from_cells(Permutation::identity(kept.len()))],
             held: None,
             facelets: None,
         };
@@ -129,6 +172,7 @@ impl Told {
                 told.iter().for_each(|&point| are_told[places[point].0] = true);
                 are_told
             },
+            told,
             places,
             kept,
             chain,
@@ -141,7 +185,7 @@ impl Told {
         &self.puzzle
     }
 
-    /// Returns for each cell of [`Told::puzzle`] the label of the piece that belongs there.
+    /// Returns for each cell of [`Base::puzzle`] the label of the piece that belongs there.
     pub fn labels(&self) -> &[usize] {
         &self.labels
     }
@@ -208,7 +252,7 @@ impl Told {
         self.firsts[piece] + usize::from((k % order + order - turn % order) % order)
     }
 
-    /// Returns an action on the cells of the whole puzzle as one on the cells of [`Told::puzzle`]; `None` if
+    /// Returns an action on the cells of the whole puzzle as one on the cells of [`Base::puzzle`]; `None` if
     /// it carries kept points to others.
     pub fn action(&self, action: &OrientedPermutation) -> Option<OrientedPermutation> {
         let points = action.as_points();
@@ -219,7 +263,7 @@ impl Told {
     }
 
     /// Returns the piece and its orientation on each cell of the whole puzzle, in the state in which the
-    /// points of the base stand on the cells of [`Told::puzzle`] that `stands` returns. `None` if there is no
+    /// points of the base stand on the cells of [`Base::puzzle`] that `stands` returns. `None` if there is no
     /// such state.
     pub fn pieces(&self, stands: impl Fn(usize) -> Option<usize>) -> Option<Vec<(usize, u16)>> {
         let images = self.base.iter().map(|&point| Some(self.kept[stands(point)?]));
@@ -232,7 +276,7 @@ impl Told {
         Some(pieces)
     }
 
-    /// Returns, for each cell of [`Told::puzzle`], the cell whose piece stands there, given the piece and its
+    /// Returns, for each cell of [`Base::puzzle`], the cell whose piece stands there, given the piece and its
     /// orientation on each cell of the whole puzzle. A piece of an orbit that is left out stands for the one
     /// that belongs there.
     pub fn on_cells(&self, pieces: &[(usize, u16)]) -> Vec<usize> {
@@ -242,6 +286,69 @@ impl Told {
             self.kept.binary_search(&self.point(piece, k, turn)).unwrap_or(cell)
         };
         self.kept.iter().enumerate().map(on).collect()
+    }
+}
+
+impl Base {
+    /// Returns the problem in which only the base is told apart.
+    pub(super) fn apply(&self, problem: &Problem) -> Problem {
+        Problem {
+            puzzle: self.puzzle.clone(),
+            labels: Labels::numbered(&self.labels),
+            states: Some(self.order() / problem.puzzle.free.len()),
+            group_order: Some(self.order()),
+            has_base: true,
+            ..problem.clone()
+        }
+    }
+}
+
+impl StateMap for Base {
+    fn lower(&self, state: &[Placed]) -> Vec<Placed> {
+        // All pieces are told apart, and their labels are their numbers.
+        let pieces: Vec<(usize, u16)> =
+            state.iter().map(|&(piece, turn)| (piece.into(), turn.into())).collect();
+        self.on_cells(&pieces).into_iter().map(|cell| (self.labels[cell] as u16, 0)).collect()
+    }
+
+    fn lift(&self, state: &[Placed]) -> Option<Vec<Placed>> {
+        let stands =
+            |cell: usize| state.iter().position(|&(label, _)| usize::from(label) == self.labels[cell]);
+        let pieces = self.pieces(stands)?;
+        Some(pieces.into_iter().map(|(piece, turn)| (piece as u16, turn as u8)).collect())
+    }
+}
+
+/// The points of a puzzle, and the group of its moves and free moves on them.
+struct Points {
+    /// For each point its cell, and the number of the orientation.
+    places: Vec<(usize, u16)>,
+    generators: Vec<Permutation>,
+    group: Stabiliser,
+}
+
+impl Points {
+    /// Returns `None` if moves have guards, a piece hides orientations, there are more points than cells of
+    /// words may be, or the group is too large.
+    fn of(puzzle: &Puzzle) -> Option<Self> {
+        let orders = puzzle.free[0].orders();
+        let is_told = puzzle.moves.iter().all(|m| m.guard.is_empty()) && puzzle.seen.iter().eq(orders);
+        let turns_too_often = orders.iter().any(|&order| order > Base::MOST_ORIENTATIONS);
+        if !is_told || turns_too_often || puzzle.free[0].points() > Base::MOST_POINTS {
+            return None;
+        }
+        let places: Vec<(usize, u16)> =
+            orders.iter().enumerate().flat_map(|(cell, &order)| (0..order).map(move |k| (cell, k))).collect();
+        let mut generators: Vec<Permutation> = Vec::new();
+        for action in puzzle.moves.iter().map(|m| &m.action).chain(&puzzle.free) {
+            let action = action.as_points();
+            if !action.is_identity() && !generators.contains(&action) {
+                generators.push(action);
+            }
+        }
+        let chain = StabiliserChain::up_to(Base::MOST_ELEMENTS, places.len(), &generators)?;
+        let group = Stabiliser::with_chain(generators.clone(), chain);
+        Some(Self { places, generators, group })
     }
 }
 
@@ -291,9 +398,9 @@ fn classes(degree: usize, generators: &[Permutation], symmetries: &[PointSymmetr
 }
 
 /// Chooses a base: in each class in turn, as long as something moves there when the base so far is fixed, the
-/// smallest point of the longest orbit. Returns the base, the points of the classes that have a point of it,
-/// in increasing order, and the chain along the base.
-fn base(group: &Stabiliser, classes: Vec<Vec<usize>>) -> (Vec<usize>, Vec<usize>, StabiliserChain) {
+/// smallest point of the longest orbit. Returns the base, and the points of the classes that have a point of it,
+/// in increasing order.
+fn base(group: &Stabiliser, classes: Vec<Vec<usize>>) -> (Vec<usize>, Vec<usize>) {
     let (mut base, mut kept) = (Vec::new(), Vec::new());
     let mut chain = group.along(&base);
     for class in classes {
@@ -314,7 +421,7 @@ fn base(group: &Stabiliser, classes: Vec<Vec<usize>>) -> (Vec<usize>, Vec<usize>
         }
     }
     kept.sort_unstable();
-    (base, kept, chain)
+    (base, kept)
 }
 
 /// Returns generators that act on a class alone: on points up to its last one.

@@ -3,6 +3,8 @@
 //! mark: an arrangement, which a colouring can make an axis of, and not a letter, which would be part of the
 //! pattern.
 
+use super::{Placed, Problem, StateMap};
+use crate::Labels;
 use fathom_algebra::permutation::gcd;
 use fathom_algebra::{OrientedPermutation, Permutation, Relabelling};
 use fathom_puzzle::{Guard, Puzzle, PuzzleMove};
@@ -14,17 +16,22 @@ pub(crate) struct Rings {
     spread: Box<[(usize, u16)]>,
     /// The number of cells of words.
     cells: usize,
+    /// By cell of the puzzle: the label of the piece that belongs there.
+    labels: Box<[u16]>,
+    /// The labels of what belongs on the cells of words.
+    on_words: Labels,
 }
 
 impl Rings {
     /// The largest number of cells of words. If there would be more, no rings are made.
-    const MOST_CELLS: usize = 128;
+    const MAX_CELLS: usize = 128;
 
-    /// Makes rings of the pieces of a puzzle that stay on their cell and reach all their orientations; makes
-    /// none if words would become too long. With `is_held`, the cell that tells [how the puzzle is
-    /// held](Puzzle::held), which only free moves turn, becomes a ring as well.
-    pub(crate) fn of(puzzle: &Puzzle, is_held: bool) -> Self {
-        let free = if is_held { &puzzle.free[..] } else { &[] };
+    /// Makes rings of the pieces of a puzzle that stay on their cell and reach all their orientations. The
+    /// cell that tells [how the puzzle is held](Puzzle::held), which only free moves turn, becomes a ring as
+    /// well. Returns `None` if there are no such pieces, or words would become too long.
+    pub(crate) fn find(problem: &Problem) -> Option<Self> {
+        let puzzle = &problem.puzzle;
+        let free = if problem.keeps_guards { &puzzle.free[..] } else { &[] };
         let actions = || puzzle.moves.iter().map(|m| &m.action).chain(free);
         let turns = |cell: usize| actions().map(move |action| u64::from(action.turns()[cell]));
         let mut sizes = vec![1; puzzle.cells];
@@ -35,31 +42,58 @@ impl Rings {
                 sizes[cell] = puzzle.seen[cell];
             }
         }
-        if sizes.iter().map(|&size| usize::from(size)).sum::<usize>() > Self::MOST_CELLS {
-            sizes.fill(1);
-        }
+        let cells = sizes.iter().map(|&size| usize::from(size)).sum::<usize>();
+        (cells > puzzle.cells && cells <= Self::MAX_CELLS).then(|| Self::of(problem, &sizes))
+    }
+
+    /// Makes the rings again that were found for a puzzle, from their [sizes](Rings::sizes). `None` if these
+    /// are no rings of this puzzle.
+    pub(crate) fn with(problem: &Problem, sizes: &[u16]) -> Option<Self> {
+        let puzzle = &problem.puzzle;
+        let actions = || puzzle.moves.iter().map(|m| &m.action).chain(&puzzle.free);
+        let is_ring = |(cell, &size): (usize, &u16)| {
+            size == 1
+                || (size == puzzle.seen[cell] && actions().all(|action| action.cells().apply(cell) == cell))
+        };
+        let fit = sizes.len() == puzzle.cells && sizes.iter().enumerate().all(is_ring);
+        fit.then(|| Self::of(problem, sizes))
+    }
+
+    fn of(problem: &Problem, sizes: &[u16]) -> Self {
         let cells = sizes.iter().map(|&size| usize::from(size)).sum();
         let spread = sizes.iter().scan(0, |next, &size| {
             let first = *next;
             *next += usize::from(size);
             Some((first, size))
         });
-        Self { spread: spread.collect(), cells }
+        let labels: Box<[u16]> = problem.labels.of_pieces().into();
+        let spread: Box<[(usize, u16)]> = spread.collect();
+        // The first cell of a ring has the mark.
+        let on_cells = spread.iter().zip(&labels);
+        let keys = on_cells.flat_map(|(&(_, size), &label)| (0..size).map(move |at| (label, at > 0)));
+        let on_words = Labels::from_keys(keys);
+        Self { spread, cells, labels, on_words }
     }
 
-    /// Returns whether there are no rings, so that the cells of words are those of the puzzle.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.cells == self.spread.len()
+    /// Returns the problem on the cells of words.
+    pub(crate) fn apply(&self, problem: &Problem) -> Problem {
+        Problem { puzzle: self.puzzle(&problem.puzzle), labels: self.on_words.clone(), ..problem.clone() }
     }
 
-    /// Returns, by cell of the puzzle, its first cell in words and the number of its cells there.
-    pub(crate) fn spread(&self) -> &[(usize, u16)] {
-        &self.spread
+    /// Returns for each cell of the puzzle the number of cells of its ring, or 1.
+    pub(crate) fn sizes(&self) -> Vec<u16> {
+        self.spread.iter().map(|&(_, size)| size).collect()
+    }
+
+    /// Returns the rings, each as its first cell and the number of its cells.
+    pub(crate) fn rings(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
+        let rings = self.spread.iter().filter(|&&(_, size)| size > 1);
+        rings.map(|&(first, size)| (first, size.into()))
     }
 
     /// Returns, for each cell of words, the cell of the puzzle and the distance from the first cell of its
     /// ring.
-    pub(crate) fn origins(&self) -> impl Iterator<Item = (usize, u16)> + '_ {
+    fn origins(&self) -> impl Iterator<Item = (usize, u16)> + '_ {
         self.spread.iter().enumerate().flat_map(|(cell, &(_, size))| (0..size).map(move |at| (cell, at)))
     }
 
@@ -72,7 +106,7 @@ impl Rings {
     }
 
     /// Returns the same puzzle on the cells of words.
-    pub(crate) fn puzzle(&self, puzzle: &Puzzle) -> Puzzle {
+    fn puzzle(&self, puzzle: &Puzzle) -> Puzzle {
         let guard = |guard: &Guard| {
             let on = |cell: u16| self.spread[usize::from(cell)].0 as u16;
             Guard { cell: on(guard.cell), piece: on(guard.piece), ..*guard }
@@ -115,7 +149,7 @@ impl Rings {
     }
 
     /// Returns the action on the cells of words.
-    pub(crate) fn action(&self, action: &OrientedPermutation) -> OrientedPermutation {
+    fn action(&self, action: &OrientedPermutation) -> OrientedPermutation {
         let images = self.origins().map(|(cell, at)| match self.spread[cell] {
             (_, 1) => self.spread[action.cells().apply(cell)].0,
             (first, size) => first + usize::from((at + action.turns()[cell]) % size),
@@ -162,5 +196,42 @@ impl Rings {
     /// Returns `orientations`, or 1 for a cell that is a ring, because nothing turns on the cells of a ring.
     fn order_on_words(&self, cell: usize, orientations: u16) -> u16 {
         if self.spread[cell].1 > 1 { 1 } else { orientations }
+    }
+}
+
+impl StateMap for Rings {
+    fn lower(&self, state: &[Placed]) -> Vec<Placed> {
+        let of_pieces = self.on_words.of_pieces();
+        let mut lowered = vec![(0, 0); self.cells];
+        for (&(label, orientation), &(first, size)) in state.iter().zip(&self.spread) {
+            if size == 1 {
+                let piece = self.labels.iter().position(|&of_piece| of_piece == label);
+                let piece = piece.expect("every label has a piece");
+                lowered[first] = (of_pieces[self.spread[piece].0], orientation);
+                continue;
+            }
+            let size = usize::from(size);
+            for at in 0..size {
+                lowered[first + (at + usize::from(orientation)) % size] = (of_pieces[first + at], 0);
+            }
+        }
+        lowered
+    }
+
+    fn lift(&self, state: &[Placed]) -> Option<Vec<Placed>> {
+        let of_pieces = self.on_words.of_pieces();
+        let mut lifted = Vec::with_capacity(self.spread.len());
+        for (cell, &(first, size)) in self.spread.iter().enumerate() {
+            lifted.push(if size == 1 {
+                let (label, orientation) = state[first];
+                let piece = self.spread.iter().position(|&(first, _)| of_pieces[first] == label)?;
+                (self.labels[piece], orientation)
+            } else {
+                let mark = of_pieces[first];
+                let turn = (0..usize::from(size)).find(|at| state[first + at].0 == mark)?;
+                (self.labels[cell], turn as u8)
+            });
+        }
+        Some(lifted)
     }
 }
