@@ -15,7 +15,7 @@ use fathom_proto::{convert, v1};
 use fathom_puzzle::load::{self, Format};
 use fathom_puzzle::{Definition, PuzzleSpec};
 use fathom_space::fingerprint::fingerprint;
-use fathom_space::{AxisMap, Labels, Shape, Transform};
+use fathom_space::{AxisMap, Labels, Shape, Space, Transform};
 use prost::Message;
 use std::fs;
 use std::sync::Arc;
@@ -214,9 +214,11 @@ pub fn run_toml(bytes: &[u8]) {
     if !is_small(&manifest.spec.source) {
         return;
     }
-    let Ok(space) = manifest.spec.space() else { return };
+    let SpaceSpec { source, metric, labels } = manifest.spec.clone();
+    let Ok(puzzle) = source.unsearched(metric) else { return };
+    let Ok(space) = Space::open(puzzle, metric, labels, &manifest.plan.encoding) else { return };
     let Ok(colouring) = manifest.plan.colouring(&space) else { return };
-    manifest.fingerprint = Digest(fingerprint(&space, &colouring, manifest.shards));
+    manifest.plan.fingerprint = Digest(fingerprint(&space, &colouring));
     if let Ok((space, colouring)) = manifest.open() {
         let _ = Geometry::of(&manifest, &space, &colouring);
     }

@@ -229,6 +229,7 @@ impl RunError {
             | Self::NoRun { .. }
             | Self::Store { .. }
             | Self::PlanFile { .. }
+            | Self::BeforeFirst
             | Self::OtherPlan { .. }
             | Self::Busy { .. } => true,
             Self::Unusable { source, .. } | Self::OtherVersion { source, .. } => source.is_bad_input(),

@@ -307,6 +307,7 @@ fn author(text: &str) -> Result<String, toml::de::Error> {
 mod tests {
     use super::*;
     use crate::run::Geometry;
+    use fathom_puzzle::Board;
     use fathom_space::CosetGraph;
 
     fn manifest(labels: &str) -> RunManifest {
