@@ -150,7 +150,9 @@ impl Chain {
     /// # Errors
     /// The number of symbols that would be needed, if there are too many.
     pub(crate) fn find(&mut self, problem: &mut Problem) -> Result<(), usize> {
-        if let Some((facelets, puzzle)) = problem.puzzle.facelets.take().map(|found| *found) {
+        if let Some((facelets, puzzle)) = problem.puzzle.facelets.take().map(|found| *found)
+            && problem.labels.are_distinct()
+        {
             self.add_facelets(facelets, puzzle, problem);
         }
         let ringed = |problem: &Problem| match Rings::find(problem) {

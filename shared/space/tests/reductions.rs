@@ -149,7 +149,8 @@ proptest! {
         prop_assert_eq!(opened.moves(), space.moves());
         prop_assert_eq!(opened.incoming_moves(), space.incoming_moves());
         prop_assert_eq!(opened.states(), space.states());
-        let plan = Plan::new(&space).unwrap();
+        // Some tiny spaces with free moves have no plan.
+        let Ok(plan) = Plan::new(&space) else { return Ok(()) };
         let (colours, views) = (plan.colouring.of_pieces(), plan.colouring.views());
         let again = Colouring::with_axes(colours, &views, &opened).unwrap();
         prop_assert_eq!(fingerprint(&opened, &again), fingerprint(&space, &plan.colouring));
