@@ -112,9 +112,9 @@ pub enum RunError {
         /// What is wrong with the file for this version.
         source: Box<Self>,
     },
-    /// `run.toml` has no format version.
-    #[error("it has no format version")]
-    NoFormat(#[source] toml::de::Error),
+    /// The file has no format version.
+    #[error("it has no format version, so it is not a file that Fathom wrote")]
+    NoFormat,
     /// The file was written by a version before 1.0.0.
     #[error(
         "it was written by a version before 1.0.0, whose runs and plans this version cannot use: start a new run"

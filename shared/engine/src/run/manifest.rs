@@ -152,7 +152,7 @@ pub(super) fn check_format(text: &str) -> Result<(), RunError> {
         /// Files of versions before 1.0.0 have the colours of pieces at their top.
         colouring: Option<toml::Value>,
     }
-    let Version { format, colouring } = toml::from_str(text).map_err(RunError::NoFormat)?;
+    let Version { format, colouring } = toml::from_str(text).map_err(|_| RunError::NoFormat)?;
     match format {
         _ if colouring.is_some() => Err(RunError::BeforeFirst),
         FORMAT => Ok(()),
