@@ -1,7 +1,7 @@
 //! The inputs and outputs of the coordinator's decisions: events, and the effects that follow.
 
-use crate::rate::Moment;
 use fathom_engine::run::{Depth, MadeShard, ShardReport, Task, WorkerId};
+use fathom_forecast::rate::Moment;
 use fathom_layer::Digest;
 use fathom_proto::{Attempt, FailureKind, Outcome, Session, StoredFile, Usage};
 use std::sync::Arc;

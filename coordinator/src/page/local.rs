@@ -3,13 +3,13 @@
 use super::outline::{Outline, Present};
 use super::snapshot::{EventFacts, RunState, Snapshot, Tallies};
 use crate::cluster::view::ShardState;
-use crate::rate::Rate;
 use anyhow::Result;
 use fathom_command::machine;
 use fathom_engine::directory::RunDirectory;
 use fathom_engine::journal::LayerRow;
 use fathom_engine::observer::{Observer, Progress};
 use fathom_engine::run::{Depth, ShardReport};
+use fathom_forecast::rate::Rate;
 use fathom_report::text::many;
 use indicatif::{HumanBytes, HumanCount};
 use std::collections::BTreeMap;

@@ -1,7 +1,7 @@
 //! The events of a run that this process does not compute, from the log in the run's directory.
 
 use super::snapshot::EventFacts;
-use crate::log_text::{Names, details, worker};
+use fathom_command::log_text::{Names, details, worker};
 use fathom_engine::directory::LOG;
 use serde_json::Value;
 use std::fs::File;

@@ -5,10 +5,10 @@ use super::snapshot::{EventFacts, Faults, RunFacts, RunState, Snapshot, Tallies,
 use crate::cluster::handle::{CoordinatorHandle, held_up};
 use crate::cluster::status::{ClusterStatus, WorkerStatus};
 use crate::cluster::view::{News, Piece, ShardState, View};
-use crate::rate::Rate;
 use anyhow::Result;
 use fathom_engine::directory::RunDirectory;
 use fathom_engine::run::WorkerId;
+use fathom_forecast::rate::Rate;
 use fathom_proto::Latencies;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::time::{Duration, Instant};
