@@ -1,6 +1,7 @@
 //! The coordinator of a run on many hosts.
 //!
-//! [`cluster`] decides which worker makes which shard, and commits layers. [`page`] shows a run in a browser.
+//! [`cluster`] decides which worker makes which shard, and commits layers. [`feed`] shows it to a
+//! page, which is in `fathom-page`.
 //! The commands that start and ask a coordinator are in `cli/`.
 //! Searches on one machine are in `fathom-engine`, solutions in `fathom-solve`, forecasts in
 //! `fathom-forecast`, reports in `fathom-report`.
@@ -8,4 +9,4 @@
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod cluster;
-pub mod page;
+pub mod feed;
