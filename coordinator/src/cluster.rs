@@ -6,7 +6,8 @@
 //! plausible), `settle` (the decisions that follow from the state), [`given`] (sources given back while a
 //! layer is computed), [`placement`] (which worker computes which shard), [`service`] (the gRPC service),
 //! `room` (free space on their disks), `retire` (old layers of a shared store), `checker` (its files that
-//! workers call damaged), `restore` (what a run has when it starts), [`serve`] (the loop that feeds events in
+//! workers call damaged), `restore` (what a run has when it starts), [`tables`] (what is
+//! journalled), [`serve`] (the loop that feeds events in
 //! and carries effects out), [`handle`] (how other threads ask the loop), [`status`] (the report for people),
 //! [`view`] (the data of the web page), `waiting` (what the log says of a run that waits).
 //!
@@ -32,6 +33,7 @@ pub mod service;
 mod settle;
 pub mod state;
 pub mod status;
+pub mod tables;
 #[cfg(test)]
 mod tests;
 pub mod view;

@@ -43,7 +43,7 @@ const RESERVED: [(&str, &[&str]); 18] = [
     ("plotters", &["report"]),
     ("csv", &["report", "tests"]),
     ("comfy-table", &["report"]),
-    ("rusqlite", &["engine", "tests"]),
+    ("rusqlite", &["engine", "coordinator", "tests"]),
     ("memmap2", &["layer"]),
     ("tokio", &["proto", "page", "worker", "coordinator", "cli", "tests"]),
     ("tonic", &["proto", "worker", "coordinator", "cli", "tests"]),

@@ -1,5 +1,6 @@
 //! The feed of a directory on which another process may be working: its journal and its log.
 
+use crate::cluster::tables;
 use crate::feed::past::Log;
 use anyhow::{Context, Result};
 use fathom_engine::at_work::{self, Note};
@@ -65,7 +66,7 @@ fn of_directory(path: &Path, mut log: Log) -> Result<(Snapshot, Log)> {
         rate: Some(at.states_per_second),
     });
     let facts = outline.facts(state, present);
-    let known = run.journal.workers().context("cannot read run.db")?;
+    let known = tables::workers(&run.journal).context("cannot read run.db")?;
     let names = known.iter().map(|(id, name, _)| (id.to_string(), name.clone())).collect();
     let workers = known.into_iter().map(|(id, name, address)| WorkerFacts {
         id: id.to_string(),
