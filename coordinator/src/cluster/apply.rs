@@ -5,11 +5,13 @@
 //! a layer is committed, copies are ordered, lost files are computed again, and waiting workers get their
 //! orders.
 
-use crate::cluster::event::{Effect, Ending, Event, LeaveReason, Millis, Note, NoteKind, Order, Reply};
+use crate::cluster::event::{
+    Effect, Ending, Event, LeaveReason, MadeShard, Millis, Note, NoteKind, Order, Reply,
+};
 use crate::cluster::failures::PAUSE;
 use crate::cluster::state::{GRACE, PendingPoll, Presence, State, TaskProgress, Worker};
-use fathom_engine::run::{MadeShard, Task, WorkerId};
-use fathom_proto::{Outcome, Session};
+use fathom_engine::run::Task;
+use fathom_proto::{Outcome, Session, WorkerId};
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -15,12 +15,12 @@
 mod verdict;
 
 use crate::cluster::apply::note_of;
-use crate::cluster::event::{Effect, Millis, NoteKind, Order};
+use crate::cluster::event::{Effect, MadeShard, Millis, NoteKind, Order};
 use crate::cluster::failures::PAUSE;
 use crate::cluster::state::{State, Worker, digest_of};
-use fathom_engine::run::{MadeShard, ShardId, ShardReport, Task, WorkerId};
+use fathom_engine::run::{ShardId, ShardReport, Task};
 use fathom_layer::{Digest, Totals};
-use fathom_proto::{Attempt, Done, Failure, Outcome};
+use fathom_proto::{Attempt, Done, Failure, Outcome, WorkerId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;

@@ -32,8 +32,8 @@ use crate::cluster::apply::{note_of, note_of_worker};
 use crate::cluster::event::{Effect, Ending, Millis, NoteKind, Order};
 use crate::cluster::state::tasks::FailedAttempt;
 use crate::cluster::state::{CopyState, Presence, State, StoreRest, Unreached, Worker};
-use fathom_engine::run::{Task, WorkerId};
-use fathom_proto::Failure;
+use fathom_engine::run::Task;
+use fathom_proto::{Failure, WorkerId};
 use std::time::Duration;
 
 /// Pause before a failed task or copy is tried again.

@@ -18,7 +18,8 @@ use crate::cluster::apply::note_of;
 use crate::cluster::event::{Effect, Ending, Millis, NoteKind, Order};
 use crate::cluster::state::State;
 use fathom_engine::run::lookback::{most_ahead, most_in_the_making};
-use fathom_engine::run::{Depth, Keep, ShardId, Task, WorkerId};
+use fathom_engine::run::{Depth, Keep, ShardId, Task};
+use fathom_proto::WorkerId;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The shards of the current layer, by the fate of their sources.

@@ -6,8 +6,8 @@ use crate::cluster::event::{
 };
 use crate::cluster::state::tasks::FailedAttempt;
 use crate::cluster::state::{CopyState, Presence, State, TaskProgress, Worker};
-use fathom_engine::run::{Depth, Keep, Task, WorkerId};
-use fathom_proto::Session;
+use fathom_engine::run::{Depth, Keep, Task};
+use fathom_proto::{Session, WorkerId};
 use indicatif::HumanBytes;
 use std::collections::BTreeSet;
 use std::time::Duration;

@@ -8,10 +8,11 @@
 #[cfg(test)]
 mod tests;
 
-use crate::cluster::event::Held;
+use crate::cluster::event::{Held, MadeShard};
 use anyhow::Result;
 use fathom_engine::journal::{Journal, LayersAt, Maker};
-use fathom_engine::run::{Depth, MadeShard, ShardId, ShardOrder, ShardReport, Task, WorkerId};
+use fathom_engine::run::{Depth, ShardId, ShardOrder, ShardReport, Task};
+use fathom_proto::WorkerId;
 use rusqlite::{Connection, params};
 use std::collections::{BTreeMap, BTreeSet};
 use tracing::warn;

@@ -5,14 +5,14 @@ use crate::cluster::status::{ClusterStatus, WorkerStatus};
 use crate::cluster::view::{News, Piece, ShardStage, View};
 use anyhow::{Result, anyhow};
 use fathom_engine::directory::RunDirectory;
-use fathom_engine::run::{ShardId, WorkerId};
+use fathom_engine::run::ShardId;
 use fathom_forecast::rate::Rate;
 use fathom_page::feed::{Feed, StatusMaker, Story, StoryMaker};
 use fathom_page::outline::{Outline, Present};
 use fathom_page::snapshot::{
     EventFacts, Faults, RunFacts, RunState, ShardState, Snapshot, Tallies, WorkerFacts,
 };
-use fathom_proto::Latencies;
+use fathom_proto::{Latencies, WorkerId};
 use futures::future::BoxFuture;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;

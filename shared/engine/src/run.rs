@@ -4,8 +4,8 @@
 //! Reading order: [`manifest`] (`run.toml`), [`makers`] (how many shards), [`cut`] (cosets into shards),
 //! [`order`] (which shards lie close together), [`geometry`] (sizes and identities of files), [`stores`] (the
 //! directories of layers), [`lock`] (which processes work on a run), [`task`] (the unit of work, and its
-//! report), [`lookback`] (the layers that a layer is made from), [`worker_id`] (the identity of a worker),
-//! [`tables`] (the cosets, kept in a file), [`budget`] (the division of memory), [`error`].
+//! report), [`lookback`] (the layers that a layer is made from), [`tables`] (the cosets, kept in a
+//! file), [`budget`] (the division of memory), [`error`].
 
 pub mod budget;
 pub mod cut;
@@ -19,7 +19,6 @@ pub mod order;
 pub mod stores;
 pub mod tables;
 pub mod task;
-pub mod worker_id;
 
 pub use cut::ShardCut;
 pub use error::RunError;
@@ -29,5 +28,4 @@ pub use makers::Makers;
 pub use manifest::{Keep, RunManifest, SpaceSpec};
 pub use order::ShardOrder;
 pub use stores::Stores;
-pub use task::{Depth, MadeShard, ShardId, ShardReport, Task};
-pub use worker_id::WorkerId;
+pub use task::{Depth, ShardId, ShardReport, Task};

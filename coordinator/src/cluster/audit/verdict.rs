@@ -5,7 +5,8 @@ use super::{Audit, Finding};
 use crate::cluster::apply::{note_of, note_of_worker};
 use crate::cluster::event::{Effect, Ending, LeaveReason, Millis, NoteKind, Order};
 use crate::cluster::state::{State, Worker};
-use fathom_engine::run::{Task, WorkerId};
+use fathom_engine::run::Task;
+use fathom_proto::WorkerId;
 use std::collections::{BTreeMap, BTreeSet};
 
 impl State {

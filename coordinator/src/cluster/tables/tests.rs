@@ -1,7 +1,8 @@
 use crate::cluster::tables;
 use fathom_engine::journal::{Journal, LayersAt};
-use fathom_engine::run::{Depth, ShardId, ShardOrder, ShardReport, Task, WorkerId};
+use fathom_engine::run::{Depth, ShardId, ShardOrder, ShardReport, Task};
 use fathom_layer::{Digest, Totals};
+use fathom_proto::WorkerId;
 use rusqlite::Connection;
 use std::collections::BTreeMap;
 use std::path::Path;

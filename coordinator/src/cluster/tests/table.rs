@@ -11,10 +11,9 @@ use crate::cluster::event::{
     Effect, Event, Held, Holding, Millis, Order, Progress, Registration, Reply, RequestId,
 };
 use crate::cluster::state::{HeldFile, Past, Rules, State, digest_of};
-use fathom_engine::run::WorkerId;
 use fathom_engine::run::{Depth, Keep, Lookback, ShardId, ShardReport, Task};
 use fathom_layer::{Digest, Totals};
-use fathom_proto::{Attempt, Copied, Done, Failure, Outcome, Session, StoredFile};
+use fathom_proto::{Attempt, Copied, Done, Failure, Outcome, Session, StoredFile, WorkerId};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
