@@ -1,14 +1,17 @@
 //! The space that is enumerated: the states of a puzzle, up to exchanging pieces with equal labels.
 
+mod free;
 mod left_out;
 mod moves;
 mod on_words;
 mod pieces;
 mod slug;
 mod states;
+pub mod symmetry;
 
+use crate::cells::{Cell, CellOrbit};
 use crate::rings::Rings;
-use crate::{Labels, Letters, Ranks, Symmetry};
+use crate::{Labels, Letters, Ranks};
 use fathom_algebra::{OrientedPermutation, Permutation, Shown, StabiliserChain, states_by_orbits};
 use fathom_puzzle::{Facelets, Guard, Metric, Puzzle, PuzzleMove, Told, states_and};
 use left_out::LeftOut;
@@ -19,9 +22,7 @@ use on_words::OnWords;
 pub(crate) use states::reached_words;
 use states::{count_states, show_all_turns, states_by_orbits_of, states_without_words};
 use std::sync::{Arc, OnceLock};
-
-/// The number of a cell.
-pub type Cell = u16;
+pub use symmetry::Symmetry;
 
 /// A puzzle with a metric and labels. Its states form a Cayley graph if all labels differ, and a Schreier
 /// coset graph otherwise.
@@ -71,16 +72,6 @@ pub struct Space {
     /// Whether the parity of all pieces together counts where there are several orbits.
     has_joint_parity: bool,
     states: BigUint,
-}
-
-/// Cells between which moves carry pieces.
-#[derive(Clone, Debug)]
-pub(crate) struct CellOrbit {
-    pub(crate) cells: Box<[Cell]>,
-    /// The labels of the pieces on these cells.
-    pub(crate) labels: Box<[u8]>,
-    /// Whether every move keeps the sum of the orientations.
-    pub(crate) keeps_sum: bool,
 }
 
 /// The reason why a puzzle and labels make no space that Fathom can enumerate.
