@@ -29,3 +29,12 @@ pub use manifest::{Keep, RunManifest, SpaceSpec};
 pub use order::ShardOrder;
 pub use stores::Stores;
 pub use task::{Depth, ShardId, ShardReport, Task};
+
+/// The name of the definition in a run's directory.
+pub const DEFINITION: &str = "run.toml";
+
+/// The format version of `run.toml` that is written, and the newest that is read. The schema of `run.db` has
+/// a version of its own.
+///
+/// Version 3 added axes and the cost model, which Fathom 0.1.0 does not know.
+pub const FORMAT: u32 = 3;

@@ -1,6 +1,6 @@
 //! `run.toml`, the definition of a run: what the run enumerates, and how the cosets are cut into shards.
 
-use crate::run::{Lookback, Makers, RunError};
+use crate::run::{DEFINITION, FORMAT, Lookback, Makers, RunError};
 use fathom_layer::Digest;
 use fathom_puzzle::load::{self, Format};
 use fathom_puzzle::{Board, Metric, Puzzle, PuzzleSpec};
@@ -13,15 +13,6 @@ use std::fmt;
 use std::io::ErrorKind;
 use std::path::Path;
 use std::str::FromStr;
-
-/// The name of the file in a run's directory.
-pub const DEFINITION: &str = "run.toml";
-
-/// The format version of `run.toml` that is written, and the newest that is read. The schema of `run.db` has
-/// a version of its own.
-///
-/// Version 3 added axes and the cost model, which Fathom 0.1.0 does not know.
-pub const FORMAT: u32 = 3;
 
 /// The author that is written to `run.toml`: the program and its version.
 const AUTHOR: &str = concat!("fathom ", env!("CARGO_PKG_VERSION"));
@@ -94,6 +85,21 @@ impl FromStr for Keep {
 impl fmt::Display for Keep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.word())
+    }
+}
+
+impl Lookback {
+    /// Returns which layers a run keeps if the user asked for `asked`. Where all layers are read, all are
+    /// kept.
+    ///
+    /// # Errors
+    /// [`RunError::AllLayersNeeded`] if the user asked for fewer layers than are read.
+    pub fn keep(self, asked: Option<Keep>) -> Result<Keep, RunError> {
+        match (self, asked) {
+            (Self::Two, asked) => Ok(asked.unwrap_or_default()),
+            (Self::All, None | Some(Keep::All)) => Ok(Keep::All),
+            (Self::All, Some(Keep::Last | Keep::Two)) => Err(RunError::AllLayersNeeded),
+        }
     }
 }
 
@@ -402,6 +408,17 @@ mod tests {
         let space = spec.space().unwrap();
         let plan = Plan::new(&space).unwrap();
         RunManifest::plan(spec, &space, &plan, None, Keep::All, false).unwrap()
+    }
+
+    #[test]
+    fn what_is_read_is_kept() {
+        assert_eq!(Lookback::Two.keep(None).unwrap(), Keep::Last);
+        assert_eq!(Lookback::All.keep(None).unwrap(), Keep::All);
+        assert_eq!(Lookback::Two.keep(Some(Keep::Two)).unwrap(), Keep::Two);
+        for keep in [Keep::Last, Keep::Two] {
+            let error = Lookback::All.keep(Some(keep)).unwrap_err().to_string();
+            assert!(error.contains("leave out --keep"), "{error}");
+        }
     }
 
     #[test]
