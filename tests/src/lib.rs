@@ -7,6 +7,7 @@ pub mod cluster;
 pub mod docs;
 pub mod forge;
 pub mod fuzz;
+pub mod imports;
 pub mod layers;
 pub mod page;
 pub mod process;
