@@ -2,8 +2,7 @@
 //! checked here, once.
 
 use crate::outcome::{Copied, Done, Failure, Outcome, StoredFile};
-use crate::{Attempt, v1};
-use fathom_engine::run::WorkerId;
+use crate::{Attempt, WorkerId, v1};
 use fathom_engine::run::{Depth, Geometry, ShardId, ShardReport, Task};
 use fathom_layer::{Digest, Totals};
 

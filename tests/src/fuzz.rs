@@ -5,8 +5,8 @@
 //! justify, the fuzzer has found a fault.
 
 use crate::forge::{HEADER, header_of, reseal};
-use fathom_engine::run::manifest::{RunManifest, SpaceSpec};
 use fathom_engine::run::{Geometry, ShardCut, ShardId};
+use fathom_engine::run::{RunManifest, SpaceSpec};
 use fathom_engine::task::layer::bits;
 use fathom_kernel::{Engine, Kernel};
 use fathom_layer::chunk::{self, Coset};

@@ -7,6 +7,7 @@ pub mod cluster;
 pub mod docs;
 pub mod forge;
 pub mod fuzz;
+pub mod imports;
 pub mod layers;
 pub mod page;
 pub mod process;
@@ -14,7 +15,7 @@ pub mod slurm;
 
 use fathom_engine::directory::RunDirectory;
 use fathom_engine::observer::Silent;
-use fathom_engine::run::manifest::{Keep, RunManifest, SpaceSpec};
+use fathom_engine::run::{Keep, RunManifest, SpaceSpec};
 use fathom_engine::search::{Options, Stop, search};
 use fathom_engine::summary::Summary;
 use fathom_engine::task::Kernel;

@@ -1,8 +1,8 @@
 //! Cosets from other workers in memory, on disk, in both, and fetched again.
 
 use fathom_engine::directory::RunDirectory;
-use fathom_engine::run::manifest::{Keep, SpaceSpec};
 use fathom_engine::run::{Geometry, RunManifest, budget};
+use fathom_engine::run::{Keep, SpaceSpec};
 use fathom_engine::task::job::shared_bytes;
 use fathom_layer::LocalDisk;
 use fathom_puzzle::{Metric, PuzzleSpec, family};

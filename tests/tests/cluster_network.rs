@@ -1,6 +1,6 @@
 //! Faults and attacks over the network: cut links, strangers, and malformed messages.
 
-use fathom_engine::run::WorkerId;
+use fathom_proto::WorkerId;
 use fathom_proto::access::{Access, AccessArguments, Connection};
 use fathom_proto::v1::coordinator_client::CoordinatorClient;
 use fathom_proto::v1::exchange_client::ExchangeClient;

@@ -2,7 +2,7 @@
 //! run is then resumed and must end as if nothing had happened.
 
 use fathom_engine::directory::{Found, RunDirectory, look};
-use fathom_engine::run::manifest::{Keep, SpaceSpec};
+use fathom_engine::run::{Keep, SpaceSpec};
 use fathom_engine::summary::Summary;
 use fathom_layer::{Disk, DiskFile, LocalDisk};
 use fathom_puzzle::{Board, Metric, PuzzleSpec};

@@ -3,6 +3,7 @@
 use fathom_tests::docs::{Block, MARKS, blocks, files, note_of, root, run};
 use rayon::prelude::*;
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 
 /// The blocks of each file are run in order, in one directory, because a block may read a run that an earlier
@@ -19,6 +20,23 @@ fn blocks_are_what_the_programs_print() {
     let wrong: Vec<String> = told.into_iter().filter_map(Result::err).collect();
     assert!(tried >= 30, "only {tried} blocks were found");
     assert!(wrong.is_empty(), "{} of {tried} blocks:\n{}", wrong.len(), wrong.join("\n\n"));
+}
+
+#[test]
+fn links_lead_to_files() {
+    let decisions = fs::read_dir(root().join("docs/decisions")).unwrap();
+    let decisions = decisions.map(|entry| Path::new("docs/decisions").join(entry.unwrap().file_name()));
+    let mut links = 0;
+    for file in files().into_iter().chain(decisions).chain(["CONTRIBUTING.md".into()]) {
+        let text = fs::read_to_string(root().join(&file)).unwrap();
+        let targets = text.split("](").skip(1).filter_map(|rest| rest.split([')', '#']).next());
+        for target in targets.filter(|target| !target.is_empty() && !target.contains("://")) {
+            let path = root().join(file.parent().unwrap()).join(target);
+            assert!(path.exists(), "{}: there is no {target}", file.display());
+            links += 1;
+        }
+    }
+    assert!(links >= 300, "only {links} links were found");
 }
 
 /// A mark that is not directly above a block has no effect, so there must be none.

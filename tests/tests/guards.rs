@@ -2,7 +2,7 @@
 //! compared with a plain search.
 
 use fathom_algebra::{OrientedPermutation, Permutation};
-use fathom_engine::run::manifest::{Keep, SpaceSpec};
+use fathom_engine::run::{Keep, SpaceSpec};
 use fathom_engine::task::Kernel;
 use fathom_puzzle::{Definition, Metric, Piece, PuzzleSpec};
 use fathom_space::Labels;

@@ -1,7 +1,7 @@
 //! Puzzles of more than 255 cells whose space is small, compared with a plain search.
 
 use fathom_algebra::{OrientedPermutation, Permutation};
-use fathom_engine::run::manifest::{Keep, SpaceSpec};
+use fathom_engine::run::{Keep, SpaceSpec};
 use fathom_engine::task::Kernel;
 use fathom_puzzle::{Definition, Metric, PuzzleSpec};
 use fathom_space::Labels;

@@ -2,8 +2,8 @@
 //! solved state.
 
 use fathom_algebra::{OrientedPermutation, Permutation};
-use fathom_engine::run::manifest::{Keep, SpaceSpec};
 use fathom_engine::run::{Depth, ShardId};
+use fathom_engine::run::{Keep, SpaceSpec};
 use fathom_engine::task::{Job, Kernel, Layer, Resources, Store};
 use fathom_kernel::Bits;
 use fathom_layer::LocalDisk;

@@ -3,7 +3,7 @@
 
 use fathom_engine::directory::RunDirectory;
 use fathom_engine::run::budget::memory_bytes;
-use fathom_engine::run::manifest::{Keep, SpaceSpec};
+use fathom_engine::run::{Keep, SpaceSpec};
 use fathom_engine::summary::Summary;
 use fathom_layer::past_cache::{Reader, Way};
 use fathom_layer::{Disk, DiskFile, LocalDisk, ReadOnce};

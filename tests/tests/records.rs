@@ -1,7 +1,7 @@
 //! The records: their invariants, comparisons with independent work, and the records that take little time to
 //! compute again.
 
-use fathom_engine::run::manifest::SpaceSpec;
+use fathom_engine::run::SpaceSpec;
 use fathom_puzzle::{Board, Metric, PuzzleSpec};
 use fathom_space::Labels;
 use fathom_tests::Setup;

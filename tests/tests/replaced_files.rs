@@ -17,7 +17,6 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 use std::process::Command;
-use std::sync::Arc;
 use std::time::Duration;
 
 const SAYS: &str = "is not the file that was committed";
@@ -178,7 +177,9 @@ fn goes_on_from_another_file(note: impl Fn(&mut Journal, Task, ShardReport), mer
 
 #[test]
 fn a_file_that_a_coordinator_has_disowned_is_made_again() {
-    let disown = |journal: &mut Journal, task, _| journal.forget_reports(&[task]).unwrap();
+    let disown = |journal: &mut Journal, task, _| {
+        journal.change(|change| change.forget_reports(&[task])).unwrap();
+    };
     goes_on_from_another_file(disown, "files of shards 0 may be wrong");
 }
 
@@ -190,8 +191,8 @@ fn a_file_that_a_coordinator_doubts_is_made_again() {
 
 #[test]
 fn a_file_that_differs_from_its_report_is_made_again() {
-    let save = |journal: &mut Journal, _, report| {
-        journal.save_reports(&[(Arc::new(report), None)], &[]).unwrap();
+    let save = |journal: &mut Journal, _, report: ShardReport| {
+        journal.change(|change| change.save_reports(&[(&report, None)])).unwrap();
     };
     goes_on_from_another_file(save, "files of shards 0 are not what their reports in run.db say");
 }

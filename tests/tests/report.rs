@@ -1,7 +1,7 @@
 //! `fathom report`: each format against published numbers, what is drawn against a plain search, and the
 //! command that it names against the run that it came from.
 
-use fathom_engine::run::manifest::SpaceSpec;
+use fathom_engine::run::SpaceSpec;
 use fathom_kernel::reference::Distances;
 use fathom_puzzle::PuzzleSpec;
 use fathom_space::Labels;

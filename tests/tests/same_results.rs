@@ -1,7 +1,7 @@
 //! A run gives the same counts and digests whatever its engine, memory and threads.
 
 use fathom_engine::run::budget::memory_bytes;
-use fathom_engine::run::manifest::{Keep, RunManifest, SpaceSpec};
+use fathom_engine::run::{Keep, RunManifest, SpaceSpec};
 use fathom_engine::task::{Job, Kernel, Resources};
 use fathom_kernel::Engine;
 use fathom_layer::LocalDisk;

@@ -1,7 +1,7 @@
 //! `fathom solve` and `fathom antipodes`, as real processes.
 
 use fathom_algebra::OrientedPermutation;
-use fathom_engine::run::manifest::SpaceSpec;
+use fathom_engine::run::SpaceSpec;
 use fathom_puzzle::{Definition, Metric, PuzzleSpec};
 use fathom_solve::{Bidirectional, SolveModel};
 use fathom_space::Labels;

@@ -1,6 +1,6 @@
 //! Spot checks: a search holds states of its newest layers against the puzzle's moves before they count.
 
-use fathom_engine::run::manifest::SpaceSpec;
+use fathom_engine::run::SpaceSpec;
 use fathom_layer::LocalDisk;
 use fathom_puzzle::{Metric, PuzzleSpec};
 use fathom_space::Labels;

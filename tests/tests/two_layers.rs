@@ -1,7 +1,7 @@
 //! Runs that keep two layers at the peak: a shard is given back as soon as the only shard that is computed
 //! from it is durable and in the journal.
 
-use fathom_engine::run::manifest::{Keep, SpaceSpec};
+use fathom_engine::run::{Keep, SpaceSpec};
 use fathom_layer::{Disk, DiskFile, LocalDisk, tree_bytes};
 use fathom_puzzle::{Board, Metric, PuzzleSpec};
 use fathom_space::Labels;

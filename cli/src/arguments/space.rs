@@ -3,7 +3,7 @@
 use anyhow::Result;
 use clap::Args;
 use fathom_command::{bad_input, output, shell};
-use fathom_engine::run::manifest::{DEFINITION, SpaceSpec};
+use fathom_engine::run::{DEFINITION, SpaceSpec};
 use fathom_puzzle::{Metric, PuzzleSpec, SourceError};
 use fathom_space::Labels;
 use std::path::Path;

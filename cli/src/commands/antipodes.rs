@@ -10,7 +10,7 @@ use fathom_command::{bad_input, machine, output, shell};
 use fathom_engine::directory::RunDirectory;
 use fathom_engine::estimate::Peak;
 use fathom_engine::observer::Silent;
-use fathom_engine::run::manifest::{Keep, RunManifest, SpaceSpec};
+use fathom_engine::run::{Keep, RunManifest, SpaceSpec};
 use fathom_engine::run::{Lookback, Makers};
 use fathom_engine::search::{Options, Stop, search};
 use fathom_engine::task::Kernel;

@@ -3,8 +3,8 @@
 use crate::commands::gauge::Reading;
 use crate::commands::gauge::line::{duration, percent, rounded};
 use fathom_command::machine::host_name;
-use fathom_coordinator::at_work::{FILE, Progress};
-pub(crate) use fathom_coordinator::at_work::{Note, of};
+use fathom_engine::at_work::{FILE, Progress};
+pub(crate) use fathom_engine::at_work::{Note, of};
 use fathom_layer::writer::temporary;
 use indicatif::HumanBytes;
 use std::fs;

@@ -9,7 +9,7 @@ use fathom_engine::directory::{Found, RunDirectory, look};
 use fathom_engine::estimate::Peak;
 use fathom_engine::journal::Files;
 use fathom_engine::run::budget::Budget;
-use fathom_engine::run::manifest::{Keep, RunManifest, SpaceSpec};
+use fathom_engine::run::{Keep, RunManifest, SpaceSpec};
 use fathom_engine::run::{Lookback, Makers, PlanFile, RunError, Stores, stores};
 use fathom_engine::search::Options;
 use fathom_engine::task::Kernel;

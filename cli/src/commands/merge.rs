@@ -93,7 +93,7 @@ pub(crate) fn merge(args: &MergeArguments, verbosity: log::Verbosity) -> Result<
     let modified = |shard: &ShardId| store.path(depth, *shard).metadata().and_then(|file| file.modified());
     let times: Vec<SystemTime> = shards.iter().flat_map(modified).collect();
     let symmetries = space.symmetries().len() as u64;
-    let commit = Commit { symmetries, seconds: seconds(&times), process: None, waits: None, holders: &[] };
+    let commit = Commit { symmetries, seconds: seconds(&times), process: None, waits: None, beside: None };
     commit_layer(&mut run, &LocalDisk, &reports, commit)?;
     report(&run, args.json)
 }

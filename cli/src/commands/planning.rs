@@ -4,7 +4,7 @@
 use anyhow::{Error, Result};
 use fathom_command::bad_input;
 use fathom_command::doing::doing;
-use fathom_engine::run::manifest::SpaceSpec;
+use fathom_engine::run::SpaceSpec;
 use fathom_report::text::{grouped, many};
 use fathom_space::{Base, Plan, PlanError, Space};
 use indicatif::HumanBytes;

@@ -12,13 +12,13 @@ use fathom_command::exit::Interrupted;
 use fathom_command::interrupt::{Interrupts, interrupts};
 use fathom_command::log::{self, Verbosity};
 use fathom_command::shell;
-use fathom_coordinator::page::{Limits, Listening, RunState};
 use fathom_engine::directory::{LOG, RunDirectory};
 use fathom_engine::observer::Both;
 use fathom_engine::run::Makers;
 use fathom_engine::search::{End, Options, Stop, is_settled, search};
 use fathom_engine::watch;
 use fathom_layer::{Disk, LimitedDisk, LocalDisk};
+use fathom_page::{Limits, Listening, RunState};
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 

@@ -10,6 +10,7 @@ use anyhow::{Context, Result};
 use fathom_command::{bad_input, log};
 use fathom_coordinator::cluster::handle::CoordinatorHandle;
 use fathom_coordinator::cluster::service::Prepared;
+use fathom_coordinator::cluster::tables;
 use fathom_engine::directory::LOG;
 use fathom_engine::journal::LayersAt;
 use fathom_engine::run::Makers;
@@ -50,7 +51,7 @@ pub(crate) fn serve(args: &ServeArguments, verbosity: log::Verbosity) -> Result<
     })?;
     log::start(&run.path.join(LOG), verbosity.lines())?;
     // If the last coordinator was killed, workers may wait to be told that the run has ended.
-    let is_told = !run.journal.has_untold().context("cannot read run.db")?;
+    let is_told = !tables::has_untold(&run.journal).context("cannot read run.db")?;
     if let Some(ending) = ended(&run, args.cluster.max_depth)?.filter(|_| is_told) {
         let shown = Shown::ended(listening, &args.http, &run)?;
         let reported = report(&ending, &run, args.json);

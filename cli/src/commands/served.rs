@@ -18,6 +18,7 @@ use fathom_coordinator::cluster::handle::CoordinatorHandle;
 use fathom_coordinator::cluster::serve::Coordinator;
 use fathom_coordinator::cluster::service::{Preparing, Service};
 use fathom_coordinator::cluster::state::Rules;
+use fathom_coordinator::cluster::tables;
 use fathom_engine::directory::{RunDirectory, Visited};
 use fathom_engine::journal::{self, LayersAt};
 use fathom_engine::run::{Geometry, Keep, Lookback, ShardOrder};
@@ -244,7 +245,7 @@ fn order_shards(run: &mut RunDirectory, layers_at: &LayersAt) -> Result<()> {
     /// Smaller layers of a shared store stay in memory.
     const LARGE_LAYER: u64 = 1 << 30;
     let shards = run.manifest.shards;
-    let is_ordered = run.journal.shard_order(shards).context("cannot read run.db")?.is_some();
+    let is_ordered = tables::shard_order(&run.journal, shards).context("cannot read run.db")?.is_some();
     if is_ordered || !run.visited()?.layers.is_empty() {
         return Ok(());
     }
@@ -267,7 +268,7 @@ fn order_shards(run: &mut RunDirectory, layers_at: &LayersAt) -> Result<()> {
     };
     geometry.check_graph(&graph)?;
     let order = ShardOrder::by_bisection(&graph, geometry.cut, ShardOrder::MOST_BYTES);
-    run.journal.save_shard_order(&order).context("cannot write run.db")
+    tables::save_shard_order(&mut run.journal, &order).context("cannot write run.db")
 }
 
 /// Returns where the layers of the run lie. Returns an error if the run has layers elsewhere.

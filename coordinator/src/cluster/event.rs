@@ -1,9 +1,9 @@
 //! The inputs and outputs of the coordinator's decisions: events, and the effects that follow.
 
-use crate::rate::Moment;
-use fathom_engine::run::{Depth, MadeShard, ShardReport, Task, WorkerId};
+use fathom_engine::run::{Depth, ShardReport, Task};
+use fathom_forecast::rate::Moment;
 use fathom_layer::Digest;
-use fathom_proto::{Attempt, FailureKind, Outcome, Session, StoredFile, Usage};
+use fathom_proto::{Attempt, FailureKind, Outcome, Session, StoredFile, Usage, WorkerId};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -186,6 +186,9 @@ pub enum Order {
 
 /// The holders of files: one pair for each file and holder.
 pub type Held = Vec<(Task, WorkerId)>;
+
+/// The report of a finished shard, and the worker that computed the shard, if that is known.
+pub type MadeShard = (Arc<ShardReport>, Option<WorkerId>);
 
 /// The holder map: the holders of each shard of the layers that tasks read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

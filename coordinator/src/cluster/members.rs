@@ -1,13 +1,13 @@
 //! Workers that join, are heard, leave, are drained or get lost.
 
-use crate::cluster::apply::{note_of, note_of_worker};
 use crate::cluster::event::{
     Effect, LeaveReason, Millis, NoteKind, Order, Progress, Registration, Reply, RequestId,
 };
+use crate::cluster::notes::{note_of, note_of_worker};
 use crate::cluster::state::tasks::FailedAttempt;
 use crate::cluster::state::{CopyState, Presence, State, TaskProgress, Worker};
-use fathom_engine::run::{Depth, Keep, Task, WorkerId};
-use fathom_proto::Session;
+use fathom_engine::run::{Depth, Keep, Task};
+use fathom_proto::{Session, WorkerId};
 use indicatif::HumanBytes;
 use std::collections::BTreeSet;
 use std::time::Duration;

@@ -5,11 +5,11 @@ use crate::cluster::handle::{Answer, Closed, CoordinatorHandle, KeptFiles, held_
 use anyhow::Result;
 use bytes::Bytes;
 use fathom_command::bad_input;
-use fathom_engine::run::{Depth, Geometry, Task, WorkerId};
+use fathom_engine::run::{Depth, Geometry, Task};
 use fathom_proto::access::Access;
 use fathom_proto::v1;
 use fathom_proto::v1::coordinator_server::{self, CoordinatorServer};
-use fathom_proto::{Session, convert};
+use fathom_proto::{Session, WorkerId, convert};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::pin::Pin;

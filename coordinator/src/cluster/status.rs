@@ -5,9 +5,9 @@ use crate::cluster::failures::STALL;
 use crate::cluster::state::{Presence, State, TaskProgress, Worker};
 use anyhow::Result;
 use fathom_engine::directory::RunDirectory;
-use fathom_engine::run::{ShardId, Task, WorkerId};
+use fathom_engine::run::{ShardId, Task};
 use fathom_engine::summary::Summary;
-use fathom_proto::Latencies;
+use fathom_proto::{Latencies, WorkerId};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 

@@ -3,7 +3,7 @@
 
 use fathom_engine::directory::RunDirectory;
 use fathom_engine::observer::Observer;
-use fathom_engine::run::manifest::{Keep, RunManifest, SpaceSpec};
+use fathom_engine::run::{Keep, RunManifest, SpaceSpec};
 use fathom_engine::run::{Lookback, Makers};
 use fathom_engine::search::{Options, Stop, search};
 use fathom_engine::task::Kernel;

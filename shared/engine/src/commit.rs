@@ -4,9 +4,8 @@
 use crate::audit::first;
 use crate::counts::{Classes, check_growth};
 use crate::directory::{RunDirectory, Visited};
-use crate::journal::{Entry, Files, LayerRow, ProcessRow, ShardRow};
-use crate::run::WorkerId;
-use crate::run::{Depth, Keep, ShardReport, Task};
+use crate::journal::{Beside, Entry, Files, LayerRow, ProcessRow, ShardRow};
+use crate::run::{Depth, Keep, ShardReport};
 use crate::task::Waits;
 use crate::watch;
 use anyhow::{Context, Result, anyhow};
@@ -22,7 +21,7 @@ const PIECES_IN_LONG_RUN: usize = 2_000_000;
 const PIECES_IN_SHORT_RUN: usize = 20_000;
 
 /// What a commit records besides the reports.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Commit<'a> {
     /// The number of symmetries of the space.
     pub symmetries: u64,
@@ -32,8 +31,8 @@ pub struct Commit<'a> {
     pub process: Option<&'a ProcessRow>,
     /// The time that the threads of this process spent on each activity, if the process made the layer.
     pub waits: Option<&'a Waits>,
-    /// The holders of the files of the newest layers, if workers hold them.
-    pub holders: &'a [(Task, WorkerId)],
+    /// What a crate above this one writes in the same transaction.
+    pub beside: Option<Beside<'a>>,
 }
 
 /// A layer that was committed.
@@ -82,7 +81,7 @@ pub fn commit_layer<R: Borrow<ShardReport>>(
         found: &found,
         process: commit.process,
         waits: commit.waits,
-        holders: commit.holders,
+        beside: commit.beside,
     };
     run.journal.commit(&entry).context("cannot write run.db")?;
     if !found.is_empty()

@@ -7,7 +7,7 @@
 use crate::counts::{Classes, check_growth};
 use crate::journal::{Journal, LayerRow, LayersAt};
 use crate::run::lock::{self, LOCK, Lock};
-use crate::run::manifest::{DEFINITION, RunManifest};
+use crate::run::{DEFINITION, RunManifest};
 use crate::run::{Depth, Stores, stores};
 use crate::shared_store;
 use anyhow::{Context, Result, anyhow};

@@ -7,15 +7,18 @@
 //! The database uses a rollback journal and not WAL, so that `fathom status` can read it from other hosts and
 //! from read-only directories. One commit a layer is rare enough to pay for that.
 
-mod cluster;
+mod change;
+mod current;
 mod patience;
+mod place;
 mod waits;
 
-pub use cluster::LayersAt;
+pub use change::{Beside, Change};
+pub use current::Maker;
 pub use patience::{give_up, obstacle};
+pub use place::LayersAt;
 
-use crate::run::WorkerId;
-use crate::run::{Depth, ShardId, ShardReport, Task};
+use crate::run::{Depth, ShardId, ShardReport};
 use crate::task::Waits;
 use anyhow::{Context, Result, anyhow};
 use fathom_layer::{Digest, LayerDigest, RunDigest, Totals};
@@ -129,7 +132,7 @@ pub struct Watched {
 }
 
 /// A layer to commit, with everything that is written in the same transaction.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Entry<'a> {
     /// The layer.
     pub layer: &'a LayerRow,
@@ -143,8 +146,8 @@ pub struct Entry<'a> {
     pub process: Option<&'a ProcessRow>,
     /// The time that the threads of this process spent on each activity, if the process made the layer.
     pub waits: Option<&'a Waits>,
-    /// The holders of files, if workers keep the layers.
-    pub holders: &'a [(Task, WorkerId)],
+    /// What a crate above this one writes in the same transaction.
+    pub beside: Option<Beside<'a>>,
 }
 
 /// An open journal.
@@ -193,10 +196,6 @@ impl Journal {
                  kernel TEXT NOT NULL, memory_bytes INTEGER NOT NULL, cache_bytes INTEGER NOT NULL,
                  seconds REAL NOT NULL, peak_anonymous_bytes INTEGER);
              CREATE TABLE cluster (epoch INTEGER NOT NULL, layers_at TEXT NOT NULL);
-             CREATE TABLE worker (id BLOB PRIMARY KEY, name TEXT NOT NULL, address TEXT NOT NULL);
-             CREATE TABLE holder (
-                 depth INTEGER NOT NULL, shard INTEGER NOT NULL, worker BLOB NOT NULL,
-                 PRIMARY KEY (depth, shard, worker));
              CREATE TABLE report (
                  depth INTEGER NOT NULL, shard INTEGER NOT NULL, stored INTEGER NOT NULL, states INTEGER NOT NULL,
                  pairs INTEGER, inverse_pairs INTEGER, bytes INTEGER NOT NULL, watched TEXT NOT NULL,
@@ -443,7 +442,7 @@ impl Journal {
 
     /// Writes a layer in one transaction. Returns the rowid of this process, if it has one.
     fn write_layer(&mut self, entry: &Entry<'_>, run_digest: Digest) -> Result<Option<i64>> {
-        let Entry { layer, shards, retired, found, process, waits, holders } = *entry;
+        let Entry { layer, shards, retired, found, process, waits, beside } = *entry;
         // A savepoint nests in the transaction of commits that are held back, if there is one.
         let transaction = self.database.savepoint()?;
         let run = |statement, values: &[&dyn ToSql]| -> rusqlite::Result<usize> {
@@ -466,7 +465,6 @@ impl Journal {
         )?;
         run("DELETE FROM report WHERE depth <= ?1", &[&layer.depth.0])?;
         if let Some(depth) = retired {
-            run("DELETE FROM holder WHERE depth <= ?1", &[&depth.0])?;
             set_files(&transaction, depth, Files::Removed)?;
         }
         {
@@ -496,7 +494,9 @@ impl Journal {
                 }
             }
         }
-        cluster::note_holders(&transaction, holders)?;
+        if let Some(beside) = beside {
+            beside(&transaction, retired)?;
+        }
         if let Some(waits) = waits {
             waits::note(&transaction, layer.depth, waits)?;
         }

@@ -9,7 +9,8 @@
 //! recorded), [`summary`] (results), [`verify`] (files compared with the journal), [`tables`] (cosets for
 //! commands that read a run), [`mod@tasks`] (runs from files to files), [`mod@audit`] (what must be true of
 //! distances, checked by other means than the search), [`estimate`] (what a run will need), [`rates`] (how
-//! fast this machine is), [`membership`] (why an element is not in a group).
+//! fast this machine is), [`membership`] (why an element is not in a group), [`at_work`] (which
+//! process works on a run).
 //!
 //! Invariants: a search adds up reports; of states it looks only at the few of its spot checks, and at those
 //! of the first depths, which it counts a second time. A layer counts when its row is committed, and its
@@ -19,6 +20,7 @@
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
+pub mod at_work;
 pub mod audit;
 pub mod commit;
 pub mod counts;

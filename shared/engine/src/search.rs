@@ -285,7 +285,7 @@ impl Search<'_> {
         let seconds = begun.elapsed().as_secs_f64();
         let waits = self.counters.spent.waits(self.options.threads, begun.elapsed());
         let process = Some(&self.process);
-        let commit = Commit { symmetries, seconds, process, waits: Some(&waits), holders: &[] };
+        let commit = Commit { symmetries, seconds, process, waits: Some(&waits), beside: None };
         failpoint::point("committing");
         let Committed { layer, retired } = commit_layer(self.run, self.disk, &reports, commit)?;
         failpoint::point("committed");

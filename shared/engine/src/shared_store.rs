@@ -2,8 +2,8 @@
 //! belongs to.
 
 use crate::journal::{self, Files, Journal, LayerRow};
-use crate::run::manifest::{DEFINITION, RunManifest};
 use crate::run::stores::{LAYERS, OWNER, Owner};
+use crate::run::{DEFINITION, RunManifest};
 use crate::task::Store;
 use anyhow::{Context, Result};
 use fathom_command::bad_input;

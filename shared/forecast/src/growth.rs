@@ -260,7 +260,7 @@ mod tests {
     use super::super::load::{LayerStep, Loads};
     use super::*;
     use fathom_engine::run::ShardOrder;
-    use fathom_engine::run::manifest::SpaceSpec;
+    use fathom_engine::run::SpaceSpec;
     use fathom_puzzle::Board;
     use fathom_space::{Labels, Plan};
     use std::collections::BTreeSet;

@@ -5,7 +5,8 @@
 //! each depth), [`wire`] (how many bytes these states take), `fetched` (which cosets from peers a worker
 //! has), [`load`] (what each shard costs its worker), [`simulation`] (how long a worker takes for a depth),
 //! `depth` (all workers, then the barrier), and here the resulting [`Forecast`]. [`expected`] predicts how
-//! the growth of a run continues, and [`outlook`] how long a running search still takes.
+//! the growth of a run continues, [`outlook`] how long a running search still takes, and [`rate`] measures how
+//! fast its counts grow.
 //!
 //! Workers are alike, and each owns a contiguous piece of the order of shards. A worker fetches the cosets of
 //! the newest layer that it lacks, and keeps them in memory as far as they fit. Both [ways](BeyondMemory)
@@ -23,6 +24,7 @@ pub mod growth;
 pub mod load;
 pub mod model;
 pub mod outlook;
+pub mod rate;
 pub mod simulation;
 pub mod sizes;
 #[cfg(test)]

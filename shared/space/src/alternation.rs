@@ -3,7 +3,7 @@
 //! layer are empty, and cost nothing; where the middle is part of an axis, half of the bits of each coset
 //! are.
 
-use crate::space::Cell;
+use crate::cells::Cell;
 use crate::{Colouring, Space};
 
 /// Returns the first cells of the rings that alternate: such a ring has two cells, which each move exchanges

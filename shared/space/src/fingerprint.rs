@@ -1,6 +1,7 @@
 //! The hashes that identify a plan and a run.
 
-use crate::space::{Cell, WordGuard};
+use crate::cells::Cell;
+use crate::space::WordGuard;
 use crate::{Colouring, Shape, Space};
 
 /// Returns the BLAKE3 hash of everything on which the numbering of states depends: cells, moves, labels,

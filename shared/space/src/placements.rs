@@ -4,7 +4,7 @@
 mod fixed;
 mod prefixes;
 
-use crate::space::Cell;
+use crate::cells::Cell;
 use crate::{Space, Symmetry};
 pub(crate) use fixed::FixedWords;
 use prefixes::Prefixes;

@@ -14,7 +14,7 @@ mod fixed;
 mod partitions;
 mod reached;
 
-use crate::hidden::PatternGroup;
+use crate::colouring::PatternGroup;
 use crate::space::reached_words;
 use crate::words::multinomial;
 pub use fathom_puzzle::grouped;

@@ -1,13 +1,16 @@
 //! The space that is enumerated: the states of a puzzle, up to exchanging pieces with equal labels.
 
 mod encoding;
+mod free;
 mod given;
 mod moves;
 mod slug;
 mod states;
+pub mod symmetry;
 
+use crate::cells::{Cell, CellOrbit};
 use crate::reduction::{Chain, Problem, symbols};
-use crate::{Labels, Letters, Ranks, Symmetry};
+use crate::{Labels, Letters, Ranks};
 pub use encoding::{Encoding, EncodingError};
 use fathom_algebra::{OrientedPermutation, Permutation, Shown, StabiliserChain, states_by_orbits};
 use fathom_puzzle::{Metric, Puzzle, PuzzleMove, states_and};
@@ -18,9 +21,7 @@ use num_bigint::BigUint;
 pub(crate) use states::reached_words;
 use states::{count_states, states_by_orbits_of, states_without_words};
 use std::sync::OnceLock;
-
-/// The number of a cell.
-pub type Cell = u16;
+pub use symmetry::Symmetry;
 
 /// A puzzle with a metric and labels. Its states form a Cayley graph if all labels differ, and a Schreier
 /// coset graph otherwise.
@@ -62,16 +63,6 @@ pub struct Space {
     /// Whether the states are the even arrangements of pieces in their orbits.
     are_even: OnceLock<bool>,
     states: BigUint,
-}
-
-/// Cells between which moves carry pieces.
-#[derive(Clone, Debug)]
-pub(crate) struct CellOrbit {
-    pub(crate) cells: Box<[Cell]>,
-    /// The labels of the pieces on these cells.
-    pub(crate) labels: Box<[u8]>,
-    /// Whether every move keeps the sum of the orientations.
-    pub(crate) keeps_sum: bool,
 }
 
 /// The reason why a puzzle and labels make no space that Fathom can enumerate.

@@ -3,7 +3,7 @@
 use super::{in_time, serve};
 use fathom_engine::directory::RunDirectory;
 use fathom_engine::observer::Silent;
-use fathom_engine::run::manifest::{Keep, RunManifest, SpaceSpec};
+use fathom_engine::run::{Keep, RunManifest, SpaceSpec};
 use fathom_engine::run::{Lookback, Makers, ShardOrder};
 use fathom_engine::search::{Options, Stop, search};
 use fathom_engine::task::{Job, Kernel, Layer, Resources, Store};

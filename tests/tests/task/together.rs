@@ -1,7 +1,7 @@
 //! Tasks that all threads of a pool do together make the same files as tasks of one thread each.
 
-use fathom_engine::run::manifest::{Keep, SpaceSpec};
 use fathom_engine::run::{Depth, RunManifest, ShardReport, Task, budget};
+use fathom_engine::run::{Keep, SpaceSpec};
 use fathom_engine::task::expand::Leftover;
 use fathom_engine::task::pool::{Ended, Orders, Purpose};
 use fathom_engine::task::{Counters, Job, Kernel, Layer, Resources, Store, TaskError};

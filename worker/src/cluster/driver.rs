@@ -3,22 +3,25 @@
 //!
 //! One loop hands the events to the session, one by one, and never waits for a call or the disk: each call is
 //! a tokio task of its own, and its answer comes back as an [`Input`]. Beside the loop, `prepare` fetches
-//! what tasks read before the kernel threads begin with them.
+//! what tasks read before the kernel threads begin with them, and `ended` takes what these have done. `orders`
+//! copies, discards and retires files.
+
+mod ended;
+mod orders;
+mod prepare;
 
 use crate::cluster::caller::Caller;
-use crate::cluster::ended::Unreported;
 use crate::cluster::fetch::Fetcher;
 use crate::cluster::files::OpenFiles;
 use crate::cluster::holders::Holders;
 use crate::cluster::home::recover;
 use crate::cluster::inputs::AllInputs;
-use crate::cluster::orders::order;
-use crate::cluster::prepare::Work;
 use crate::cluster::session::{Action, End, Input, Session};
 use crate::cluster::{Meter, failure};
 use anyhow::{Context, Result};
+use ended::Unreported;
 use fathom_command::{failpoint, machine};
-use fathom_engine::run::{Depth, Keep, Task, WorkerId};
+use fathom_engine::run::{Depth, Keep, Task};
 use fathom_engine::task::expand::Leftover;
 use fathom_engine::task::pool::{Ended, NoThreads, Orders, Purpose};
 use fathom_engine::task::{BeyondMemory, Counters, Job, Store};
@@ -27,7 +30,9 @@ use fathom_proto::access::Access;
 use fathom_proto::access::Connection;
 use fathom_proto::v1;
 use fathom_proto::v1::coordinator_client::CoordinatorClient;
-use fathom_proto::{Failure, Outcome, StoredFile, Usage};
+use fathom_proto::{Failure, Outcome, StoredFile, Usage, WorkerId};
+use orders::order;
+use prepare::Work;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::pin::Pin;
@@ -105,11 +110,11 @@ struct Calls {
 }
 
 /// The state that the loop and its calls share.
-pub(super) struct Shared {
-    pub(super) worker: Worker,
-    pub(super) pool: Orders<'static>,
-    pub(super) fetcher: Arc<Fetcher>,
-    pub(super) inputs: AllInputs,
+struct Shared {
+    worker: Worker,
+    pool: Orders<'static>,
+    fetcher: Arc<Fetcher>,
+    inputs: AllInputs,
     /// The number of this process in registrations, and the number of its last one.
     process: u64,
     registrations: AtomicU64,
@@ -118,22 +123,22 @@ pub(super) struct Shared {
     /// The depths whose directories were made, with the number of the store.
     prepared: Mutex<BTreeSet<(Depth, usize)>>,
     /// The number of tasks that the kernel threads have.
-    pub(super) computing: AtomicUsize,
+    computing: AtomicUsize,
     /// Tells that a task has ended.
-    pub(super) task_ended: Notify,
+    task_ended: Notify,
     /// The tasks that have ended and are not reported yet.
-    pub(super) unreported: Unreported,
+    unreported: Unreported,
     /// The tasks whose inputs are being fetched, or are about to be.
     fetching: Mutex<BTreeSet<Task>>,
     /// The holder map of the present session.
-    pub(super) holders: Mutex<Arc<Holders>>,
+    holders: Mutex<Arc<Holders>>,
     /// The depth of the newest task.
     depth: Mutex<Option<Depth>>,
     /// The layers that this process has compressed. Locked while it retires more, so that no layer is
     /// compressed by two threads.
-    pub(super) compressed: Mutex<BTreeSet<Depth>>,
+    compressed: Mutex<BTreeSet<Depth>>,
     /// Whether this process was told to stop.
-    pub(super) stop: watch::Receiver<bool>,
+    stop: watch::Receiver<bool>,
     /// Sends events to the loop, or the error that ends the session.
     inputs_of_session: mpsc::UnboundedSender<Result<Input>>,
 }
@@ -292,22 +297,22 @@ impl Shared {
         Ok(())
     }
 
-    pub(super) fn prepared(&self) -> MutexGuard<'_, BTreeSet<(Depth, usize)>> {
+    fn prepared(&self) -> MutexGuard<'_, BTreeSet<(Depth, usize)>> {
         self.prepared.lock().expect("the lock is never poisoned: no code panics while holding it")
     }
 
     /// Returns the holder map.
-    pub(super) fn holders(&self) -> Arc<Holders> {
+    fn holders(&self) -> Arc<Holders> {
         Arc::clone(&self.holders.lock().expect("the lock is never poisoned: no code panics while holding it"))
     }
 
     /// Sends an event to the loop.
-    pub(super) fn happened(&self, input: Input) {
+    fn happened(&self, input: Input) {
         // A loop that has ended needs no events.
         let _ = self.inputs_of_session.send(Ok(input));
     }
 
-    pub(super) fn fetching(&self) -> MutexGuard<'_, BTreeSet<Task>> {
+    fn fetching(&self) -> MutexGuard<'_, BTreeSet<Task>> {
         self.fetching.lock().expect("the lock is never poisoned: no code panics while holding it")
     }
 
@@ -541,7 +546,7 @@ impl Shared {
     }
 
     /// Converts an error of the disk to a failure for the coordinator.
-    pub(super) fn failure(&self, error: &LayerError) -> Failure {
+    fn failure(&self, error: &LayerError) -> Failure {
         let store = self.worker.store;
         match store.task_of(error.path()) {
             Some(file) if error.is_damage() || error.is_missing() => {

@@ -3,7 +3,7 @@
 use crate::arguments::CleanArguments;
 use anyhow::{Context, Result};
 use fathom_command::{bad_input, output};
-use fathom_engine::run::manifest::DEFINITION;
+use fathom_engine::run::DEFINITION;
 use fathom_engine::run::{RunManifest, Stores, lock};
 use fathom_worker::cluster::home;
 use indicatif::HumanBytes;

@@ -3,7 +3,7 @@
 use crate::arguments::VerifyArguments;
 use anyhow::{Context, Result, anyhow};
 use fathom_command::{bad_input, output};
-use fathom_engine::run::manifest::DEFINITION;
+use fathom_engine::run::DEFINITION;
 use fathom_engine::run::stores::{LAYERS, LIST};
 use fathom_engine::run::{RunManifest, lock};
 use fathom_engine::task::Store;

@@ -3,8 +3,8 @@
 use super::*;
 use fathom_engine::directory::RunDirectory;
 use fathom_engine::observer::Silent;
-use fathom_engine::run::manifest::{Keep, RunManifest, SpaceSpec};
 use fathom_engine::run::{Depth, Task};
+use fathom_engine::run::{Keep, RunManifest, SpaceSpec};
 use fathom_engine::search::{Options, Stop, search};
 use fathom_engine::task::{Kernel, Store, store};
 use fathom_layer::LocalDisk;

@@ -1,10 +1,10 @@
 //! The workers and their sessions.
 
 use crate::cluster::event::{LeaveReason, Millis, Order, Progress, RequestId};
-use crate::rate::Rate;
+use fathom_engine::run::ShardId;
 use fathom_engine::run::stores::number_of;
-use fathom_engine::run::{ShardId, WorkerId};
-use fathom_proto::Session;
+use fathom_forecast::rate::Rate;
+use fathom_proto::{Session, WorkerId};
 use std::collections::BTreeMap;
 use std::ops::Index;
 

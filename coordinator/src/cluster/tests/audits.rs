@@ -2,12 +2,11 @@
 
 use super::table::{held, id, report, task};
 use super::*;
-use crate::cluster::audit::{FIRST_ATTEMPT, PARTS};
-use crate::cluster::failures::PAUSE;
-use crate::cluster::state::{HeldFile, Past, digest_of};
-use fathom_engine::run::{ShardReport, WorkerId};
+use crate::cluster::state::audit::{FIRST_ATTEMPT, PARTS};
+use crate::cluster::state::{HeldFile, PAUSE, Past, digest_of};
+use fathom_engine::run::ShardReport;
 use fathom_layer::Digest;
-use fathom_proto::{Done, Failure, Outcome};
+use fathom_proto::{Done, Failure, Outcome, WorkerId};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Returns rules under which every shard is audited.

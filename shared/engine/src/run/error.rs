@@ -1,6 +1,6 @@
 //! Why a run cannot be planned, read or worked on.
 
-use crate::run::manifest::{DEFINITION, FORMAT};
+use crate::run::{DEFINITION, FORMAT};
 use bytesize::ByteSize;
 use fathom_puzzle::{BoardError, LoadError, SourceError};
 use fathom_space::{ColouringError, CosetError, EncodingError, NoInverses, SpaceError};

@@ -1,58 +1,17 @@
 //! `run.toml`, the definition of a run: what the run enumerates, by which plan, and how the cosets are cut into
 //! shards.
 
-use crate::run::plan_document::{PlanDocument, PuzzleTable};
-use crate::run::{Lookback, Makers, RunError};
+use crate::run::plan_document::{PlanDocument, PuzzleTable, check_format, positive};
+use crate::run::{AUTHOR, DEFINITION, FORMAT, Lookback, Makers, RunError, SpaceSpec};
 use fathom_layer::Digest;
-use fathom_puzzle::{Metric, PuzzleSpec};
 use fathom_space::counting::Pairs;
 use fathom_space::fingerprint::cut_fingerprint;
-use fathom_space::{Colouring, Labels, Plan, Space};
-use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize};
+use fathom_space::{Colouring, Plan, Space};
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::io::ErrorKind;
 use std::path::Path;
 use std::str::FromStr;
-
-/// The name of the file in a run's directory.
-pub const DEFINITION: &str = "run.toml";
-
-/// The format version of `run.toml` and of plan files. The schema of `run.db` has a version of its own.
-pub const FORMAT: u32 = 1;
-
-/// The author that is written to files: the program and its version.
-pub(super) const AUTHOR: &str = concat!("fathom ", env!("CARGO_PKG_VERSION"));
-
-/// What the user asks to enumerate.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SpaceSpec {
-    /// The puzzle.
-    pub source: PuzzleSpec,
-    /// The metric.
-    pub metric: Metric,
-    /// The labels.
-    pub labels: Labels,
-}
-
-impl SpaceSpec {
-    /// Derives the space.
-    ///
-    /// # Errors
-    /// If the puzzle cannot be made, or its states cannot be counted.
-    pub fn space(&self) -> Result<Space, RunError> {
-        let puzzle = self.source.puzzle(self.metric)?;
-        Ok(Space::new(puzzle, self.metric, self.labels.clone())?)
-    }
-}
-
-/// The puzzle and the metric, as commands take them.
-impl fmt::Display for SpaceSpec {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let labels = if self.labels.are_distinct() { "" } else { ", with labels" };
-        write!(f, "{} {}{labels}", self.source.name(), self.metric)
-    }
-}
 
 /// Which layers stay on disk when the search no longer reads them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -96,6 +55,21 @@ impl fmt::Display for Keep {
     }
 }
 
+impl Lookback {
+    /// Returns which layers a run keeps if the user asked for `asked`. Where all layers are read, all are
+    /// kept.
+    ///
+    /// # Errors
+    /// [`RunError::AllLayersNeeded`] if the user asked for fewer layers than are read.
+    pub fn keep(self, asked: Option<Keep>) -> Result<Keep, RunError> {
+        match (self, asked) {
+            (Self::Two, asked) => Ok(asked.unwrap_or_default()),
+            (Self::All, None | Some(Keep::All)) => Ok(Keep::All),
+            (Self::All, Some(Keep::Last | Keep::Two)) => Err(RunError::AllLayersNeeded),
+        }
+    }
+}
+
 /// Everything that defines a run. It is written once, when the run's directory is created.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunManifest {
@@ -127,37 +101,6 @@ struct File {
     inverse_classes: bool,
     puzzle: PuzzleTable,
     plan: PlanDocument,
-}
-
-/// Reads a number that is not zero.
-pub(super) fn positive<'de, D: Deserializer<'de>, N: Deserialize<'de> + Default + PartialEq>(
-    from: D,
-) -> Result<N, D::Error> {
-    let number = N::deserialize(from)?;
-    match number == N::default() {
-        true => Err(D::Error::custom("zero, and a number above it is expected")),
-        false => Ok(number),
-    }
-}
-
-/// Checks that a file has the format that this version reads.
-///
-/// # Errors
-/// [`RunError`] if the file has another format, or none.
-pub(super) fn check_format(text: &str) -> Result<(), RunError> {
-    /// The fields that decide whether the others are understood.
-    #[derive(Deserialize)]
-    struct Version {
-        format: u32,
-        /// Files of versions before 1.0.0 have the colours of pieces at their top.
-        colouring: Option<toml::Value>,
-    }
-    let Version { format, colouring } = toml::from_str(text).map_err(|_| RunError::NoFormat)?;
-    match format {
-        _ if colouring.is_some() => Err(RunError::BeforeFirst),
-        FORMAT => Ok(()),
-        found => Err(RunError::OtherFormat { found }),
-    }
 }
 
 impl RunManifest {
@@ -317,6 +260,17 @@ mod tests {
         let space = spec.space().unwrap();
         let plan = Plan::new(&space).unwrap();
         RunManifest::plan(spec, &space, &plan, None, Keep::All, false).unwrap()
+    }
+
+    #[test]
+    fn what_is_read_is_kept() {
+        assert_eq!(Lookback::Two.keep(None).unwrap(), Keep::Last);
+        assert_eq!(Lookback::All.keep(None).unwrap(), Keep::All);
+        assert_eq!(Lookback::Two.keep(Some(Keep::Two)).unwrap(), Keep::Two);
+        for keep in [Keep::Last, Keep::Two] {
+            let error = Lookback::All.keep(Some(keep)).unwrap_err().to_string();
+            assert!(error.contains("leave out --keep"), "{error}");
+        }
     }
 
     #[test]

@@ -8,14 +8,14 @@
 //! recorded by its name: the numbering of cosets. The fingerprint covers the result: cells, moves, labels,
 //! symmetries, colours, axes, and whether the last axis is halved.
 
-use crate::run::RunError;
-use crate::run::manifest::{AUTHOR, FORMAT, SpaceSpec, check_format, positive};
+use crate::run::{AUTHOR, FORMAT, RunError, SpaceSpec};
 use fathom_layer::Digest;
 use fathom_puzzle::load::{self, Format};
 use fathom_puzzle::{Board, Metric, PuzzleSpec};
 use fathom_space::fingerprint::fingerprint;
 use fathom_space::{AxisView, Colouring, ColouringError, CosetGraph, Encoding, Labels, Plan, Space};
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 use std::path::Path;
 
 /// How the cosets are numbered.
@@ -168,6 +168,37 @@ impl PuzzleTable {
             None => Labels::distinct(cells),
         };
         Ok(SpaceSpec { source, metric: self.metric, labels })
+    }
+}
+
+/// Reads a number that is not zero.
+pub(super) fn positive<'de, D: Deserializer<'de>, N: Deserialize<'de> + Default + PartialEq>(
+    from: D,
+) -> Result<N, D::Error> {
+    let number = N::deserialize(from)?;
+    match number == N::default() {
+        true => Err(D::Error::custom("zero, and a number above it is expected")),
+        false => Ok(number),
+    }
+}
+
+/// Checks that a file has the format that this version reads.
+///
+/// # Errors
+/// [`RunError`] if the file has another format, or none.
+pub(super) fn check_format(text: &str) -> Result<(), RunError> {
+    /// The fields that decide whether the others are understood.
+    #[derive(Deserialize)]
+    struct Version {
+        format: u32,
+        /// Files of versions before 1.0.0 have the colours of pieces at their top.
+        colouring: Option<toml::Value>,
+    }
+    let Version { format, colouring } = toml::from_str(text).map_err(|_| RunError::NoFormat)?;
+    match format {
+        _ if colouring.is_some() => Err(RunError::BeforeFirst),
+        FORMAT => Ok(()),
+        found => Err(RunError::OtherFormat { found }),
     }
 }
 

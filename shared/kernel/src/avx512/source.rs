@@ -2,7 +2,6 @@
 //! the tensor first.
 
 use super::SLOT;
-use super::blocks::load;
 use std::arch::x86_64::*;
 
 /// The states of a coset, in the form in which blocks of rows are read.
@@ -219,4 +218,10 @@ mod tests {
             assert!((0..block).all(|byte| pieces.iter().any(|piece| piece.contains(&byte))), "{block}");
         }
     }
+}
+
+#[target_feature(enable = "avx512f")]
+pub(super) fn load(bytes: &[u8; 64]) -> __m512i {
+    // SAFETY: the reference is to 64 readable bytes.
+    unsafe { _mm512_loadu_si512(bytes.as_ptr().cast()) }
 }

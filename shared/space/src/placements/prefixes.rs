@@ -2,7 +2,7 @@
 
 use super::OPEN;
 use crate::Space;
-use crate::hidden::PatternGroup;
+use crate::colouring::PatternGroup;
 use fathom_algebra::{Permutation, StabiliserChain};
 
 /// Tells whether moves reach a word with a given beginning.

@@ -1,7 +1,7 @@
 //! Partitions of the pieces that may serve as colourings.
 
 use crate::alternation::alternating_rings;
-use crate::space::Cell;
+use crate::cells::Cell;
 use crate::{Space, Symmetry};
 use fathom_algebra::numbered;
 use rustc_hash::{FxHashMap, FxHashSet};

@@ -1,7 +1,7 @@
-//! Moves of words, and free moves, which lead to other words of the same state.
+//! Moves of words.
 
-use super::{Cell, Space};
-use crate::{Letters, Symmetry};
+use super::Space;
+use crate::{Cell, Letters};
 use fathom_puzzle::{Guard, PuzzleMove};
 
 /// The action of a move on words.
@@ -119,21 +119,5 @@ impl Space {
                 turn => letters.turned(letter, self.orders[cell] as u8 - turn),
             };
         }
-    }
-
-    /// Returns the order of the group of free moves that are not left out, which is the number of words of
-    /// each state.
-    pub fn free_order(&self) -> u32 {
-        self.puzzle.free.len() as u32
-    }
-
-    /// Returns the actions of the free moves on words, the identity first.
-    pub(crate) fn free(&self) -> &[Symmetry] {
-        &self.free
-    }
-
-    /// Returns all words of the state that has this word: the images of the word under free moves.
-    pub fn words_of(&self, word: &[u8]) -> impl Iterator<Item = Vec<u8>> {
-        self.free.iter().map(|free| self.image(free, word))
     }
 }

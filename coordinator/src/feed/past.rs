@@ -1,8 +1,8 @@
 //! The events of a run that this process does not compute, from the log in the run's directory.
 
-use super::snapshot::EventFacts;
-use crate::log_text::{Names, details, worker};
+use fathom_command::log_text::{Names, details, worker};
 use fathom_engine::directory::LOG;
+use fathom_page::snapshot::EventFacts;
 use serde_json::Value;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};

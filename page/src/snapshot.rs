@@ -1,6 +1,5 @@
 //! A run at a moment, from any source: the data of the page and of the metrics.
 
-use crate::cluster::view::ShardState;
 use fathom_proto::Latencies;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -20,6 +19,36 @@ pub struct Snapshot {
     pub events: Vec<EventFacts>,
     /// Numbers for the metrics alone.
     pub tallies: Tallies,
+}
+
+/// The progress of a shard of the current layer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ShardState {
+    /// No worker computes the shard.
+    #[default]
+    Waiting,
+    /// No worker computes the shard, because an attempt failed.
+    Failed,
+    /// A worker fetches what it reads to compute the shard.
+    Fetching,
+    /// A worker computes the shard.
+    Running,
+    /// The shard is made, but too few workers hold it.
+    Copying,
+    /// The shard is done.
+    Done,
+}
+
+impl ShardState {
+    /// All states, each with its letter and its name.
+    pub const ALL: [(Self, char, &'static str); 6] = [
+        (Self::Waiting, 'w', "waiting"),
+        (Self::Failed, 'f', "failed"),
+        (Self::Fetching, 'g', "fetching"),
+        (Self::Running, 'r', "running"),
+        (Self::Copying, 'c', "copying"),
+        (Self::Done, 'd', "done"),
+    ];
 }
 
 /// The state of a run.
@@ -115,7 +144,7 @@ pub struct RunFacts {
 
 impl RunFacts {
     /// Says what the run waits for, unless it is over. How long it waits is not known.
-    pub(super) fn wait_for(&mut self, obstacle: String) {
+    pub fn wait_for(&mut self, obstacle: String) {
         self.obstacle = Some(obstacle);
         if self.state == RunState::Running {
             self.state = RunState::Waiting;

@@ -1,16 +1,21 @@
-//! The source for a run on many hosts: the coordinator in this process.
+//! The feed of a run on many hosts: the coordinator in this process.
 
-use super::outline::{Outline, Present};
-use super::snapshot::{EventFacts, Faults, RunFacts, RunState, Snapshot, Tallies, WorkerFacts};
 use crate::cluster::handle::{CoordinatorHandle, held_up};
 use crate::cluster::status::{ClusterStatus, WorkerStatus};
-use crate::cluster::view::{News, Piece, ShardState, View};
-use crate::rate::Rate;
-use anyhow::Result;
+use crate::cluster::view::{News, Piece, ShardStage, View};
+use anyhow::{Result, anyhow};
 use fathom_engine::directory::RunDirectory;
-use fathom_engine::run::WorkerId;
-use fathom_proto::Latencies;
+use fathom_engine::run::ShardId;
+use fathom_forecast::rate::Rate;
+use fathom_page::feed::{Feed, StatusMaker, Story, StoryMaker};
+use fathom_page::outline::{Outline, Present};
+use fathom_page::snapshot::{
+    EventFacts, Faults, RunFacts, RunState, ShardState, Snapshot, Tallies, WorkerFacts,
+};
+use fathom_proto::{Latencies, WorkerId};
+use futures::future::BoxFuture;
 use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
@@ -21,9 +26,9 @@ const HISTORY: usize = 40;
 /// The time between two rates that are kept.
 const BETWEEN: Duration = Duration::from_secs(3);
 
-/// The state that a feed keeps between two snapshots.
+/// The feed of a coordinator, and what it keeps between two snapshots.
 #[derive(Debug)]
-pub(super) struct Served {
+pub struct Served {
     outline: Outline,
     handle: CoordinatorHandle,
     /// The number of each worker by its id: the worker's index in `workers`.
@@ -53,7 +58,11 @@ struct Kept {
 }
 
 impl Served {
-    pub(super) fn new(run: &RunDirectory, handle: CoordinatorHandle) -> Result<Self> {
+    /// Makes the feed of the coordinator that serves a run.
+    ///
+    /// # Errors
+    /// If the run cannot be read.
+    pub fn new(run: &RunDirectory, handle: CoordinatorHandle) -> Result<Self> {
         Ok(Self {
             outline: Outline::of(run)?,
             handle,
@@ -73,7 +82,7 @@ impl Served {
     }
 
     /// Returns a snapshot of the run; `None` if the coordinator has ended.
-    pub(super) async fn snapshot(&mut self) -> Option<Snapshot> {
+    async fn look(&mut self) -> Option<Snapshot> {
         let mut asked = match self.asked.take() {
             Some(asked) => asked,
             None => self.handle.view(self.outline.layers.len()).ok()?,
@@ -120,7 +129,7 @@ impl Served {
         }
         let number = |id: &WorkerId| self.numbers.get(&id.to_string()).copied();
         let shards: Vec<_> =
-            shards.iter().map(|(state, id)| (*state, id.as_ref().and_then(number))).collect();
+            shards.iter().map(|(stage, id)| (state_of(*stage), id.as_ref().and_then(number))).collect();
         let present = self.present(&status, &shards, states, now);
         let mut run =
             self.outline.facts(RunState::Running, Some(present).filter(|_| !self.outline.is_complete()));
@@ -266,9 +275,15 @@ impl Served {
         };
         pieces.into_iter().map(told).collect()
     }
+}
 
-    /// Returns the last snapshot, from the journal of a run whose coordinator has ended.
-    pub(super) fn ended(&mut self, run: &RunDirectory, over: RunState) -> Result<Snapshot> {
+impl Feed for Served {
+    fn snapshot(&mut self) -> BoxFuture<'_, Option<Snapshot>> {
+        Box::pin(self.look())
+    }
+
+    /// Reads the journal of a run whose coordinator has ended.
+    fn ended(&mut self, run: &RunDirectory, over: RunState) -> Result<Snapshot> {
         self.outline.set_layers(run.visited()?.layers);
         let mut facts = self.outline.facts(over, None);
         let (mut events, mut journal) = (Vec::new(), Latencies::default());
@@ -282,6 +297,44 @@ impl Served {
         }
         facts.sent = Some(self.workers.iter().map(|worker| worker.sent).sum());
         Ok(self.assembled(facts, Vec::new(), events, journal))
+    }
+
+    fn stories(&self) -> StoryMaker {
+        let asked = self.handle.clone();
+        Arc::new(move |shard| {
+            let handle = asked.clone();
+            Box::pin(async move {
+                tokio::select! {
+                    story = handle.story(ShardId(shard)) => story.map_or_else(|_| Story::new(), |story| story.0),
+                    reason = held_up() => vec![("waits", reason)],
+                }
+            })
+        })
+    }
+}
+
+/// Returns the maker of the status of a run that a coordinator serves.
+pub fn status(handle: &CoordinatorHandle) -> StatusMaker {
+    let asked = handle.clone();
+    Arc::new(move || {
+        let handle = asked.clone();
+        Box::pin(async move {
+            tokio::select! {
+                status = handle.status() => Ok(status?),
+                reason = held_up() => Err(anyhow!(reason)),
+            }
+        })
+    })
+}
+
+fn state_of(stage: ShardStage) -> ShardState {
+    match stage {
+        ShardStage::Waiting => ShardState::Waiting,
+        ShardStage::Failed => ShardState::Failed,
+        ShardStage::Fetching => ShardState::Fetching,
+        ShardStage::Running => ShardState::Running,
+        ShardStage::Copying => ShardState::Copying,
+        ShardStage::Done => ShardState::Done,
     }
 }
 

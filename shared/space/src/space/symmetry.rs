@@ -1,7 +1,8 @@
 //! Symmetries of a space: their action on words, and their composition.
 
-use crate::space::{Cell, WordGuard};
-use crate::{Letters, Space};
+use crate::Letters;
+use crate::cells::Cell;
+use crate::space::{Space, WordGuard};
 use fathom_algebra::{OrientedPermutation, Relabelling};
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};

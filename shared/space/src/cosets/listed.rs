@@ -15,9 +15,9 @@
 mod carried;
 
 use crate::axis::{Carry, Form, List, View, with_turn};
+use crate::cells::Cell;
 use crate::colouring::ReachedAxis;
 use crate::cosets::CosetSymmetry;
-use crate::space::Cell;
 use crate::{AxisMap, Colouring, CosetError, CosetGraph, CosetId, Space};
 use carried::{carriers, elements};
 use rustc_hash::FxHashMap;

@@ -1,7 +1,7 @@
 //! Passes snapshots from the one task that looks at the run to the many readers of the page.
 
-use super::published::PublishedFacts;
-use super::snapshot::Snapshot;
+use crate::published::PublishedFacts;
+use crate::snapshot::Snapshot;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::broadcast;
 
@@ -11,7 +11,7 @@ const MOST_BEHIND: usize = 32;
 
 /// What readers have been told, and the newest snapshot for callers that ask only once.
 #[derive(Debug)]
-pub(super) struct Hub {
+pub(crate) struct Hub {
     kept: Mutex<Kept>,
     changes: broadcast::Sender<Arc<str>>,
 }
@@ -23,7 +23,7 @@ struct Kept {
 }
 
 impl Hub {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { kept: Mutex::default(), changes: broadcast::channel(MOST_BEHIND).0 }
     }
 
@@ -33,7 +33,7 @@ impl Hub {
     }
 
     /// Tells all readers what has changed.
-    pub(super) fn publish(&self, snapshot: Snapshot) {
+    pub(crate) fn publish(&self, snapshot: Snapshot) {
         let mut kept = self.kept();
         kept.newest = Arc::new(Snapshot { events: Vec::new(), ..snapshot.clone() });
         if let Some(change) = kept.told.change(snapshot) {
@@ -43,14 +43,14 @@ impl Hub {
     }
 
     /// Returns all that readers have been told, and a receiver of the changes from then on.
-    pub(super) fn read(&self) -> (String, broadcast::Receiver<Arc<str>>) {
+    pub(crate) fn read(&self) -> (String, broadcast::Receiver<Arc<str>>) {
         // Both are taken under the lock, so that no change falls between them.
         let kept = self.kept();
         (kept.told.all(), self.changes.subscribe())
     }
 
     /// Returns the newest snapshot, without events.
-    pub(super) fn newest(&self) -> Arc<Snapshot> {
+    pub(crate) fn newest(&self) -> Arc<Snapshot> {
         Arc::clone(&self.kept().newest)
     }
 }

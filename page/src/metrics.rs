@@ -1,7 +1,6 @@
 //! The run in OpenMetrics, for Prometheus and its like.
 
-use super::snapshot::{Faults, Snapshot, WorkerFacts};
-use crate::cluster::view::ShardState;
+use crate::snapshot::{Faults, ShardState, Snapshot, WorkerFacts};
 use fathom_proto::Latencies;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::text::encode;
@@ -15,10 +14,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// The content type of the answer.
-pub(super) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// Writes all metrics of a run.
-pub(super) fn text(snapshot: Arc<Snapshot>) -> Result<String, fmt::Error> {
+pub(crate) fn text(snapshot: Arc<Snapshot>) -> Result<String, fmt::Error> {
     let mut registry = Registry::with_prefix("fathom");
     registry.register_collector(Box::new(Metrics(snapshot)));
     let mut text = String::new();
@@ -221,7 +220,7 @@ fn histogram(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::page::snapshot::{RunFacts, Tallies};
+    use crate::snapshot::{RunFacts, Tallies};
     use std::collections::{BTreeMap, BTreeSet};
 
     /// Makes a snapshot with as many workers and shards as there may be.

@@ -1,36 +1,35 @@
 //! The page of a run: shows the progress live in a browser, and serves the same numbers to programs.
 //!
-//! Reading order: [`snapshot`] (a run at a moment), `outline` (what follows from a run's finished depths),
-//! `past` (events from a log), `local`, `served` and `feed` (the sources of the numbers), `published` (what
-//! has changed since readers were told), `hub` (passes snapshots to all readers), `guard` (checks requests),
-//! `server` (answers requests), `metrics` (for Prometheus), and here all of them together.
+//! Reading order: [`snapshot`] (a run at a moment), [`feed`] (the source of snapshots), [`outline`] (the part of
+//! a snapshot that follows from a run's finished depths), `local` (the feed of a search in this process),
+//! `published` (what has changed since readers were told), `hub` (passes snapshots to all readers), `guard`
+//! (checks requests), `server` (answers requests), `metrics` (for Prometheus), and here all of them together.
+//! The feeds of a run that is served, and of a directory, are in `fathom-coordinator`.
 //!
 //! Invariants: nothing that a reader does changes a run or holds it up; a snapshot is made about twice a
 //! second, however many readers there are; a slow reader is disconnected, and is told everything when it
 //! connects again; text from workers and files enters the page as text and never as markup.
 
-mod feed;
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
+pub mod feed;
 mod guard;
 mod hub;
 mod local;
 mod metrics;
-mod outline;
-mod past;
+pub mod outline;
 mod published;
-mod served;
 mod server;
 pub mod snapshot;
 
 pub use local::{Limits, Local};
-pub use server::{ReportMaker, StatusMaker};
 pub use snapshot::RunState;
 
-use crate::cluster::handle::{CoordinatorHandle, held_up};
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result};
 use fathom_command::{bad_input, machine};
 use fathom_engine::directory::RunDirectory;
 use fathom_proto::access::{PageTls, Token, page};
-use feed::{Feed, Shards};
+use feed::{Feed, ReportMaker, StatusMaker};
 use guard::Guard;
 use hub::Hub;
 use server::Answers;
@@ -96,49 +95,32 @@ impl Listening {
         format!("{scheme}://{at}/?token={}", token.reveal())
     }
 
-    /// Shows a run that this process computes.
+    /// Shows a run on which this process works.
     ///
     /// # Errors
     /// If the token cannot be written into the run's directory, or a thread cannot be started.
-    pub fn show_local(self, run: &RunDirectory, local: &Local, status: StatusMaker) -> Result<Page> {
-        let feed = (Feed::Local(local.clone()), Shards::Local(local.clone()));
-        self.show(run, page::token_of_run(&run.path)?, feed, status)
-    }
-
-    /// Shows a run that a coordinator in this process serves.
-    ///
-    /// # Errors
-    /// As [`Listening::show_local`].
-    pub fn show_served(self, run: &RunDirectory, handle: &CoordinatorHandle) -> Result<Page> {
-        let served = served::Served::new(run, handle.clone())?;
-        let feed = (Feed::Served(Box::new(served)), Shards::Served(handle.clone()));
-        let asked = handle.clone();
-        let status: StatusMaker = Arc::new(move || {
-            let handle = asked.clone();
-            Box::pin(async move {
-                tokio::select! {
-                    status = handle.status() => Ok(status?),
-                    reason = held_up() => Err(anyhow!(reason)),
-                }
-            })
-        });
-        self.show(run, page::token_of_run(&run.path)?, feed, status)
+    pub fn show(self, run: &RunDirectory, feed: Box<dyn Feed>, status: StatusMaker) -> Result<Page> {
+        self.show_with(run, page::token_of_run(&run.path)?, feed, status)
     }
 
     /// Shows a directory, in which nothing is written.
     ///
     /// # Errors
-    /// As [`Listening::show_local`].
-    pub fn show_directory(self, run: &RunDirectory, status: StatusMaker) -> Result<Page> {
-        let feed = (Feed::Directory(run.path.clone(), past::Log::default()), Shards::Nobody);
-        self.show(run, page::token_for_reading(&run.path)?, feed, status)
+    /// As [`Listening::show`].
+    pub fn show_for_reading(
+        self,
+        run: &RunDirectory,
+        feed: Box<dyn Feed>,
+        status: StatusMaker,
+    ) -> Result<Page> {
+        self.show_with(run, page::token_for_reading(&run.path)?, feed, status)
     }
 
-    fn show(
+    fn show_with(
         self,
         run: &RunDirectory,
         token: Token,
-        (feed, shards): (Feed, Shards),
+        feed: Box<dyn Feed>,
         status: StatusMaker,
     ) -> Result<Page> {
         let runtime = Builder::new_multi_thread().worker_threads(1).thread_name("page").enable_all().build();
@@ -147,7 +129,7 @@ impl Listening {
         let hub = Arc::new(Hub::new());
         let answers = Answers {
             hub: Arc::clone(&hub),
-            shards,
+            stories: feed.stories(),
             status,
             report: self.report,
             run: run.path.clone(),
@@ -166,7 +148,11 @@ impl Listening {
 }
 
 /// Publishes a snapshot at each interval until `is_over` resolves, and returns the feed.
-async fn publish_snapshots(mut feed: Feed, hub: Arc<Hub>, mut is_over: oneshot::Receiver<()>) -> Feed {
+async fn publish_snapshots(
+    mut feed: Box<dyn Feed>,
+    hub: Arc<Hub>,
+    mut is_over: oneshot::Receiver<()>,
+) -> Box<dyn Feed> {
     loop {
         tokio::select! {
             _ = &mut is_over => return feed,
@@ -185,7 +171,7 @@ pub struct Page {
     runtime: Runtime,
     address: String,
     hub: Arc<Hub>,
-    looking: Option<JoinHandle<Feed>>,
+    looking: Option<JoinHandle<Box<dyn Feed>>>,
     over: Option<oneshot::Sender<()>>,
 }
 

@@ -1,7 +1,7 @@
 //! The group elements that carry frames from the home coset to the other cosets.
 
 use super::{Actions, Frames, Leads, NO_ELEMENT, turned};
-use crate::space::Cell;
+use crate::cells::Cell;
 use crate::{CosetGraph, CosetId};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;

@@ -12,7 +12,7 @@ use fathom_proto::access::{PageTls, Token};
 use std::net::IpAddr;
 
 /// The path that is answered without a token; its answer says nothing about the run.
-pub(super) const HEALTH: &str = "/healthz";
+pub(crate) const HEALTH: &str = "/healthz";
 /// The parameter with the token, in the address that is printed.
 const PARAMETER: &str = "token=";
 const SCHEME: &str = "Bearer ";
@@ -33,13 +33,13 @@ const HEADERS: [(HeaderName, &str); 7] = [
 
 /// What requests are checked against: the token, and with TLS the names of this server.
 #[derive(Clone, Debug)]
-pub(super) struct Guard {
-    pub(super) token: Token,
-    pub(super) tls: Option<PageTls>,
+pub(crate) struct Guard {
+    pub(crate) token: Token,
+    pub(crate) tls: Option<PageTls>,
 }
 
 /// The decision on a request.
-pub(super) enum Verdict {
+pub(crate) enum Verdict {
     /// The request is answered.
     Pass,
     /// The request is answered with this response, and goes no further.
@@ -48,7 +48,7 @@ pub(super) enum Verdict {
 
 impl Guard {
     /// Decides on a request.
-    pub(super) fn judge<B>(&self, request: &Request<B>) -> Verdict {
+    pub(crate) fn judge<B>(&self, request: &Request<B>) -> Verdict {
         let Some(host) = self.host(request.headers()) else {
             let said = if self.tls.is_some() { NOT_IN_CERTIFICATE } else { NOT_THIS_HOST };
             return Verdict::Answer(text(StatusCode::MISDIRECTED_REQUEST, said));
@@ -150,12 +150,12 @@ fn cookie_name(host: &str) -> String {
 }
 
 /// Makes an answer of plain text.
-pub(super) fn text(status: StatusCode, said: impl Into<Body>) -> Response<Body> {
+pub(crate) fn text(status: StatusCode, said: impl Into<Body>) -> Response<Body> {
     with_type(status, "text/plain; charset=utf-8", said)
 }
 
 /// Makes an answer with a content type.
-pub(super) fn with_type(status: StatusCode, kind: &'static str, body: impl Into<Body>) -> Response<Body> {
+pub(crate) fn with_type(status: StatusCode, kind: &'static str, body: impl Into<Body>) -> Response<Body> {
     let mut answer = Response::new(body.into());
     *answer.status_mut() = status;
     answer.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
@@ -163,7 +163,7 @@ pub(super) fn with_type(status: StatusCode, kind: &'static str, body: impl Into<
 }
 
 /// Adds the headers that restrict what a browser may do with an answer.
-pub(super) fn restrict(mut answer: Response<Body>) -> Response<Body> {
+pub(crate) fn restrict(mut answer: Response<Body>) -> Response<Body> {
     for (name, value) in HEADERS {
         answer.headers_mut().insert(name, HeaderValue::from_static(value));
     }

@@ -1,10 +1,9 @@
 //! The server of the page: its limits on callers, its routes, and its answers.
 
-use super::feed::Shards;
-use super::guard::{Guard, HEALTH, Verdict, restrict, text, with_type};
-use super::hub::Hub;
-use super::metrics;
-use anyhow::Result;
+use crate::feed::{ReportMaker, StatusMaker, StoryMaker};
+use crate::guard::{Guard, HEALTH, Verdict, restrict, text, with_type};
+use crate::hub::Hub;
+use crate::metrics;
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::{Path, Request, State};
@@ -59,27 +58,21 @@ const FILES: [(&str, &str, &str); 9] = [
     ("/icon.svg", "image/svg+xml", include_str!("files/icon.svg")),
 ];
 
-/// Makes what `fathom status --json` prints.
-pub type StatusMaker = Arc<dyn Fn() -> futures::future::BoxFuture<'static, Result<String>> + Send + Sync>;
-
-/// Makes what `fathom report` writes of a directory.
-pub type ReportMaker = fn(&std::path::Path, Format) -> Result<String>;
-
 /// The sources of all answers.
-pub(super) struct Answers {
-    pub(super) hub: Arc<Hub>,
-    pub(super) shards: Shards,
-    pub(super) status: StatusMaker,
-    pub(super) report: ReportMaker,
-    pub(super) run: PathBuf,
+pub(crate) struct Answers {
+    pub(crate) hub: Arc<Hub>,
+    pub(crate) stories: StoryMaker,
+    pub(crate) status: StatusMaker,
+    pub(crate) report: ReportMaker,
+    pub(crate) run: PathBuf,
     /// Locked while a report is made, so that only one report at a time reads layers.
-    pub(super) reporting: Mutex<()>,
+    pub(crate) reporting: Mutex<()>,
 }
 
 type Shared = State<Arc<Answers>>;
 
 /// Answers callers until the future is dropped.
-pub(super) async fn serve(listener: TcpListener, guard: Guard, answers: Arc<Answers>) {
+pub(crate) async fn serve(listener: TcpListener, guard: Guard, answers: Arc<Answers>) {
     let tls = guard.tls.as_ref().map(|tls| TlsAcceptor::from(Arc::clone(&tls.config)));
     let router = router(guard, answers);
     let room = Arc::new(Semaphore::new(MOST_CALLERS));
@@ -184,7 +177,7 @@ async fn status(State(answers): Shared) -> Response<Body> {
 }
 
 async fn shard(State(answers): Shared, Path(shard): Path<u32>) -> Response<Body> {
-    let story = answers.shards.story(shard).await;
+    let story = (answers.stories)(shard).await;
     let facts: Vec<[String; 2]> = story.into_iter().map(|(what, said)| [what.into(), said]).collect();
     match serde_json::to_string(&facts) {
         Ok(json) => with_type(StatusCode::OK, JSON, json),

@@ -1,16 +1,17 @@
-//! The source for a run that this process computes: an observer of the search.
+//! The feed of a run that this process computes: an observer of the search.
 
-use super::outline::{Outline, Present};
-use super::snapshot::{EventFacts, RunState, Snapshot, Tallies};
-use crate::cluster::view::ShardState;
-use crate::rate::Rate;
+use crate::feed::{Feed, Story, StoryMaker};
+use crate::outline::{Outline, Present};
+use crate::snapshot::{EventFacts, RunState, ShardState, Snapshot, Tallies};
 use anyhow::Result;
 use fathom_command::machine;
 use fathom_engine::directory::RunDirectory;
 use fathom_engine::journal::LayerRow;
 use fathom_engine::observer::{Observer, Progress};
 use fathom_engine::run::{Depth, ShardReport};
+use fathom_forecast::rate::Rate;
 use fathom_report::text::many;
+use futures::future::{self, BoxFuture};
 use indicatif::{HumanBytes, HumanCount};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -59,9 +60,6 @@ struct Layer {
     first: usize,
 }
 
-/// What is known about a shard of the present depth: pairs of a name and a value.
-pub(super) type Story = Vec<(&'static str, String)>;
-
 impl Local {
     /// Makes the observer for a run that this process is about to search.
     ///
@@ -85,7 +83,7 @@ impl Local {
     }
 
     /// Returns a snapshot of the run. `over` is how the search has ended, if it has.
-    pub(super) fn snapshot(&self, over: Option<RunState>) -> Snapshot {
+    fn look(&self, over: Option<RunState>) -> Snapshot {
         let mut noted = self.noted();
         let now = Instant::now();
         let events = std::mem::take(&mut noted.events);
@@ -130,7 +128,7 @@ impl Local {
     }
 
     /// Returns what is known about a shard of the present depth; nothing if there is no such shard.
-    pub(super) fn story(&self, shard: u32) -> Story {
+    fn story(&self, shard: u32) -> Story {
         let noted = self.noted();
         let Some(layer) = &noted.present else { return Vec::new() };
         let shards = layer.shards(noted.limits.threads);
@@ -144,6 +142,21 @@ impl Local {
             story.push(("took", format!("{:.3} s", took.as_secs_f64())));
         }
         story
+    }
+}
+
+impl Feed for Local {
+    fn snapshot(&mut self) -> BoxFuture<'_, Option<Snapshot>> {
+        Box::pin(future::ready(Some(self.look(None))))
+    }
+
+    fn ended(&mut self, _run: &RunDirectory, over: RunState) -> Result<Snapshot> {
+        Ok(self.look(Some(over)))
+    }
+
+    fn stories(&self) -> StoryMaker {
+        let local = self.clone();
+        Arc::new(move |shard| Box::pin(future::ready(local.story(shard))))
     }
 }
 

@@ -1,6 +1,6 @@
 //! The part that all feeds share: a run's space and finished depths, and what follows from them.
 
-use super::snapshot::{DepthFacts, Growth, RunFacts, RunState};
+use crate::snapshot::{DepthFacts, Growth, RunFacts, RunState};
 use anyhow::{Context, Result};
 use fathom_engine::directory::RunDirectory;
 use fathom_engine::estimate::COSET_OVERHEAD_BYTES;
@@ -16,37 +16,43 @@ use std::path::PathBuf;
 
 /// A run, from its definition and its journal.
 #[derive(Clone, Debug)]
-pub(super) struct Outline {
+pub struct Outline {
     path: PathBuf,
     title: String,
     name: String,
-    pub(super) states: u64,
+    /// The number of states of the space.
+    pub states: u64,
     outlook: Outlook,
     /// Bytes of a layer whose cosets are all dense.
     dense_bytes: u64,
     largest_distance_is: &'static str,
     check: String,
-    pub(super) layers: Vec<LayerRow>,
+    /// The finished depths.
+    pub layers: Vec<LayerRow>,
     expected: Vec<f64>,
 }
 
 /// The progress of the present depth.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Present {
+pub struct Present {
     /// States found.
-    pub(super) states: u64,
+    pub states: u64,
     /// The share of the depth that is done, from 0 to 1.
-    pub(super) share: f64,
+    pub share: f64,
     /// Seconds since the depth was begun.
-    pub(super) seconds: f64,
+    pub seconds: f64,
     /// Seconds that the depth may still take, if that is known.
-    pub(super) left: Option<f64>,
+    pub left: Option<f64>,
     /// States a second.
-    pub(super) rate: Option<f64>,
+    pub rate: Option<f64>,
 }
 
 impl Outline {
-    pub(super) fn of(run: &RunDirectory) -> Result<Self> {
+    /// Reads the outline of a run from its directory.
+    ///
+    /// # Errors
+    /// If the run cannot be read, or its space is too large.
+    pub fn of(run: &RunDirectory) -> Result<Self> {
         let summary = Summary::of(run)?;
         let (space, colouring) = run.manifest.open()?;
         let geometry = Geometry::of(&run.manifest, &space, &colouring)?;
@@ -74,7 +80,7 @@ impl Outline {
     }
 
     /// Replaces the finished depths.
-    pub(super) fn set_layers(&mut self, layers: Vec<LayerRow>) {
+    pub fn set_layers(&mut self, layers: Vec<LayerRow>) {
         self.outlook.set_layers(&layers);
         let states = self.outlook.states().unwrap_or_default();
         self.expected = states.into_iter().skip(layers.len()).collect();
@@ -82,7 +88,7 @@ impl Outline {
     }
 
     /// Adds a finished depth.
-    pub(super) fn push(&mut self, layer: LayerRow) {
+    pub fn push(&mut self, layer: LayerRow) {
         // Only the two newest layers take up disk: older ones are deleted, or compressed to a fraction.
         if let [.., before, _] = &mut self.layers[..] {
             before.files = Files::Removed;
@@ -93,18 +99,18 @@ impl Outline {
     }
 
     /// Returns the number of states in the finished depths.
-    pub(super) fn visited(&self) -> u64 {
+    pub fn visited(&self) -> u64 {
         self.layers.iter().map(|layer| layer.states).sum()
     }
 
     /// Returns whether every state is visited.
-    pub(super) fn is_complete(&self) -> bool {
+    pub fn is_complete(&self) -> bool {
         self.visited() == self.states
     }
 
     /// Returns the facts about the run as a whole. `present` is the progress of the depth that is being
     /// computed, if there is one.
-    pub(super) fn facts(&self, state: RunState, present: Option<Present>) -> RunFacts {
+    pub fn facts(&self, state: RunState, present: Option<Present>) -> RunFacts {
         let complete = self.is_complete();
         let now = present.unwrap_or_default();
         let visited = (self.visited() + now.states).min(self.states);
@@ -159,7 +165,7 @@ impl Outline {
     }
 
     /// Returns the finished depths, and the expected states of the next ones.
-    pub(super) fn growth(&self) -> Growth {
+    pub fn growth(&self) -> Growth {
         let depths = self.layers.iter().map(|layer| DepthFacts {
             states: layer.states.to_string(),
             classes: layer.classes.map(|classes| classes.to_string()),

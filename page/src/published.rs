@@ -1,8 +1,7 @@
 //! The differences between what readers know and the newest snapshot: a few kilobytes a second, however many
 //! workers and shards there are.
 
-use super::snapshot::{EventFacts, Growth, RunFacts, Snapshot, WorkerFacts};
-use crate::cluster::view::ShardState;
+use crate::snapshot::{EventFacts, Growth, RunFacts, ShardState, Snapshot, WorkerFacts};
 use serde_json::{Map, Value, json};
 use std::collections::VecDeque;
 
@@ -19,7 +18,7 @@ type Shard = (ShardState, Option<u32>);
 
 /// What all readers have been told.
 #[derive(Debug, Default)]
-pub(super) struct PublishedFacts {
+pub(crate) struct PublishedFacts {
     run: RunFacts,
     growth: Growth,
     shards: Vec<Shard>,
@@ -33,7 +32,7 @@ pub(super) struct PublishedFacts {
 
 impl PublishedFacts {
     /// Returns everything as JSON, for a new reader.
-    pub(super) fn all(&self) -> String {
+    pub(crate) fn all(&self) -> String {
         let histories: Vec<Vec<Value>> =
             self.workers.iter().map(|worker| worker.history.iter().copied().map(rounded).collect()).collect();
         json!({
@@ -50,7 +49,7 @@ impl PublishedFacts {
     }
 
     /// Takes in a snapshot. Returns what has changed as JSON; `None` if nothing has.
-    pub(super) fn change(&mut self, snapshot: Snapshot) -> Option<String> {
+    pub(crate) fn change(&mut self, snapshot: Snapshot) -> Option<String> {
         let mut change = Map::new();
         if self.run != snapshot.run {
             change.insert("run".into(), json!(snapshot.run));
