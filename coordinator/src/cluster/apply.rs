@@ -5,9 +5,11 @@
 //! a layer is committed, copies are ordered, lost files are computed again, and waiting workers get their
 //! orders.
 
-use crate::cluster::event::{Effect, Ending, Event, LeaveReason, MadeShard, Millis, NoteKind, Order, Reply};
-use crate::cluster::notes::note;
-use crate::cluster::state::{GRACE, PAUSE, PendingPoll, Presence, State, TaskProgress, Worker};
+use crate::cluster::event::{
+    Effect, Ending, Event, LeaveReason, MadeShard, Millis, Note, NoteKind, Order, Reply,
+};
+use crate::cluster::failures::PAUSE;
+use crate::cluster::state::{GRACE, PendingPoll, Presence, State, TaskProgress, Worker};
 use fathom_engine::run::Task;
 use fathom_proto::{Outcome, Session, WorkerId};
 use std::sync::Arc;
@@ -210,4 +212,26 @@ impl State {
     pub(super) fn held_by(&self, task: Task) -> impl Iterator<Item = (Task, WorkerId)> {
         self.files.holders(task).map(move |holder| (task, holder))
     }
+}
+
+pub(super) fn note(
+    kind: NoteKind,
+    worker: Option<WorkerId>,
+    outcome: &Outcome,
+    detail: Option<String>,
+) -> Effect {
+    Effect::Note(Note { kind, worker, task: Some(outcome.task), attempt: outcome.attempt, detail })
+}
+
+pub(super) fn note_of(
+    kind: NoteKind,
+    worker: Option<WorkerId>,
+    task: Task,
+    detail: Option<String>,
+) -> Effect {
+    Effect::Note(Note { kind, worker, task: Some(task), attempt: None, detail })
+}
+
+pub(super) fn note_of_worker(kind: NoteKind, worker: WorkerId, detail: Option<String>) -> Effect {
+    Effect::Note(Note { kind, worker: Some(worker), task: None, attempt: None, detail })
 }

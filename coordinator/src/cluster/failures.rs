@@ -28,14 +28,16 @@
 //! A success resets the worker's count of failures in a row. Failures of a worker within [`PAUSE`] count as
 //! one, also those to reach one peer.
 
+use crate::cluster::apply::{note_of, note_of_worker};
 use crate::cluster::event::{Effect, Ending, Millis, NoteKind, Order};
-use crate::cluster::notes::{note_of, note_of_worker};
 use crate::cluster::state::tasks::FailedAttempt;
-use crate::cluster::state::{CopyState, PAUSE, Presence, State, StoreRest, Unreached, Worker};
+use crate::cluster::state::{CopyState, Presence, State, StoreRest, Unreached, Worker};
 use fathom_engine::run::Task;
 use fathom_proto::{Failure, WorkerId};
 use std::time::Duration;
 
+/// Pause before a failed task or copy is tried again.
+pub(super) const PAUSE: Duration = Duration::from_secs(1);
 /// Number of failures of one task, of a kind that another attempt rarely mends, after which the run ends.
 pub(super) const MOST_FAILURES: u32 = 5;
 /// Rest of a worker whose disk is full, or on which a task failed that others may be able to do.

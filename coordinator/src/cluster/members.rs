@@ -1,9 +1,9 @@
 //! Workers that join, are heard, leave, are drained or get lost.
 
+use crate::cluster::apply::{note_of, note_of_worker};
 use crate::cluster::event::{
     Effect, LeaveReason, Millis, NoteKind, Order, Progress, Registration, Reply, RequestId,
 };
-use crate::cluster::notes::{note_of, note_of_worker};
 use crate::cluster::state::tasks::FailedAttempt;
 use crate::cluster::state::{CopyState, Presence, State, TaskProgress, Worker};
 use fathom_engine::run::{Depth, Keep, Task};

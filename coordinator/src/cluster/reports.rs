@@ -1,8 +1,9 @@
 //! What workers report: shards that they made, copies that they took, and failures of both.
 
+use crate::cluster::apply::{note, note_of};
 use crate::cluster::event::{Effect, Ending, Millis, Note, NoteKind, Order};
-use crate::cluster::notes::{note, note_of};
-use crate::cluster::state::{CopyState, PAUSE, Presence, State, TaskProgress, digest_of};
+use crate::cluster::failures::PAUSE;
+use crate::cluster::state::{CopyState, Presence, State, TaskProgress, digest_of};
 use fathom_engine::run::{ShardReport, Task};
 use fathom_proto::{Attempt, Done, Failure, Outcome, WorkerId};
 use std::sync::Arc;

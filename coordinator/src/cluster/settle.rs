@@ -1,8 +1,8 @@
 //! The decisions that follow from the state, whatever event changed it.
 
+use crate::cluster::apply::note_of;
 use crate::cluster::bounds::counted;
 use crate::cluster::event::{Effect, Ending, LeaveReason, Millis, Note, NoteKind, Order, Reply};
-use crate::cluster::notes::note_of;
 use crate::cluster::state::{CopyState, Presence, State, TaskProgress, TaskState, Worker};
 use fathom_engine::run::{Depth, Keep, ShardReport, Task};
 use fathom_proto::{Attempt, WorkerId};

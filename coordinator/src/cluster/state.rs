@@ -1,14 +1,11 @@
 //! The coordinator's knowledge of a run on many hosts.
 //!
 //! Three tables keep data that must stay consistent, and each table changes its data in one place: [`Tasks`],
-//! [`Files`] and [`Workers`]. [`audit`] and [`given`] have the decisions on shards that are computed twice, and on
-//! sources that are given back, beside what these need to know.
+//! [`Files`] and [`Workers`].
 
-pub mod audit;
 #[cfg(test)]
 mod check;
 mod files;
-pub mod given;
 pub(super) mod tasks;
 mod workers;
 
@@ -16,8 +13,10 @@ pub use files::{CopyState, Files, HeldFile};
 pub use tasks::{TaskProgress, TaskState, Tasks};
 pub use workers::{PendingPoll, Presence, StoreRest, Unreached, Worker, Workers};
 
+use crate::cluster::audit::Audits;
 use crate::cluster::bounds::{Bounds, Implausible};
 use crate::cluster::event::{Ending, Holders, Holding, Millis, Order};
+use crate::cluster::given::GivenBack;
 use fathom_engine::run::{Depth, Keep, Lookback, ShardId, ShardOrder, ShardReport, Task};
 use fathom_layer::{Digest, LayerDigest};
 use fathom_proto::{Session, StoredFile, WorkerId};
@@ -27,8 +26,6 @@ use std::time::Duration;
 
 /// Time that workers have to leave when the run ends.
 pub(super) const GRACE: Duration = Duration::from_secs(30);
-/// Pause before a failed task or copy is tried again.
-pub(super) const PAUSE: Duration = Duration::from_secs(1);
 
 /// Settings that stay the same while a coordinator runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,8 +2,9 @@
 
 use super::table::{held, id, report, task};
 use super::*;
-use crate::cluster::state::audit::{FIRST_ATTEMPT, PARTS};
-use crate::cluster::state::{HeldFile, PAUSE, Past, digest_of};
+use crate::cluster::audit::{FIRST_ATTEMPT, PARTS};
+use crate::cluster::failures::PAUSE;
+use crate::cluster::state::{HeldFile, Past, digest_of};
 use fathom_engine::run::ShardReport;
 use fathom_layer::Digest;
 use fathom_proto::{Done, Failure, Outcome, WorkerId};

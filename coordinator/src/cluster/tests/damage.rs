@@ -2,8 +2,7 @@
 
 use super::table::{damaged, id, task};
 use super::*;
-use crate::cluster::failures::MOST_FAILURES;
-use crate::cluster::state::PAUSE;
+use crate::cluster::failures::{MOST_FAILURES, PAUSE};
 use fathom_engine::run::{Keep, Lookback};
 use fathom_proto::Failure;
 

@@ -2,8 +2,8 @@
 //! aside and whose shards are made again, or the end of the run.
 
 use super::{Audit, Finding};
+use crate::cluster::apply::{note_of, note_of_worker};
 use crate::cluster::event::{Effect, Ending, LeaveReason, Millis, NoteKind, Order};
-use crate::cluster::notes::{note_of, note_of_worker};
 use crate::cluster::state::{State, Worker};
 use fathom_engine::run::Task;
 use fathom_proto::WorkerId;
@@ -271,7 +271,7 @@ impl State {
     }
 
     /// Forgets a made shard, because its file may be wrong, and has it made again.
-    pub(in crate::cluster) fn forget_made(&mut self, task: Task, effects: &mut Vec<Effect>) {
+    pub(super) fn forget_made(&mut self, task: Task, effects: &mut Vec<Effect>) {
         if self.files.forget(task).is_none() {
             return;
         }

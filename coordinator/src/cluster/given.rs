@@ -14,8 +14,8 @@
 //! that workers compute count too, up to [`most_in_the_making`], because workers finish small shards faster
 //! than they report them.
 
+use crate::cluster::apply::note_of;
 use crate::cluster::event::{Effect, Ending, Millis, NoteKind, Order};
-use crate::cluster::notes::note_of;
 use crate::cluster::state::State;
 use fathom_engine::run::lookback::{most_ahead, most_in_the_making};
 use fathom_engine::run::{Depth, Keep, ShardId, Task};
@@ -42,35 +42,35 @@ pub struct GivenBack {
 impl GivenBack {
     /// Restores the given-back shards from the journal. There are no limits before [`State::bound_ahead`]
     /// sets them.
-    pub(in crate::cluster) fn new(shards: BTreeMap<ShardId, bool>) -> Self {
+    pub(super) fn new(shards: BTreeMap<ShardId, bool>) -> Self {
         Self { shards, most_ahead: usize::MAX, most_in_the_making: usize::MAX, ..Self::default() }
     }
 
     /// Returns whether the source of a shard was given back.
-    pub(in crate::cluster) fn contains(&self, shard: ShardId) -> bool {
+    pub(super) fn contains(&self, shard: ShardId) -> bool {
         self.shards.contains_key(&shard)
     }
 
     /// Notes that a shard was made.
-    pub(in crate::cluster) fn note_made(&mut self, shard: ShardId) {
+    pub(super) fn note_made(&mut self, shard: ShardId) {
         if !self.contains(shard) {
             self.ahead.insert(shard);
         }
     }
 
     /// Notes that a shard is computed again.
-    pub(in crate::cluster) fn unmade(&mut self, shard: ShardId) {
+    pub(super) fn unmade(&mut self, shard: ShardId) {
         self.ahead.remove(&shard);
         self.audited.remove(&shard);
     }
 
     /// Notes that an audit by another worker agreed with the shard.
-    pub(in crate::cluster) fn audited(&mut self, shard: ShardId) {
+    pub(super) fn audited(&mut self, shard: ShardId) {
         self.audited.insert(shard);
     }
 
     /// Notes that a worker was ordered to compute or to audit a shard.
-    pub(in crate::cluster) fn read_by(&mut self, shard: ShardId, worker: WorkerId) {
+    pub(super) fn read_by(&mut self, shard: ShardId, worker: WorkerId) {
         self.readers.entry(shard).or_default().insert(worker);
     }
 
@@ -103,18 +103,18 @@ impl State {
     }
 
     /// Returns how many tasks of the current layer may be given out.
-    pub(in crate::cluster) fn room_ahead(&self) -> usize {
+    pub(super) fn room_ahead(&self) -> usize {
         if self.given_layer().is_some() { self.given.room(self.tasks.underway()) } else { usize::MAX }
     }
 
     /// Sets the limits on shards ahead, for a total of `threads` kernel threads.
-    pub(in crate::cluster) fn bound_ahead(&mut self, threads: u64) {
+    pub(super) fn bound_ahead(&mut self, threads: u64) {
         self.given.most_ahead = most_ahead(self.rules.shards, threads) as usize;
         self.given.most_in_the_making = most_in_the_making(self.rules.shards, threads) as usize;
     }
 
     /// Notes that a worker reads the source of a shard of the current layer.
-    pub(in crate::cluster) fn note_reader(&mut self, task: Task, id: WorkerId) {
+    pub(super) fn note_reader(&mut self, task: Task, id: WorkerId) {
         let is_copied = self.given_layer().is_some() && !self.rules.shared_store;
         if task.depth == self.depth && is_copied {
             self.given.read_by(task.shard, id);
@@ -122,7 +122,7 @@ impl State {
     }
 
     /// Makes reports durable and gives sources back at once, if no shard can be given out before that.
-    pub(in crate::cluster) fn make_room_ahead(&mut self, now: Millis, effects: &mut Vec<Effect>) {
+    pub(super) fn make_room_ahead(&mut self, now: Millis, effects: &mut Vec<Effect>) {
         if self.given_layer().is_some() && self.given.is_full() {
             self.save(now, effects);
             self.give_back(effects);
@@ -130,7 +130,7 @@ impl State {
     }
 
     /// Gives back the sources of the shards that are durable, done and not being audited.
-    pub(in crate::cluster) fn give_back(&mut self, effects: &mut Vec<Effect>) {
+    pub(super) fn give_back(&mut self, effects: &mut Vec<Effect>) {
         let Some(older) = self.given_layer().filter(|_| self.ending.is_none()) else {
             return;
         };
@@ -168,14 +168,14 @@ impl State {
     }
 
     /// Returns the shards of the current layer that no live worker holds and that cannot be computed again.
-    pub(in crate::cluster) fn given_and_unheld(&self) -> Vec<Task> {
+    pub(super) fn given_and_unheld(&self) -> Vec<Task> {
         let shards = self.given.shards.keys().map(|&shard| Task { depth: self.depth, shard });
         shards.filter(|&task| !self.is_held(task)).collect()
     }
 
     /// Ends the run if a shard must be computed again whose source was given back: its report was dropped, or
     /// its maker was wrong.
-    pub(in crate::cluster) fn check_given_back(&mut self, now: Millis, effects: &mut Vec<Effect>) {
+    pub(super) fn check_given_back(&mut self, now: Millis, effects: &mut Vec<Effect>) {
         let is_made = |task| self.tasks.get(task).is_some_and(|state| state.report().is_some());
         let tasks = self.given.shards.keys().map(|&shard| Task { depth: self.depth, shard });
         let unmade = tasks.into_iter().find(|&task| !is_made(task));
@@ -190,7 +190,7 @@ impl State {
 
     /// Returns whether a shard of the current layer cannot be computed again, and need not be, because an
     /// audit agreed with it.
-    pub(in crate::cluster) fn is_settled(&self, task: Task) -> bool {
+    pub(super) fn is_settled(&self, task: Task) -> bool {
         task.depth == self.depth && self.given.shards.get(&task.shard) == Some(&true)
     }
 }

@@ -14,9 +14,10 @@
 
 mod verdict;
 
+use crate::cluster::apply::note_of;
 use crate::cluster::event::{Effect, MadeShard, Millis, NoteKind, Order};
-use crate::cluster::notes::note_of;
-use crate::cluster::state::{PAUSE, State, Worker, digest_of};
+use crate::cluster::failures::PAUSE;
+use crate::cluster::state::{State, Worker, digest_of};
 use fathom_engine::run::{ShardId, ShardReport, Task};
 use fathom_layer::{Digest, Totals};
 use fathom_proto::{Attempt, Done, Failure, Outcome, WorkerId};
@@ -32,7 +33,7 @@ const MOST_FAILURES: u32 = 5;
 const SLOWER: u32 = 16;
 /// Attempts of audits are numbered from here on, across all shards, so that no audit has the attempt number
 /// of a task.
-pub(in crate::cluster) const FIRST_ATTEMPT: u32 = 1 << 31;
+pub(super) const FIRST_ATTEMPT: u32 = 1 << 31;
 /// Denominator of the share of audits.
 pub const PARTS: u32 = 1_000_000;
 
@@ -79,9 +80,9 @@ pub struct Audits {
     /// Time of the audits by another engine, and time that the same shards took before.
     other_engine: (Duration, Duration),
     /// Shards of the current layer of which some store may contain a wrong file.
-    pub(in crate::cluster) disowned: BTreeSet<Task>,
+    pub(super) disowned: BTreeSet<Task>,
     /// Shards of the current layer that were made twice with different states: they are audited in any case.
-    pub(in crate::cluster) doubted: BTreeSet<Task>,
+    pub(super) doubted: BTreeSet<Task>,
     /// Number of audits given out.
     given: u32,
     /// Number of audits that agreed with the maker.
@@ -97,33 +98,33 @@ impl Audits {
     }
 
     /// Returns whether no audit is open.
-    pub(in crate::cluster) fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.open.is_empty()
     }
 
     /// Forgets all open audits, because the run ends.
-    pub(in crate::cluster) fn clear(&mut self) {
+    pub(super) fn clear(&mut self) {
         self.open.clear();
     }
 
     /// Forgets the audit of a shard, because the shard is computed again.
-    pub(in crate::cluster) fn forget(&mut self, task: Task) {
+    pub(super) fn forget(&mut self, task: Task) {
         self.open.remove(&task);
     }
 
     /// Returns whether a shard has an open audit.
-    pub(in crate::cluster) fn is_open(&self, task: Task) -> bool {
+    pub(super) fn is_open(&self, task: Task) -> bool {
         self.open.contains_key(&task)
     }
 
     /// Returns how many audits a worker computes.
-    pub(in crate::cluster) fn running_with(&self, worker: WorkerId) -> usize {
+    pub(super) fn running_with(&self, worker: WorkerId) -> usize {
         let is_there = |audit: &&Audit| audit.running.is_some_and(|running| running.worker == worker);
         self.open.values().filter(is_there).count()
     }
 
     /// Adds the time that a shard took.
-    pub(in crate::cluster) fn note(&mut self, took: Duration) {
+    pub(super) fn note(&mut self, took: Duration) {
         self.shards_took += took;
     }
 
@@ -165,7 +166,7 @@ impl Audits {
 
     /// Panics if an audit is of a shard that is not made, or with a worker that is not alive.
     #[cfg(test)]
-    pub(in crate::cluster) fn check(&self, made: impl Fn(Task) -> bool, is_alive: impl Fn(WorkerId) -> bool) {
+    pub(super) fn check(&self, made: impl Fn(Task) -> bool, is_alive: impl Fn(WorkerId) -> bool) {
         for (&task, audit) in &self.open {
             assert!(made(task), "{task:?} is audited, and not made");
             if let Some(running) = audit.running {
@@ -195,7 +196,7 @@ impl State {
 
     /// Opens an audit of a shard that was just made, if the shard is drawn and there is time, or if
     /// its result is doubted.
-    pub(in crate::cluster) fn draw(&mut self, maker: Option<WorkerId>, report: &ShardReport, took: Duration) {
+    pub(super) fn draw(&mut self, maker: Option<WorkerId>, report: &ShardReport, took: Duration) {
         self.audits.note(took);
         let share = self.rules.audit;
         let is_drawn = self.is_drawn(report.task) && (share == PARTS || took <= self.audits.left(share));
@@ -229,7 +230,7 @@ impl State {
     }
 
     /// Gives a worker an audit, if there is one that it may do.
-    pub(in crate::cluster) fn give_audit(
+    pub(super) fn give_audit(
         &mut self,
         now: Millis,
         id: WorkerId,
@@ -293,7 +294,7 @@ impl State {
     }
 
     /// Handles the outcome of an audit. Returns whether the outcome was one.
-    pub(in crate::cluster) fn audited(
+    pub(super) fn audited(
         &mut self,
         now: Millis,
         id: WorkerId,
@@ -359,18 +360,13 @@ impl State {
     }
 
     /// Has the running audits of a worker given out again.
-    pub(in crate::cluster) fn give_up_audits(&mut self, id: WorkerId) {
+    pub(super) fn give_up_audits(&mut self, id: WorkerId) {
         self.audits.give_up(id, |_| true);
     }
 
     /// Updates the audits that a worker lists in a heartbeat. Takes away the audits that it has not listed
     /// for a while, and returns their shards.
-    pub(in crate::cluster) fn audits_heard(
-        &mut self,
-        now: Millis,
-        id: WorkerId,
-        underway: &BTreeSet<Task>,
-    ) -> Vec<Task> {
+    pub(super) fn audits_heard(&mut self, now: Millis, id: WorkerId, underway: &BTreeSet<Task>) -> Vec<Task> {
         let patience = 3 * self.rules.heartbeat;
         for (_, audit) in self.audits.open.iter_mut().filter(|(task, _)| underway.contains(task)) {
             if let Some(running) = audit.running.as_mut().filter(|running| running.worker == id) {
