@@ -250,8 +250,8 @@ fn author(text: &str) -> Result<String, toml::de::Error> {
 mod tests {
     use super::*;
     use crate::run::Geometry;
-    use fathom_puzzle::Board;
-    use fathom_space::CosetGraph;
+    use fathom_puzzle::{Board, Metric, PuzzleSpec};
+    use fathom_space::{CosetGraph, Labels};
 
     fn manifest(labels: &str) -> RunManifest {
         let board: Board = "3x3".parse().unwrap();
