@@ -260,9 +260,6 @@ impl From<Failure> for v1::Failure {
                 message,
             }),
             Failure::DiskFull(message) => Kind::DiskFull(v1::DiskFull { message }),
-            Failure::Store { number, stores, is_full, message } => {
-                Kind::StoreFailed(v1::StoreFailed { number, stores, is_full, message })
-            }
             Failure::Other(message) => Kind::Other(v1::Other { message }),
             Failure::Contradiction(message) => Kind::Contradiction(v1::Contradiction { message }),
         };
@@ -289,13 +286,6 @@ pub fn failure(failure: v1::Failure, geometry: &Geometry) -> Result<Failure, Mal
             message: text(damaged.message),
         },
         Kind::DiskFull(full) => Failure::DiskFull(text(full.message)),
-        Kind::StoreFailed(failed) => {
-            let v1::StoreFailed { number, stores, is_full, message } = failed;
-            if number >= stores {
-                return Err(malformed("number of a store", format!("is {number} of {stores}")));
-            }
-            Failure::Store { number, stores, is_full, message: text(message) }
-        }
         Kind::Other(other) => Failure::Other(text(other.message)),
         Kind::Contradiction(contradiction) => Failure::Contradiction(text(contradiction.message)),
     })

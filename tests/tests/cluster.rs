@@ -533,3 +533,22 @@ fn a_layer_whose_deletion_was_lost_goes_with_the_next() {
     assert_same(&cluster.finishes(), &undisturbed(&SPACE));
     assert!(!lost.exists());
 }
+
+/// What a run counts is not in its fingerprint, so a store can have files of the same layers without counts
+/// that the run wants.
+#[test]
+fn files_without_the_counts_of_the_run_are_made_again() {
+    const LARGE: [&str; 5] = ["2x7", "--shards", "4", "--max-depth", "3"];
+    let counted: Vec<&str> = LARGE.iter().copied().chain(["--inverse-classes"]).collect();
+    for (first, second) in [(&LARGE[..], &counted[..]), (&counted, &LARGE)] {
+        let mut cluster = Cluster::new(first, &["--audit", "0"]);
+        cluster.serve();
+        cluster.join(&["w1"]);
+        cluster.finishes();
+        let mut other = Cluster::new(second, &["--audit", "0"]);
+        fs::rename(cluster.store("w1"), other.store("w1")).unwrap();
+        other.serve();
+        other.join(&["w1"]);
+        assert_same(&other.finishes(), &undisturbed(second));
+    }
+}

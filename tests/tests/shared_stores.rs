@@ -74,6 +74,10 @@ fn a_shared_store_belongs_to_one_run() {
     well(&fathom().args(["run", "2x3", "-q", "--dir", "run"]).current_dir(cluster.path()).output().unwrap());
     well(&fathom().args(on("moved")).current_dir(cluster.path()).output().unwrap());
     well(&fathom().args(["verify", "moved"]).current_dir(cluster.path()).output().unwrap());
+    // The directory is the user's, and other hosts may work there.
+    let (code, err) = said(&cluster, &["remove", "moved", "--all"]);
+    assert!(code == Some(0) && err.contains("and stay there"), "{err}");
+    assert!(shared.join("owner.toml").exists() && !layer_files(&shared.join("layers")).is_empty());
 }
 
 /// Where the store is not mounted, its directory is there and empty. Here a link leads to another directory

@@ -17,7 +17,8 @@ use std::path::PathBuf;
 /// A run, from its definition and its journal.
 #[derive(Clone, Debug)]
 pub(super) struct Outline {
-    path: PathBuf,
+    /// The directory that has the layers.
+    layers_at: PathBuf,
     title: String,
     name: String,
     pub(super) states: u64,
@@ -58,7 +59,7 @@ impl Outline {
             format!(", labels {}", labels.join(","))
         });
         let mut outline = Self {
-            path: run.path.clone(),
+            layers_at: run.store_path()?.unwrap_or_else(|| run.path.clone()),
             title: people::title(&spec.source, &summary.metric, people::is_labelled(spec)),
             name: format!("{} {}{labels}", summary.space, summary.metric),
             states: summary.states,
@@ -145,10 +146,7 @@ impl Outline {
 
     /// Returns the free bytes for layers; `None` if they cannot be told.
     fn free_bytes(&self) -> Option<u64> {
-        match Store::at(&self.path, &LocalDisk) {
-            Ok(store) => store.free_bytes().ok(),
-            Err(_) => None,
-        }
+        Store::at(&self.layers_at, &LocalDisk).ok()?.free_bytes().ok()
     }
 
     /// Returns the least and the most seconds that the run may still take, the present depth included.

@@ -2,8 +2,8 @@
 //! cut into shards.
 //!
 //! Reading order: [`manifest`] (`run.toml`), [`makers`] (how many shards), [`cut`] (cosets into shards),
-//! [`order`] (which shards lie close together), [`geometry`] (sizes and identities of files), [`stores`] (the
-//! directories of layers), [`lock`] (which processes work on a run), [`task`] (the unit of work, and its
+//! [`order`] (which shards lie close together), [`geometry`] (sizes and identities of files), [`owner`] (to
+//! which run a store belongs), [`lock`] (which processes work on a run), [`task`] (the unit of work, and its
 //! report), [`lookback`] (the layers that a layer is made from), [`worker_id`] (the identity of a worker),
 //! [`tables`] (the cosets, kept in a file), [`budget`] (the division of memory), [`error`].
 
@@ -16,7 +16,7 @@ pub mod lookback;
 pub mod makers;
 pub mod manifest;
 pub mod order;
-pub mod stores;
+pub mod owner;
 pub mod tables;
 pub mod task;
 pub mod worker_id;
@@ -28,6 +28,6 @@ pub use lookback::Lookback;
 pub use makers::Makers;
 pub use manifest::{Keep, RunManifest, SpaceSpec};
 pub use order::ShardOrder;
-pub use stores::Stores;
+pub use owner::{OWNER, Owner};
 pub use task::{Depth, MadeShard, ShardId, ShardReport, Task};
 pub use worker_id::WorkerId;

@@ -34,7 +34,7 @@ pub use layer::Layer;
 pub use pool::{Counters, Pool};
 pub use resources::Resources;
 pub use sample::Words;
-pub use store::{Leftovers, Room, Store};
+pub use store::{LAYERS, Leftovers, Store};
 pub use union::Union;
 pub use waits::Waits;
 pub use watched::Watched;

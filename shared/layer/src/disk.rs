@@ -6,6 +6,7 @@ use crate::regular::open_regular;
 use std::fmt::Debug;
 use std::fs::{self, File, OpenOptions};
 use std::io;
+use std::iter;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
@@ -94,6 +95,22 @@ pub fn lay_apart(directory: &Path) {
     };
     // If the request is not granted, it costs only time.
     let _ = ask();
+}
+
+/// Creates a directory and those above it, and makes their names durable. An earlier process may have made the
+/// directory, and died before it did so.
+///
+/// # Errors
+/// If a directory cannot be created, or its name cannot be made durable.
+pub fn create_directory_durably(directory: &Path, disk: &dyn Disk) -> io::Result<()> {
+    let above = directory.ancestors().skip(1);
+    let absent: Vec<&Path> =
+        above.take_while(|path| !path.as_os_str().is_empty() && !path.exists()).collect();
+    disk.create_directory(directory)?;
+    for parent in iter::once(directory).chain(absent).filter_map(Path::parent) {
+        disk.sync_directory(if parent.as_os_str().is_empty() { Path::new(".") } else { parent })?;
+    }
+    Ok(())
 }
 
 /// Returns how many files of one kind may be kept open without need: a third of those that this process may

@@ -42,7 +42,6 @@ fn outcomes() -> Vec<Outcome> {
         Err(Failure::Damaged { file: task, address: None, message: message() }),
         Err(Failure::DiskFull(message())),
         Err(Failure::Other(message())),
-        Err(Failure::Store { number: 1, stores: 2, is_full: true, message: message() }),
         Err(Failure::Contradiction(message())),
     ];
     results.into_iter().map(|result| Outcome { task, attempt, result }).collect()

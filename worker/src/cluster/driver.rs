@@ -115,8 +115,8 @@ pub(super) struct Shared {
     registrations: AtomicU64,
     /// Whether this process has ever registered.
     has_registered: AtomicBool,
-    /// The depths whose directories were made, with the number of the store.
-    prepared: Mutex<BTreeSet<(Depth, usize)>>,
+    /// The depths whose directories were made.
+    prepared: Mutex<BTreeSet<Depth>>,
     /// The number of tasks that the kernel threads have.
     pub(super) computing: AtomicUsize,
     /// Tells that a task has ended.
@@ -225,7 +225,7 @@ impl Worker {
             actions = session.step(begun.elapsed(), input);
         };
         shared.worker.halt.store(true, Ordering::Relaxed);
-        if let Some(&(newest, _)) = shared.prepared().last()
+        if let Some(&newest) = shared.prepared().last()
             && shared.worker.imports.is_some()
         {
             // The directory was made ahead of the next layer. Only an empty directory is removed.
@@ -292,7 +292,7 @@ impl Shared {
         Ok(())
     }
 
-    pub(super) fn prepared(&self) -> MutexGuard<'_, BTreeSet<(Depth, usize)>> {
+    pub(super) fn prepared(&self) -> MutexGuard<'_, BTreeSet<Depth>> {
         self.prepared.lock().expect("the lock is never poisoned: no code panics while holding it")
     }
 
@@ -455,8 +455,6 @@ impl Shared {
                 }
                 // The file was removed meanwhile, for example with its layer.
                 Err(error) if error.is_missing() => {}
-                // Of several stores one has failed just now, and the others go on.
-                Err(_) if store.failure(task.shard).is_some() => {}
                 Err(error) => return Err(error.into()),
             }
         }
@@ -548,7 +546,7 @@ impl Shared {
                 self.inputs.forget(file.depth);
                 Failure::Damaged { file, address: None, message: fathom_engine::task::error::chain(error) }
             }
-            _ => failure::of_disk(store, error),
+            _ => failure::of_disk(error),
         }
     }
 }

@@ -133,7 +133,7 @@ impl Shared {
 
     /// Retires a layer. Returns false if the process was told to stop meanwhile.
     fn retire(&self, depth: Depth) -> Result<bool> {
-        self.prepared().retain(|(prepared, _)| *prepared != depth);
+        self.prepared().remove(&depth);
         let Worker { store, job, keep, .. } = &self.worker;
         match keep {
             Keep::Last | Keep::Two => {

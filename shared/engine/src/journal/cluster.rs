@@ -18,18 +18,18 @@ pub enum LayersAt {
     /// The layers lie in the run's own directory.
     #[default]
     RunDirectory,
-    /// The layers lie in another directory, which all hosts of the run can access.
-    SharedStore(PathBuf),
+    /// The layers lie in another directory, which all processes of the run can access.
+    Store(PathBuf),
     /// The layers lie in the stores of the workers, each shard in some of them.
     Workers,
 }
 
 impl LayersAt {
     fn of(text: &str) -> Option<Self> {
-        match (text, text.strip_prefix("shared ")) {
+        match (text, text.strip_prefix("store ")) {
             ("run", _) => Some(Self::RunDirectory),
             ("workers", _) => Some(Self::Workers),
-            (_, Some(path)) => Some(Self::SharedStore(path.into())),
+            (_, Some(path)) => Some(Self::Store(path.into())),
             _ => None,
         }
     }
@@ -39,7 +39,7 @@ impl fmt::Display for LayersAt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::RunDirectory => f.write_str("run"),
-            Self::SharedStore(path) => write!(f, "shared {}", path.display()),
+            Self::Store(path) => write!(f, "store {}", path.display()),
             Self::Workers => f.write_str("workers"),
         }
     }
@@ -58,6 +58,13 @@ impl Journal {
         };
         LayersAt::of(&text)
             .with_context(|| format!("the layers lie at {text:?}, which this version does not know"))
+    }
+
+    /// Sets the place of the layers of a new run.
+    pub fn set_layers_at(&mut self, layers_at: &LayersAt) -> Result<()> {
+        self.database.execute("DELETE FROM cluster", [])?;
+        self.database.execute("INSERT INTO cluster VALUES (0, ?1)", [layers_at.to_string()])?;
+        Ok(())
     }
 
     /// Begins a new epoch of the coordinator, and sets the place of its layers. Returns the number of the

@@ -201,15 +201,15 @@ impl Simulation {
         assert!(there >= self.coordinator.rules.replicas, "{file:?} is {what}");
     }
 
-    /// Checks that a worker is to make or audit no shard whose files would lie in a store of which the
-    /// coordinator knows that it fails. A copy may have been ordered before.
+    /// Checks that a worker that rests, because its disk is full or has failed, is to make or audit nothing. A
+    /// copy may have been ordered before.
     fn check_orders(&self, worker: usize, orders: &[Order]) {
         let Some(state) = &self.coordinator.state else { return };
         for order in orders {
-            if let Order::Make(task, _) | Order::MakeAfresh(task, _) | Order::Audit(task, ..) = order {
-                let can_keep =
-                    state.workers[id(worker)].can_keep(task.shard, self.coordinator.clock(self.now));
-                assert!(can_keep, "worker {worker} is given {order:?}, and that store has just failed");
+            if let Order::Make(..) | Order::MakeAfresh(..) | Order::Audit(..) = order {
+                let rests_until = state.workers[id(worker)].rests_until;
+                let is_able = rests_until <= self.coordinator.clock(self.now);
+                assert!(is_able, "worker {worker} is given {order:?}, and rests");
             }
         }
     }
