@@ -2,7 +2,7 @@
 
 use fathom_engine::run::Depth;
 use fathom_engine::task::Store;
-use fathom_layer::{Disk, DiskFile, LocalDisk};
+use fathom_layer::{Disk, LocalDisk};
 use std::io;
 use std::path::Path;
 use std::sync::Mutex;
@@ -18,21 +18,6 @@ impl Recording {
 }
 
 impl Disk for Recording {
-    fn create(&self, path: &Path) -> io::Result<Box<dyn DiskFile>> {
-        LocalDisk.create(path)
-    }
-    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        LocalDisk.rename(from, to)
-    }
-    fn remove(&self, path: &Path) -> io::Result<()> {
-        LocalDisk.remove(path)
-    }
-    fn create_directory(&self, path: &Path) -> io::Result<()> {
-        LocalDisk.create_directory(path)
-    }
-    fn remove_directory(&self, path: &Path) -> io::Result<()> {
-        LocalDisk.remove_directory(path)
-    }
     fn sync_directory(&self, path: &Path) -> io::Result<()> {
         self.0.lock().unwrap().push(path.file_name().unwrap().to_str().unwrap().into());
         LocalDisk.sync_directory(path)
