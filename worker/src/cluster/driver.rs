@@ -12,7 +12,6 @@ use crate::cluster::files::OpenFiles;
 use crate::cluster::holders::Holders;
 use crate::cluster::home::recover;
 use crate::cluster::inputs::AllInputs;
-use crate::cluster::orders::order;
 use crate::cluster::prepare::Work;
 use crate::cluster::session::{Action, End, Input, Session};
 use crate::cluster::{Meter, failure};
@@ -27,7 +26,7 @@ use fathom_proto::access::Access;
 use fathom_proto::access::Connection;
 use fathom_proto::v1;
 use fathom_proto::v1::coordinator_client::CoordinatorClient;
-use fathom_proto::{Failure, Outcome, StoredFile, Usage};
+use fathom_proto::{Failure, Outcome, StoredFile, Usage, convert};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::pin::Pin;
@@ -509,12 +508,12 @@ impl Shared {
         let call = |mut client: Client| async move { client.take_orders(request).await };
         let reply = self.worker.caller.call(call).await?;
         let geometry = &self.worker.job.geometry;
-        let orders = reply.orders.into_iter().filter_map(|order| order.kind);
+        let orders = reply.orders.into_iter().map(|order| convert::order(order, geometry));
         Ok(Input::OrdersAnswered {
             number,
             session: request.session,
             known: reply.known,
-            orders: orders.map(|kind| order(kind, geometry)).collect::<Result<_>>()?,
+            orders: orders.collect::<Result<_, _>>()?,
             holders: reply.holders.map(Holders::new),
         })
     }

@@ -20,7 +20,7 @@ use crate::cluster::tests::table::{report, rules};
 use fathom_engine::run::{Keep, Lookback, ShardId, ShardOrder, ShardReport, Task, WorkerId};
 use fathom_proto::{Copied, Done, Failure, Session as SessionNumber, StoredFile, v1};
 use fathom_worker::cluster::holders::Holders;
-use fathom_worker::cluster::session::{Action, Input, Order as WorkerOrder, Session};
+use fathom_worker::cluster::session::{Action, Input, Session};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;

@@ -249,7 +249,10 @@ impl Simulation {
                 number,
                 session,
                 known,
-                orders: orders.into_iter().map(order).collect(),
+                orders: orders
+                    .into_iter()
+                    .map(|order| order.with_holders(|id| Some(address(usize::from(id.0[0]) - 1))))
+                    .collect(),
                 holders: holders.map(|holders| self.message(&holders)),
             },
             _ if is_leaving => return Answer::Left,
@@ -285,27 +288,5 @@ impl Simulation {
             }
         }
         self.later(100, most, Happening::StartCoordinator);
-    }
-}
-
-fn order(order: Order) -> WorkerOrder {
-    match order {
-        Order::Make(task, attempt) => WorkerOrder::Make(task, attempt),
-        Order::MakeAfresh(task, attempt) => WorkerOrder::MakeAfresh(task, attempt),
-        Order::Audit(task, attempt, kernel) => WorkerOrder::Audit(task, attempt, kernel),
-        Order::Copy(file, from) => {
-            WorkerOrder::Copy(file, from.iter().map(|id| address(usize::from(id.0[0]) - 1)).collect())
-        }
-        Order::Discard(file) => WorkerOrder::Discard(file),
-        Order::GiveBack(file) => WorkerOrder::GiveBack(file),
-        Order::Retire(depth) => WorkerOrder::Retire(depth),
-        Order::Leave(reason) => WorkerOrder::Leave(match reason {
-            LeaveReason::Done => v1::LeaveReason::Done,
-            LeaveReason::Stopped => v1::LeaveReason::Stopped,
-            LeaveReason::Clean => v1::LeaveReason::Clean,
-            LeaveReason::Drained => v1::LeaveReason::Drained,
-            LeaveReason::Failed => v1::LeaveReason::Failed,
-            LeaveReason::CoordinatorGoes => v1::LeaveReason::CoordinatorGoes,
-        }),
     }
 }
