@@ -424,8 +424,7 @@ mod tests {
     #[test]
     fn a_file_gets_a_new_name_and_no_other_loses_one() {
         type Rename = fn(&Path, &Path) -> io::Result<()>;
-        let ways: [Rename; 3] =
-            [|from, to| LocalDisk.rename_new(from, to), link_new, rename_if_absent];
+        let ways: [Rename; 3] = [|from, to| LocalDisk.rename_new(from, to), link_new, rename_if_absent];
         for rename in ways {
             let directory = tempfile::tempdir().unwrap();
             let [first, second, name] = ["first", "second", "name"].map(|name| directory.path().join(name));
