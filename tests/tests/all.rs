@@ -22,7 +22,6 @@ mod dependencies;
 mod docs;
 mod fuzz;
 mod generated;
-mod golden;
 mod group;
 mod guards;
 mod help;

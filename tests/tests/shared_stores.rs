@@ -40,7 +40,7 @@ fn a_shared_store_belongs_to_one_run() {
     let (code, err) = said(&cluster, &second);
     assert!(code == Some(2) && err.contains("belongs to the run in"), "{err}");
     assert!(!cluster.path().join("second").exists());
-    // Layers without a mark are of an earlier version, or of a run that nobody knows any more.
+    // Layers without a mark are of a run that nobody knows any more.
     let mark = fs::read_to_string(shared.join("owner.toml")).unwrap();
     fs::remove_file(shared.join("owner.toml")).unwrap();
     let (code, err) = said(&cluster, &second);

@@ -16,7 +16,6 @@ use fathom_engine::task::Kernel;
 use fathom_engine::watch;
 use fathom_kernel::reference::Distances;
 use fathom_layer::{Digest, LocalDisk, free_bytes};
-use fathom_puzzle::Metric;
 use fathom_report::text::many;
 use fathom_space::{Labels, Plan, Space};
 use indicatif::{HumanBytes, HumanCount};
@@ -34,35 +33,13 @@ pub(crate) fn open_or_begin(
     require: impl FnOnce(&Space, &Plan, &Path) -> Result<Option<Keep>>,
 ) -> Result<RunDirectory> {
     let reading = doing("reading the puzzle");
-    let mut spec = space.spec()?;
-    let old = space.under_old_default(&spec);
-    let mut space = spec.space()?;
+    let spec = space.spec()?;
+    let space = spec.space()?;
     drop(reading);
-    let place = |spec: &SpaceSpec, space: &Space| {
+    let path = args.dir.clone().unwrap_or_else(|| {
         let are_its_own = spec.labels == Labels::from_values(spec.source.solved());
-        args.dir.clone().unwrap_or_else(|| args.runs.join(space.short_slug(are_its_own)))
-    };
-    let mut path = place(&spec, &space);
-    if let Some(old) = old
-        && (args.dir.is_none() || look(&path)? == Found::Run)
-    {
-        let begun = begun_before(&old, &path, place)?;
-        if let Some((there, old_space)) = begun {
-            output::remark(&format!(
-                "{} was begun when exactly the listed moves of such files were meant, and goes on so, in the metric 'given'; name another directory with --dir, or --metric multi, to search with all powers",
-                there.display()
-            ));
-            (spec, space, path) = (old, old_space, there);
-        }
-    }
-    if args.dir.is_none() && look(&path)? == Found::Nothing {
-        // Version 0.1.0 gave the directory this name.
-        let old = args.runs.join(space.slug());
-        if old != path && look(&old)? == Found::Run && RunManifest::read(&old)?.spec == spec {
-            output::remark(&format!("the run goes on in {}, where it began", old.display()));
-            path = old;
-        }
-    }
+        args.runs.join(space.short_slug(are_its_own))
+    });
     match look(&path)? {
         Found::Run => {
             let directory = RunDirectory::open(&path)?;
@@ -114,22 +91,6 @@ fn require_outside(store: &Path, run: &Path) -> Result<()> {
         ));
     }
     Ok(())
-}
-
-/// Returns the directory and the space of a run of `old`, which is what the same arguments meant in earlier
-/// versions. Returns `None` if there is no such run, or if `path` holds a run of what they mean now.
-fn begun_before(
-    old: &SpaceSpec,
-    path: &Path,
-    place: impl Fn(&SpaceSpec, &Space) -> PathBuf,
-) -> Result<Option<(PathBuf, Space)>> {
-    if look(path)? == Found::Run && RunManifest::read(path)?.spec.metric == Metric::Multi {
-        return Ok(None);
-    }
-    let space = old.space()?;
-    let there = place(old, &space);
-    let is_old = look(&there)? == Found::Run && RunManifest::read(&there)?.spec == *old;
-    Ok(is_old.then_some((there, space)))
 }
 
 /// Returns an error unless the directory holds the run that the arguments describe.

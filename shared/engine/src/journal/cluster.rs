@@ -80,8 +80,6 @@ impl Journal {
         let epoch = before.unwrap_or(0) + 1;
         transaction.execute("DELETE FROM cluster", [])?;
         transaction.execute("INSERT INTO cluster VALUES (?1, ?2)", params![epoch, layers_at.to_string()])?;
-        // Journals of earlier versions do not have this table.
-        transaction.execute("CREATE TABLE IF NOT EXISTS untold (epoch INTEGER PRIMARY KEY)", [])?;
         transaction.execute("INSERT INTO untold VALUES (?1)", [epoch])?;
         transaction.commit()?;
         Ok(epoch)
@@ -89,9 +87,6 @@ impl Journal {
 
     /// Returns the id by which a shared store belongs to this run; `None` if the run never had one.
     pub fn store_id(&self) -> Result<Option<String>> {
-        if !self.database.table_exists(None, "store_id")? {
-            return Ok(None);
-        }
         Ok(self.database.query_row("SELECT id FROM store_id", [], |row| row.get(0)).optional()?)
     }
 
@@ -99,8 +94,6 @@ impl Journal {
     pub fn save_store_id(&mut self, id: &str) -> Result<()> {
         self.patiently(|journal| {
             let transaction = journal.database.savepoint()?;
-            // Journals of earlier versions do not have this table.
-            transaction.execute("CREATE TABLE IF NOT EXISTS store_id (id TEXT NOT NULL)", [])?;
             transaction.execute("DELETE FROM store_id", [])?;
             transaction.execute("INSERT INTO store_id VALUES (?1)", [id])?;
             Ok(transaction.commit()?)
@@ -115,9 +108,6 @@ impl Journal {
     /// Returns whether workers of an earlier epoch may wait for the coordinator: that epoch was cut short, or
     /// the coordinator went away while the run went on.
     pub fn has_untold(&self) -> Result<bool> {
-        if !self.database.table_exists(None, "untold")? {
-            return Ok(false);
-        }
         Ok(self.database.query_row("SELECT EXISTS (SELECT * FROM untold)", [], |row| row.get(0))?)
     }
 
@@ -125,9 +115,6 @@ impl Journal {
     pub fn save_shard_order(&mut self, order: &ShardOrder) -> Result<()> {
         self.patiently(|journal| {
             let transaction = journal.database.savepoint()?;
-            // Journals of earlier versions do not have this table.
-            let columns = "place INTEGER PRIMARY KEY, shard INTEGER NOT NULL";
-            transaction.execute(&format!("CREATE TABLE IF NOT EXISTS shard_order ({columns})"), [])?;
             transaction.execute("DELETE FROM shard_order", [])?;
             {
                 let mut insert = transaction.prepare("INSERT INTO shard_order VALUES (?1, ?2)")?;
@@ -142,13 +129,13 @@ impl Journal {
     /// Returns the order in which workers get the shards of this run, of which there are `shards`; `None` if
     /// no order was recorded, or one that does not list each shard once.
     pub fn shard_order(&self, shards: u32) -> Result<Option<ShardOrder>> {
-        if !self.database.table_exists(None, "shard_order")? {
-            return Ok(None);
-        }
         let mut query = self.database.prepare("SELECT shard FROM shard_order ORDER BY place LIMIT ?1")?;
         let rows = query.query_map([u64::from(shards) + 1], |row| Ok(row.get(0).map(ShardId)))?;
         let rows = rows.collect::<Result<Vec<_>, _>>()?;
         // A number that is none of a shard, or no number, is like a shard that lacks.
+        if rows.is_empty() {
+            return Ok(None);
+        }
         let listed: Option<Vec<ShardId>> = rows.into_iter().map(Result::ok).collect();
         let order = listed.and_then(ShardOrder::of).filter(|order| order.shards().len() == shards as usize);
         if order.is_none() {
@@ -170,8 +157,6 @@ impl Journal {
     /// tasks.
     pub fn set_aside(&mut self, worker: WorkerId) -> Result<()> {
         self.patiently(|journal| {
-            // Journals of earlier versions do not have this table.
-            journal.database.execute("CREATE TABLE IF NOT EXISTS set_aside (worker BLOB PRIMARY KEY)", [])?;
             journal.database.execute("INSERT OR IGNORE INTO set_aside VALUES (?1)", params![worker.0])?;
             Ok(())
         })
@@ -179,9 +164,6 @@ impl Journal {
 
     /// Returns the workers that were set aside.
     pub fn workers_set_aside(&self) -> Result<BTreeSet<WorkerId>> {
-        if !self.database.table_exists(None, "set_aside")? {
-            return Ok(BTreeSet::new());
-        }
         let mut query = self.database.prepare("SELECT worker FROM set_aside")?;
         let rows = query.query_map([], |row| Ok(WorkerId(row.get(0)?)))?;
         Ok(rows.collect::<Result<_, _>>()?)
@@ -192,7 +174,6 @@ impl Journal {
     pub fn forget_reports(&mut self, tasks: &[Task]) -> Result<()> {
         self.patiently(|journal| {
             let transaction = journal.database.savepoint()?;
-            create_makers(&transaction)?;
             note_tasks(&transaction, "disowned", tasks)?;
             for Task { depth, shard } in tasks {
                 for table in ["report", "holder", "maker"] {
@@ -225,10 +206,7 @@ impl Journal {
     pub fn disown_doubted(&mut self, tasks: &[Task]) -> Result<()> {
         self.forget_reports(tasks)?;
         self.patiently(|journal| {
-            if journal.database.table_exists(None, "doubted")? {
-                journal.database.execute("DELETE FROM doubted", [])?;
-            }
-            Ok(())
+            Ok(journal.database.execute("DELETE FROM doubted", []).map(drop)?)
         })
     }
 
@@ -239,11 +217,8 @@ impl Journal {
         Ok(disowned.difference(&reported).copied().chain(self.doubted()?).collect())
     }
 
-    /// Returns the tasks in a table, none if the table was not made.
+    /// Returns the tasks in a table.
     fn tasks_of(&self, table: &str) -> Result<BTreeSet<Task>> {
-        if !self.database.table_exists(None, table)? {
-            return Ok(BTreeSet::new());
-        }
         let mut query = self.database.prepare(&format!("SELECT depth, shard FROM {table}"))?;
         let task =
             |row: &rusqlite::Row<'_>| Ok(Task { depth: Depth(row.get(0)?), shard: ShardId(row.get(1)?) });
@@ -286,9 +261,6 @@ impl Journal {
 
     /// Returns the workers that computed the finished shards of the current layer, as far as they are known.
     pub fn makers(&self) -> Result<BTreeMap<Task, WorkerId>> {
-        if !self.database.table_exists(None, "maker")? {
-            return Ok(BTreeMap::new());
-        }
         let mut query = self
             .database
             .prepare("SELECT depth, shard, worker FROM maker JOIN report USING (depth, shard)")?;
@@ -340,9 +312,6 @@ impl Journal {
     pub fn given_back(&self, layers: &[LayerRow]) -> Result<BTreeMap<ShardId, bool>> {
         let older = layers.len().checked_sub(2).and_then(|older| layers.get(older));
         let Some(older) = older else { return Ok(BTreeMap::new()) };
-        if !self.database.table_exists(None, "given_back")? {
-            return Ok(BTreeMap::new());
-        }
         let mut query = self.database.prepare("SELECT shard, audited FROM given_back WHERE depth = ?1")?;
         let rows = query.query_map([older.depth.0], |row| Ok((ShardId(row.get(0)?), row.get(1)?)))?;
         Ok(rows.collect::<Result<_, _>>()?)
@@ -380,10 +349,8 @@ impl Journal {
     }
 }
 
-/// Records tasks in a table of their own, which journals of earlier versions do not have.
+/// Records tasks in a table of their own.
 fn note_tasks(database: &Connection, table: &str, tasks: &[Task]) -> Result<()> {
-    let columns = "depth INTEGER NOT NULL, shard INTEGER NOT NULL, PRIMARY KEY (depth, shard)";
-    database.execute(&format!("CREATE TABLE IF NOT EXISTS {table} ({columns})"), [])?;
     for Task { depth, shard } in tasks {
         let row = params![depth.0, shard.0];
         database.execute(&format!("INSERT OR IGNORE INTO {table} VALUES (?1, ?2)"), row)?;
@@ -414,7 +381,6 @@ fn note_reports<R: Borrow<ShardReport>>(database: &Connection, reports: &[R]) ->
 
 /// Records who computed finished shards, replacing what was known of them.
 fn note_makers(database: &Connection, made: &[MadeShard]) -> Result<()> {
-    create_makers(database)?;
     let mut delete = database.prepare_cached("DELETE FROM maker WHERE depth = ?1 AND shard = ?2")?;
     let mut insert = database.prepare_cached("INSERT INTO maker VALUES (?1, ?2, ?3)")?;
     if let Some((report, _)) = made.first() {
@@ -431,23 +397,12 @@ fn note_makers(database: &Connection, made: &[MadeShard]) -> Result<()> {
     Ok(())
 }
 
-/// Makes the table of makers, which journals of earlier versions do not have.
-fn create_makers(database: &Connection) -> Result<()> {
-    let columns =
-        "depth INTEGER NOT NULL, shard INTEGER NOT NULL, worker BLOB NOT NULL, PRIMARY KEY (depth, shard)";
-    database.execute(&format!("CREATE TABLE IF NOT EXISTS maker ({columns})"), [])?;
-    Ok(())
-}
-
 /// Records that files of one layer may be deleted, and marks the layer as removed. Rows of earlier layers are
 /// deleted, because nothing reads them any more.
 fn note_given_back(database: &Connection, files: &[(Task, bool)]) -> Result<()> {
     let Some((Task { depth, .. }, _)) = files.first() else {
         return Ok(());
     };
-    // Journals of earlier versions do not have this table.
-    let columns = "depth INTEGER NOT NULL, shard INTEGER NOT NULL, audited INTEGER NOT NULL, PRIMARY KEY (depth, shard)";
-    database.execute(&format!("CREATE TABLE IF NOT EXISTS given_back ({columns})"), [])?;
     database.execute("DELETE FROM given_back WHERE depth < ?1", [depth.0])?;
     let mut insert = database.prepare("INSERT OR REPLACE INTO given_back VALUES (?1, ?2, ?3)")?;
     for (Task { depth, shard }, audited) in files {
