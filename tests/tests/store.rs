@@ -220,7 +220,7 @@ fn a_store_that_is_gone_is_named_and_not_made_anew() {
     assert_eq!(output.status.code(), Some(1), "{err}");
     assert!(err.contains("depth 8 could not be made; mount the disk of the store"), "{err}");
     let message =
-        format!("cannot use the store {}: its files are gone, or its disk is not mounted", store.display());
+        format!("cannot use the store {}: its disk is not mounted, its files are gone", store.display());
     assert!(err.contains(&message), "{err}");
     assert!(!run.path("disk").exists());
     fs::rename(run.path("unmounted"), run.path("disk")).unwrap();
@@ -287,6 +287,15 @@ fn a_store_can_be_served_as_a_shared_store() {
     let store = fs::read_dir(&disk).unwrap().next().unwrap().unwrap().path();
     cluster.option(&store);
     cluster.serve();
+    // A worker's own files would be in the same directory.
+    let mut inside = fathom_worker();
+    inside.args(["--join", &cluster.address, "--name", "inside", "--store"]).arg(&disk);
+    let output = inside.output().unwrap();
+    let (_, err) = texts(&output);
+    assert!(output.status.code() == Some(2) && err.contains("has the layers of the run in"), "{err}");
+    for file in ["worker-id", "lock", "log.jsonl"] {
+        fs::remove_file(disk.join(file)).unwrap();
+    }
     cluster.join_until("w1", "writing:40");
     cluster.dies("w1");
     cluster.join(&["w2"]);

@@ -6,7 +6,7 @@ use fathom_command::bad_input;
 use fathom_engine::directory::JOURNAL;
 use fathom_engine::run::lock::{self, Lock};
 use fathom_engine::run::manifest::{DEFINITION, RunManifest};
-use fathom_engine::run::{Geometry, Task, WorkerId};
+use fathom_engine::run::{Geometry, Owner, Task, WorkerId};
 use fathom_engine::task::Store;
 use fathom_layer::{Digest, Disk, create_directory_durably, tree_bytes};
 use std::fs;
@@ -64,9 +64,16 @@ impl Home {
     /// Returns the directory of a run, and creates it if necessary.
     ///
     /// # Errors
-    /// If the directory cannot be created.
+    /// If the directory has the layers of another run, or cannot be created.
     pub fn of_run(&self, fingerprint: Digest, disk: &dyn Disk) -> Result<PathBuf> {
         let path = self.path.join(&fingerprint.to_string()[..16]);
+        if let Some(owner) = Owner::of(&path)? {
+            return Err(bad_input!(
+                "{} has the layers of the run in {}: name another directory with --store",
+                path.display(),
+                owner.run.display()
+            ));
+        }
         create_directory_durably(&path, disk).with_context(|| format!("cannot make {}", path.display()))?;
         Ok(path)
     }

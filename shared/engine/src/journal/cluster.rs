@@ -205,9 +205,7 @@ impl Journal {
     /// of differing results: the tasks are made again without any of them.
     pub fn disown_doubted(&mut self, tasks: &[Task]) -> Result<()> {
         self.forget_reports(tasks)?;
-        self.patiently(|journal| {
-            Ok(journal.database.execute("DELETE FROM doubted", []).map(drop)?)
-        })
+        self.patiently(|journal| Ok(journal.database.execute("DELETE FROM doubted", []).map(drop)?))
     }
 
     /// Returns the tasks whose files may be wrong, as a coordinator has found: of which two results differ,

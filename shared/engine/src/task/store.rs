@@ -113,7 +113,7 @@ impl<'d> Store<'d> {
         if let Some(owner) = &self.owner
             && !Owner::of(&self.root).is_ok_and(|now| now.is_some_and(|now| now.id == owner.id))
         {
-            let reason = "its files are gone, or its disk is not mounted".into();
+            let reason = "its disk is not mounted, its files are gone, or another run has taken it".into();
             return Err(LayerError::Store { path: self.root.clone(), reason });
         }
         let directory = self.directory_of(depth);
