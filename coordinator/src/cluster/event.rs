@@ -4,7 +4,7 @@ use crate::rate::Moment;
 use fathom_engine::run::{Depth, MadeShard, ShardReport, Task, WorkerId};
 use fathom_layer::Digest;
 pub use fathom_proto::LeaveReason;
-use fathom_proto::{Attempt, FailureKind, Outcome, Session, Usage};
+use fathom_proto::{Attempt, FailureKind, Outcome, Session, StoredFile, Usage};
 use std::sync::Arc;
 use std::time::Duration;
 

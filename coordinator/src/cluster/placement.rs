@@ -10,7 +10,7 @@
 use crate::cluster::event::Millis;
 use crate::cluster::state::{HeldFile, State, Worker};
 use fathom_engine::run::WorkerId;
-use fathom_engine::run::{Depth, ShardId, Task};
+use fathom_engine::run::{Depth, Task};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;

@@ -5,7 +5,7 @@ use crate::cluster::failures::STALL;
 use crate::cluster::state::{Presence, State, TaskProgress, Worker};
 use anyhow::Result;
 use fathom_engine::directory::RunDirectory;
-use fathom_engine::run::{ShardId, Task, WorkerId};
+use fathom_engine::run::{Task, WorkerId};
 use fathom_engine::summary::Summary;
 use fathom_proto::Latencies;
 use serde::{Deserialize, Serialize};

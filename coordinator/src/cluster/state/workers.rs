@@ -2,7 +2,7 @@
 
 use crate::cluster::event::{LeaveReason, Millis, Order, Progress, RequestId};
 use crate::rate::Rate;
-use fathom_engine::run::{ShardId, WorkerId};
+use fathom_engine::run::WorkerId;
 use fathom_proto::Session;
 use std::collections::BTreeMap;
 use std::ops::Index;

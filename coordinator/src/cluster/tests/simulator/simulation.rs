@@ -6,19 +6,18 @@ mod faults;
 mod work;
 
 use super::Planted;
-use super::files::{DiskFile, Files, Store};
+use super::files::{DiskFile, Files};
 use super::network::{Answer, Call, Cuts, Happening, Host, Inside, Request, Sender, Work};
 use super::process::{Coordinator, Process, Worker};
 use crate::cluster::audit::PARTS;
 use crate::cluster::event::{
-    Effect, Ending, Event, LeaveReason, NoteKind, Order, Progress, Registration, Reply, RequestId,
+    Effect, Ending, Event, NoteKind, Order, Progress, Registration, Reply, RequestId,
 };
-use crate::cluster::failures::MOST_FAILURES;
 use crate::cluster::service::message_of_holders;
 use crate::cluster::state::{Presence, Rules, Worker as WorkerState};
 use crate::cluster::tests::table::{report, rules};
 use fathom_engine::run::{Keep, Lookback, ShardId, ShardOrder, ShardReport, Task, WorkerId};
-use fathom_proto::{Copied, Done, Failure, Session as SessionNumber, StoredFile, v1};
+use fathom_proto::{Copied, Done, Failure, Session as SessionNumber, StoredFile};
 use fathom_worker::cluster::holders::Holders;
 use fathom_worker::cluster::session::{Action, Input, Session};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
