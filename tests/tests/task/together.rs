@@ -181,7 +181,7 @@ fn a_task_that_is_stopped_or_that_the_disk_refuses_ends_once() {
     let stopped = ended(&job, &store, &tasks(&job, depth), &before, true);
     assert_all_failed(&job, &store, depth, &stopped);
     assert!(stopped.iter().all(|ended| matches!(ended.result, Err(TaskError::Stopped))));
-    let full = LimitedDisk::new(&[directory.path().into()], 1);
+    let full = LimitedDisk::new(directory.path().into(), 1);
     let full = Store::at(directory.path(), &full).unwrap();
     let refused = ended(&job, &full, &tasks(&job, depth), &before, false);
     assert_all_failed(&job, &store, depth, &refused);
