@@ -17,7 +17,8 @@ use std::path::PathBuf;
 /// A run, from its definition and its journal.
 #[derive(Clone, Debug)]
 pub struct Outline {
-    path: PathBuf,
+    /// The directory that has the layers.
+    layers_at: PathBuf,
     title: String,
     name: String,
     /// The number of states of the space.
@@ -64,7 +65,7 @@ impl Outline {
             format!(", labels {}", labels.join(","))
         });
         let mut outline = Self {
-            path: run.path.clone(),
+            layers_at: run.store_path()?.unwrap_or_else(|| run.path.clone()),
             title: people::title(&spec.source, &summary.metric, people::is_labelled(spec)),
             name: format!("{} {}{labels}", summary.space, summary.metric),
             states: summary.states,
@@ -151,10 +152,7 @@ impl Outline {
 
     /// Returns the free bytes for layers; `None` if they cannot be told.
     fn free_bytes(&self) -> Option<u64> {
-        match Store::at(&self.path, &LocalDisk) {
-            Ok(store) => store.free_bytes().ok(),
-            Err(_) => None,
-        }
+        Store::at(&self.layers_at, &LocalDisk).ok()?.free_bytes().ok()
     }
 
     /// Returns the least and the most seconds that the run may still take, the present depth included.

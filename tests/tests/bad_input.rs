@@ -46,7 +46,7 @@ fn nonsense_is_refused_and_leaves_nothing_behind() {
         (&["run", "9x9"], "has 81 cells, more than 64"),
         (&["run", "1x27"], "1x27 multi has only 27 states, but more pieces that are told apart than"),
         (&["run", "1x27"], "'--track 0' tells apart the pieces that determine where all others are"),
-        (&["run", "3x3", "--dir", "d", "--store", "d/s"], "the store d/s lies in the run's directory"),
+        (&["run", "3x3", "--dir", "d", "--store", "d/s"], "the store d/s is in the run's directory"),
         (&["run", "3x4", "--metric", "double"], "there is no metric \"double\": use 'multi'"),
         (
             &["run", "3x3", "--labels", "0,1"],
@@ -396,6 +396,24 @@ fn damaged_run_files() {
         *b = String::from_utf8(b.clone()).unwrap().replace("format = 3", "format = 7").into_bytes()
     });
     half.refuses(&["status", "run"], 1, "it has format 7, and this version of Fathom reads up to 3");
+}
+
+/// Another version may plan otherwise, or describe a run otherwise.
+#[test]
+fn a_run_of_another_version_names_it() {
+    let directory = fathom_tests::tempdir().unwrap();
+    let begin = ["run", "2x3", "-q", "--max-depth", "2", "--dir", "run"];
+    assert_eq!(in_directory(directory.path(), &begin).0, Some(0));
+    let file = directory.path().join("run/run.toml");
+    let text = fs::read_to_string(&file).unwrap();
+    let of_this = format!("fathom {}", env!("CARGO_PKG_VERSION"));
+    let other = text.replacen(&of_this, "fathom 9.8.7", 1).replacen("shards = 1", "shards = 2", 1);
+    assert!(other.contains("fathom 9.8.7") && other.contains("shards = 2"), "{text}");
+    fs::write(&file, other).unwrap();
+    let (code, out, err) = in_directory(directory.path(), &["resume", "run", "-q"]);
+    assert_eq!((code, out.as_str(), err.lines().count()), (Some(1), "", 1), "{err}");
+    assert!(err.contains("the run was begun by fathom 9.8.7"), "{err}");
+    assert!(err.contains("that version finishes the run"), "{err}");
 }
 
 /// Changes `run.db` as another program might.

@@ -375,26 +375,18 @@ fn workers_do_not_go_on_from_a_replaced_file() {
     assert_same(&json(&run(&path, &["--workers", "2"])), &undisturbed(&SPACE));
 }
 
-/// Fathom 0.1.0 left the layers of such a run with its workers, which all go on.
+/// Other workers would wait for the files of those that have them.
 #[test]
-fn layers_that_lie_with_local_workers_stay_there() {
-    let mut cluster = Cluster::new(&SPACE, &["--audit", "0"]);
-    cluster.serve_up_to(8);
-    for number in ["0", "1"] {
-        let store = cluster.run().join("workers").join(number);
-        fs::create_dir_all(&store).unwrap();
-        let mut command = fathom_worker();
-        command.args(["--join", &cluster.address, "--name", number, "--threads", "1", "--store"]).arg(store);
-        cluster.join_by(number, command);
-    }
-    cluster.in_the_middle(|cluster| cluster.signal_coordinator(libc::SIGTERM));
-    assert!(cluster.coordinator_ends().success());
-    for name in ["0", "1"] {
-        cluster.signal(name, libc::SIGTERM);
-        assert!(cluster.ends(name).success());
-    }
-    assert_same(&json(&run(&cluster.run(), &["--workers", "1"])), &undisturbed(&SPACE));
-    assert!(!cluster.run().join("layers").exists());
+fn a_run_whose_layers_are_on_its_workers_is_not_continued_by_local_ones() {
+    let mut cluster = Cluster::new(&SPACE, &["--max-depth", "5"]);
+    cluster.serve();
+    cluster.join(&["w1"]);
+    cluster.finishes();
+    let output = run(&cluster.run(), &["--workers", "1"]);
+    let (_, err) = texts(&output);
+    assert_eq!(output.status.code(), Some(2), "{err}");
+    assert!(err.contains("are on its workers: continue with 'fathom serve'"), "{err}");
+    assert!(!cluster.run().join("workers").exists() && !cluster.run().join("layers").exists());
 }
 
 /// Starts `fathom run --workers 2` for a run that stays young to its end, and waits until the coordinator has
@@ -532,4 +524,23 @@ fn a_layer_whose_deletion_was_lost_goes_with_the_next() {
     cluster.signal("w1", libc::SIGCONT);
     assert_same(&cluster.finishes(), &undisturbed(&SPACE));
     assert!(!lost.exists());
+}
+
+/// What a run counts is not in its fingerprint, so a store can have files of the same layers without counts
+/// that the run wants.
+#[test]
+fn files_without_the_counts_of_the_run_are_made_again() {
+    const LARGE: [&str; 5] = ["2x7", "--shards", "4", "--max-depth", "3"];
+    let counted: Vec<&str> = LARGE.iter().copied().chain(["--inverse-classes"]).collect();
+    for (first, second) in [(&LARGE[..], &counted[..]), (&counted, &LARGE)] {
+        let mut cluster = Cluster::new(first, &["--audit", "0"]);
+        cluster.serve();
+        cluster.join(&["w1"]);
+        cluster.finishes();
+        let mut other = Cluster::new(second, &["--audit", "0"]);
+        fs::rename(cluster.store("w1"), other.store("w1")).unwrap();
+        other.serve();
+        other.join(&["w1"]);
+        assert_same(&other.finishes(), &undisturbed(second));
+    }
 }

@@ -108,6 +108,13 @@ impl Disk for FailingDisk {
         LocalDisk.rename(from, to)
     }
 
+    fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()> {
+        match to.symlink_metadata() {
+            Ok(_) => Err(io::ErrorKind::AlreadyExists.into()),
+            Err(_) => self.rename(from, to),
+        }
+    }
+
     fn remove(&self, path: &Path) -> io::Result<()> {
         self.operation("remove")?;
         let state = &mut *self.0.lock().unwrap();
@@ -174,26 +181,26 @@ fn question() -> SpaceSpec {
     SpaceSpec { source: PuzzleSpec::Board(board), metric: Metric::Single, labels: Labels::distinct(8) }
 }
 
-/// Begins a run on `disk`, or resumes the run that is there. The layers lie in `stores` beside the run, or
-/// without any in its directory.
+/// Begins a run on `disk`, or resumes the run that is there. The layers go into `store` beside the run, or into
+/// its directory.
 fn attempt_in(
-    stores: &[&str],
+    store: Option<&str>,
     question: &SpaceSpec,
     setup: Setup,
     path: &Path,
     disk: &dyn Disk,
 ) -> anyhow::Result<Summary> {
-    let stores: Vec<PathBuf> = stores.iter().map(|store| path.with_file_name(store)).collect();
+    let store = store.map(|store| path.with_file_name(store));
     let mut run = match look(path)? {
         Found::Run => RunDirectory::open(path)?,
-        Found::Nothing => setup.begin_in(question.clone(), path, &stores, disk)?,
+        Found::Nothing => setup.begin_in(question.clone(), path, store.as_deref(), disk)?,
         Found::Other => panic!("the run directory is not recognised any more"),
     };
     setup.go_on(&mut run, disk)
 }
 
 fn attempt(question: &SpaceSpec, setup: Setup, path: &Path, disk: &dyn Disk) -> anyhow::Result<Summary> {
-    attempt_in(&[], question, setup, path, disk)
+    attempt_in(None, question, setup, path, disk)
 }
 
 /// Makes a temporary directory: [`FailingDisk`] decides what becomes durable.
@@ -209,12 +216,12 @@ fn fail_everywhere(
     power_cut: bool,
 ) -> BTreeSet<&'static str> {
     let setup = Setup { threads: 1, shards: Some(2), keep, ..Setup::default() };
-    fail_everywhere_with(setup, &[], question, error, power_cut)
+    fail_everywhere_with(setup, None, question, error, power_cut)
 }
 
 fn fail_everywhere_with(
     setup: Setup,
-    stores: &[&str],
+    store: Option<&str>,
     question: &SpaceSpec,
     error: io::ErrorKind,
     power_cut: bool,
@@ -222,10 +229,10 @@ fn fail_everywhere_with(
     let undisturbed = setup.search(question.clone());
     let temporary = directory();
     let disk = FailingDisk::after(usize::MAX, error);
-    attempt_in(stores, question, setup, &temporary.path().join("run"), &disk).unwrap();
+    attempt_in(store, question, setup, &temporary.path().join("run"), &disk).unwrap();
     let operations = disk.0.lock().unwrap().done;
     assert!(operations > 100, "a run of 11 layers or more in 2 shards has more changes than {operations}");
-    let fail = |number| fail_at(number, setup, stores, question, error, power_cut, &undisturbed);
+    let fail = |number| fail_at(number, setup, store, question, error, power_cut, &undisturbed);
     (0..operations).map(fail).collect()
 }
 
@@ -233,7 +240,7 @@ fn fail_everywhere_with(
 fn fail_at(
     number: usize,
     setup: Setup,
-    stores: &[&str],
+    store: Option<&str>,
     question: &SpaceSpec,
     error: io::ErrorKind,
     power_cut: bool,
@@ -242,27 +249,24 @@ fn fail_at(
     let temporary = directory();
     let path = temporary.path().join("run");
     let disk = FailingDisk::after(number, error);
-    attempt_in(stores, question, setup, &path, &disk).unwrap_err();
+    attempt_in(store, question, setup, &path, &disk).unwrap_err();
     let failed = disk.0.lock().unwrap().failed.expect("an operation failed");
     assert!(disk.0.lock().unwrap().done == number);
     if power_cut {
         disk.cut_power();
     }
-    let resumed = attempt_in(stores, question, setup, &path, &LocalDisk)
+    let resumed = attempt_in(store, question, setup, &path, &LocalDisk)
         .unwrap_or_else(|error| panic!("after operation {number} ({failed}): {error:#}"));
     assert_eq!(resumed.digest, undisturbed.digest, "after operation {number} ({failed})");
     assert_eq!(resumed.counts, undisturbed.counts);
     assert_eq!(resumed.classes, undisturbed.classes);
     assert!(resumed.complete);
     // The directory has only the files that the run should keep.
-    let root = |shard: usize| stores.get(shard).map_or(path.clone(), |store| path.with_file_name(store));
-    let layers: BTreeSet<PathBuf> =
-        [0, 1].into_iter().flat_map(|shard| walk(&root(shard).join("layers"))).collect();
+    let root = store.map_or(path.clone(), |store| path.with_file_name(store));
+    let layers: BTreeSet<PathBuf> = walk(&root.join("layers")).into_iter().collect();
     let first = if setup.keep == Keep::All { 0 } else { resumed.counts.len() - 2 };
     let expected: BTreeSet<PathBuf> = (first..resumed.counts.len())
-        .flat_map(|depth| {
-            [0, 1].map(|shard| root(shard).join(format!("layers/d{depth:03}/s{shard:05}.layer")))
-        })
+        .flat_map(|depth| [0, 1].map(|shard| root.join(format!("layers/d{depth:03}/s{shard:05}.layer"))))
         .collect();
     assert_eq!(layers, expected, "after operation {number} ({failed})");
     failed
@@ -324,12 +328,12 @@ fn the_power_fails_after_another_process_has_gone_on() {
     }
 }
 
-/// The list of stores and the stores themselves are made in the run, too.
+/// The store and its mark are made in the run, too.
 #[test]
-fn the_power_fails_at_any_change_of_a_run_over_several_stores() {
+fn the_power_fails_at_any_change_of_a_run_with_a_store() {
     for keep in [Keep::Last, Keep::Two] {
         let setup = Setup { threads: 1, shards: Some(2), keep, ..Setup::default() };
-        let hit = fail_everywhere_with(setup, &["a", "b"], &question(), io::ErrorKind::Other, true);
+        let hit = fail_everywhere_with(setup, Some("store"), &question(), io::ErrorKind::Other, true);
         assert!(ALL.iter().chain(&["write"]).all(|operation| hit.contains(operation)), "{hit:?}");
     }
 }
@@ -346,7 +350,7 @@ fn the_power_fails_while_depths_wait_to_be_made_durable() {
     for keep in [Keep::Last, Keep::All] {
         let sync_after = Duration::from_secs(3600);
         let setup = Setup { threads: 1, shards: Some(2), keep, sync_after, ..Setup::default() };
-        let hit = fail_everywhere_with(setup, &[], &question(), io::ErrorKind::Other, true);
+        let hit = fail_everywhere_with(setup, None, &question(), io::ErrorKind::Other, true);
         assert!(hit.contains("sync") && hit.contains("rename"), "{hit:?}");
     }
 }

@@ -269,9 +269,8 @@ fn names_forgive_and_suggest() {
     }
 }
 
-/// As directories were called in version 0.1.0: with a letter for each label, the puzzle's own among them.
 #[test]
-fn runs_go_on_in_directories_of_the_old_name() {
+fn default_directories_have_short_names() {
     let directory = fathom_tests::tempdir().unwrap();
     let run = |options: &[&str]| {
         let output =
@@ -279,28 +278,17 @@ fn runs_go_on_in_directories_of_the_old_name() {
         assert!(output.status.success(), "{}", texts(&output).1);
         texts(&output).1
     };
-    // Labels that were chosen are few letters still.
+    // Few labels are letters.
     run(&["--labels", "0,0,1,1,2,2"]);
     assert!(directory.path().join("runs/2x3-multi-aabbcc").is_dir());
-    // Many letters are a number now; the old name is found.
+    // Many letters are a number.
     let labels = (0..30).map(|tile| if tile < 2 { tile.to_string() } else { "2".into() }).collect::<Vec<_>>();
-    let long = |name: &str| {
-        let output = fathom()
-            .args(["run", "5x6", "--labels", &labels.join(","), "--max-depth", "1"])
-            .args(if name.is_empty() { vec![] } else { vec!["--dir", name] })
-            .current_dir(directory.path())
-            .output()
-            .unwrap();
-        assert!(output.status.success(), "{}", texts(&output).1);
-        texts(&output).1
-    };
-    let old = format!("runs/5x6-multi-ab{}", "c".repeat(28));
-    long(&old);
-    let said = long("");
-    assert!(said.contains(&format!("note: the run goes on in {old}, where it began")), "{said}");
-    assert_eq!(fs::read_dir(directory.path().join("runs")).unwrap().count(), 2);
-    fs::rename(directory.path().join(&old), directory.path().join("elsewhere")).unwrap();
-    long("");
+    let output = fathom()
+        .args(["run", "5x6", "--labels", &labels.join(","), "--max-depth", "1"])
+        .current_dir(directory.path())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", texts(&output).1);
     let names = fs::read_dir(directory.path().join("runs")).unwrap();
     let names: Vec<String> = names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     let short = names.iter().find(|name| name.starts_with("5x6-multi-")).unwrap();

@@ -91,21 +91,6 @@ impl Disk for Faulty {
     fn create(&self, path: &Path) -> io::Result<Box<dyn DiskFile>> {
         Ok(Box::new(FaultyFile(self.clone(), LocalDisk.create(path)?)))
     }
-    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        LocalDisk.rename(from, to)
-    }
-    fn remove(&self, path: &Path) -> io::Result<()> {
-        LocalDisk.remove(path)
-    }
-    fn create_directory(&self, path: &Path) -> io::Result<()> {
-        LocalDisk.create_directory(path)
-    }
-    fn remove_directory(&self, path: &Path) -> io::Result<()> {
-        LocalDisk.remove_directory(path)
-    }
-    fn sync_directory(&self, path: &Path) -> io::Result<()> {
-        LocalDisk.sync_directory(path)
-    }
     fn open_once(&self, path: &Path) -> io::Result<Box<dyn ReadOnce>> {
         let file: Box<dyn ReadOnce> = match self.way {
             Some(way) => Box::new(Reader::open(path, way)?),

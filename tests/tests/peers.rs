@@ -227,7 +227,7 @@ async fn fetched_cosets_are_the_same_in_memory_and_on_disk() {
     let whole = to.geometry.dense_bytes + 64 * u64::from(COSETS);
     for most in [0, whole / 2, whole] {
         let memory = Arc::new(ImportMemory::new(most));
-        let directory = &to.store.stores().directories()[0];
+        let directory = to.store.root();
         let imports = Imports::new(directory, COSETS, to.geometry.tensor(), Arc::clone(&memory));
         let layer = Arc::new(Layer::partial(to.geometry.cut, Some(imports)));
         let fetched = fetcher.cosets(FILE.depth, &all, &layer, &holders);
@@ -251,7 +251,7 @@ async fn fetched_cosets_are_the_same_in_memory_and_on_disk() {
 
 /// Fetches two cosets of a peer's file, as a task does.
 async fn fetch(to: &Home, fetcher: &Arc<Fetcher>, holders: Holders) -> (Result<(), Failure>, Arc<Layer>) {
-    let store = to.store.directory_of(FILE);
+    let store = to.store.directory_of(FILE.depth);
     let memory = Arc::new(ImportMemory::new(u64::MAX));
     let imports = Imports::new(store.parent().unwrap(), COSETS, to.geometry.tensor(), memory);
     let layer = Arc::new(Layer::partial(to.geometry.cut, Some(imports)));

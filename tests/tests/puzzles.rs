@@ -556,34 +556,6 @@ fn labelled_orbits_multiply() {
     assert_eq!(visited, 94_500);
 }
 
-/// Directories that were begun when a file of twsearch meant exactly the listed moves.
-#[test]
-fn a_directory_of_the_old_default_goes_on_as_it_was_begun() {
-    let directory = fathom_tests::tempdir().unwrap();
-    let file = example("2x2x2.tws");
-    let asked = |arguments: &[&str]| {
-        let output =
-            fathom().args(["run", &file]).args(arguments).current_dir(directory.path()).output().unwrap();
-        texts(&output)
-    };
-    asked(&["--metric", "given", "--max-depth", "3", "-q", "--dir", "old"]);
-    let path = directory.path().join("old/run.toml");
-    let text = fs::read_to_string(&path).unwrap();
-    let old = text
-        .replace("metric = \"multi\"", "metric = \"given\"")
-        .replace("metric = \\\"multi\\\"", "metric = \\\"given\\\"");
-    assert_ne!(old, text);
-    fs::write(&path, old).unwrap();
-    let (out, err) = asked(&["--dir", "old", "--max-depth", "4", "--json"]);
-    assert!(err.contains("old was begun when exactly the listed moves"), "{err}");
-    assert!(out.contains("\"metric\":\"given\""), "{out}");
-    // A metric that is given by name asks for another run.
-    let (_, err) = asked(&["--dir", "old", "--metric", "multi"]);
-    assert!(err.contains("holds the run"), "{err}");
-    let (out, _) = asked(&["--dir", "new", "--max-depth", "2", "--json"]);
-    assert!(out.contains("\"metric\":\"multi\""), "{out}");
-}
-
 /// A word counts before a file of its name, and what a directory is in the place of a puzzle is said.
 #[test]
 fn words_files_and_directories() {

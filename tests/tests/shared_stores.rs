@@ -40,7 +40,7 @@ fn a_shared_store_belongs_to_one_run() {
     let (code, err) = said(&cluster, &second);
     assert!(code == Some(2) && err.contains("belongs to the run in"), "{err}");
     assert!(!cluster.path().join("second").exists());
-    // Layers without a mark are of an earlier version, or of a run that nobody knows any more.
+    // Layers without a mark are of a run that nobody knows any more.
     let mark = fs::read_to_string(shared.join("owner.toml")).unwrap();
     fs::remove_file(shared.join("owner.toml")).unwrap();
     let (code, err) = said(&cluster, &second);
@@ -74,6 +74,10 @@ fn a_shared_store_belongs_to_one_run() {
     well(&fathom().args(["run", "2x3", "-q", "--dir", "run"]).current_dir(cluster.path()).output().unwrap());
     well(&fathom().args(on("moved")).current_dir(cluster.path()).output().unwrap());
     well(&fathom().args(["verify", "moved"]).current_dir(cluster.path()).output().unwrap());
+    // The directory is the user's, and other hosts may work there.
+    let (code, err) = said(&cluster, &["remove", "moved", "--all"]);
+    assert!(code == Some(0) && err.contains("and stay there"), "{err}");
+    assert!(shared.join("owner.toml").exists() && !layer_files(&shared.join("layers")).is_empty());
 }
 
 /// Where the store is not mounted, its directory is there and empty. Here a link leads to another directory

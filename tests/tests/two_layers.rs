@@ -2,7 +2,7 @@
 //! from it is durable and in the journal.
 
 use fathom_engine::run::{Keep, SpaceSpec};
-use fathom_layer::{Disk, DiskFile, LocalDisk, tree_bytes};
+use fathom_layer::{Disk, LocalDisk, tree_bytes};
 use fathom_puzzle::{Board, Metric, PuzzleSpec};
 use fathom_space::Labels;
 use fathom_tests::{Setup, assert_same, fathom, json, texts};
@@ -189,33 +189,28 @@ struct Watching {
     deletes: bool,
 }
 
-impl Disk for Watching {
-    fn create(&self, path: &Path) -> io::Result<Box<dyn DiskFile>> {
-        LocalDisk.create(path)
-    }
-
-    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        LocalDisk.rename(from, to)?;
+impl Watching {
+    fn watch(&self) -> io::Result<()> {
         let bytes = tree_bytes(&self.run.join("layers"))?;
         let most = &mut *self.most.lock().unwrap();
         *most = bytes.max(*most);
         Ok(())
     }
+}
+
+impl Disk for Watching {
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        LocalDisk.rename(from, to)?;
+        self.watch()
+    }
+
+    fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()> {
+        LocalDisk.rename_new(from, to)?;
+        self.watch()
+    }
 
     fn remove(&self, path: &Path) -> io::Result<()> {
         if self.deletes { LocalDisk.remove(path) } else { Err(io::ErrorKind::PermissionDenied.into()) }
-    }
-
-    fn create_directory(&self, path: &Path) -> io::Result<()> {
-        LocalDisk.create_directory(path)
-    }
-
-    fn remove_directory(&self, path: &Path) -> io::Result<()> {
-        LocalDisk.remove_directory(path)
-    }
-
-    fn sync_directory(&self, path: &Path) -> io::Result<()> {
-        LocalDisk.sync_directory(path)
     }
 }
 

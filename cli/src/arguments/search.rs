@@ -41,7 +41,7 @@ pub(crate) struct SearchArguments {
     /// For this long a new search makes its depths durable together; 0s: each before the next begins
     #[arg(long, value_name = "TIME", default_value = "1s", allow_hyphen_values = true, value_parser = humantime::parse_duration)]
     sync_after: Duration,
-    /// The most that files in the run's directory, or in each --store, may take of their disk, for example
+    /// The most that files of the run in its directory, or in its --store, may take of the disk, for example
     /// 500GiB [default: what is free]
     #[arg(long, value_name = "SIZE", allow_hyphen_values = true, value_parser = size)]
     pub(crate) disk_limit: Option<u64>,
@@ -71,13 +71,6 @@ pub(crate) struct BeginArguments {
     /// Where directories of runs are made that --dir does not name
     #[arg(long, value_name = "DIR", env = "FATHOM_DIR", hide_env_values = true, default_value = "runs")]
     pub(crate) runs: PathBuf,
-    /// A directory for layers, below which they get one of their own; given several times, on several disks,
-    /// layers are spread over all of them [default: the run's directory]
-    ///
-    /// A run that exists finds its stores by itself. Where they are mounted elsewhere now, name all of them
-    /// again, in any order.
-    #[arg(long, value_name = "DIR")]
-    pub(crate) store: Vec<PathBuf>,
     /// Search by the plan in this file, which 'fathom plan --output' has written
     ///
     /// Runs by one plan end with the same digest, on every machine and in every version that reads the plan.
@@ -109,6 +102,11 @@ pub(crate) struct RunArguments {
     pub(crate) space: SpaceArguments,
     #[command(flatten)]
     pub(crate) begin: BeginArguments,
+    /// A directory for layers, below which they get one of their own [default: the run's directory]
+    ///
+    /// A run that exists knows where its layers are.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) store: Option<PathBuf>,
     /// Search with this many worker processes on this machine
     ///
     /// They share threads, memory and the run's directory.
@@ -124,9 +122,6 @@ pub(crate) struct RunArguments {
 pub(crate) struct ResumeArguments {
     /// The run's directory
     pub(crate) dir: PathBuf,
-    /// A directory for layers, if these are mounted elsewhere than before: name all of them, in any order
-    #[arg(long, value_name = "DIR")]
-    pub(crate) store: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) search: SearchArguments,
     #[command(flatten)]

@@ -106,16 +106,6 @@ impl SpaceArguments {
         reduced(source).map_err(|error| bad_input!("{error}"))
     }
 
-    /// The question as it was asked by this command when the moves of all files were exactly those that are
-    /// listed, if that was another.
-    pub(crate) fn under_old_default(&self, spec: &SpaceSpec) -> Option<SpaceSpec> {
-        if self.metric.is_some() || self.moves.is_some() {
-            return None;
-        }
-        let source = spec.source.under_old_default()?;
-        Some(SpaceSpec { source, metric: Metric::Given, labels: spec.labels.clone() })
-    }
-
     pub(crate) fn spec(&self) -> Result<SpaceSpec> {
         let refused = |error: SourceError| bad_input!("{error}");
         let whole = self.whole()?;

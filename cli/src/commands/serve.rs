@@ -26,7 +26,7 @@ pub(crate) fn serve(args: &ServeArguments, verbosity: log::Verbosity) -> Result<
         None => LayersAt::Workers,
         // The run's own directory is made below.
         Some(path) if path.is_dir() || args.begin.dir.as_ref() == Some(path) => {
-            LayersAt::SharedStore(std::path::absolute(path)?)
+            LayersAt::Store(std::path::absolute(path)?)
         }
         Some(path) => {
             return Err(bad_input!(
@@ -35,15 +35,10 @@ pub(crate) fn serve(args: &ServeArguments, verbosity: log::Verbosity) -> Result<
             ));
         }
     };
-    if !args.begin.store.is_empty() && (args.shared_store.is_none() || args.begin.dir != args.shared_store) {
-        return Err(bad_input!(
-            "--store spreads the layers in the run's own directory, which --shared-store must name as --dir does; workers that keep layers themselves take --store"
-        ));
-    }
     let listening = page::listen(&args.http)?;
     let mut listener = None;
-    let mut run = open_or_begin(&args.space, &args.begin, Makers::unknown(), |_, _, _| {
-        if let LayersAt::SharedStore(store) = &layers_at {
+    let mut run = open_or_begin(&args.space, &args.begin, None, Makers::unknown(), |_, _, _| {
+        if let LayersAt::Store(store) = &layers_at {
             shared_store::require_free(store, &LocalDisk)?;
         }
         listener = Some(listen(args.cluster.listen)?);

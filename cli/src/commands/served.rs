@@ -123,20 +123,21 @@ impl Served {
         let shared_store = match &layers_at {
             LayersAt::Workers => None,
             LayersAt::RunDirectory => Some(absolute(&run.path)?),
-            LayersAt::SharedStore(path) => Some(absolute(path)?),
+            LayersAt::Store(path) => Some(absolute(path)?),
         };
         if args.replicas > 1 && shared_store.is_some() {
             return Err(bad_input!(
                 "--replicas and --shared-store contradict each other: in a shared store each file is there once for all"
             ));
         }
-        if let LayersAt::SharedStore(path) = &layers_at {
+        if let LayersAt::Store(path) = &layers_at {
             run.claim(path, &LocalDisk)?;
         }
         let shared_store_id = match &layers_at {
-            LayersAt::SharedStore(_) => run.journal.store_id().context("cannot read run.db")?,
+            LayersAt::Store(_) => run.journal.store_id().context("cannot read run.db")?,
             LayersAt::RunDirectory | LayersAt::Workers => None,
         };
+        let is_local = options.holds_layers;
         let options = DisplayOptions {
             holds_layers: options.holds_layers || layers_at == LayersAt::RunDirectory,
             ..options
@@ -179,7 +180,7 @@ impl Served {
         let at_work = AtWork::begin(&run.path, "served", Some(called), None);
         // If another process locks run.db, or its disk is full, the run pauses instead of failing.
         run.journal.wait_while_busy().context("cannot use run.db")?;
-        order_shards(&mut run, &layers_at)?;
+        order_shards(&mut run, &layers_at, is_local)?;
         let (coordinator, handle) = Coordinator::new(run, &LocalDisk, rules, layers_at)?;
         let description = DescribeRunResponse {
             definition: definition.to_toml(),
@@ -240,8 +241,8 @@ impl Served {
 }
 
 /// Chooses the order in which workers get the shards of a new run, so that they fetch little from each other,
-/// or read little from the store that they share.
-fn order_shards(run: &mut RunDirectory, layers_at: &LayersAt) -> Result<()> {
+/// or read little from the store that they share. `is_local` says whether 'fathom run' starts the workers.
+fn order_shards(run: &mut RunDirectory, layers_at: &LayersAt, is_local: bool) -> Result<()> {
     /// Smaller layers of a shared store stay in memory.
     const LARGE_LAYER: u64 = 1 << 30;
     let shards = run.manifest.shards;
@@ -253,9 +254,11 @@ fn order_shards(run: &mut RunDirectory, layers_at: &LayersAt) -> Result<()> {
     let geometry = Geometry::of(&run.manifest, &run.space, &colouring)?;
     let is_worth = match layers_at {
         LayersAt::Workers => true,
-        LayersAt::SharedStore(_) => geometry.dense_bytes >= LARGE_LAYER,
+        LayersAt::Store(_) if !is_local => geometry.dense_bytes >= LARGE_LAYER,
         // 'fathom run' makes the tables for its workers while these start, and they need not be made twice.
-        LayersAt::RunDirectory => geometry.dense_bytes >= LARGE_LAYER && run.graph.is_some(),
+        LayersAt::Store(_) | LayersAt::RunDirectory => {
+            geometry.dense_bytes >= LARGE_LAYER && run.graph.is_some()
+        }
     };
     let cosets = run.manifest.plan.cosets;
     if !is_worth || shards == 1 || !ShardOrder::is_sought(&run.space, &colouring, cosets) {
@@ -274,13 +277,13 @@ fn order_shards(run: &mut RunDirectory, layers_at: &LayersAt) -> Result<()> {
 /// Returns where the layers of the run lie. Returns an error if the run has layers elsewhere.
 fn fitting(run: &RunDirectory, args: &LayersAt) -> Result<LayersAt> {
     let args = match args {
-        LayersAt::SharedStore(path) if is_same(path, &run.path) => LayersAt::RunDirectory,
+        LayersAt::Store(path) if is_same(path, &run.path) => LayersAt::RunDirectory,
         other => other.clone(),
     };
     let Visited { layers, .. } = run.visited()?;
     let before = run.journal.layers_at().context("cannot read run.db")?;
     let same = match (&before, &args) {
-        (LayersAt::SharedStore(a), LayersAt::SharedStore(b)) => is_same(a, b),
+        (LayersAt::Store(a), LayersAt::Store(b)) => is_same(a, b),
         (before, args) => before == args,
     };
     if layers.is_empty() || same {
@@ -291,7 +294,7 @@ fn fitting(run: &RunDirectory, args: &LayersAt) -> Result<LayersAt> {
         LayersAt::RunDirectory => bad_input!(
             "the layers of the run in {path} lie in its own directory: serve it with --shared-store {path} if all workers see that, or go on with 'fathom resume {path}'"
         ),
-        LayersAt::SharedStore(store) => bad_input!(
+        LayersAt::Store(store) => bad_input!(
             "the layers of the run in {path} lie in {}: serve it with --shared-store {}",
             store.display(),
             shell::path(&store)
@@ -302,7 +305,8 @@ fn fitting(run: &RunDirectory, args: &LayersAt) -> Result<LayersAt> {
     })
 }
 
-fn is_same(a: &Path, b: &Path) -> bool {
+/// Returns whether two paths lead to the same directory.
+pub(crate) fn is_same(a: &Path, b: &Path) -> bool {
     let same = a.canonicalize().ok().zip(b.canonicalize().ok()).map(|(a, b)| a == b);
     same.unwrap_or(a == b)
 }

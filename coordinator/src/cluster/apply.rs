@@ -168,14 +168,6 @@ impl State {
             self.unsettled.owners = true;
             self.unsettled.targets = true;
         }
-        for (_, worker) in self.workers.iter_mut() {
-            let resting = worker.resting_stores.len();
-            worker.resting_stores.retain(|_, rest| rest.until > now);
-            if worker.resting_stores.len() < resting {
-                self.unsettled.owners = true;
-                self.unsettled.targets = true;
-            }
-        }
         if now.since(self.unsettled.tried) >= PAUSE {
             self.unsettled.tried = now;
             self.unsettled.targets = true;

@@ -3,6 +3,7 @@
 use fathom_engine::run::{Depth, ShardReport, Task};
 use fathom_forecast::rate::Moment;
 use fathom_layer::Digest;
+pub use fathom_proto::LeaveReason;
 use fathom_proto::{Attempt, FailureKind, Outcome, Session, StoredFile, Usage, WorkerId};
 use std::sync::Arc;
 use std::time::Duration;
@@ -145,44 +146,8 @@ pub enum Event {
     Tick,
 }
 
-/// Why a worker is told to leave.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LeaveReason {
-    /// The run is complete, or has reached its last depth.
-    Done,
-    /// A user stopped the run.
-    Stopped,
-    /// The run is complete, and the worker is to delete its files of the run.
-    Clean,
-    /// The worker was drained.
-    Drained,
-    /// The run has failed.
-    Failed,
-    /// The coordinator ends and will come back.
-    CoordinatorGoes,
-}
-
 /// An order to a worker.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Order {
-    /// Compute a shard. A complete file of the shard may be used instead.
-    Make(Task, Attempt),
-    /// Compute a shard, even if there is a file of the shard: that file may be wrong.
-    MakeAfresh(Task, Attempt),
-    /// Compute a shard again without keeping its file, if possible with another engine than the named one.
-    Audit(Task, Attempt, String),
-    /// Copy a file from one of these workers.
-    Copy(StoredFile, Vec<WorkerId>),
-    /// Delete a file that is damaged, or is not the reported one.
-    Discard(StoredFile),
-    /// Delete a file that is no longer read.
-    GiveBack(Task),
-    /// Delete a layer, or compress it if it is kept: no task reads it any more, except to exclude visited
-    /// states.
-    Retire(Depth),
-    /// Leave the run.
-    Leave(LeaveReason),
-}
+pub type Order = fathom_proto::Order<WorkerId>;
 
 /// The holders of files: one pair for each file and holder.
 pub type Held = Vec<(Task, WorkerId)>;

@@ -11,9 +11,6 @@
 //! - File damaged: the file is discarded, and copied from another holder or computed again. The bound is that
 //!   of stopped tasks.
 //! - Disk full: the worker rests for [`REST`], each time; `status` says when all workers rest.
-//! - One of several stores of a worker failed: the store rests for [`REST`], each time, and the worker gets
-//!   no shards that lie there; `status` says which shards nobody can keep. Unless the store is full, the
-//!   bound is that of other failures.
 //! - Report implausible: the report is refused, and the shard is computed again, by others if there are any.
 //!   The bound is that of other failures.
 //! - Contradiction: the worker rests, and another worker computes the shard. If a second worker finds a
@@ -31,7 +28,7 @@
 use crate::cluster::apply::{note_of, note_of_worker};
 use crate::cluster::event::{Effect, Ending, Millis, NoteKind, Order};
 use crate::cluster::state::tasks::FailedAttempt;
-use crate::cluster::state::{CopyState, Presence, State, StoreRest, Unreached, Worker};
+use crate::cluster::state::{CopyState, Presence, State, Unreached, Worker};
 use fathom_engine::run::Task;
 use fathom_proto::{Failure, WorkerId};
 use std::time::Duration;
@@ -87,13 +84,6 @@ impl State {
                 self.set_waiting(task, now);
                 self.rest(now, id);
             }
-            Failure::Store { number, stores, is_full, message } => {
-                self.set_waiting(task, now);
-                self.rest_store(now, id, (*number, *stores), message);
-                if !is_full {
-                    self.count_failure(now, task, message, effects);
-                }
-            }
             Failure::Other(message) => self.refused(now, id, task, message, effects),
             Failure::Contradiction(message) => {
                 self.set_waiting(task, now);
@@ -137,11 +127,6 @@ impl State {
         if self.workers.iter().any(|(other, worker)| other != id && worker.is_willing(now)) {
             self.rest(now, id);
         }
-        self.count_failure(now, task, message, effects);
-    }
-
-    /// Counts a failure that another attempt rarely mends, and ends the run if there are too many.
-    fn count_failure(&mut self, now: Millis, task: Task, message: &str, effects: &mut Vec<Effect>) {
         if self.tasks.note_failure(task) >= MOST_FAILURES {
             let message = format!(
                 "shard {} of depth {} failed {MOST_FAILURES} times, last with: {message}",
@@ -154,19 +139,6 @@ impl State {
     /// Lets a worker rest: it gets nothing for a while, and others take over its tasks.
     pub(super) fn rest(&mut self, now: Millis, id: WorkerId) {
         self.worker(id).rests_until = now.after(REST);
-        self.unsettled.owners = true;
-    }
-
-    /// Lets one of several stores of a worker rest: the worker gets no shards for a while that lie there.
-    pub(super) fn rest_store(
-        &mut self,
-        now: Millis,
-        id: WorkerId,
-        (number, stores): (u32, u32),
-        message: &str,
-    ) {
-        let until = now.after(REST);
-        self.worker(id).resting_stores.insert((stores, number), StoreRest { until, message: message.into() });
         self.unsettled.owners = true;
     }
 

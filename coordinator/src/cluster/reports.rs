@@ -183,9 +183,6 @@ impl State {
                         }
                     }
                     Failure::DiskFull(_) => self.rest(now, id),
-                    Failure::Store { number, stores, message, .. } => {
-                        self.rest_store(now, id, (*number, *stores), message);
-                    }
                     Failure::Unreachable { file, addresses, message } => {
                         self.unreached(now, id, *file, addresses, message, effects);
                     }

@@ -63,7 +63,7 @@ pub(super) fn store_of<'d>(
 ) -> Result<Option<Store<'d>>> {
     Ok(match layers_at {
         LayersAt::RunDirectory => Some(Store::at(run, disk)?),
-        LayersAt::SharedStore(path) => Some(Store::at(path, disk)?),
+        LayersAt::Store(path) => Some(Store::at(path, disk)?),
         LayersAt::Workers => None,
     })
 }

@@ -171,7 +171,6 @@ impl State {
                 willing.map(|(id, _)| (self.files.coming_to(id).len(), id)).collect()
             });
             let is_free = |(_, id): &&(usize, WorkerId)| match self.files.copy(task, *id) {
-                _ if !self.workers[*id].can_keep(task.shard, now) => false,
                 Some(CopyState::Ordered(_)) => false,
                 Some(CopyState::Failed(not_before)) => not_before <= now && self.reaches(*id, &from, now),
                 None => !from.contains(id) && self.reaches(*id, &from, now),

@@ -11,7 +11,7 @@ mod workers;
 
 pub use files::{CopyState, Files, HeldFile};
 pub use tasks::{TaskProgress, TaskState, Tasks};
-pub use workers::{PendingPoll, Presence, StoreRest, Unreached, Worker, Workers};
+pub use workers::{PendingPoll, Presence, Unreached, Worker, Workers};
 
 use crate::cluster::audit::Audits;
 use crate::cluster::bounds::{Bounds, Implausible};

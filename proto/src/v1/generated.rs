@@ -379,7 +379,7 @@ pub struct Copied {
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Failure {
-    #[prost(oneof = "failure::Kind", tags = "1, 2, 3, 4, 5, 6, 7")]
+    #[prost(oneof = "failure::Kind", tags = "1, 2, 3, 4, 5, 6")]
     pub kind: ::core::option::Option<failure::Kind>,
 }
 /// Nested message and enum types in `Failure`.
@@ -404,9 +404,6 @@ pub mod failure {
         /// The data contradict each other: the run must not go on.
         #[prost(message, tag = "6")]
         Contradiction(super::Contradiction),
-        /// One of the worker's stores cannot take a file; the others can.
-        #[prost(message, tag = "7")]
-        StoreFailed(super::StoreFailed),
     }
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
@@ -439,20 +436,6 @@ pub struct DiskFull {
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Other {
     #[prost(string, tag = "1")]
-    pub message: ::prost::alloc::string::String,
-}
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct StoreFailed {
-    /// Of the store, counted from 0. Shard s lies in store s mod `stores`.
-    #[prost(uint32, tag = "1")]
-    pub number: u32,
-    /// How many the worker has.
-    #[prost(uint32, tag = "2")]
-    pub stores: u32,
-    /// Whether it has no room left.
-    #[prost(bool, tag = "3")]
-    pub is_full: bool,
-    #[prost(string, tag = "4")]
     pub message: ::prost::alloc::string::String,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]

@@ -31,7 +31,7 @@ use std::path::{Path, PathBuf};
 /// The name of the journal in the run's directory.
 pub const NAME: &str = "run.db";
 /// The version of the schema.
-const SCHEMA: i32 = 4;
+const SCHEMA: i32 = 5;
 
 /// The state of a layer's files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -200,6 +200,18 @@ impl Journal {
                  depth INTEGER NOT NULL, shard INTEGER NOT NULL, stored INTEGER NOT NULL, states INTEGER NOT NULL,
                  pairs INTEGER, inverse_pairs INTEGER, bytes INTEGER NOT NULL, watched TEXT NOT NULL,
                  checksums BLOB NOT NULL, PRIMARY KEY (depth, shard));
+             CREATE TABLE store_id (id TEXT NOT NULL);
+             CREATE TABLE disowned (depth INTEGER NOT NULL, shard INTEGER NOT NULL, PRIMARY KEY (depth, shard));
+             CREATE TABLE doubted (depth INTEGER NOT NULL, shard INTEGER NOT NULL, PRIMARY KEY (depth, shard));
+             CREATE TABLE maker (
+                 depth INTEGER NOT NULL, shard INTEGER NOT NULL, worker BLOB NOT NULL,
+                 PRIMARY KEY (depth, shard));
+             CREATE TABLE given_back (
+                 depth INTEGER NOT NULL, shard INTEGER NOT NULL, audited INTEGER NOT NULL,
+                 PRIMARY KEY (depth, shard));
+             CREATE TABLE wait (
+                 depth INTEGER PRIMARY KEY, kernel REAL NOT NULL, sources REAL NOT NULL, subtract REAL NOT NULL,
+                 write REAL NOT NULL, sync REAL NOT NULL, barrier REAL NOT NULL);
              CREATE TABLE watched (number INTEGER PRIMARY KEY, tiles BLOB NOT NULL, depth INTEGER);
              INSERT INTO run VALUES (x'{fingerprint}');
              PRAGMA user_version = {SCHEMA};"

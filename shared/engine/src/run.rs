@@ -1,12 +1,12 @@
 //! The definition of a run, which is the same for all processes and hosts: what is enumerated, and how it is
 //! cut into shards.
 //!
-//! Reading order: [`space_spec`] (what is
-//! enumerated), [`plan_document`] (by which plan), [`manifest`] (`run.toml`, with both), [`makers`] (how many shards), [`cut`] (cosets into shards),
-//! [`order`] (which shards lie close together), [`geometry`] (sizes and identities of files), [`stores`] (the
-//! directories of layers), [`lock`] (which processes work on a run), [`task`] (the unit of work, and its
-//! report), [`lookback`] (the layers that a layer is made from), [`tables`] (the cosets, kept in a
-//! file), [`budget`] (the division of memory), [`error`].
+//! Reading order: [`space_spec`] (what is enumerated), [`plan_document`] (by which plan), [`manifest`]
+//! (`run.toml`, with both), [`makers`] (how many shards), [`cut`] (cosets into shards), [`order`] (which shards
+//! lie close together), [`geometry`] (sizes and identities of files), [`owner`] (to which run a store belongs),
+//! [`lock`] (which processes work on a run), [`task`] (the unit of work, and its report), [`lookback`] (the
+//! layers that a layer is made from), [`tables`] (the cosets, kept in a file), [`budget`] (the division of
+//! memory), [`error`].
 
 pub mod budget;
 pub mod cut;
@@ -17,9 +17,9 @@ pub mod lookback;
 pub mod makers;
 pub mod manifest;
 pub mod order;
+pub mod owner;
 pub mod plan_document;
 pub mod space_spec;
-pub mod stores;
 pub mod tables;
 pub mod task;
 
@@ -30,9 +30,9 @@ pub use lookback::Lookback;
 pub use makers::Makers;
 pub use manifest::{Keep, RunManifest};
 pub use order::ShardOrder;
+pub use owner::{OWNER, Owner};
 pub use plan_document::{PlanDocument, PlanFile};
 pub use space_spec::SpaceSpec;
-pub use stores::Stores;
 pub use task::{Depth, ShardId, ShardReport, Task};
 
 /// The name of the definition in a run's directory.

@@ -36,7 +36,7 @@ pub use layer::Layer;
 pub use pool::Pool;
 pub use resources::{Kernel, Resources};
 pub use sample::Words;
-pub use store::{Leftovers, Room, Store};
+pub use store::{LAYERS, Leftovers, Store};
 pub use union::Union;
 pub use waits::Waits;
 pub use watched::Watched;

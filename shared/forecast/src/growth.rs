@@ -139,22 +139,6 @@ impl Disk for ScratchDisk {
         Ok(Box::new(ScratchFile(LocalDisk.create(path)?)))
     }
 
-    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        LocalDisk.rename(from, to)
-    }
-
-    fn remove(&self, path: &Path) -> io::Result<()> {
-        LocalDisk.remove(path)
-    }
-
-    fn create_directory(&self, path: &Path) -> io::Result<()> {
-        LocalDisk.create_directory(path)
-    }
-
-    fn remove_directory(&self, path: &Path) -> io::Result<()> {
-        LocalDisk.remove_directory(path)
-    }
-
     fn sync_directory(&self, _: &Path) -> io::Result<()> {
         Ok(())
     }

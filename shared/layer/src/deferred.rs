@@ -5,7 +5,7 @@
 //! but only a [flush](Deferred::flush) makes them durable. Files and directories that are removed before the
 //! flush are never made durable. A file that waits is open, so only so many wait as may be open.
 
-use crate::{Disk, DiskFile, ReadOnce};
+use crate::{Disk, DiskFile};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -119,6 +119,10 @@ fn lock(waiting: &Mutex<Waiting>) -> MutexGuard<'_, Waiting> {
 }
 
 impl Disk for Deferred<'_> {
+    fn inner(&self) -> &dyn Disk {
+        self.disk
+    }
+
     fn create(&self, path: &Path) -> io::Result<Box<dyn DiskFile>> {
         let file = Some(self.disk.create(path)?);
         Ok(Box::new(DeferredFile { path: path.into(), file, waiting: Arc::clone(&self.waiting) }))
@@ -142,10 +146,6 @@ impl Disk for Deferred<'_> {
         Ok(())
     }
 
-    fn create_directory(&self, path: &Path) -> io::Result<()> {
-        self.disk.create_directory(path)
-    }
-
     fn remove_directory(&self, path: &Path) -> io::Result<()> {
         self.disk.remove_directory(path)?;
         lock(&self.waiting).directories.remove(path);
@@ -160,22 +160,6 @@ impl Disk for Deferred<'_> {
         }
         drop(waiting);
         self.disk.sync_directory(path)
-    }
-
-    fn sync_file(&self, path: &Path) -> io::Result<()> {
-        self.disk.sync_file(path)
-    }
-
-    fn open_once(&self, path: &Path) -> io::Result<Box<dyn ReadOnce>> {
-        self.disk.open_once(path)
-    }
-
-    fn free_bytes(&self, path: &Path) -> io::Result<u64> {
-        self.disk.free_bytes(path)
-    }
-
-    fn limit_bytes(&self) -> Option<u64> {
-        self.disk.limit_bytes()
     }
 }
 
@@ -216,7 +200,7 @@ impl DiskFile for DeferredFile {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::LocalDisk;
+    use crate::{LocalDisk, NullDisk};
 
     const MOST: usize = 2;
 
@@ -228,21 +212,14 @@ mod tests {
     struct CountingFile(Arc<Mutex<Vec<String>>>, String);
 
     impl Disk for Counting {
+        fn inner(&self) -> &dyn Disk {
+            &NullDisk
+        }
+
         fn create(&self, path: &Path) -> io::Result<Box<dyn DiskFile>> {
             Ok(Box::new(CountingFile(Arc::clone(&self.0), path.display().to_string())))
         }
-        fn rename(&self, _: &Path, _: &Path) -> io::Result<()> {
-            Ok(())
-        }
-        fn remove(&self, _: &Path) -> io::Result<()> {
-            Ok(())
-        }
-        fn create_directory(&self, _: &Path) -> io::Result<()> {
-            Ok(())
-        }
-        fn remove_directory(&self, _: &Path) -> io::Result<()> {
-            Ok(())
-        }
+
         fn sync_directory(&self, path: &Path) -> io::Result<()> {
             self.0.lock().unwrap().push(path.display().to_string());
             Ok(())

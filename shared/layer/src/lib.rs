@@ -35,7 +35,8 @@ pub use ahead::ReadAhead;
 pub use deferred::Deferred;
 pub use digest::{Digest, LayerDigest, RunDigest, run_digest};
 pub use disk::{
-    Disk, DiskFile, LocalDisk, NullDisk, free_bytes, lay_apart, many_descriptors, sync_tree, tree_bytes,
+    Disk, DiskFile, LocalDisk, NullDisk, create_directory_durably, free_bytes, lay_apart, many_descriptors,
+    sync_tree, tree_bytes,
 };
 pub use encoding::{Encoding, Tensor};
 pub use error::LayerError;

@@ -232,19 +232,6 @@ impl PuzzleSpec {
         Ok(remarks)
     }
 
-    /// Returns the puzzle under the metric [`Metric::Given`] if its own metric is [`Metric::Multi`]. Earlier
-    /// versions took exactly the listed moves of every file, so that runs they began need this puzzle.
-    pub fn under_old_default(&self) -> Option<Self> {
-        match self {
-            Self::Defined(definition) if definition.metric() == Metric::Multi => {
-                let mut old = definition.clone();
-                old.set_metric(Metric::Given);
-                Some(Self::Defined(old))
-            }
-            _ => None,
-        }
-    }
-
     /// Returns the definition of the puzzle under a metric: its moves are the generators that the definition
     /// makes in its own metric. For a board, all moves of `metric` are listed.
     ///

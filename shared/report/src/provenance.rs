@@ -27,7 +27,7 @@ pub struct Provenance {
     pub shards: u32,
     /// Which layers are kept.
     pub keep: Keep,
-    /// Where the layers lie: `run`, `workers`, or `shared` and a path.
+    /// Where the layers are: `run`, `workers`, or `store` and a path.
     pub layers_at: String,
     /// The processes that searched without workers.
     pub processes: Vec<ProcessRow>,

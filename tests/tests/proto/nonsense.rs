@@ -7,7 +7,7 @@
 use fathom_engine::run::{Depth, Geometry, ShardCut, ShardId, ShardReport, Task};
 use fathom_layer::chunk;
 use fathom_layer::{Digest, Totals};
-use fathom_proto::{Attempt, Copied, Done, Failure, Outcome, convert, v1};
+use fathom_proto::{Attempt, Copied, Done, Failure, LeaveReason, Order, Outcome, StoredFile, convert, v1};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use prost::Message;
@@ -42,10 +42,33 @@ fn outcomes() -> Vec<Outcome> {
         Err(Failure::Damaged { file: task, address: None, message: message() }),
         Err(Failure::DiskFull(message())),
         Err(Failure::Other(message())),
-        Err(Failure::Store { number: 1, stores: 2, is_full: true, message: message() }),
         Err(Failure::Contradiction(message())),
     ];
     results.into_iter().map(|result| Outcome { task, attempt, result }).collect()
+}
+
+fn orders() -> Vec<Order<String>> {
+    let task = Task { depth: Depth(5), shard: ShardId(3) };
+    let attempt = Attempt { epoch: 2, number: 7 };
+    let file = StoredFile { task, digest: Some(Digest([9; 32])) };
+    let leave = [
+        LeaveReason::Done,
+        LeaveReason::Stopped,
+        LeaveReason::Clean,
+        LeaveReason::Drained,
+        LeaveReason::Failed,
+        LeaveReason::CoordinatorGoes,
+    ];
+    let orders = [
+        Order::Make(task, attempt),
+        Order::MakeAfresh(task, attempt),
+        Order::Audit(task, attempt, "avx2".into()),
+        Order::Copy(file, vec!["node:7400".into()]),
+        Order::Discard(file),
+        Order::GiveBack(task),
+        Order::Retire(Depth(4)),
+    ];
+    orders.into_iter().chain(leave.map(Order::Leave)).collect()
 }
 
 /// Random bytes, or real ones of which some are changed.
@@ -65,6 +88,10 @@ fn real_outcomes() -> Vec<Vec<u8>> {
     outcomes().into_iter().map(|outcome| v1::Outcome::from(outcome).encode_to_vec()).collect()
 }
 
+fn real_orders() -> Vec<Vec<u8>> {
+    orders().into_iter().map(|order| v1::Order::from(order).encode_to_vec()).collect()
+}
+
 fn real_chunk() -> v1::Chunk {
     let mut bytes = Vec::new();
     for number in 0..20 {
@@ -81,6 +108,9 @@ fn what_is_said_is_understood() {
     for outcome in outcomes() {
         assert_eq!(convert::outcome(v1::Outcome::from(outcome.clone()), &GEOMETRY()), Ok(outcome));
     }
+    for order in orders() {
+        assert_eq!(convert::order(v1::Order::from(order.clone()), &GEOMETRY()), Ok(order));
+    }
 }
 
 #[test]
@@ -90,6 +120,10 @@ fn what_the_run_does_not_have_is_refused() {
     assert_eq!(file(5, 7).unwrap_err().to_string(), "shard: there is no shard 7: the run has 7");
     assert_eq!(file(u32::MAX, 0).unwrap_err().to_string(), "depth: there is no depth 4294967295");
     assert_eq!(convert::file(None, &GEOMETRY()).unwrap_err().to_string(), "file: is missing");
+    let leave = v1::order::Kind::Leave(v1::Leave { reason: 7 });
+    let refused = convert::order(v1::Order { kind: Some(leave) }, &GEOMETRY()).unwrap_err().to_string();
+    assert_eq!(refused, "reason to leave: is 7, which is not known");
+    assert!(convert::order(v1::Order { kind: None }, &GEOMETRY()).is_err());
     let mut report = v1::Outcome::from(outcomes().remove(0));
     if let Some(v1::outcome::Result::Made(made)) = &mut report.result {
         made.checksums = vec![0; 33].into();
@@ -120,6 +154,15 @@ proptest! {
             if let Ok(Outcome { task, .. }) = understood {
                 prop_assert!(task.shard.0 < 7);
             }
+        }
+    }
+
+    #[test]
+    fn orders_of_any_bytes(bytes in bytes(real_orders())) {
+        if let Ok(message) = v1::Order::decode(&bytes[..])
+            && let Ok(Order::Make(task, _) | Order::GiveBack(task)) = convert::order(message, &GEOMETRY())
+        {
+            prop_assert!(task.shard.0 < 7);
         }
     }
 

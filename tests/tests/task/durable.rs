@@ -1,8 +1,8 @@
 //! Which directories of a store are made durable, and how often.
 
-use fathom_engine::run::{Depth, ShardId, Task};
+use fathom_engine::run::Depth;
 use fathom_engine::task::Store;
-use fathom_layer::{Disk, DiskFile, LocalDisk};
+use fathom_layer::{Disk, LocalDisk};
 use std::io;
 use std::path::Path;
 use std::sync::Mutex;
@@ -18,21 +18,6 @@ impl Recording {
 }
 
 impl Disk for Recording {
-    fn create(&self, path: &Path) -> io::Result<Box<dyn DiskFile>> {
-        LocalDisk.create(path)
-    }
-    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        LocalDisk.rename(from, to)
-    }
-    fn remove(&self, path: &Path) -> io::Result<()> {
-        LocalDisk.remove(path)
-    }
-    fn create_directory(&self, path: &Path) -> io::Result<()> {
-        LocalDisk.create_directory(path)
-    }
-    fn remove_directory(&self, path: &Path) -> io::Result<()> {
-        LocalDisk.remove_directory(path)
-    }
     fn sync_directory(&self, path: &Path) -> io::Result<()> {
         self.0.lock().unwrap().push(path.file_name().unwrap().to_str().unwrap().into());
         LocalDisk.sync_directory(path)
@@ -46,18 +31,18 @@ fn the_directory_of_a_layer_is_made_durable_once_for_all_shards() {
     std::fs::create_dir(&run).unwrap();
     let disk = Recording::default();
     let store = Store::at(&run, &disk).unwrap();
-    let prepare = |depth, shard| {
-        store.prepare_for(Task { depth: Depth(depth), shard: ShardId(shard) }).unwrap();
+    let prepare = |depth| {
+        store.prepare(Depth(depth)).unwrap();
         disk.take()
     };
     let both = ["layers", "run"];
-    assert_eq!(prepare(0, 0), both);
-    assert!(prepare(0, 1).is_empty());
-    assert_eq!(prepare(1, 0), both);
-    assert!(prepare(1, 1).is_empty());
+    assert_eq!(prepare(0), both);
+    assert!(prepare(0).is_empty());
+    assert_eq!(prepare(1), both);
+    assert!(prepare(1).is_empty());
     // A directory that is made again is a new one.
     store.remove_empty(Depth(1)).unwrap();
-    assert_eq!(prepare(1, 1), both);
+    assert_eq!(prepare(1), both);
     std::fs::remove_dir(run.join("layers/d001")).unwrap();
-    assert_eq!(prepare(1, 1), both);
+    assert_eq!(prepare(1), both);
 }

@@ -14,7 +14,7 @@ fn layers_behind_a_link_lie_where_the_link_leads() {
     let (run, elsewhere) = (directory.path().join("run"), directory.path().join("elsewhere"));
     fs::create_dir(&run).unwrap();
     let store = Store::at(&run, &LocalDisk).unwrap();
-    let root = || store.rooms().unwrap().remove(0).path;
+    let root = || store.place().to_owned();
     assert_eq!(root(), run);
     fs::create_dir(&elsewhere).unwrap();
     symlink(&elsewhere, run.join("layers")).unwrap();

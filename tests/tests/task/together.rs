@@ -116,7 +116,7 @@ fn threads_together_make_the_files_that_each_makes_alone() {
         job.shares_tasks = shares_tasks;
         let store = Store::at(directory.path(), &LocalDisk).unwrap();
         found.push(search(&job, &store));
-        let files = std::fs::read_dir(store.directory_of(tasks(&job, Depth(4))[0])).unwrap();
+        let files = std::fs::read_dir(store.directory_of(Depth(4))).unwrap();
         assert_eq!(files.count(), SHARDS as usize, "nothing but the files is left");
     }
     let states: u64 = found[0].iter().map(|report| report.totals.states).sum();
@@ -169,7 +169,7 @@ fn no_file_is_replaced_after_a_source_has_changed() {
 fn assert_all_failed(job: &Job, store: &Store<'_>, depth: Depth, all: &[Ended]) {
     assert!(all.iter().map(|ended| ended.task).eq(tasks(job, depth)));
     assert!(all.iter().all(|ended| ended.result.is_err()), "{all:?}");
-    let files = std::fs::read_dir(store.directory_of(all[0].task)).unwrap();
+    let files = std::fs::read_dir(store.directory_of(all[0].task.depth)).unwrap();
     assert_eq!(files.count(), 0);
 }
 
@@ -181,7 +181,7 @@ fn a_task_that_is_stopped_or_that_the_disk_refuses_ends_once() {
     let stopped = ended(&job, &store, &tasks(&job, depth), &before, true);
     assert_all_failed(&job, &store, depth, &stopped);
     assert!(stopped.iter().all(|ended| matches!(ended.result, Err(TaskError::Stopped))));
-    let full = LimitedDisk::new(&[directory.path().into()], 1);
+    let full = LimitedDisk::new(directory.path().into(), 1);
     let full = Store::at(directory.path(), &full).unwrap();
     let refused = ended(&job, &full, &tasks(&job, depth), &before, false);
     assert_all_failed(&job, &store, depth, &refused);
@@ -204,7 +204,7 @@ fn a_task_whose_threads_panic_ends_once() {
     };
     let all = ended(&job, &store, &[task], &[partial(Depth(3)), partial(Depth(2))], false);
     assert!(matches!(all[..], [Ended { result: Err(TaskError::Panicked { .. }), .. }]), "{all:?}");
-    let files = std::fs::read_dir(store.directory_of(task)).unwrap();
+    let files = std::fs::read_dir(store.directory_of(task.depth)).unwrap();
     assert_eq!(files.count(), 0);
 }
 

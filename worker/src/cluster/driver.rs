@@ -30,8 +30,7 @@ use fathom_proto::access::Access;
 use fathom_proto::access::Connection;
 use fathom_proto::v1;
 use fathom_proto::v1::coordinator_client::CoordinatorClient;
-use fathom_proto::{Failure, Outcome, StoredFile, Usage, WorkerId};
-use orders::order;
+use fathom_proto::{Failure, Outcome, StoredFile, Usage, WorkerId, convert};
 use prepare::Work;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -120,8 +119,8 @@ struct Shared {
     registrations: AtomicU64,
     /// Whether this process has ever registered.
     has_registered: AtomicBool,
-    /// The depths whose directories were made, with the number of the store.
-    prepared: Mutex<BTreeSet<(Depth, usize)>>,
+    /// The depths whose directories were made.
+    prepared: Mutex<BTreeSet<Depth>>,
     /// The number of tasks that the kernel threads have.
     computing: AtomicUsize,
     /// Tells that a task has ended.
@@ -230,7 +229,7 @@ impl Worker {
             actions = session.step(begun.elapsed(), input);
         };
         shared.worker.halt.store(true, Ordering::Relaxed);
-        if let Some(&(newest, _)) = shared.prepared().last()
+        if let Some(&newest) = shared.prepared().last()
             && shared.worker.imports.is_some()
         {
             // The directory was made ahead of the next layer. Only an empty directory is removed.
@@ -297,7 +296,7 @@ impl Shared {
         Ok(())
     }
 
-    fn prepared(&self) -> MutexGuard<'_, BTreeSet<(Depth, usize)>> {
+    fn prepared(&self) -> MutexGuard<'_, BTreeSet<Depth>> {
         self.prepared.lock().expect("the lock is never poisoned: no code panics while holding it")
     }
 
@@ -460,8 +459,6 @@ impl Shared {
                 }
                 // The file was removed meanwhile, for example with its layer.
                 Err(error) if error.is_missing() => {}
-                // Of several stores one has failed just now, and the others go on.
-                Err(_) if store.failure(task.shard).is_some() => {}
                 Err(error) => return Err(error.into()),
             }
         }
@@ -516,12 +513,12 @@ impl Shared {
         let call = |mut client: Client| async move { client.take_orders(request).await };
         let reply = self.worker.caller.call(call).await?;
         let geometry = &self.worker.job.geometry;
-        let orders = reply.orders.into_iter().filter_map(|order| order.kind);
+        let orders = reply.orders.into_iter().map(|order| convert::order(order, geometry));
         Ok(Input::OrdersAnswered {
             number,
             session: request.session,
             known: reply.known,
-            orders: orders.map(|kind| order(kind, geometry)).collect::<Result<_>>()?,
+            orders: orders.collect::<Result<_, _>>()?,
             holders: reply.holders.map(Holders::new),
         })
     }
@@ -553,7 +550,7 @@ impl Shared {
                 self.inputs.forget(file.depth);
                 Failure::Damaged { file, address: None, message: fathom_engine::task::error::chain(error) }
             }
-            _ => failure::of_disk(store, error),
+            _ => failure::of_disk(error),
         }
     }
 }

@@ -1,8 +1,6 @@
 //! The workers and their sessions.
 
 use crate::cluster::event::{LeaveReason, Millis, Order, Progress, RequestId};
-use fathom_engine::run::ShardId;
-use fathom_engine::run::stores::number_of;
 use fathom_forecast::rate::Rate;
 use fathom_proto::{Session, WorkerId};
 use std::collections::BTreeMap;
@@ -53,8 +51,6 @@ pub struct Worker {
     pub is_set_aside: bool,
     /// Until this time the worker gets nothing to compute or to copy.
     pub rests_until: Millis,
-    /// The stores that get nothing for a while, by how many stores the worker has and the store's number.
-    pub resting_stores: BTreeMap<(u32, u32), StoreRest>,
     /// Number of failures since the last success.
     pub strikes: u32,
     /// When the last failure was counted.
@@ -174,15 +170,6 @@ pub struct Unreached {
     pub message: String,
 }
 
-/// The rest of one of a worker's stores.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StoreRest {
-    /// Until this time the store gets nothing.
-    pub until: Millis,
-    /// The last message of the worker about it.
-    pub message: String,
-}
-
 /// A worker's request that waits for orders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PendingPoll {
@@ -215,7 +202,6 @@ impl Worker {
             draining: false,
             is_set_aside: false,
             rests_until: Millis(0),
-            resting_stores: BTreeMap::new(),
             strikes: 0,
             struck: None,
             unreached: BTreeMap::new(),
@@ -274,19 +260,6 @@ impl Worker {
     /// read.
     pub fn is_able(&self, now: Millis) -> bool {
         self.is_willing(now) && !self.is_cut_off
-    }
-
-    /// Returns the rest of the store in which the worker would keep a shard; `None` if that store does not
-    /// rest.
-    pub fn rest_of_store(&self, shard: ShardId, now: Millis) -> Option<&StoreRest> {
-        let lies_there = |&(stores, number): &(u32, u32)| number_of(shard, stores) == number;
-        let mut resting = self.resting_stores.iter().filter(|(_, rest)| rest.until > now);
-        resting.find(|(store, _)| lies_there(store)).map(|(_, rest)| rest)
-    }
-
-    /// Returns whether the store in which the worker would keep a shard does not rest.
-    pub fn can_keep(&self, shard: ShardId, now: Millis) -> bool {
-        self.rest_of_store(shard, now).is_none()
     }
 
     /// Returns whether the worker can take copies: it stays, and does not rest.

@@ -279,7 +279,7 @@ fn who_brings_a_file_back_does_not_audit_it() {
     assert_eq!(takes(&mut t, "b"), ["b <- audit 0/0 #1.2 not portable"]);
 }
 
-/// Who made a shard may not be known, as in the journals of earlier versions; its holder may have.
+/// Who made a shard may not be known, because its file was found; its holder may have.
 #[test]
 fn holders_do_not_audit_what_nobody_is_known_to_have_made() {
     let past = Past { files: vec![held(0, 0, "a")], reports: vec![report(0, 0)], ..Past::default() };

@@ -31,12 +31,7 @@ impl Journal {
     /// differing results: the tasks are made again without any of them.
     pub fn disown_doubted(&mut self, tasks: &[Task]) -> Result<()> {
         self.change(|change| change.forget_reports(tasks))?;
-        self.patiently(|journal| {
-            if journal.database.table_exists(None, "doubted")? {
-                journal.database.execute("DELETE FROM doubted", [])?;
-            }
-            Ok(())
-        })
+        self.patiently(|journal| Ok(journal.database.execute("DELETE FROM doubted", []).map(drop)?))
     }
 
     /// Returns the tasks whose files may be wrong, as a coordinator has found: of which two results differ,
@@ -46,11 +41,8 @@ impl Journal {
         Ok(disowned.difference(&reported).copied().chain(self.doubted()?).collect())
     }
 
-    /// Returns the tasks in a table, none if the table was not made.
+    /// Returns the tasks in a table.
     fn tasks_of(&self, table: &str) -> Result<BTreeSet<Task>> {
-        if !self.database.table_exists(None, table)? {
-            return Ok(BTreeSet::new());
-        }
         let mut query = self.database.prepare(&format!("SELECT depth, shard FROM {table}"))?;
         let task =
             |row: &rusqlite::Row<'_>| Ok(Task { depth: Depth(row.get(0)?), shard: ShardId(row.get(1)?) });
@@ -60,9 +52,6 @@ impl Journal {
 
     /// Returns who computed the finished shards of the current layer, as far as that is known.
     pub fn makers(&self) -> Result<BTreeMap<Task, Maker>> {
-        if !self.database.table_exists(None, "maker")? {
-            return Ok(BTreeMap::new());
-        }
         let mut query = self
             .database
             .prepare("SELECT depth, shard, worker FROM maker JOIN report USING (depth, shard)")?;
@@ -89,9 +78,6 @@ impl Journal {
     pub fn given_back(&self, layers: &[LayerRow]) -> Result<BTreeMap<ShardId, bool>> {
         let older = layers.len().checked_sub(2).and_then(|older| layers.get(older));
         let Some(older) = older else { return Ok(BTreeMap::new()) };
-        if !self.database.table_exists(None, "given_back")? {
-            return Ok(BTreeMap::new());
-        }
         let mut query = self.database.prepare("SELECT shard, audited FROM given_back WHERE depth = ?1")?;
         let rows = query.query_map([older.depth.0], |row| Ok((ShardId(row.get(0)?), row.get(1)?)))?;
         Ok(rows.collect::<Result<_, _>>()?)
@@ -140,7 +126,6 @@ impl Change<'_> {
     /// still have wrong files of them.
     pub fn forget_reports(&self, tasks: &[Task]) -> Result<()> {
         let database = self.database();
-        create_makers(database)?;
         note_tasks(database, "disowned", tasks)?;
         for Task { depth, shard } in tasks {
             for table in ["report", "maker"] {
@@ -160,10 +145,8 @@ impl Change<'_> {
     }
 }
 
-/// Records tasks in a table of their own, which journals of earlier versions do not have.
+/// Records tasks in a table of their own.
 fn note_tasks(database: &Connection, table: &str, tasks: &[Task]) -> Result<()> {
-    let columns = "depth INTEGER NOT NULL, shard INTEGER NOT NULL, PRIMARY KEY (depth, shard)";
-    database.execute(&format!("CREATE TABLE IF NOT EXISTS {table} ({columns})"), [])?;
     for Task { depth, shard } in tasks {
         let row = params![depth.0, shard.0];
         database.execute(&format!("INSERT OR IGNORE INTO {table} VALUES (?1, ?2)"), row)?;
@@ -194,7 +177,6 @@ fn note_reports<'r>(database: &Connection, reports: impl IntoIterator<Item = &'r
 
 /// Records who computed finished shards, replacing what was known of them.
 fn note_makers(database: &Connection, made: &[(&ShardReport, Option<Maker>)]) -> Result<()> {
-    create_makers(database)?;
     let mut delete = database.prepare_cached("DELETE FROM maker WHERE depth = ?1 AND shard = ?2")?;
     let mut insert = database.prepare_cached("INSERT INTO maker VALUES (?1, ?2, ?3)")?;
     if let Some((report, _)) = made.first() {
@@ -211,23 +193,12 @@ fn note_makers(database: &Connection, made: &[(&ShardReport, Option<Maker>)]) ->
     Ok(())
 }
 
-/// Makes the table of makers, which journals of earlier versions do not have.
-fn create_makers(database: &Connection) -> Result<()> {
-    let columns =
-        "depth INTEGER NOT NULL, shard INTEGER NOT NULL, worker BLOB NOT NULL, PRIMARY KEY (depth, shard)";
-    database.execute(&format!("CREATE TABLE IF NOT EXISTS maker ({columns})"), [])?;
-    Ok(())
-}
-
 /// Records that files of one layer may be deleted, and marks the layer as removed. Rows of earlier layers are
 /// deleted, because nothing reads them any more.
 fn note_given_back(database: &Connection, files: &[(Task, bool)]) -> Result<()> {
     let Some((Task { depth, .. }, _)) = files.first() else {
         return Ok(());
     };
-    // Journals of earlier versions do not have this table.
-    let columns = "depth INTEGER NOT NULL, shard INTEGER NOT NULL, audited INTEGER NOT NULL, PRIMARY KEY (depth, shard)";
-    database.execute(&format!("CREATE TABLE IF NOT EXISTS given_back ({columns})"), [])?;
     database.execute("DELETE FROM given_back WHERE depth < ?1", [depth.0])?;
     let mut insert = database.prepare("INSERT OR REPLACE INTO given_back VALUES (?1, ?2, ?3)")?;
     for (Task { depth, shard }, audited) in files {

@@ -12,18 +12,18 @@ pub enum LayersAt {
     /// The layers lie in the run's own directory.
     #[default]
     RunDirectory,
-    /// The layers lie in another directory, which all hosts of the run can access.
-    SharedStore(PathBuf),
+    /// The layers lie in another directory, which all processes of the run can access.
+    Store(PathBuf),
     /// The layers lie in the stores of the workers, each shard in some of them.
     Workers,
 }
 
 impl LayersAt {
     fn of(text: &str) -> Option<Self> {
-        match (text, text.strip_prefix("shared ")) {
+        match (text, text.strip_prefix("store ")) {
             ("run", _) => Some(Self::RunDirectory),
             ("workers", _) => Some(Self::Workers),
-            (_, Some(path)) => Some(Self::SharedStore(path.into())),
+            (_, Some(path)) => Some(Self::Store(path.into())),
             _ => None,
         }
     }
@@ -33,7 +33,7 @@ impl fmt::Display for LayersAt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::RunDirectory => f.write_str("run"),
-            Self::SharedStore(path) => write!(f, "shared {}", path.display()),
+            Self::Store(path) => write!(f, "store {}", path.display()),
             Self::Workers => f.write_str("workers"),
         }
     }
@@ -54,11 +54,15 @@ impl Journal {
             .with_context(|| format!("the layers lie at {text:?}, which this version does not know"))
     }
 
+    /// Records where the layers of a new run lie, which was not served yet.
+    pub fn set_layers_at(&mut self, layers_at: &LayersAt) -> Result<()> {
+        self.database.execute("DELETE FROM cluster", [])?;
+        self.database.execute("INSERT INTO cluster VALUES (0, ?1)", [layers_at.to_string()])?;
+        Ok(())
+    }
+
     /// Returns the id by which a shared store belongs to this run; `None` if the run never had one.
     pub fn store_id(&self) -> Result<Option<String>> {
-        if !self.database.table_exists(None, "store_id")? {
-            return Ok(None);
-        }
         Ok(self.database.query_row("SELECT id FROM store_id", [], |row| row.get(0)).optional()?)
     }
 
@@ -66,8 +70,6 @@ impl Journal {
     pub fn save_store_id(&mut self, id: &str) -> Result<()> {
         self.patiently(|journal| {
             let transaction = journal.database.savepoint()?;
-            // Journals of earlier versions do not have this table.
-            transaction.execute("CREATE TABLE IF NOT EXISTS store_id (id TEXT NOT NULL)", [])?;
             transaction.execute("DELETE FROM store_id", [])?;
             transaction.execute("INSERT INTO store_id VALUES (?1)", [id])?;
             Ok(transaction.commit()?)

@@ -88,10 +88,10 @@ pub enum RunError {
         /// Why it failed.
         source: io::Error,
     },
-    /// A store is not there, is another one than it should be, or cannot become one.
+    /// A directory cannot become a store, or its mark cannot be used.
     #[error("cannot use the store {}: {reason}", path.display())]
     Store {
-        /// The directory of the store, or the list of stores.
+        /// The directory.
         path: PathBuf,
         /// Why, for people.
         reason: String,

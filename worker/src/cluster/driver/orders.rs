@@ -2,46 +2,17 @@
 
 use crate::cluster::driver::{Shared, Worker};
 use crate::cluster::fetch::whole;
-use crate::cluster::session::{Input, Order};
+use crate::cluster::session::Input;
 use anyhow::Result;
 use fathom_command::failpoint;
-use fathom_engine::run::{Depth, Geometry, Keep, Task};
-use fathom_proto::v1::{self, LeaveReason};
-use fathom_proto::{Attempt, Done, StoredFile, convert};
+use fathom_engine::run::{Depth, Keep, Task};
+use fathom_proto::{Done, StoredFile};
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 use tracing::{debug, warn};
 
 /// Number of copies that are taken at the same time.
 const COPIES_AT_ONCE: usize = 4;
-
-/// Converts an order from its message.
-///
-/// # Errors
-/// If the order names a file that the run does not have, or the order is malformed.
-pub(super) fn order(kind: v1::order::Kind, geometry: &Geometry) -> Result<Order> {
-    use v1::order::Kind;
-    Ok(match kind {
-        Kind::MakeShard(v1::MakeShard { file, attempt, audit, other_than_kernel, afresh }) => {
-            let attempt = attempt.map_or(Attempt { epoch: 0, number: 0 }, Attempt::from);
-            let task = convert::file(file.as_ref(), geometry)?;
-            match (audit, afresh) {
-                (true, _) => Order::Audit(task, attempt, other_than_kernel),
-                (false, true) => Order::MakeAfresh(task, attempt),
-                (false, false) => Order::Make(task, attempt),
-            }
-        }
-        Kind::TakeCopy(v1::TakeCopy { file, addresses }) => {
-            Order::Copy(convert::stored_file(file.as_ref(), geometry)?, addresses)
-        }
-        Kind::Discard(file) => Order::Discard(convert::stored_file(Some(&file), geometry)?),
-        Kind::GiveBack(file) => Order::GiveBack(convert::file(Some(&file), geometry)?),
-        Kind::RetireLayer(v1::RetireLayer { depth }) => Order::Retire(Depth(depth)),
-        Kind::Leave(v1::Leave { reason }) => {
-            Order::Leave(LeaveReason::try_from(reason).unwrap_or(LeaveReason::Unspecified))
-        }
-    })
-}
 
 impl Shared {
     /// Deletes a file that is said to be damaged, but only if it is: a peer may have found damage because its
@@ -133,7 +104,7 @@ impl Shared {
 
     /// Retires a layer. Returns false if the process was told to stop meanwhile.
     fn retire(&self, depth: Depth) -> Result<bool> {
-        self.prepared().retain(|(prepared, _)| *prepared != depth);
+        self.prepared().remove(&depth);
         let Worker { store, job, keep, .. } = &self.worker;
         match keep {
             Keep::Last | Keep::Two => {

@@ -4,7 +4,7 @@ use crate::cluster::driver::{Shared, Worker};
 use crate::cluster::inputs::Inputs;
 use crate::cluster::session::Input;
 use fathom_command::failpoint;
-use fathom_engine::run::{Depth, ShardId, Task};
+use fathom_engine::run::{Depth, Task};
 use fathom_engine::task::BeyondMemory;
 use fathom_engine::task::pool::Purpose;
 use fathom_layer::LayerError;
@@ -87,7 +87,8 @@ impl Shared {
             let next = first.task.depth.next();
             if self.worker.imports.is_some() && prepared.is_ok() && ahead.replace(next) != Some(next) {
                 let this = Arc::clone(&self);
-                tokio::task::spawn_blocking(move || this.prepare_directories(next));
+                // An error shows when a task needs the directory.
+                tokio::task::spawn_blocking(move || this.prepare_directory(next));
             }
         }
     }
@@ -108,25 +109,14 @@ impl Shared {
             return Ok(());
         }
         let holders = self.holders();
-        let mut failed_store = None;
         for file in work.iter().flat_map(|work| inputs.lacking(store, work.task.shard)) {
-            match self.fetcher.copy(store, *disk, holders.stored(file), &holders.of(file)).await {
-                // The tasks of other stores go on.
-                Err(failure @ Failure::Store { .. }) => drop(failed_store.get_or_insert(failure)),
-                copied => {
-                    copied?;
-                    block_in_place(|| inputs.add(&self.worker.files, file)).map_err(failed)?;
-                }
-            }
+            self.fetcher.copy(store, *disk, holders.stored(file), &holders.of(file)).await?;
+            block_in_place(|| inputs.add(&self.worker.files, file)).map_err(failed)?;
         }
-        let whole = work.iter().map(|work| work.task.shard);
-        let whole: Vec<ShardId> = whole
-            .filter(|&shard| failed_store.is_none() || inputs.lacking(store, shard).is_empty())
-            .collect();
         let needed = loop {
             let mut needed = BTreeSet::new();
-            block_in_place(|| whole.iter().try_for_each(|&shard| inputs.need(job, shard, &mut needed)))
-                .map_err(failed)?;
+            let mut need = || work.iter().try_for_each(|work| inputs.need(job, work.task.shard, &mut needed));
+            block_in_place(&mut need).map_err(failed)?;
             if self.inputs.has_room(inputs, needed.len()) {
                 break needed;
             }
@@ -144,7 +134,7 @@ impl Shared {
             let needed: Vec<_> = needed.into_iter().collect();
             self.fetcher.cosets(depth, &needed, newest, &holders).await?;
         }
-        failed_store.map_or(Ok(()), Err)
+        Ok(())
     }
 
     /// Gives a task to the kernel threads. If the preparation failed, the task begins only if it lacks
@@ -161,7 +151,7 @@ impl Shared {
         {
             return Err(failure.clone());
         }
-        self.prepare_directory(task).map_err(|error| self.failure(&error))?;
+        self.prepare_directory(task.depth).map_err(|error| self.failure(&error))?;
         let Worker { store, job, .. } = &self.worker;
         let layers = inputs
             .of_task(store, &job.geometry, &self.holders(), task.shard)
@@ -182,24 +172,12 @@ impl Shared {
         Ok(!needed.is_empty())
     }
 
-    /// Makes the directory of a task's file, once: its name must be durable, which takes longer than a small
-    /// task.
-    fn prepare_directory(&self, task: Task) -> Result<(), LayerError> {
-        let store = self.worker.store;
-        let place = (task.depth, store.stores().number_of(task.shard));
-        if !self.prepared().contains(&place) {
-            store.prepare_for(task)?;
-            self.prepared().insert(place);
+    /// Makes the directory of a layer, once: its name must be durable, which takes longer than a small task.
+    fn prepare_directory(&self, depth: Depth) -> Result<(), LayerError> {
+        if !self.prepared().contains(&depth) {
+            self.worker.store.prepare(depth)?;
+            self.prepared().insert(depth);
         }
         Ok(())
-    }
-
-    /// Makes the directories of a layer in all stores. The error of a store shows when a task needs it.
-    fn prepare_directories(&self, depth: Depth) {
-        let stores = self.worker.store.stores().directories().len();
-        // The first shards lie in one store each.
-        for shard in self.worker.job.geometry.cut.ids().take(stores) {
-            let _ = self.prepare_directory(Task { depth, shard });
-        }
     }
 }
