@@ -180,10 +180,6 @@ impl DiskFile for ScratchFile {
     fn uncache(&mut self) {
         self.0.uncache();
     }
-
-    fn is_removed(&self) -> bool {
-        self.0.is_removed()
-    }
 }
 
 /// A finished search, and the next layer to read.
@@ -278,7 +274,6 @@ mod tests {
         ScratchDisk.sync_file(&path).unwrap();
         ScratchDisk.sync_directory(&path).unwrap();
         file.sync().unwrap();
-        assert!(file.is_removed());
     }
 
     /// The model charges each coset its share of a chunk of its shard; this compares that with the chunks

@@ -292,15 +292,15 @@ impl Journal {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// Records finished shards of the current layer, and that the shards of the layer at `older` from which
-    /// they were made may be deleted. The layer at `older` counts as removed from then on.
+    /// Does a [checkpoint](Journal::checkpoint) that also records finished shards of the current layer, and
+    /// that the shards of the layer at `older` from which they were made may be deleted. The layer at `older`
+    /// counts as removed from then on.
     pub fn give_back(&mut self, reports: &[ShardReport], older: Depth) -> Result<()> {
-        self.patiently(|journal| {
-            let transaction = journal.database.savepoint()?;
-            note_reports(&transaction, reports)?;
-            let given = reports.iter().map(|report| (Task { depth: older, shard: report.task.shard }, false));
-            note_given_back(&transaction, &given.collect::<Vec<_>>())?;
-            Ok(transaction.commit()?)
+        let given = reports.iter().map(|report| (Task { depth: older, shard: report.task.shard }, false));
+        let given: Vec<(Task, bool)> = given.collect();
+        self.checkpoint_with(|transaction| {
+            note_reports(transaction, reports)?;
+            note_given_back(transaction, &given)
         })?;
         self.forget_files(older);
         Ok(())

@@ -13,6 +13,9 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use tracing::warn;
 
+/// A layer that takes more room than this many times its estimate is a surprise.
+const GUESS: u64 = 2;
+
 /// A disk with too little room for a layer. Sizes are in bytes.
 struct Shortage {
     root: PathBuf,
@@ -26,10 +29,13 @@ impl Search<'_> {
     /// Checks that the disks can hold the layer at `depth`. Only warns when the size is an estimate: if a
     /// disk does run full, the run can be resumed. `left` is the number of states that are not visited yet.
     pub(super) fn require_room(&mut self, depth: Depth, left: u64) -> Result<()> {
-        if self.retired.is_some() && !self.shortages(depth, left)?.is_empty() {
+        // A checkpoint lets layers be removed. As the need is a guess, there must be room for more than that
+        // without one.
+        if !self.retired.is_empty() && !self.shortages(depth, left, GUESS)?.is_empty() {
+            self.checkpoint(None)?;
             self.remove_retired()?;
         }
-        for Shortage { root, needed, free, certain } in self.shortages(depth, left)? {
+        for Shortage { root, needed, free, certain } in self.shortages(depth, left, 1)? {
             let path = shell::path(&self.run.path);
             let (limit, way_out) = match self.disk.limit_bytes() {
                 Some(limit) => {
@@ -52,8 +58,8 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// Returns the disks that have too little room for the layer at `depth`.
-    fn shortages(&self, depth: Depth, left: u64) -> Result<Vec<Shortage>> {
+    /// Returns the disks that have too little room for `times` the layer at `depth`.
+    fn shortages(&self, depth: Depth, left: u64, times: u64) -> Result<Vec<Shortage>> {
         let layers = self.run.journal.layers().context("cannot read run.db")?;
         let Need { bytes, certain } = Need::after(&layers, left, &self.job.geometry);
         let cut = self.job.geometry.cut;
@@ -76,6 +82,7 @@ impl Search<'_> {
                 }
                 _ => share(bytes, missing),
             };
+            let needed = needed.saturating_mul(times);
             (needed > free).then_some(Shortage { root, needed, free, certain })
         };
         Ok(rooms.into_iter().filter_map(shortage).collect())
