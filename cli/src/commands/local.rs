@@ -95,13 +95,12 @@ fn with_workers(
         // An audit by another worker would use the same memory: all workers run on this machine.
         audit: 0,
         clean_stores: false,
-        sync_after: args.search.options().sync_after,
     };
     let access = Access::load(&AccessArguments::default())?;
     let layers_at = layers_at(&run)?;
     let stores = stores(&run.path, workers, &layers_at)?;
     if layers_at == LayersAt::RunDirectory {
-        remove_leftovers(&run)?;
+        remove_unfinished(&run)?;
     }
     let options = args.search.options();
     let threads = (options.threads / stores.len()).max(1);
@@ -237,17 +236,11 @@ fn stores(run: &Path, workers: u32, layers_at: &LayersAt) -> Result<Vec<PathBuf>
     Ok(stores)
 }
 
-/// Removes what killed workers have left of files in the run's directory. If no layer is committed, whole
-/// files go too: those of a young run may not be durable.
-fn remove_leftovers(run: &RunDirectory) -> Result<()> {
+/// Removes what killed workers have left of files in the run's directory.
+fn remove_unfinished(run: &RunDirectory) -> Result<()> {
     let store = Store::at(&run.path, &LocalDisk)?;
     store.require_run(run.manifest.fingerprint)?;
-    let is_new =
-        run.visited()?.layers.is_empty() && run.journal.shards_done().context("cannot read run.db")? == 0;
-    for depth in store.depths()? {
-        if is_new { store.remove(depth)? } else { store.remove_unfinished(depth)? }
-    }
-    Ok(())
+    Ok(store.depths()?.into_iter().try_for_each(|depth| store.remove_unfinished(depth))?)
 }
 
 /// Waits until no worker has the lock of a directory any more. When a coordinator is killed, the system kills

@@ -154,8 +154,6 @@ impl Served {
             heartbeat: args.lease / 5,
             audit: args.audit,
             clean_stores: args.clean_stores,
-            // A run that keeps two layers deletes a shard only when what was made from it is durable.
-            sync_after: if definition.keep == Keep::Two { Duration::ZERO } else { args.sync_after },
         };
         let address = listener.local_addr()?;
         // The token is published before any caller is let in, so that all callers find it.

@@ -110,7 +110,6 @@ impl Service {
             underway: self.tasks(&progress.underway)?,
             fetching: self.tasks(&progress.fetching)?,
             usage: progress.usage.unwrap_or_default().into(),
-            holds_back: progress.holds_back,
         })
     }
 
@@ -259,11 +258,10 @@ impl coordinator_server::Coordinator for Service {
         let registration = self.registration(request.into_inner(), peer)?;
         let answer = self.handle.ask(|request| Event::Register(request, registration)).await?;
         match answer.reply {
-            Reply::Registered { session, needed, sync_after } => Ok(Response::new(v1::RegisterResponse {
+            Reply::Registered { session, needed } => Ok(Response::new(v1::RegisterResponse {
                 session: session.0,
                 heartbeat_interval_ms: self.heartbeat.as_millis() as u64,
                 needed_depths: needed.into_iter().map(|depth| depth.0).collect(),
-                sync_after_ms: sync_after.as_millis() as u64,
             })),
             Reply::Refused(message) => Err(Status::failed_precondition(message)),
             reply => Err(unfitting(&reply)),

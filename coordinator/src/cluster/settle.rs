@@ -322,7 +322,6 @@ impl State {
         if ending != Ending::Terminated {
             effects.push(Effect::NoteTold);
         }
-        self.release(effects);
         effects.push(Effect::End(ending));
     }
 }

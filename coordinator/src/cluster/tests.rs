@@ -19,7 +19,6 @@ mod table;
 mod tasks;
 mod two_layers;
 mod watched;
-mod young;
 
 use crate::cluster::state::Rules;
 use table::{Table, rules};

@@ -111,10 +111,6 @@ pub struct RegisterResponse {
     /// Layers that are still needed; the worker deletes all others.
     #[prost(uint32, repeated, tag = "3")]
     pub needed_depths: ::prost::alloc::vec::Vec<u32>,
-    /// For so long from now on the worker may report files that are not durable yet, because nothing of the
-    /// run is.
-    #[prost(uint64, tag = "4")]
-    pub sync_after_ms: u64,
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Progress {
@@ -141,14 +137,11 @@ pub struct Progress {
     /// Of these, the tasks that are not computed yet, for their inputs are on their way.
     #[prost(message, repeated, tag = "9")]
     pub fetching: ::prost::alloc::vec::Vec<File>,
-    /// Whether the worker has reported, or may report, files that are not durable yet.
-    #[prost(bool, tag = "10")]
-    pub holds_back: bool,
     /// Done in audits, since the worker's process began.
     #[prost(uint64, tag = "11")]
     pub audited_cosets: u64,
     /// At all depths, since the worker's process began.
-    #[prost(uint64, tag = "12")]
+    #[prost(uint64, tag = "10")]
     pub found_states: u64,
 }
 /// What a worker's process takes of its host, since it began.

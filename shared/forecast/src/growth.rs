@@ -201,7 +201,7 @@ impl Searched {
             kernel: Kernel::Fastest,
             max_depth: None,
             memory_bytes: machine::memory_bytes(None),
-            sync_after: Duration::MAX,
+            checkpoint_every: Duration::MAX,
         };
         let path = directory.path().join("run");
         let mut run = RunDirectory::create(&path, manifest.clone(), &[], &ScratchDisk)?;

@@ -11,7 +11,7 @@ use fathom_engine::shared_store::require_seen;
 use fathom_engine::task::job::Listing;
 use fathom_engine::task::pool::Orders;
 use fathom_engine::task::{Counters, Job, Resources, Store, Watched};
-use fathom_layer::{Deferred, Disk, LimitedDisk, LocalDisk};
+use fathom_layer::{Disk, LimitedDisk, LocalDisk};
 use fathom_proto::access::{Access, server};
 use fathom_proto::v1::{DescribeRunResponse, LeaveReason};
 use fathom_worker::cluster::Meter;
@@ -53,12 +53,7 @@ pub(crate) fn join(args: &JoinArguments, verbosity: log::Verbosity) -> Result<()
         None => None,
     };
     let disk = limited.map_or(&LocalDisk as &'static dyn Disk, |limited| limited);
-    // The coordinator says how long what is written may wait to be made durable.
-    let disk: &'static Deferred<'static> =
-        Box::leak(Box::new(Deferred::new(disk, true, fathom_layer::many_descriptors())));
-    // Several stores refer to each other, so they are made durable one after the other.
-    let several: &dyn Disk = if args.store.len() > 1 { &LocalDisk } else { disk };
-    let home = Home::open(&args.store, several)?;
+    let home = Home::open(&args.store, disk)?;
     log::start(&home.log(), verbosity.lines())?;
     let stop = stop_on_signals()?;
     let runtime = Builder::new_multi_thread().worker_threads(NETWORK_THREADS).enable_all().build()?;
@@ -77,7 +72,7 @@ pub(crate) fn join(args: &JoinArguments, verbosity: log::Verbosity) -> Result<()
     let manifest =
         RunManifest::from_toml(&definition).context("the coordinator serves what cannot be used")?;
     log::tag(&manifest.fingerprint.to_string()[..16], &home.id().to_string());
-    let directory = home.of_run(manifest.fingerprint, several)?;
+    let directory = home.of_run(manifest.fingerprint, disk)?;
     keep_definition(&directory, &manifest, disk)?;
     let shared_store = Some(PathBuf::from(shared_store)).filter(|path| !path.as_os_str().is_empty());
     if let Some(shared) = &shared_store {
