@@ -1,12 +1,13 @@
 //! Journals that another process has written to, or holds.
 
-use fathom_engine::journal::{Journal, LayersAt};
+use fathom_engine::journal::{Entry, Files, Journal, LayerRow, ShardRow};
 use fathom_engine::run::{Depth, ShardId, ShardOrder, ShardReport, Task, WorkerId};
-use fathom_layer::{Digest, Totals};
+use fathom_layer::{Digest, LayerDigest, Totals};
 use rusqlite::Connection;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 const RUN: Digest = Digest([7; 32]);
 const WORKER: WorkerId = WorkerId([1; 16]);
@@ -36,32 +37,74 @@ fn report(task: Task) -> ShardReport {
     ShardReport { task, totals, bytes: 1, checksums: vec![RUN], watched: Vec::new() }
 }
 
-/// While a run is young, all that its coordinator writes is held back, and a kill undoes it.
+fn entry(depth: u32) -> Entry {
+    let (depth, report) = (Depth(depth), report(Task { depth: Depth(depth), shard: ShardId(0) }));
+    let layer = LayerRow {
+        depth,
+        states: 1,
+        classes: None,
+        classes_with_inverse: None,
+        stored: 1,
+        bytes: 1,
+        seconds: 1.0,
+        digest: LayerDigest::new(depth.0).finish(),
+        files: Files::Live,
+    };
+    let retired = depth.previous().and_then(Depth::previous);
+    let shards = vec![ShardRow::of(&report)];
+    Entry { layer, shards, retired, found: Vec::new(), process: None, waits: None, holders: Vec::new() }
+}
+
+/// Layers wait in memory: readers see those of the last checkpoint, at once, and so does the next process.
 #[test]
-fn what_a_coordinator_writes_is_held_back_as_a_whole() {
+fn added_layers_are_committed_at_a_checkpoint() {
     let directory = fathom_tests::tempdir().unwrap();
     let path = directory.path().join("run.db");
-    let task = Task { depth: Depth(0), shard: ShardId(0) };
-    let write = |journal: &mut Journal| {
-        journal.hold().unwrap();
-        assert_eq!(journal.begin_epoch(&LayersAt::Workers).unwrap(), 1);
-        journal.save_worker(WORKER, "w1", "127.0.0.1:1").unwrap();
-        journal.save_reports(&[(Arc::new(report(task)), Some(WORKER))], &[(task, WORKER)]).unwrap();
-        journal.forget_reports(&[Task { shard: ShardId(1), ..task }]).unwrap();
-        journal.give_back_held(&[(task, true)], &[(task, WORKER)]).unwrap();
-    };
-    drop(journal(&path));
-    let mut killed = Journal::open(&path, RUN).unwrap();
-    write(&mut killed);
-    drop(killed);
-    let mut again = Journal::open(&path, RUN).unwrap();
-    assert_eq!((again.layers_at().unwrap(), again.shards_done().unwrap()), (LayersAt::RunDirectory, 0));
-    write(&mut again);
-    again.release().unwrap();
-    let other = Journal::open(&path, RUN).unwrap();
-    assert_eq!((other.layers_at().unwrap(), other.shards_done().unwrap()), (LayersAt::Workers, 1));
-    assert_eq!(other.holders().unwrap(), [(task, WORKER)]);
-    assert_eq!(other.makers().unwrap(), BTreeMap::from([(task, WORKER)]));
+    let mut journal = journal(&path);
+    let reader = Connection::open(&path).unwrap();
+    // Whoever would have to wait fails.
+    reader.busy_timeout(Duration::ZERO).unwrap();
+    let committed =
+        || reader.query_row("SELECT count(*) FROM layer", [], |row| row.get::<_, u32>(0)).unwrap();
+    (0..3).for_each(|depth| journal.add(entry(depth)).unwrap());
+    assert_eq!(committed(), 0);
+    let files = [Files::Removed, Files::Live, Files::Live];
+    let states = |journal: &Journal| journal.layers().unwrap().into_iter().map(|layer| layer.files).collect();
+    let (held, expected): (Vec<Files>, _) = (states(&journal), Vec::from(files));
+    assert_eq!(held, expected);
+    assert_eq!(journal.digests(Depth(1), 1).unwrap(), [entry(1).shards[0].digest]);
+    journal.checkpoint().unwrap();
+    assert_eq!(committed(), 3);
+    journal.add(entry(3)).unwrap();
+    drop(journal);
+    // The run digests that were committed are those of the layers, or they would be refused.
+    let mut next = Journal::open(&path, RUN).unwrap();
+    let held: Vec<Files> = states(&next);
+    assert_eq!(held, expected);
+    assert_eq!(next.digests(Depth(1), 1).unwrap(), [entry(1).shards[0].digest]);
+    next.checkpoint().unwrap();
+    // What is given back rests on the layers before it.
+    next.add(entry(3)).unwrap();
+    next.give_back(&[report(Task { depth: Depth(4), shard: ShardId(0) })], Depth(2)).unwrap();
+    assert_eq!((committed(), next.shards_done().unwrap()), (4, 1));
+    assert_eq!(next.given_back(&next.layers().unwrap()).unwrap(), BTreeMap::from([(ShardId(0), false)]));
+}
+
+/// A checkpoint that fails changes nothing, and the next one commits all that waits.
+#[test]
+fn a_checkpoint_that_fails_commits_nothing() {
+    let directory = fathom_tests::tempdir().unwrap();
+    let path = directory.path().join("run.db");
+    let mut journal = journal(&path);
+    let other = Connection::open(&path).unwrap();
+    let committed = || other.query_row("SELECT count(*) FROM layer", [], |row| row.get::<_, u32>(0)).unwrap();
+    // The second layer cannot be written.
+    other.execute_batch("CREATE UNIQUE INDEX one ON shard (shard)").unwrap();
+    (0..2).for_each(|depth| journal.add(entry(depth)).unwrap());
+    assert!(journal.checkpoint().is_err() && committed() == 0);
+    other.execute_batch("DROP INDEX one").unwrap();
+    journal.checkpoint().unwrap();
+    assert_eq!(committed(), 2);
 }
 
 /// The maker of a shard is forgotten with its report, or if a later report does not tell.

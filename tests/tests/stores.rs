@@ -40,8 +40,7 @@ impl Spread {
     /// Returns the command that begins the run over these stores, or goes on with it.
     fn run(&self, stores: &[&str]) -> Command {
         let mut command = self.command(&["run"]);
-        // Each depth is durable before the next begins, so that kills find runs of all depths.
-        command.args(SPACE).args(["--json", "-q", "--threads", "1", "--sync-after", "0s", "--dir", "run"]);
+        command.args(SPACE).args(["--json", "-q", "--threads", "1", "--dir", "run"]);
         for store in stores {
             command.args(["--store", store]);
         }
@@ -49,7 +48,7 @@ impl Spread {
     }
 
     fn resume(&self) -> Command {
-        self.command(&["resume", "run", "--json", "-q", "--sync-after", "0s"])
+        self.command(&["resume", "run", "--json", "-q"])
     }
 
     /// Runs until a depth is made.
@@ -361,8 +360,7 @@ fn one_store_runs_full() {
 fn a_limit_is_one_of_each_store() {
     let spread = Spread::new();
     let mut begin = spread.command(&["run", "2x6", "--dir", "run", "--threads", "1", "--keep", "last"]);
-    // A search that makes nothing durable before its end gives up what it no longer reads all the same.
-    begin.args(["--sync-after", "1h", "--store", "a", "--store", "b", "--disk-limit"]);
+    begin.args(["--store", "a", "--store", "b", "--disk-limit"]);
     let planned = spread.command(&["plan", "2x6", "--json", "--keep", "last"]).output().unwrap();
     let needed = json(&planned)["disk_peak_bytes"].as_u64().unwrap();
     let (half, less) = (format!("{}B", needed / 2 + 1), format!("{}B", needed / 2 - 1));

@@ -20,7 +20,7 @@ use fathom_coordinator::cluster::service::{Preparing, Service};
 use fathom_coordinator::cluster::state::Rules;
 use fathom_engine::directory::{RunDirectory, Visited};
 use fathom_engine::journal::{self, LayersAt};
-use fathom_engine::run::{Geometry, Keep, Lookback, ShardOrder};
+use fathom_engine::run::{Geometry, Lookback, ShardOrder};
 use fathom_engine::watch;
 use fathom_layer::LocalDisk;
 use fathom_proto::access::{Access, LocalToken, local, server};
