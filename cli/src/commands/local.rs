@@ -13,7 +13,6 @@ use fathom_command::interrupt::interrupts;
 use fathom_command::{bad_input, log};
 use fathom_coordinator::cluster::event::Ending;
 use fathom_coordinator::cluster::handle::CoordinatorHandle;
-use fathom_coordinator::cluster::service::Prepared;
 use fathom_coordinator::page::Listening;
 use fathom_engine::directory::{LOG, RunDirectory};
 use fathom_engine::journal::LayersAt;
@@ -22,21 +21,16 @@ use fathom_engine::search::Options;
 use fathom_engine::task::Store;
 use fathom_layer::LocalDisk;
 use fathom_proto::access::{Access, AccessArguments};
-use fathom_space::counting::Pairs;
-use fathom_space::{Colouring, CosetGraph, Space};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
-use tokio::sync::watch;
 use tracing::{info, warn};
 
 /// The name of the directory in the run's directory that has a directory for each worker.
 const WORKERS: &str = "workers";
-/// The most patterns for which the coordinator makes the tables of the cosets, in a few milliseconds.
-const FEW_PATTERNS: u64 = 1 << 17;
 /// The most starts of a worker, the first one included.
 const MOST_STARTS: u32 = 10;
 /// The time within which the workers of a coordinator that was killed end.
@@ -108,29 +102,12 @@ fn with_workers(
     // Each worker applies the whole limit to the run's directory.
     let shares = if layers_at == LayersAt::Workers { stores.len() as u64 } else { 1 };
     let display = DisplayOptions { verbosity, max_depth: args.search.max_depth, holds_layers: true };
-    let colouring = run.manifest.cut(&run.space)?;
-    let (graph, space, manifest) = (run.graph.clone(), run.space.clone(), run.manifest.clone());
-    let tables = (layers_at == LayersAt::RunDirectory).then(|| run.path.clone());
-    let (tell, preparing) = watch::channel(Prepared::Nothing);
-    // Workers start meanwhile.
-    let prepare = std::thread::spawn(move || {
-        let Some(graph) = tables_for_all(graph, &space, &colouring) else { return };
-        let listed = std::thread::scope(|scope| {
-            // A file that is made durable keeps no processor busy.
-            scope.spawn(|| {
-                if let Some(directory) = tables {
-                    tables::keep(&directory, manifest.fingerprint, &graph, &LocalDisk);
-                }
-                tell.send_replace(Prepared::Tables);
-            });
-            Pairs::list(&graph, manifest.inverse_classes)
-        });
-        if let Some(listed) = listed {
-            tell.send_replace(Prepared::States(listed.into()));
-        }
-    });
+    if let Some(graph) = run.graph.as_ref().filter(|_| layers_at == LayersAt::RunDirectory) {
+        // Planning has made the tables, and workers need not make them again.
+        tables::keep(&run.path, run.manifest.fingerprint, graph, &LocalDisk);
+    }
     let listener = listen(cluster.listen)?;
-    let served = Served::begin(run, listener, &layers_at, &cluster, &access, display, preparing)?;
+    let served = Served::begin(run, listener, &layers_at, &cluster, &access, display)?;
     on_signals(served.handle.clone(), CoordinatorHandle::stop);
     let shown = Shown::served(listening, &args.http, served.run(), &served.handle)?;
     let address = served.address.to_string();
@@ -177,8 +154,6 @@ fn with_workers(
         keepers.iter().for_each(|keeper| keeper.thread().unpark());
         end
     });
-    // What is half written would stay behind.
-    let _ = prepare.join();
     let (ending, mut run) = match served {
         Ok(served) => served,
         Err(error) => return on_done::after(&args.search.on_done, &path, false, Err(error)),
@@ -196,18 +171,6 @@ fn with_workers(
     let ended = on_done::after(&args.search.on_done, &path, ending.is_stop(), reported);
     shown.end(&run, page::state_of(&ending))?;
     ended
-}
-
-/// Returns the graph whose tables and list of states all workers use, because each would need as long to make
-/// them, on the same processors. Returns `None` if they would have to wait for it, in a large space.
-fn tables_for_all(
-    graph: Option<Arc<CosetGraph>>,
-    space: &Space,
-    colouring: &Colouring,
-) -> Option<Arc<CosetGraph>> {
-    let is_small = (1..=FEW_PATTERNS).contains(&CosetGraph::table_entries(space, colouring));
-    let make = || is_small.then(|| CosetGraph::build(space, colouring).ok().map(Arc::new)).flatten();
-    graph.or_else(make)
 }
 
 /// Returns where the layers of a run lie: in the run's directory, unless it has layers elsewhere. Fathom

@@ -113,7 +113,7 @@ pub fn search(
     };
     run.manifest.check_cut(&run.space, &colouring)?;
     observer.tables_begin();
-    let job = Job::of(&run.manifest, (&run.space, &colouring), graph, &run.path, resources, disk, None);
+    let job = Job::of(&run.manifest, (&run.space, &colouring), graph, &run.path, resources, disk);
     let job = job.and_then(|mut job| job.order_shards().map(|()| job));
     observer.tables_end();
     let mut job = job?;

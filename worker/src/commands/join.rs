@@ -8,7 +8,6 @@ use fathom_command::interrupt::on_request;
 use fathom_command::{bad_input, log, machine};
 use fathom_engine::run::{Keep, RunManifest, ShardId, ShardOrder};
 use fathom_engine::shared_store::require_seen;
-use fathom_engine::task::job::Listing;
 use fathom_engine::task::pool::Orders;
 use fathom_engine::task::{Counters, Job, Resources, Store, Watched};
 use fathom_layer::{Disk, LimitedDisk, LocalDisk};
@@ -67,8 +66,7 @@ pub(crate) fn join(args: &JoinArguments, verbosity: log::Verbosity) -> Result<()
         }
     })?;
     let Some(described) = described else { return Ok(()) };
-    let DescribeRunResponse { definition, shared_store, shared_store_id, watched, shard_order, lists_states } =
-        described;
+    let DescribeRunResponse { definition, shared_store, shared_store_id, watched, shard_order } = described;
     let manifest =
         RunManifest::from_toml(&definition).context("the coordinator serves what cannot be used")?;
     log::tag(&manifest.fingerprint.to_string()[..16], &home.id().to_string());
@@ -88,8 +86,7 @@ pub(crate) fn join(args: &JoinArguments, verbosity: log::Verbosity) -> Result<()
     }
     let (resources, shared) = resources(args);
     let tables = shared_store.as_ref().unwrap_or(&directory);
-    let listing = lists_states.then(|| listing(&runtime, &caller));
-    let mut job = Job::load_with(&manifest, tables, resources, disk, listing)?;
+    let mut job = Job::load(&manifest, tables, resources, disk)?;
     if let Some(all) = shared {
         job.cache = job.cache.shared(all, sharers);
     }
@@ -162,19 +159,6 @@ pub(crate) fn join(args: &JoinArguments, verbosity: log::Verbosity) -> Result<()
         End::Leave(LeaveReason::Failed) => Err(anyhow!("the run has failed: its coordinator says why")),
         _ => Ok(()),
     }
-}
-
-/// Asks for the list of states that the coordinator makes. If the coordinator goes, the list is empty.
-fn listing(runtime: &Runtime, caller: &Caller) -> Listing {
-    let (sender, listed) = std::sync::mpsc::channel();
-    let caller = caller.clone();
-    runtime.spawn(async move {
-        if let Ok(listed) = caller.list_states().await {
-            // The worker may end without having counted anything.
-            let _ = sender.send(listed);
-        }
-    });
-    Box::new(move || listed.recv().unwrap_or_default())
 }
 
 /// Returns what this worker may use of this host. Without `--memory` the host's memory is shared with its
