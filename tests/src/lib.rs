@@ -131,9 +131,9 @@ pub struct Setup {
     pub max_depth: Option<u32>,
     /// Bytes of memory.
     pub memory_bytes: u64,
-    /// A search makes its depths durable together until it has run for this time. The default is zero, so
-    /// that each depth is a step that can fail.
-    pub sync_after: Duration,
+    /// The least time between two checkpoints. The default is zero, so that each depth is a step that can
+    /// fail.
+    pub checkpoint_every: Duration,
 }
 
 impl Default for Setup {
@@ -145,7 +145,7 @@ impl Default for Setup {
             keep: Keep::Last,
             max_depth: None,
             memory_bytes: MEMORY,
-            sync_after: Duration::ZERO,
+            checkpoint_every: Duration::ZERO,
         }
     }
 }
@@ -177,7 +177,7 @@ impl Setup {
             kernel: self.kernel,
             max_depth: self.max_depth,
             memory_bytes: self.memory_bytes,
-            sync_after: self.sync_after,
+            checkpoint_every: self.checkpoint_every,
         };
         search(run, disk, options, &Stop::default(), &Silent)?;
         Summary::of(run)

@@ -57,7 +57,7 @@ fn assert_refused(output: &Output) {
 
 fn search(run: &Path, keep: &str) -> Command {
     let mut command = fathom();
-    command.arg("run").args(SPACE).args(["--keep", keep, "--threads", "1", "--sync-after", "0s", "--json"]);
+    command.arg("run").args(SPACE).args(["--keep", keep, "--threads", "1", "--json"]);
     command.arg("--dir").arg(run);
     command
 }

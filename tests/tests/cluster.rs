@@ -389,11 +389,11 @@ fn a_run_whose_layers_are_on_its_workers_is_not_continued_by_local_ones() {
     assert!(!cluster.run().join("workers").exists() && !cluster.run().join("layers").exists());
 }
 
-/// Starts `fathom run --workers 2` for a run that stays young to its end, and waits until the coordinator has
-/// stopped itself with a number of layers made. Returns the coordinator and its workers.
-fn young(path: &Path, layers: u32) -> (Child, Vec<u32>) {
+/// Starts `fathom run --workers 2`, and waits until the coordinator has stopped itself with a number of layers
+/// made. Returns the coordinator and its workers.
+fn stopped_at(path: &Path, layers: u32) -> (Child, Vec<u32>) {
     let mut command = fathom();
-    command.arg("run").args(SPACE).args(["--workers", "2", "--threads", "2", "--sync-after", "1h", "--json"]);
+    command.arg("run").args(SPACE).args(["--workers", "2", "--threads", "2", "--json"]);
     command.env("FATHOM_FAILPOINT", format!("committed:{layers}:stop"));
     let child = command.arg("--dir").arg(path).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     until_stopped(&child);
@@ -418,29 +418,27 @@ fn until_dead(process: u32) {
 }
 
 #[test]
-fn a_young_run_of_several_workers_begins_anew() {
+fn workers_of_a_killed_coordinator_end_and_the_run_goes_on() {
     let directory = fathom_tests::tempdir().unwrap();
     let path = directory.path().join("run");
-    let (mut child, workers) = young(&path, 8);
+    let (mut child, workers) = stopped_at(&path, 8);
     // A worker that is stopped does not end by itself.
     send(workers[0], "-STOP");
     child.kill().unwrap();
     child.wait().unwrap();
     // Workers write in the run's directory, where the next command goes on.
     workers.into_iter().for_each(until_dead);
-    // What lies there may not be durable, so nothing is made of it, even if it is whole.
-    exchange_cosets(&path.join("layers/d007/s00000.layer"));
     let status = json(&fathom().args(["status", "--json"]).arg(&path).output().unwrap());
-    assert_eq!(status["counts"], serde_json::json!([]));
+    assert_eq!(status["counts"].as_array().unwrap().len(), 8);
     assert_same(&json(&run(&path, &["--workers", "2"])), &undisturbed(&SPACE));
     well(&fathom().arg("verify").arg(&path).output().unwrap());
 }
 
 #[test]
-fn a_young_run_outlives_its_workers() {
+fn a_run_outlives_its_workers() {
     let directory = fathom_tests::tempdir().unwrap();
     let path = directory.path().join("run");
-    let (child, workers) = young(&path, 8);
+    let (child, workers) = stopped_at(&path, 8);
     kill(workers[0]);
     signal(&child, libc::SIGCONT);
     assert_same(&json(&child.wait_with_output().unwrap()), &undisturbed(&SPACE));

@@ -17,7 +17,7 @@ const SETUP: Setup = Setup {
     keep: Keep::Last,
     max_depth: None,
     memory_bytes: fathom_tests::MEMORY,
-    sync_after: std::time::Duration::MAX,
+    checkpoint_every: std::time::Duration::MAX,
 };
 
 /// The labels on the cells.

@@ -1,12 +1,13 @@
 //! Journals that another process has written to, or holds.
 
 use anyhow::{Result, anyhow};
-use fathom_engine::journal::{Beside, Entry, Files, Journal, LayerRow, LayersAt, Maker};
+use fathom_engine::journal::{Change, Entry, Files, Journal, LayerRow, LayersAt, Maker, ShardRow};
 use fathom_engine::run::{Depth, ShardId, ShardReport, Task};
-use fathom_layer::{Digest, Totals};
+use fathom_layer::{Digest, LayerDigest, Totals};
 use rusqlite::Connection;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::time::Duration;
 
 const RUN: Digest = Digest([7; 32]);
 const MAKER: Maker = [1; 16];
@@ -34,6 +35,76 @@ fn triggers_and_views_of_a_foreign_journal_are_refused() {
 fn report(task: Task) -> ShardReport {
     let totals = Totals { stored: 1, states: 1, pairs: None, inverse_pairs: None };
     ShardReport { task, totals, bytes: 1, checksums: vec![RUN], watched: Vec::new() }
+}
+
+fn entry(depth: u32) -> Entry {
+    let (depth, report) = (Depth(depth), report(Task { depth: Depth(depth), shard: ShardId(0) }));
+    let layer = LayerRow {
+        depth,
+        states: 1,
+        classes: None,
+        classes_with_inverse: None,
+        stored: 1,
+        bytes: 1,
+        seconds: 1.0,
+        digest: LayerDigest::new(depth.0).finish(),
+        files: Files::Live,
+    };
+    let retired = depth.previous().and_then(Depth::previous);
+    let shards = vec![ShardRow::of(&report)];
+    Entry { layer, shards, retired, found: Vec::new(), process: None, waits: None }
+}
+
+/// Layers wait in memory: readers see those of the last checkpoint, at once, and so does the next process.
+#[test]
+fn added_layers_are_committed_at_a_checkpoint() {
+    let directory = fathom_tests::tempdir().unwrap();
+    let path = directory.path().join("run.db");
+    let mut journal = journal(&path);
+    let reader = Connection::open(&path).unwrap();
+    // Whoever would have to wait fails.
+    reader.busy_timeout(Duration::ZERO).unwrap();
+    let committed =
+        || reader.query_row("SELECT count(*) FROM layer", [], |row| row.get::<_, u32>(0)).unwrap();
+    (0..3).for_each(|depth| journal.add(entry(depth)).unwrap());
+    assert_eq!(committed(), 0);
+    let files = [Files::Removed, Files::Live, Files::Live];
+    let states = |journal: &Journal| journal.layers().unwrap().into_iter().map(|layer| layer.files).collect();
+    let (held, expected): (Vec<Files>, _) = (states(&journal), Vec::from(files));
+    assert_eq!(held, expected);
+    assert_eq!(journal.digests(Depth(1), 1).unwrap(), [entry(1).shards[0].digest]);
+    journal.checkpoint().unwrap();
+    assert_eq!(committed(), 3);
+    journal.add(entry(3)).unwrap();
+    drop(journal);
+    // The run digests that were committed are those of the layers, or they would be refused.
+    let mut next = Journal::open(&path, RUN).unwrap();
+    let held: Vec<Files> = states(&next);
+    assert_eq!(held, expected);
+    assert_eq!(next.digests(Depth(1), 1).unwrap(), [entry(1).shards[0].digest]);
+    next.checkpoint().unwrap();
+    // What is given back rests on the layers before it.
+    next.add(entry(3)).unwrap();
+    next.give_back(&[report(Task { depth: Depth(4), shard: ShardId(0) })], Depth(2)).unwrap();
+    assert_eq!((committed(), next.shards_done().unwrap()), (4, 1));
+    assert_eq!(next.given_back(&next.layers().unwrap()).unwrap(), BTreeMap::from([(ShardId(0), false)]));
+}
+
+/// A checkpoint that fails changes nothing, and the next one commits all that waits.
+#[test]
+fn a_checkpoint_that_fails_commits_nothing() {
+    let directory = fathom_tests::tempdir().unwrap();
+    let path = directory.path().join("run.db");
+    let mut journal = journal(&path);
+    let other = Connection::open(&path).unwrap();
+    let committed = || other.query_row("SELECT count(*) FROM layer", [], |row| row.get::<_, u32>(0)).unwrap();
+    // The second layer cannot be written.
+    other.execute_batch("CREATE UNIQUE INDEX one ON shard (shard)").unwrap();
+    (0..2).for_each(|depth| journal.add(entry(depth)).unwrap());
+    assert!(journal.checkpoint().is_err() && committed() == 0);
+    other.execute_batch("DROP INDEX one").unwrap();
+    journal.checkpoint().unwrap();
+    assert_eq!(committed(), 2);
 }
 
 /// The maker of a shard is forgotten with its report, or if a later report does not tell.
@@ -80,7 +151,8 @@ fn doubts_last_until_the_shards_are_made_again() {
 #[test]
 fn what_fails_beside_the_journal_changes_nothing() {
     let directory = fathom_tests::tempdir().unwrap();
-    let mut journal = journal(&directory.path().join("run.db"));
+    let path = directory.path().join("run.db");
+    let mut journal = journal(&path);
     let task = Task { depth: Depth(0), shard: ShardId(0) };
     let report = report(task);
     let failed = journal.change(|change| -> Result<()> {
@@ -90,33 +162,18 @@ fn what_fails_beside_the_journal_changes_nothing() {
     });
     assert!(failed.is_err());
     assert_eq!(journal.shards_done().unwrap(), 0);
-    let layer = LayerRow {
-        depth: Depth(0),
-        states: 1,
-        classes: None,
-        classes_with_inverse: None,
-        stored: 1,
-        bytes: 1,
-        seconds: 0.0,
-        digest: RUN,
-        files: Files::Live,
+    let create = |change: &mut Change<'_>| -> Result<()> {
+        Ok(change.database().execute_batch("CREATE TABLE other (number INTEGER)")?)
     };
-    let commit = |journal: &mut Journal, beside: Beside<'_>| {
-        let (layer, beside) = (&layer, Some(beside));
-        let (shards, found, retired) = (&[], &[], None);
-        journal.commit(&Entry { layer, shards, retired, found, process: None, waits: None, beside })
-    };
-    let create = |database: &Connection, _: Option<Depth>| -> Result<()> {
-        Ok(database.execute_batch("CREATE TABLE other (number INTEGER)")?)
-    };
-    let fails = |database: &Connection, retired: Option<Depth>| {
-        create(database, retired)?;
+    journal.add(entry(0)).unwrap();
+    let failed = journal.checkpoint_with(|change| {
+        create(change)?;
         Err(anyhow!("no"))
-    };
-    assert!(commit(&mut journal, &fails).is_err());
-    assert_eq!(journal.layers().unwrap(), []);
-    commit(&mut journal, &create).unwrap();
-    assert_eq!(journal.layers().unwrap(), std::slice::from_ref(&layer));
+    });
+    assert!(failed.is_err() && !journal.database().table_exists(None, "other").unwrap());
+    assert_eq!(Journal::open(&path, RUN).unwrap().layers().unwrap(), []);
+    journal.checkpoint_with(create).unwrap();
+    assert_eq!(Journal::open(&path, RUN).unwrap().layers().unwrap(), [entry(0).layer]);
     assert!(journal.database().table_exists(None, "other").unwrap());
 }
 

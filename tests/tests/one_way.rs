@@ -22,7 +22,7 @@ const SETUP: Setup = Setup {
     keep: Keep::All,
     max_depth: None,
     memory_bytes: fathom_tests::MEMORY,
-    sync_after: std::time::Duration::ZERO,
+    checkpoint_every: std::time::Duration::ZERO,
 };
 
 fn question(source: PuzzleSpec, labels: Labels) -> SpaceSpec {

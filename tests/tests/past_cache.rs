@@ -243,7 +243,7 @@ fn damage_of_the_older_layer_is_found() {
 fn killed_between_writing_and_making_durable() {
     let run = |path: &Path, keep: &str| {
         let mut command: Command = fathom();
-        command.args(["run", SPACE, "--json", "-q", "--threads", "1", "--sync-after", "0s"]);
+        command.args(["run", SPACE, "--json", "-q", "--threads", "1"]);
         command.args(["--keep", keep, "--shards", &SHARDS.to_string()]);
         command.args(["--memory", &format!("{}B", little_memory()), "--dir"]).arg(path);
         command

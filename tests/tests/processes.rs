@@ -1,6 +1,5 @@
 //! The real command, killed, stopped, started twice and out of disk space.
 
-use fathom_tests::forge::exchange_cosets;
 use fathom_tests::process::{signal, until, until_stopped};
 use fathom_tests::{assert_same, fathom, json, texts};
 use serde_json::Value;
@@ -19,15 +18,14 @@ const SHARDS: usize = 10;
 fn run(path: &Path) -> Command {
     let mut command = fathom();
     command.args(["run", SPACE, "--json", "-q", "--threads", "2"]);
-    // Each depth is durable before the next begins, so that kills find runs of all depths.
-    command.args(["--shards", &SHARDS.to_string(), "--sync-after", "0s", "--dir"]).arg(path);
+    command.args(["--shards", &SHARDS.to_string(), "--dir"]).arg(path);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }
 
 fn resume(path: &Path) -> Command {
     let mut command = fathom();
-    command.args(["resume", "--json", "-q", "--sync-after", "0s"]).arg(path);
+    command.args(["resume", "--json", "-q"]).arg(path);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }
@@ -214,23 +212,6 @@ fn a_full_file_system() {
     assert_eq!(half["complete"], false);
     let whole: Value = serde_json::from_str(lines[3]).unwrap();
     assert_same(&whole, &undisturbed());
-}
-
-/// Files of a young search may be whole and yet not durable when it is killed, so it begins anew.
-#[test]
-fn a_young_search_takes_nothing_over_from_one_that_was_killed() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("run");
-    let young = || {
-        let mut command = fathom();
-        command.args(["run", SPACE, "--json", "-q", "--threads", "2", "--sync-after", "1h"]);
-        command.args(["--shards", &SHARDS.to_string(), "--dir"]).arg(&path);
-        command
-    };
-    assert!(is_killed(young(), "committed", 8));
-    assert_eq!(committed(&path), 0);
-    exchange_cosets(&path.join("layers/d007/s00000.layer"));
-    assert_same(&json(&young().output().unwrap()), &undisturbed());
 }
 
 /// A connection that breaks takes standard error with it. What a command says there is lost, and no more.

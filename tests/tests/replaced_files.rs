@@ -97,7 +97,7 @@ fn a_file_that_is_replaced_between_two_depths_is_not_read() {
         kernel: Kernel::Fastest,
         max_depth: None,
         memory_bytes: 1 << 30,
-        sync_after: Duration::ZERO,
+        checkpoint_every: Duration::ZERO,
     };
     let replacing = Replacing(path, Depth(4));
     let error = search(&mut run, &LocalDisk, options, &Stop::default(), &replacing).unwrap_err();

@@ -26,7 +26,7 @@ fn run(path: &Path, keep: &str) -> Command {
 fn run_with(path: &Path, keep: &str, threads: u32) -> Command {
     let mut command = fathom();
     command.args(["run", SPACE, "--json", "-q", "--threads", &threads.to_string(), "--keep", keep]);
-    command.args(["--shards", &SHARDS.to_string(), "--sync-after", "0s", "--dir"]).arg(path);
+    command.args(["--shards", &SHARDS.to_string(), "--dir"]).arg(path);
     command
 }
 
@@ -105,7 +105,7 @@ fn small_shards_are_given_back_together() {
     let path = directory.path().join("run");
     let run = || {
         let mut command = fathom();
-        command.args(["run", SPACE, "--json", "-q", "--threads", "1", "--keep", "two", "--sync-after", "0s"]);
+        command.args(["run", SPACE, "--json", "-q", "--threads", "1", "--keep", "two"]);
         command.args(["--shards", &MANY.to_string(), "--max-depth", "4", "--dir"]).arg(&path);
         command
     };

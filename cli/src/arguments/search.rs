@@ -4,6 +4,7 @@ use super::OUTPUT;
 use super::page::HttpArguments;
 use super::space::SpaceArguments;
 use clap::{Args, value_parser};
+use fathom_command::failpoint;
 use fathom_command::machine::{self, size};
 use fathom_engine::run::manifest::Keep;
 use fathom_engine::search::Options;
@@ -38,9 +39,6 @@ pub(crate) struct SearchArguments {
     /// Stop when this depth is made
     #[arg(long, value_name = "D")]
     pub(crate) max_depth: Option<u32>,
-    /// For this long a new search makes its depths durable together; 0s: each before the next begins
-    #[arg(long, value_name = "TIME", default_value = "1s", allow_hyphen_values = true, value_parser = humantime::parse_duration)]
-    sync_after: Duration,
     /// The most that files of the run in its directory, or in its --store, may take of the disk, for example
     /// 500GiB [default: what is free]
     #[arg(long, value_name = "SIZE", allow_hyphen_values = true, value_parser = size)]
@@ -55,7 +53,11 @@ pub(crate) struct SearchArguments {
 impl SearchArguments {
     pub(crate) fn options(&self) -> Options {
         let Resources { kernel, threads, memory_bytes, .. } = self.resources.resources();
-        Options { threads, kernel, max_depth: self.max_depth, memory_bytes, sync_after: self.sync_after }
+        let checkpoint_every = match failpoint::is_set() {
+            true => Duration::ZERO,
+            false => Options::CHECKPOINT_EVERY,
+        };
+        Options { threads, kernel, max_depth: self.max_depth, memory_bytes, checkpoint_every }
     }
 }
 

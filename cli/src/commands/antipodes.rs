@@ -89,7 +89,7 @@ fn run(args: &AntipodesArguments, path: &Path) -> Result<RunDirectory> {
         kernel: Kernel::Fastest,
         max_depth: args.depth,
         memory_bytes: args.memory_bytes(),
-        sync_after: Options::SYNC_AFTER,
+        checkpoint_every: Options::CHECKPOINT_EVERY,
     };
     search(&mut run, &LocalDisk, options, &Stop::default(), &Silent)?;
     Ok(run)

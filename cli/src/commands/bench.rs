@@ -129,7 +129,7 @@ fn time_search(board: &str, metric: Metric, threads: usize, repeat: u32, root: &
             kernel: Kernel::Fastest,
             max_depth: None,
             memory_bytes: machine::available_bytes(),
-            sync_after: Options::SYNC_AFTER,
+            checkpoint_every: Options::CHECKPOINT_EVERY,
         };
         search(&mut run, &LocalDisk, options, &Stop::default(), &Silent)?;
         times.push(begun.elapsed().as_secs_f64());

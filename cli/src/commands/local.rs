@@ -13,7 +13,6 @@ use fathom_command::interrupt::interrupts;
 use fathom_command::{bad_input, log};
 use fathom_coordinator::cluster::event::Ending;
 use fathom_coordinator::cluster::handle::CoordinatorHandle;
-use fathom_coordinator::cluster::service::Prepared;
 use fathom_engine::directory::{LOG, RunDirectory};
 use fathom_engine::journal::LayersAt;
 use fathom_engine::run::{Makers, RunError, lock, tables};
@@ -23,21 +22,16 @@ use fathom_engine::tasks;
 use fathom_layer::LocalDisk;
 use fathom_page::Listening;
 use fathom_proto::access::{Access, AccessArguments};
-use fathom_space::counting::Pairs;
-use fathom_space::{Colouring, CosetGraph, Space};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
-use tokio::sync::watch;
 use tracing::{info, warn};
 
 /// The name of the directory in the run's directory that has a directory for each worker.
 const WORKERS: &str = "workers";
-/// The most patterns for which the coordinator makes the tables of the cosets, in a few milliseconds.
-const FEW_PATTERNS: u64 = 1 << 17;
 /// The most starts of a worker, the first one included.
 const MOST_STARTS: u32 = 10;
 /// The time within which the workers of a coordinator that was killed end.
@@ -97,7 +91,6 @@ fn with_workers(
         // An audit by another worker would use the same memory: all workers run on this machine.
         audit: 0,
         clean_stores: false,
-        sync_after: args.search.options().sync_after,
     };
     let access = Access::load(&AccessArguments::default())?;
     let layers_at = layers_at(&run)?;
@@ -110,31 +103,17 @@ fn with_workers(
         LayersAt::Workers => return Err(tasks::with_workers(&run.path)),
     };
     let homes = homes(&run.path, workers)?;
-    remove_leftovers(&run, &root)?;
+    remove_unfinished(&run, &root)?;
     let options = args.search.options();
     let threads = (options.threads / homes.len()).max(1);
     let memory = options.memory_bytes / homes.len() as u64;
     let display = DisplayOptions { verbosity, max_depth: args.search.max_depth, holds_layers: true };
-    let colouring = run.manifest.plan.colouring(&run.space)?;
-    let (graph, space, manifest) = (run.graph.clone(), run.space.clone(), run.manifest.clone());
-    let (tell, preparing) = watch::channel(Prepared::Nothing);
-    // Workers start meanwhile.
-    let prepare = std::thread::spawn(move || {
-        let Some(graph) = tables_for_all(graph, &space, &colouring) else { return };
-        let listed = std::thread::scope(|scope| {
-            // A file that is made durable keeps no processor busy.
-            scope.spawn(|| {
-                tables::keep(&root, manifest.fingerprint, &graph, &LocalDisk);
-                tell.send_replace(Prepared::Tables);
-            });
-            Pairs::list(&graph, manifest.inverse_classes)
-        });
-        if let Some(listed) = listed {
-            tell.send_replace(Prepared::States(listed.into()));
-        }
-    });
+    if let Some(graph) = &run.graph {
+        // Planning has made the tables, and workers need not make them again.
+        tables::keep(&root, run.manifest.fingerprint, graph, &LocalDisk);
+    }
     let listener = listen(cluster.listen)?;
-    let served = Served::begin(run, listener, &layers_at, &cluster, &access, display, preparing)?;
+    let served = Served::begin(run, listener, &layers_at, &cluster, &access, display)?;
     on_signals(served.handle.clone(), CoordinatorHandle::stop);
     let shown = Shown::served(listening, &args.http, served.run(), &served.handle)?;
     let address = served.address.to_string();
@@ -182,8 +161,6 @@ fn with_workers(
         keepers.iter().for_each(|keeper| keeper.thread().unpark());
         end
     });
-    // What is half written would stay behind.
-    let _ = prepare.join();
     let (ending, mut run) = match served {
         Ok(served) => served,
         Err(error) => return on_done::after(&args.search.on_done, &path, false, Err(error)),
@@ -201,18 +178,6 @@ fn with_workers(
     let ended = on_done::after(&args.search.on_done, &path, ending.is_stop(), reported);
     shown.end(&run, page::state_of(&ending))?;
     ended
-}
-
-/// Returns the graph whose tables and list of states all workers use, because each would need as long to make
-/// them, on the same processors. Returns `None` if they would have to wait for it, in a large space.
-fn tables_for_all(
-    graph: Option<Arc<CosetGraph>>,
-    space: &Space,
-    colouring: &Colouring,
-) -> Option<Arc<CosetGraph>> {
-    let is_small = (1..=FEW_PATTERNS).contains(&CosetGraph::table_entries(space, colouring));
-    let make = || is_small.then(|| CosetGraph::build(space, colouring).ok().map(Arc::new)).flatten();
-    graph.or_else(make)
 }
 
 /// Returns the place of the layers of a run. A run without layers, which was to be served, can begin anew in
@@ -234,17 +199,11 @@ fn homes(run: &Path, workers: u32) -> Result<Vec<PathBuf>> {
     Ok(homes)
 }
 
-/// Removes what killed workers have left of files in the directory of the layers. If no layer is committed,
-/// whole files go too: those of a young run may not be durable.
-fn remove_leftovers(run: &RunDirectory, root: &Path) -> Result<()> {
+/// Removes what killed workers have left of files in the directory of the layers.
+fn remove_unfinished(run: &RunDirectory, root: &Path) -> Result<()> {
     let store = Store::at(root, &LocalDisk)?;
     store.require_run(run.manifest.fingerprint)?;
-    let is_new =
-        run.visited()?.layers.is_empty() && run.journal.shards_done().context("cannot read run.db")? == 0;
-    for depth in store.depths()? {
-        if is_new { store.remove(depth)? } else { store.remove_unfinished(depth)? }
-    }
-    Ok(())
+    Ok(store.depths()?.into_iter().try_for_each(|depth| store.remove_unfinished(depth))?)
 }
 
 /// Waits until no worker has the lock of a directory any more. When a coordinator is killed, the system kills

@@ -93,8 +93,8 @@ pub(crate) fn merge(args: &MergeArguments, verbosity: log::Verbosity) -> Result<
     let modified = |shard: &ShardId| store.path(depth, *shard).metadata().and_then(|file| file.modified());
     let times: Vec<SystemTime> = shards.iter().flat_map(modified).collect();
     let symmetries = space.symmetries().len() as u64;
-    let commit = Commit { symmetries, seconds: seconds(&times), process: None, waits: None, beside: None };
-    commit_layer(&mut run, &LocalDisk, &reports, commit)?;
+    let commit = Commit { symmetries, seconds: seconds(&times), process: None, waits: None };
+    commit_layer(&mut run, &LocalDisk, &reports, commit, &|_, _| Ok(()))?;
     report(&run, &store, args.json)
 }
 

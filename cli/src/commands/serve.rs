@@ -9,7 +9,6 @@ use crate::commands::served::{Served, ended, listen, on_signals, report};
 use anyhow::{Context, Result};
 use fathom_command::{bad_input, log};
 use fathom_coordinator::cluster::handle::CoordinatorHandle;
-use fathom_coordinator::cluster::service::Prepared;
 use fathom_coordinator::cluster::tables;
 use fathom_engine::directory::LOG;
 use fathom_engine::journal::LayersAt;
@@ -17,7 +16,6 @@ use fathom_engine::run::Makers;
 use fathom_engine::shared_store;
 use fathom_layer::LocalDisk;
 use fathom_proto::access::Access;
-use tokio::sync::watch;
 
 pub(crate) fn serve(args: &ServeArguments, verbosity: log::Verbosity) -> Result<()> {
     let access = Access::load(&args.access)?;
@@ -57,9 +55,8 @@ pub(crate) fn serve(args: &ServeArguments, verbosity: log::Verbosity) -> Result<
     }
     let path = run.path.clone();
     let display = DisplayOptions { verbosity, max_depth: args.cluster.max_depth, holds_layers: false };
-    let (_, nothing_made) = watch::channel(Prepared::Nothing);
     let listener = listener.map_or_else(|| listen(args.cluster.listen), Ok)?;
-    let served = Served::begin(run, listener, &layers_at, &args.cluster, &access, display, nothing_made)?;
+    let served = Served::begin(run, listener, &layers_at, &args.cluster, &access, display)?;
     on_signals(served.handle.clone(), CoordinatorHandle::terminate);
     let shown = Shown::served(listening, &args.http, served.run(), &served.handle)?;
     match served.until_end() {

@@ -16,12 +16,12 @@ use fathom_coordinator::cluster::bounds::Bounds;
 use fathom_coordinator::cluster::event::Ending;
 use fathom_coordinator::cluster::handle::CoordinatorHandle;
 use fathom_coordinator::cluster::serve::Coordinator;
-use fathom_coordinator::cluster::service::{Preparing, Service};
+use fathom_coordinator::cluster::service::Service;
 use fathom_coordinator::cluster::state::Rules;
 use fathom_coordinator::cluster::tables;
 use fathom_engine::directory::{RunDirectory, Visited};
 use fathom_engine::journal::{self, LayersAt};
-use fathom_engine::run::{Geometry, Keep, Lookback, ShardOrder};
+use fathom_engine::run::{Geometry, Lookback, ShardOrder};
 use fathom_engine::watch;
 use fathom_layer::LocalDisk;
 use fathom_proto::access::{Access, LocalToken, local, server};
@@ -106,8 +106,7 @@ pub(crate) struct Served {
 }
 
 impl Served {
-    /// Restores the run from its journal, and lets in the workers that call `listener`. Workers wait for what
-    /// `preparing` announces.
+    /// Restores the run from its journal, and lets in the workers that call `listener`.
     pub(crate) fn begin(
         mut run: RunDirectory,
         (runtime, listener): (Runtime, TcpListener),
@@ -115,7 +114,6 @@ impl Served {
         args: &ClusterArguments,
         access: &Access,
         options: DisplayOptions,
-        preparing: Preparing,
     ) -> Result<Self> {
         let layers_at = fitting(&run, layers_at)?;
         let definition = run.manifest.clone();
@@ -156,8 +154,6 @@ impl Served {
             heartbeat: args.lease / 5,
             audit: args.audit,
             clean_stores: args.clean_stores,
-            // A run that keeps two layers deletes a shard only when what was made from it is durable.
-            sync_after: if definition.keep == Keep::Two { Duration::ZERO } else { args.sync_after },
         };
         let address = listener.local_addr()?;
         // The token is published before any caller is let in, so that all callers find it.
@@ -187,14 +183,12 @@ impl Served {
             shared_store: shared_store.unwrap_or_default(),
             shared_store_id: shared_store_id.unwrap_or_default(),
             watched: watched.into_iter().map(|state| state.tiles.into_vec().into()).collect(),
-            lists_states: false,
             shard_order: match coordinator.order() {
                 order if order.is_by_number() => Vec::new(),
                 order => order.shards().iter().map(|shard| shard.0).collect(),
             },
         };
-        let service =
-            Service::new(handle.clone(), coordinator.geometry(), description, preparing, rules.heartbeat);
+        let service = Service::new(handle.clone(), coordinator.geometry(), description, rules.heartbeat);
         let services = service.into_services(&access);
         let incoming = {
             let _in_runtime = runtime.enter();

@@ -156,10 +156,6 @@ impl State {
         if now.since(self.saved) > SAVE_EVERY {
             self.save(now, effects);
         }
-        let holds_back = |(_, worker): (WorkerId, &Worker)| worker.progress.holds_back;
-        if now.since(Millis(0)) >= self.rules.sync_after && !self.workers.alive().any(holds_back) {
-            self.release(effects);
-        }
         self.give_back(effects);
         self.retry_peers(now);
         let has_rested = |worker: &Worker| worker.rests_until != Millis(0) && worker.rests_until <= now;
@@ -190,14 +186,6 @@ impl State {
         if !made.is_empty() {
             let holders = made.iter().flat_map(|(report, _)| self.held_by(report.task)).collect();
             effects.push(Effect::SaveReports(made, holders));
-        }
-    }
-
-    /// Makes durable what was held back while the run was young, and ends that.
-    pub(super) fn release(&mut self, effects: &mut Vec<Effect>) {
-        if std::mem::take(&mut self.is_held) {
-            let still_there = self.workers.alive().any(|(_, worker)| worker.progress.holds_back);
-            effects.push(Effect::Release { with_files: self.lost_files || still_there });
         }
     }
 

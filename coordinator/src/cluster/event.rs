@@ -85,8 +85,6 @@ pub struct Progress {
     pub fetching: Vec<Task>,
     /// Memory and disk use of its process.
     pub usage: Usage,
-    /// Whether it has reported, or may report, files that are not durable yet.
-    pub holds_back: bool,
 }
 
 impl Progress {
@@ -182,8 +180,6 @@ pub enum Reply {
         session: Session,
         /// The depths that the worker should keep.
         needed: Vec<Depth>,
-        /// So long from now on the worker may report files that are not durable yet.
-        sync_after: Duration,
     },
     /// The session has ended: the worker must register again.
     Unknown,
@@ -410,12 +406,6 @@ pub enum Effect {
     RetireShared(Depth),
     /// Deletes a damaged or wrong file in the shared store.
     DiscardShared(Task),
-    /// Makes durable what was held back while the run was young. Files of workers that are not there any more
-    /// come first, if there may be such files.
-    Release {
-        /// Whether a worker was lost before it had made its files durable.
-        with_files: bool,
-    },
     /// Makes durable that workers were told how the run ended: none of them waits for another epoch.
     NoteTold,
     /// Writes a line to the log.

@@ -10,7 +10,6 @@ use fathom_engine::run::{Depth, Keep, Task};
 use fathom_proto::{Session, WorkerId};
 use indicatif::HumanBytes;
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 impl State {
     /// Handles a worker that joins or comes back.
@@ -50,7 +49,7 @@ impl State {
             if known.is_some_and(|known| number.is_some() && known.registration == number) {
                 // The message came twice, or the answer was lost. Since then the inventory may have changed.
                 self.worker(id).heard = now;
-                return effects.push(Effect::Reply(request, self.registered(now, session)));
+                return effects.push(Effect::Reply(request, self.registered(session)));
             }
             // The process died and was restarted within its lease.
             self.remove_worker(now, id, Presence::Lost, NoteKind::BeginsAgain, effects);
@@ -75,7 +74,6 @@ impl State {
             inventory.iter().map(|stored| stored.task.depth).max().filter(|&depth| depth > self.depth);
         let mut worker = Worker::registered(name, address, threads, kernel, session, now);
         (worker.draining, worker.is_set_aside) = (draining, is_set_aside);
-        worker.progress.holds_back = self.is_held;
         worker.superseded = superseded;
         worker.registration = number;
         self.workers.insert(id, worker);
@@ -109,7 +107,7 @@ impl State {
             );
             effects.push(note_of_worker(NoteKind::IsAhead, id, Some(detail)));
         }
-        effects.push(Effect::Reply(request, self.registered(now, session)));
+        effects.push(Effect::Reply(request, self.registered(session)));
         for task in other {
             self.order(id, Order::Discard(self.stored(task)));
             effects.push(note_of(NoteKind::OtherFile, Some(id), task, None));
@@ -125,12 +123,8 @@ impl State {
     }
 
     /// Returns the answer to a registration.
-    fn registered(&self, now: Millis, session: Session) -> Reply {
-        let sync_after = match self.is_held {
-            true => self.rules.sync_after.saturating_sub(now.since(Millis(0))).max(Duration::from_millis(1)),
-            false => Duration::ZERO,
-        };
-        Reply::Registered { session, needed: self.needed(), sync_after }
+    fn registered(&self, session: Session) -> Reply {
+        Reply::Registered { session, needed: self.needed() }
     }
 
     /// Returns the layers that workers should keep.
@@ -228,7 +222,6 @@ impl State {
     ) {
         self.forget_peer(id);
         self.give_up_audits(id);
-        self.lost_files |= presence != Presence::Left && self.workers[id].progress.holds_back;
         for task in self.tasks.running(id).clone() {
             self.tasks.note_failed_attempt(task, FailedAttempt { worker: id, at: now, failure: None });
             self.set_waiting(task, Millis(0));

@@ -17,12 +17,12 @@ use crate::cluster::{room, status, tables};
 use anyhow::{Context, Result};
 use crossbeam_channel::{Receiver, RecvTimeoutError, unbounded};
 use fathom_command::{failpoint, machine};
-use fathom_engine::commit::{Commit, Committed, commit_layer};
+use fathom_engine::commit::{Commit, commit_layer};
 use fathom_engine::directory::{RunDirectory, Visited};
 use fathom_engine::journal::{Files, LayerRow, LayersAt};
 use fathom_engine::run::{Depth, Geometry, Keep, ShardId, ShardOrder, ShardReport, Task};
 use fathom_engine::task::Store;
-use fathom_layer::{Digest, Disk, sync_tree};
+use fathom_layer::{Digest, Disk};
 use fathom_proto::{Done, Failure, Latencies, Outcome, StoredFile, WorkerId};
 use fathom_report::text::many;
 use rusqlite::Connection;
@@ -92,9 +92,6 @@ impl<'d> Coordinator<'d> {
             layers.first().map(|layer| (layer.classes.is_some(), layer.classes_with_inverse.is_some()));
         let watched = run.journal.watched().context("cannot read run.db")?.len();
         rules.bounds = Bounds::new(geometry, &space, watched, counted);
-        if !rules.sync_after.is_zero() && layers.is_empty() {
-            run.journal.hold().context("cannot write run.db")?;
-        }
         let epoch = tables::begin_epoch(&mut run.journal, &layers_at).context("cannot write run.db")?;
         let mut past = past(&run.journal, &layers, &rules).context("cannot read run.db")?;
         let store = store_of(&layers_at, &run.path, disk)?;
@@ -405,15 +402,9 @@ impl<'d> Coordinator<'d> {
         failpoint::point("committing");
         let seconds = took.as_secs_f64();
         let note_commit = |database: &Connection, retired| tables::note_commit(database, retired, held);
-        let commit = Commit {
-            symmetries: self.symmetries,
-            seconds,
-            process: None,
-            waits: None,
-            beside: Some(&note_commit),
-        };
+        let commit = Commit { symmetries: self.symmetries, seconds, process: None, waits: None };
         let begun = Instant::now();
-        let Committed { layer, .. } = commit_layer(&mut self.run, self.disk, reports, commit)?;
+        let layer = commit_layer(&mut self.run, self.disk, reports, commit, &note_commit)?;
         self.journal.note(begun.elapsed());
         failpoint::point("committed");
         self.news.layer(layer.depth, format!("{} in {seconds:.1} s", many(layer.states, "state")));
@@ -472,17 +463,6 @@ impl<'d> Coordinator<'d> {
                 if let Some(store) = &self.store {
                     store.discard_wrong(&self.geometry, task)?;
                 }
-            }
-            Effect::Release { with_files } => {
-                if with_files {
-                    self.note_retired(true)?;
-                    // All workers are on this machine, and keep their files in these directories.
-                    for path in self.run.directories()? {
-                        let failed = || format!("cannot make layers durable in {}", path.display());
-                        sync_tree(&path).with_context(failed)?;
-                    }
-                }
-                self.run.journal.release().context(failed)?;
             }
             Effect::NoteTold => tables::note_told(&mut self.run.journal).context(failed)?,
             Effect::Note(note) => self.note(&note),

@@ -3,7 +3,6 @@
 use crate::cluster::event::{Event, Holders, Holding, Progress, Registration, Reply};
 use crate::cluster::handle::{Answer, Closed, CoordinatorHandle, KeptFiles, held_up};
 use anyhow::Result;
-use bytes::Bytes;
 use fathom_command::bad_input;
 use fathom_engine::run::{Depth, Geometry, Task};
 use fathom_proto::access::Access;
@@ -15,7 +14,6 @@ use std::net::SocketAddr;
 use std::pin::Pin;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::sync::broadcast::error::RecvError;
-use tokio::sync::watch;
 use tokio_stream::Stream;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::service::Routes;
@@ -39,25 +37,8 @@ pub struct Service {
     handle: CoordinatorHandle,
     geometry: Geometry,
     description: v1::DescribeRunResponse,
-    preparing: Preparing,
     heartbeat: Duration,
 }
-
-/// What is made for workers that share the coordinator's processors, so that they need not make it
-/// themselves.
-#[derive(Clone, Debug, Default)]
-pub enum Prepared {
-    /// Nothing yet.
-    #[default]
-    Nothing,
-    /// The tables of the cosets lie in the run's directory.
-    Tables,
-    /// The states from which classes are counted are listed, too.
-    States(Bytes),
-}
-
-/// Tells how far the coordinator is with these. If the sender is gone, nothing more is made.
-pub type Preparing = watch::Receiver<Prepared>;
 
 /// Checks that the report of a shard fits in a message.
 ///
@@ -75,16 +56,14 @@ pub(super) fn require_small_shards(geometry: &Geometry) -> Result<()> {
 }
 
 impl Service {
-    /// Creates the service. `description` is the answer to workers that ask about the run. The answer waits
-    /// for the tables that `preparing` announces.
+    /// Creates the service. `description` is the answer to workers that ask about the run.
     pub fn new(
         handle: CoordinatorHandle,
         geometry: Geometry,
         description: v1::DescribeRunResponse,
-        preparing: Preparing,
         heartbeat: Duration,
     ) -> Self {
-        Self { handle, geometry, description, preparing, heartbeat }
+        Self { handle, geometry, description, heartbeat }
     }
 
     /// Returns the services of the coordinator's server, for those who may call.
@@ -110,7 +89,6 @@ impl Service {
             underway: self.tasks(&progress.underway)?,
             fetching: self.tasks(&progress.fetching)?,
             usage: progress.usage.unwrap_or_default().into(),
-            holds_back: progress.holds_back,
         })
     }
 
@@ -234,21 +212,7 @@ impl coordinator_server::Coordinator for Service {
         let request = request.into_inner();
         require_names(&[("worker_name", &request.worker_name)])?;
         require_version(request.protocol_version, &request.worker_name)?;
-        let mut preparing = self.preparing.clone();
-        let lists_states = preparing.wait_for(|made| !matches!(made, Prepared::Nothing)).await.is_ok();
-        Ok(Response::new(v1::DescribeRunResponse { lists_states, ..self.description.clone() }))
-    }
-
-    async fn list_states(
-        &self,
-        _: Request<v1::ListStatesRequest>,
-    ) -> Result<Response<v1::ListStatesResponse>, Status> {
-        let mut preparing = self.preparing.clone();
-        let listed = match preparing.wait_for(|made| matches!(made, Prepared::States(_))).await.as_deref() {
-            Ok(Prepared::States(listed)) => listed.clone(),
-            _ => Bytes::new(),
-        };
-        Ok(Response::new(v1::ListStatesResponse { listed }))
+        Ok(Response::new(self.description.clone()))
     }
 
     async fn register(
@@ -259,11 +223,10 @@ impl coordinator_server::Coordinator for Service {
         let registration = self.registration(request.into_inner(), peer)?;
         let answer = self.handle.ask(|request| Event::Register(request, registration)).await?;
         match answer.reply {
-            Reply::Registered { session, needed, sync_after } => Ok(Response::new(v1::RegisterResponse {
+            Reply::Registered { session, needed } => Ok(Response::new(v1::RegisterResponse {
                 session: session.0,
                 heartbeat_interval_ms: self.heartbeat.as_millis() as u64,
                 needed_depths: needed.into_iter().map(|depth| depth.0).collect(),
-                sync_after_ms: sync_after.as_millis() as u64,
             })),
             Reply::Refused(message) => Err(Status::failed_precondition(message)),
             reply => Err(unfitting(&reply)),

@@ -320,7 +320,6 @@ impl State {
         if ending != Ending::Terminated {
             effects.push(Effect::NoteTold);
         }
-        self.release(effects);
         effects.push(Effect::End(ending));
     }
 }

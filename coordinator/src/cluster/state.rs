@@ -54,9 +54,6 @@ pub struct Rules {
     pub audit: u32,
     /// Whether workers delete their files of the run when the run is complete.
     pub clean_stores: bool,
-    /// Until a new run is so old, its files and the journal may be made durable later, all together: a power
-    /// cut on any machine of the run then undoes the run as a whole. Zero unless all run on one machine.
-    pub sync_after: Duration,
 }
 
 /// The state of a run, as the coordinator knows it.
@@ -103,10 +100,6 @@ pub struct State {
     /// The version of the holder map. The version grows with each change of the map and with each epoch, so
     /// that a version of one epoch never stands for a map of another.
     pub version: u64,
-    /// Whether the run is young, so that nothing of it is durable yet.
-    pub is_held: bool,
-    /// Whether a worker was lost while it held files back.
-    pub lost_files: bool,
     /// Shards whose reports are not durable yet.
     pub unsaved: Vec<ShardId>,
     /// When reports were last made durable.
@@ -198,8 +191,6 @@ impl State {
             unsettled: Unsettled { moved: true, unheld: true, owners: true, ..Unsettled::default() },
             told: None,
             version: epoch << 32 | 1,
-            is_held: !rules.sync_after.is_zero() && past.counts.is_empty(),
-            lost_files: false,
             unsaved: Vec::new(),
             saved: Millis(0),
             looked: Millis(0),

@@ -18,7 +18,6 @@ mod table;
 mod tasks;
 mod two_layers;
 mod watched;
-mod young;
 
 use crate::cluster::state::Rules;
 use table::{Table, rules};

@@ -48,23 +48,11 @@ pub struct DescribeRunResponse {
     #[prost(bytes = "bytes", repeated, tag = "3")]
     pub watched: ::prost::alloc::vec::Vec<::prost::bytes::Bytes>,
     /// The shards in the order in which workers get them; empty if that is the order of their numbers.
-    #[prost(uint32, repeated, tag = "5")]
+    #[prost(uint32, repeated, tag = "4")]
     pub shard_order: ::prost::alloc::vec::Vec<u32>,
-    /// Whether the coordinator lists the states from which classes are counted, for workers that would have
-    /// to share its processors to do so.
-    #[prost(bool, tag = "6")]
-    pub lists_states: bool,
     /// The id in the mark of the shared store; empty if that is the run's directory.
-    #[prost(string, tag = "7")]
+    #[prost(string, tag = "5")]
     pub shared_store_id: ::prost::alloc::string::String,
-}
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct ListStatesRequest {}
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct ListStatesResponse {
-    /// The states from which classes are counted; empty if each worker lists them itself.
-    #[prost(bytes = "bytes", tag = "1")]
-    pub listed: ::prost::bytes::Bytes,
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct RegisterRequest {
@@ -111,10 +99,6 @@ pub struct RegisterResponse {
     /// Layers that are still needed; the worker deletes all others.
     #[prost(uint32, repeated, tag = "3")]
     pub needed_depths: ::prost::alloc::vec::Vec<u32>,
-    /// For so long from now on the worker may report files that are not durable yet, because nothing of the
-    /// run is.
-    #[prost(uint64, tag = "4")]
-    pub sync_after_ms: u64,
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Progress {
@@ -141,14 +125,11 @@ pub struct Progress {
     /// Of these, the tasks that are not computed yet, for their inputs are on their way.
     #[prost(message, repeated, tag = "9")]
     pub fetching: ::prost::alloc::vec::Vec<File>,
-    /// Whether the worker has reported, or may report, files that are not durable yet.
-    #[prost(bool, tag = "10")]
-    pub holds_back: bool,
     /// Done in audits, since the worker's process began.
     #[prost(uint64, tag = "11")]
     pub audited_cosets: u64,
     /// At all depths, since the worker's process began.
-    #[prost(uint64, tag = "12")]
+    #[prost(uint64, tag = "10")]
     pub found_states: u64,
 }
 /// What a worker's process takes of its host, since it began.
@@ -907,31 +888,6 @@ pub mod coordinator_client {
                 .insert(GrpcMethod::new("fathom.v1.Coordinator", "Register"));
             self.inner.unary(req, path, codec).await
         }
-        /// Waits for the list of the states from which classes are counted.
-        pub async fn list_states(
-            &mut self,
-            request: impl tonic::IntoRequest<super::ListStatesRequest>,
-        ) -> std::result::Result<
-            tonic::Response<super::ListStatesResponse>,
-            tonic::Status,
-        > {
-            self.inner
-                .ready()
-                .await
-                .map_err(|e| {
-                    tonic::Status::unknown(
-                        format!("Service was not ready: {}", e.into()),
-                    )
-                })?;
-            let codec = tonic_prost::ProstCodec::default();
-            let path = http::uri::PathAndQuery::from_static(
-                "/fathom.v1.Coordinator/ListStates",
-            );
-            let mut req = request.into_request();
-            req.extensions_mut()
-                .insert(GrpcMethod::new("fathom.v1.Coordinator", "ListStates"));
-            self.inner.unary(req, path, codec).await
-        }
         /// Says that the worker lives, and how far it is.
         pub async fn heartbeat(
             &mut self,
@@ -1176,14 +1132,6 @@ pub mod coordinator_server {
             tonic::Response<super::RegisterResponse>,
             tonic::Status,
         >;
-        /// Waits for the list of the states from which classes are counted.
-        async fn list_states(
-            &self,
-            request: tonic::Request<super::ListStatesRequest>,
-        ) -> std::result::Result<
-            tonic::Response<super::ListStatesResponse>,
-            tonic::Status,
-        >;
         /// Says that the worker lives, and how far it is.
         async fn heartbeat(
             &self,
@@ -1402,51 +1350,6 @@ pub mod coordinator_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = RegisterSvc(inner);
-                        let codec = tonic_prost::ProstCodec::default();
-                        let mut grpc = tonic::server::Grpc::new(codec)
-                            .apply_compression_config(
-                                accept_compression_encodings,
-                                send_compression_encodings,
-                            )
-                            .apply_max_message_size_config(
-                                max_decoding_message_size,
-                                max_encoding_message_size,
-                            );
-                        let res = grpc.unary(method, req).await;
-                        Ok(res)
-                    };
-                    Box::pin(fut)
-                }
-                "/fathom.v1.Coordinator/ListStates" => {
-                    #[allow(non_camel_case_types)]
-                    struct ListStatesSvc<T: Coordinator>(pub Arc<T>);
-                    impl<
-                        T: Coordinator,
-                    > tonic::server::UnaryService<super::ListStatesRequest>
-                    for ListStatesSvc<T> {
-                        type Response = super::ListStatesResponse;
-                        type Future = BoxFuture<
-                            tonic::Response<Self::Response>,
-                            tonic::Status,
-                        >;
-                        fn call(
-                            &mut self,
-                            request: tonic::Request<super::ListStatesRequest>,
-                        ) -> Self::Future {
-                            let inner = Arc::clone(&self.0);
-                            let fut = async move {
-                                <T as Coordinator>::list_states(&inner, request).await
-                            };
-                            Box::pin(fut)
-                        }
-                    }
-                    let accept_compression_encodings = self.accept_compression_encodings;
-                    let send_compression_encodings = self.send_compression_encodings;
-                    let max_decoding_message_size = self.max_decoding_message_size;
-                    let max_encoding_message_size = self.max_encoding_message_size;
-                    let inner = self.inner.clone();
-                    let fut = async move {
-                        let method = ListStatesSvc(inner);
                         let codec = tonic_prost::ProstCodec::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(

@@ -5,6 +5,9 @@
 //! would. `FATHOM_FAILPOINT=POINT:N:stop` stops the process there, as `kill -STOP` would, until it gets
 //! SIGCONT. `FATHOM_FAILPOINT=POINT:N:flip` has the process err there from the N-th time on, as one with bad
 //! memory does.
+//!
+//! A search with a failpoint makes a checkpoint at each depth, however short the depth is, so that what is
+//! committed at a point does not depend on the speed of the machine.
 
 use crate::bad_input;
 use rustix::process::Signal;
@@ -84,6 +87,11 @@ fn failpoint() -> Option<&'static Failpoint> {
     static FAILPOINT: OnceLock<Option<Failpoint>> = OnceLock::new();
     let failpoint = FAILPOINT.get_or_init(|| Failpoint::parse(&asked()?));
     failpoint.as_ref()
+}
+
+/// Returns whether the environment names a failpoint.
+pub fn is_set() -> bool {
+    failpoint().is_some()
 }
 
 /// Returns whether the environment asks this process to err at a point of its work.

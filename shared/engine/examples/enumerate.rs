@@ -40,7 +40,7 @@ fn main() -> anyhow::Result<()> {
         kernel: Kernel::Fastest,
         max_depth: None,
         memory_bytes: 1 << 30,
-        sync_after: Options::SYNC_AFTER,
+        checkpoint_every: Options::CHECKPOINT_EVERY,
     };
     search(&mut run, &LocalDisk, options, &Stop::default(), &Lines)?;
     println!("{}", Summary::of(&run)?.to_json());

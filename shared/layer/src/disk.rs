@@ -119,10 +119,6 @@ pub trait DiskFile: Debug + Send {
     fn sync(&mut self) -> io::Result<()>;
     /// Advises that neither the durable contents nor later writes will be read soon.
     fn uncache(&mut self) {}
-    /// Returns whether the file has no name any more, because it was removed.
-    fn is_removed(&self) -> bool {
-        false
-    }
 }
 
 /// Asks the file system to lay down the directories in this directory apart from each other.
@@ -196,34 +192,6 @@ pub fn tree_bytes(path: &Path) -> io::Result<u64> {
         }
     }
     Ok(bytes)
-}
-
-/// Makes the files and directories below a directory durable, contents before names. What is durable already
-/// takes little time; what disappears in the meantime is left out, and so is a directory that is not there.
-///
-/// # Errors
-/// If a directory cannot be read, or a file or a directory cannot be made durable.
-pub fn sync_tree(path: &Path) -> io::Result<()> {
-    let sync = || -> io::Result<()> {
-        for entry in std::fs::read_dir(path)? {
-            let entry = entry?;
-            match entry.file_type() {
-                Ok(kind) if kind.is_dir() => sync_tree(&entry.path())?,
-                Ok(kind) if kind.is_file() => match File::open(entry.path()) {
-                    Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                    opened => opened?.sync_all()?,
-                },
-                Ok(_) => {}
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                Err(error) => return Err(error),
-            }
-        }
-        File::open(path)?.sync_all()
-    };
-    match sync() {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        synced => synced,
-    }
 }
 
 /// Writes of at least this size are passed on to the disk at once.
@@ -403,10 +371,6 @@ impl DiskFile for LocalFile {
 
     fn sync(&mut self) -> io::Result<()> {
         self.file.sync_all()
-    }
-
-    fn is_removed(&self) -> bool {
-        self.file.metadata().is_ok_and(|metadata| metadata.nlink() == 0)
     }
 
     fn uncache(&mut self) {

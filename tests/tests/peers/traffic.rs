@@ -101,7 +101,7 @@ async fn workers_send_as_much_as_is_predicted() {
             kernel: Kernel::Fastest,
             max_depth: None,
             memory_bytes: MEMORY,
-            sync_after: Options::SYNC_AFTER,
+            checkpoint_every: Options::CHECKPOINT_EVERY,
         };
         search(&mut run, &LocalDisk, options, &Stop::default(), &Silent).unwrap();
         let sent = sent(&manifest, &path, workers).await;

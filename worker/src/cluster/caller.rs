@@ -142,19 +142,6 @@ impl Caller {
             async move { client.describe_run(request).await }
         }))
     }
-
-    /// Waits for the [list of states](fathom_space::counting::Pairs::list) that the coordinator makes.
-    ///
-    /// # Errors
-    /// If the coordinator does not answer, or refuses.
-    pub fn list_states(&self) -> Pin<Box<dyn Future<Output = Result<Vec<u8>>> + Send + '_>> {
-        Box::pin(async {
-            let list = |mut client: CoordinatorClient<Connection>| async move {
-                client.list_states(v1::ListStatesRequest {}).await
-            };
-            Ok(self.call(list).await?.listed.into())
-        })
-    }
 }
 
 /// Returns whether a repeated call would fail in the same way.

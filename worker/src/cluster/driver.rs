@@ -18,14 +18,14 @@ use crate::cluster::home::recover;
 use crate::cluster::inputs::AllInputs;
 use crate::cluster::session::{Action, End, Input, Session};
 use crate::cluster::{Meter, failure};
-use anyhow::{Context, Result};
+use anyhow::Result;
 use ended::Unreported;
 use fathom_command::{failpoint, machine};
 use fathom_engine::run::{Depth, Keep, Task};
 use fathom_engine::task::expand::Leftover;
 use fathom_engine::task::pool::{Ended, NoThreads, Orders, Purpose};
 use fathom_engine::task::{BeyondMemory, Counters, Job, Store};
-use fathom_layer::{Deferred, LayerError};
+use fathom_layer::{Disk, LayerError};
 use fathom_proto::access::Access;
 use fathom_proto::access::Connection;
 use fathom_proto::v1;
@@ -78,7 +78,7 @@ pub struct Worker {
     /// The store of the layer files.
     pub store: &'static Store<'static>,
     /// The disk that files are written to.
-    pub disk: &'static Deferred<'static>,
+    pub disk: &'static dyn Disk,
     /// The directory for cosets from peers; `None` if all files are in a store that all workers share.
     pub imports: Option<PathBuf>,
     /// What happens to cosets from peers that exceed the memory for them.
@@ -242,7 +242,8 @@ impl Worker {
                     true => shared.registered(&mut happened).await,
                     false => None,
                 };
-                shared.leave(newer.unwrap_or(known), number, outcomes, &mut calls).await.map(|()| end)
+                shared.leave(newer.unwrap_or(known), number, outcomes, &mut calls).await;
+                Ok(end)
             }
             Err(error) => Err(error),
         };
@@ -270,21 +271,10 @@ impl Shared {
         None
     }
 
-    /// Makes all files durable, reports the last outcomes, and leaves the run.
-    ///
-    /// # Errors
-    /// If files cannot be made durable.
-    async fn leave(
-        self: &Arc<Self>,
-        session: u64,
-        number: u64,
-        outcomes: Vec<Outcome>,
-        calls: &mut Calls,
-    ) -> Result<()> {
-        // Who has left holds nothing back.
-        block_in_place(|| self.make_durable())?;
+    /// Reports the last outcomes, and leaves the run.
+    async fn leave(self: &Arc<Self>, session: u64, number: u64, outcomes: Vec<Outcome>, calls: &mut Calls) {
         if session == 0 {
-            return Ok(());
+            return;
         }
         // If the report fails, the inventory of the next registration tells what was done.
         calls.reports.spawn(Arc::clone(self).report(session, number, outcomes));
@@ -293,7 +283,6 @@ impl Shared {
         let last = v1::LeaveRequest { session, progress: Some(self.progress(&[])) };
         let left = async { self.worker.caller.client().await.ok()?.leave(last).await.ok() };
         let _ = tokio::time::timeout(SHUTDOWN_TIMEOUT, left).await;
-        Ok(())
     }
 
     fn prepared(&self) -> MutexGuard<'_, BTreeSet<Depth>> {
@@ -367,19 +356,9 @@ impl Shared {
         let _ = self.inputs_of_session.send(answer);
     }
 
-    /// Makes durable what was held back while the run was young, and holds nothing back from then on.
-    fn make_durable(&self) -> Result<()> {
-        self.worker.disk.flush().context("cannot make files in the store durable")
-    }
-
-    /// Registers with the coordinator. Files may be held back in the first session only, for as long as the
-    /// coordinator says, because an inventory tells of durable files.
+    /// Registers with the coordinator.
     async fn register(self: Arc<Self>) -> Result<Input> {
         let Worker { identity, job, imports, .. } = &self.worker;
-        let is_first = !self.has_registered.load(Ordering::Relaxed);
-        if !is_first {
-            block_in_place(|| self.make_durable())?;
-        }
         // What is in the store counts from now on.
         self.look_again();
         let inventory = match imports {
@@ -409,17 +388,6 @@ impl Shared {
         };
         let registered = self.worker.caller.call(call).await?;
         self.has_registered.store(true, Ordering::Relaxed);
-        match Duration::from_millis(registered.sync_after_ms) {
-            later if is_first && !later.is_zero() => {
-                let this = Arc::clone(&self);
-                tokio::spawn(this.answer(move |this| async move {
-                    tokio::time::sleep(later).await;
-                    block_in_place(|| this.make_durable())?;
-                    Ok(Input::MadeDurable)
-                }));
-            }
-            _ => block_in_place(|| self.make_durable())?,
-        }
         Ok(Input::Registered {
             session: registered.session,
             heartbeat: Duration::from_millis(registered.heartbeat_interval_ms.max(10)),
@@ -434,7 +402,7 @@ impl Shared {
         let tasks = match self.has_registered.load(Ordering::Relaxed) {
             false => {
                 let there = recover(store, &job.geometry)?;
-                // A process that was killed may have held them back.
+                // A process may have been killed before it had made the name of a file durable.
                 let depths: BTreeSet<Depth> = there.iter().map(|task| task.depth).collect();
                 depths.into_iter().try_for_each(|depth| store.make_layer_durable(depth))?;
                 there
@@ -488,7 +456,6 @@ impl Shared {
             underway: underway.iter().map(|&task| task.into()).collect(),
             fetching: self.fetching().iter().map(|&task| task.into()).collect(),
             usage: Some(self.usage().into()),
-            holds_back: self.worker.disk.defers(),
             audited_cosets: counters.audited_cosets.load(Ordering::Relaxed),
             found_states: counters.states_of_all_layers(),
         }

@@ -102,8 +102,6 @@ pub enum Input {
         /// Its size and digest, if it is whole.
         whole: Option<Copied>,
     },
-    /// What was held back while the run was young is durable.
-    MadeDurable,
     /// This process was told to stop.
     Stop,
 }
@@ -357,8 +355,6 @@ impl Session {
                     self.register(&mut actions);
                 }
             }
-            // The coordinator waits for this heartbeat.
-            Input::MadeDurable => self.beat_due = now,
             Input::Stop => {
                 info!("stopping at the next coset");
                 self.leaving.get_or_insert(End::Told);

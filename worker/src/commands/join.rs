@@ -8,10 +8,9 @@ use fathom_command::interrupt::on_request;
 use fathom_command::{bad_input, log, machine};
 use fathom_engine::run::{Keep, RunManifest, ShardId, ShardOrder};
 use fathom_engine::shared_store::require_seen;
-use fathom_engine::task::job::Listing;
 use fathom_engine::task::pool::Orders;
 use fathom_engine::task::{Counters, Job, Resources, Store, Watched};
-use fathom_layer::{Deferred, Disk, LimitedDisk, LocalDisk};
+use fathom_layer::{Disk, LimitedDisk, LocalDisk};
 use fathom_proto::LeaveReason;
 use fathom_proto::access::{Access, server};
 use fathom_proto::v1::DescribeRunResponse;
@@ -51,9 +50,6 @@ pub(crate) fn join(args: &JoinArguments, verbosity: log::Verbosity) -> Result<()
         None => None,
     };
     let disk = limited.map_or(&LocalDisk as &'static dyn Disk, |limited| limited);
-    // The coordinator says how long what is written may wait to be made durable.
-    let disk: &'static Deferred<'static> =
-        Box::leak(Box::new(Deferred::new(disk, true, fathom_layer::many_descriptors())));
     let home = Home::open(store, disk)?;
     log::start(&home.log(), verbosity.lines())?;
     let stop = stop_on_signals()?;
@@ -68,8 +64,7 @@ pub(crate) fn join(args: &JoinArguments, verbosity: log::Verbosity) -> Result<()
         }
     })?;
     let Some(described) = described else { return Ok(()) };
-    let DescribeRunResponse { definition, shared_store, shared_store_id, watched, shard_order, lists_states } =
-        described;
+    let DescribeRunResponse { definition, shared_store, shared_store_id, watched, shard_order } = described;
     let manifest =
         RunManifest::from_toml(&definition).context("the coordinator serves what cannot be used")?;
     log::tag(&manifest.fingerprint.to_string()[..16], &home.id().to_string());
@@ -86,8 +81,7 @@ pub(crate) fn join(args: &JoinArguments, verbosity: log::Verbosity) -> Result<()
         limited.limit_too(shared);
     }
     let (resources, shared) = resources(args);
-    let listing = lists_states.then(|| listing(&runtime, &caller));
-    let mut job = Job::load_with(&manifest, root, resources, disk, listing)?;
+    let mut job = Job::load(&manifest, root, resources, disk)?;
     if let Some(all) = shared {
         job.cache = job.cache.shared(all, sharers);
     }
@@ -160,19 +154,6 @@ pub(crate) fn join(args: &JoinArguments, verbosity: log::Verbosity) -> Result<()
         End::Leave(LeaveReason::Failed) => Err(anyhow!("the run has failed: its coordinator says why")),
         _ => Ok(()),
     }
-}
-
-/// Asks for the list of states that the coordinator makes. If the coordinator goes, the list is empty.
-fn listing(runtime: &Runtime, caller: &Caller) -> Listing {
-    let (sender, listed) = std::sync::mpsc::channel();
-    let caller = caller.clone();
-    runtime.spawn(async move {
-        if let Ok(listed) = caller.list_states().await {
-            // The worker may end without having counted anything.
-            let _ = sender.send(listed);
-        }
-    });
-    Box::new(move || listed.recv().unwrap_or_default())
 }
 
 /// Returns what this worker may use of this host. Without `--memory` the host's memory is shared with its

@@ -28,7 +28,7 @@ fn searched(word: &str, shards: u32) -> (Bounds, Vec<Vec<ShardReport>>, u64) {
         kernel: Kernel::Fastest,
         max_depth: None,
         memory_bytes: 1 << 30,
-        sync_after: Options::SYNC_AFTER,
+        checkpoint_every: Options::CHECKPOINT_EVERY,
     };
     search(&mut run, &LocalDisk, options, &Stop::default(), &Silent).unwrap();
     let (space, colouring) = manifest.open().unwrap();

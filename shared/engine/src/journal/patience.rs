@@ -72,10 +72,6 @@ impl Journal {
                 }
                 Err(error) => error,
             };
-            // Some errors make SQLite undo the whole transaction, with all commits that are held back in it.
-            if self.held && self.database.is_autocommit() {
-                return Err(error.context("what was held back until now is undone"));
-            }
             match may_pass(&error) {
                 Some(_) if self.waits && pauses >= QUIET && GIVES_UP.load(Ordering::Relaxed) => {
                     return Err(error.context("this process was asked to end before that could pass"));
@@ -174,22 +170,6 @@ mod tests {
             scope.spawn(|| save(&mut journal, 1).expect("it is saved at last"));
             other.execute_batch("ROLLBACK").expect("it lets go");
         });
-    }
-
-    /// With what was held back, the journal would begin at a later depth.
-    #[test]
-    fn what_was_held_back_is_not_lost_unnoticed() {
-        let (_directory, mut journal) = journal();
-        journal.wait_while_busy().expect("it waits");
-        journal.hold().expect("it is free");
-        save(&mut journal, 1).expect("it has room");
-        let full = || Error::SqliteFailure(rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_FULL), None);
-        let error = journal.patiently(|journal| -> Result<()> {
-            journal.database.execute_batch("ROLLBACK")?;
-            Err(full().into())
-        });
-        assert!(error.expect_err("it is undone").to_string().contains("is undone"));
-        assert!(journal.release().is_err() && journal.watched().expect("it is there").is_empty());
     }
 
     #[test]

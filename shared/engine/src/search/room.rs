@@ -10,6 +10,9 @@ use fathom_layer::Disk;
 use indicatif::{HumanBytes, HumanCount};
 use tracing::warn;
 
+/// A layer that takes more room than this many times its estimate is a surprise.
+const GUESS: u64 = 2;
+
 /// Too little room for a layer. Sizes are in bytes.
 struct Shortage {
     needed: u64,
@@ -22,10 +25,13 @@ impl Search<'_> {
     /// Checks that the disk can hold the layer at `depth`. Only warns when the size is an estimate: if the
     /// disk does run full, the run can be resumed. `left` is the number of states that are not visited yet.
     pub(super) fn require_room(&mut self, depth: Depth, left: u64) -> Result<()> {
-        if self.retired.is_some() && self.shortage(depth, left)?.is_some() {
+        // A checkpoint lets layers be removed. As the need is a guess, there must be room for more than that
+        // without one.
+        if !self.retired.is_empty() && self.shortage(depth, left, GUESS)?.is_some() {
+            self.checkpoint(None)?;
             self.remove_retired()?;
         }
-        let Some(Shortage { needed, free, certain }) = self.shortage(depth, left)? else {
+        let Some(Shortage { needed, free, certain }) = self.shortage(depth, left, 1)? else {
             return Ok(());
         };
         let path = shell::path(&self.run.path);
@@ -49,8 +55,9 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// Returns by how much the disk is too small for the layer at `depth`; `None` if there is enough room.
-    fn shortage(&self, depth: Depth, left: u64) -> Result<Option<Shortage>> {
+    /// Returns by how much the disk is too small for `times` the layer at `depth`; `None` if there is enough
+    /// room.
+    fn shortage(&self, depth: Depth, left: u64, times: u64) -> Result<Option<Shortage>> {
         let layers = self.run.journal.layers().context("cannot read run.db")?;
         let Need { bytes, certain } = Need::after(&layers, left, &self.job.geometry);
         let shards = self.job.geometry.cut.shards();
@@ -73,6 +80,7 @@ impl Search<'_> {
             }
             _ => share(bytes, missing),
         };
+        let needed = needed.saturating_mul(times);
         Ok((needed > free).then_some(Shortage { needed, free, certain }))
     }
 }

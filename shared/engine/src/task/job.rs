@@ -13,16 +13,15 @@ use fathom_space::counting::Pairs;
 use fathom_space::{Colouring, CosetGraph, CosetId, Shape, Space, Transforms};
 use rayon::ThreadPoolBuilder;
 use std::path::Path;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 /// The parts of a run that tasks need.
 #[derive(Debug)]
 pub struct Job {
     /// The coset graph.
     pub graph: Arc<CosetGraph>,
-    /// The counter of the pairs from which the numbers of classes follow. The first use may wait for another
-    /// process.
-    pub pairs: Counter,
+    /// The counter of the pairs from which the numbers of classes follow.
+    pub pairs: Pairs,
     /// The sizes and identities of the layer files.
     pub geometry: Geometry,
     /// The order in which shards are made: that of their numbers, unless it is set to another one.
@@ -46,12 +45,6 @@ pub struct Job {
     /// The watched states, which are looked up in every shard that is made.
     pub watched: Watched,
 }
-
-/// A counter of pairs, which is prepared when it is first used.
-pub type Counter = LazyLock<Pairs, Box<dyn FnOnce() -> Pairs + Send>>;
-
-/// Returns what [`Pairs::list`] has listed elsewhere once it is listed; nothing if that cannot be had.
-pub type Listing = Box<dyn FnOnce() -> Vec<u8> + Send>;
 
 /// The method by which new layers are found.
 #[derive(Debug)]
@@ -126,26 +119,11 @@ impl Job {
         resources: Resources,
         disk: &dyn Disk,
     ) -> Result<Self> {
-        Self::load_with(manifest, tables, resources, disk, None)
-    }
-
-    /// Does the same without listing the states from which classes are counted, if another process lists
-    /// them. Tasks wait for that process when they count.
-    ///
-    /// # Errors
-    /// The errors of [`Job::load`].
-    pub fn load_with(
-        manifest: &RunManifest,
-        tables: &Path,
-        resources: Resources,
-        disk: &dyn Disk,
-        listing: Option<Listing>,
-    ) -> Result<Self> {
         let (space, colouring) = manifest.open()?;
-        Self::of(manifest, (&space, &colouring), None, tables, resources, disk, listing)
+        Self::of(manifest, (&space, &colouring), None, tables, resources, disk)
     }
 
-    /// Does the same as [`Job::load_with`] if the space and the colouring, and perhaps the coset graph, are
+    /// Does the same as [`Job::load`] if the space and the colouring, and perhaps the coset graph, are
     /// already known. They must be those of the [manifest](RunManifest::open).
     ///
     /// # Errors
@@ -157,7 +135,6 @@ impl Job {
         tables: &Path,
         resources: Resources,
         disk: &dyn Disk,
-        listing: Option<Listing>,
     ) -> Result<Self> {
         let Resources { kernel, threads, memory_bytes, max_depth } = resources;
         let geometry = Geometry::of(manifest, space, colouring)?;
@@ -184,16 +161,7 @@ impl Job {
                     .map_err(|error| bad_input!("{error}"))?,
             ),
         };
-        let is_listed_elsewhere = listing.is_some();
-        let (of_graph, inverted) = (Arc::clone(&graph), manifest.inverse_classes);
-        let prepare = move || {
-            let pairs = listing.and_then(|listing| Pairs::from_list(&listing(), &of_graph));
-            pairs.unwrap_or_else(|| builders.install(|| Pairs::new(&of_graph, inverted)))
-        };
-        let pairs: Counter = LazyLock::new(Box::new(prepare));
-        if !is_listed_elsewhere {
-            LazyLock::force(&pairs);
-        }
+        let pairs = builders.install(|| Pairs::new(&graph, manifest.inverse_classes));
         let lookback = Lookback::of(graph.space());
         let union_bytes = Union::bytes(geometry.cut, geometry.packed_bytes);
         let has_union = lookback == Lookback::All && union_bytes <= cache_bytes / 2;

@@ -206,6 +206,12 @@ pub(super) unsafe fn load_two(bytes: &[u8], first: usize, second: usize) -> __m5
     }
 }
 
+#[target_feature(enable = "avx512f")]
+pub(super) fn load(bytes: &[u8; 64]) -> __m512i {
+    // SAFETY: the reference is to 64 readable bytes.
+    unsafe { _mm512_loadu_si512(bytes.as_ptr().cast()) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -218,10 +224,4 @@ mod tests {
             assert!((0..block).all(|byte| pieces.iter().any(|piece| piece.contains(&byte))), "{block}");
         }
     }
-}
-
-#[target_feature(enable = "avx512f")]
-pub(super) fn load(bytes: &[u8; 64]) -> __m512i {
-    // SAFETY: the reference is to 64 readable bytes.
-    unsafe { _mm512_loadu_si512(bytes.as_ptr().cast()) }
 }

@@ -270,7 +270,6 @@ macro_rules! nothing {
 
 nothing! {
     describe_run: DescribeRunRequest -> DescribeRunResponse;
-    list_states: ListStatesRequest -> ListStatesResponse;
     list_files: ListFilesRequest -> ListFilesResponse;
     register: RegisterRequest -> RegisterResponse;
     heartbeat: HeartbeatRequest -> HeartbeatResponse;
