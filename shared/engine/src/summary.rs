@@ -41,6 +41,8 @@ pub struct Summary {
     pub layer_bytes: Vec<u64>,
     /// The digest of all layers so far.
     pub digest: String,
+    /// What users are told about how the puzzle was read.
+    pub notes: Vec<String>,
     /// The number of watched states at each depth; `None` if none are watched.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub watched: Option<Vec<u64>>,
@@ -91,6 +93,7 @@ impl Summary {
                 // The sum of no numbers is -0.
                 layers.iter().map(|layer| layer.seconds).fold(0.0, |sum, seconds| sum + seconds),
             ),
+            notes: spec.source.remarks().to_vec(),
             watched: (!states.is_empty()).then_some(watched),
             watched_missing,
             seconds_each: layers.iter().map(|layer| layer.seconds).collect(),

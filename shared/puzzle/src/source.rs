@@ -150,7 +150,7 @@ impl PuzzleSpec {
         some.set_always(whole.always())?;
         some.set_never(whole.never())?;
         for remark in whole.remarks() {
-            some.add_remark(remark.clone());
+            some.add_remark(remark);
         }
         Ok(Self::Defined(Box::new(some.validated()?)))
     }
@@ -178,14 +178,19 @@ impl PuzzleSpec {
         }
     }
 
-    /// Returns what users are told about other labels, given by piece: those of one label that stay
-    /// different.
-    pub fn remark_on_labels(&self, labels: &[u16]) -> Option<String> {
-        let Self::Defined(definition) = self else { return None };
-        let [one, other] = definition.kept_apart(labels)?;
-        Some(format!(
-            "pieces that show different numbers of orientations, such as those of cells {one} and {other}, are told apart although they have one label"
-        ))
+    /// Adds what users are told about the labels with which the puzzle is searched, given by piece: those of
+    /// one label that stay different. If these labels are not those of the file, remarks about the file's
+    /// labels are removed.
+    pub fn remark_on_labels(&mut self, labels: &[u16], are_the_files: bool) {
+        let Self::Defined(definition) = self else { return };
+        if !are_the_files {
+            definition.forget_remarks_on_labels();
+        }
+        if let Some([one, other]) = definition.kept_apart(labels) {
+            definition.add_remark(&format!(
+                "pieces that show different numbers of orientations, such as those of cells {one} and {other}, are told apart although they have one label"
+            ));
+        }
     }
 
     /// Returns the same puzzle without the orbits `omitted`, and with the orientations of the orbits
@@ -208,28 +213,35 @@ impl PuzzleSpec {
         }
     }
 
-    /// Returns what users are told before the puzzle is searched: how its file was read, and whether moves,
-    /// perhaps chosen by name, lack inverses.
+    /// Returns what users are told about how the puzzle was read: one line each, without a full stop.
+    pub fn remarks(&self) -> &[String] {
+        match self {
+            Self::Board(_) => &[],
+            Self::Defined(definition) => definition.remarks(),
+        }
+    }
+
+    /// Returns what users are told before the puzzle is searched if moves, perhaps chosen by name, lack
+    /// inverses.
     ///
     /// # Errors
     /// [`DefinitionError`] if the metric makes too many moves.
-    pub fn remarks(&self, metric: Metric, moves_are_chosen: bool) -> Result<Vec<String>, DefinitionError> {
-        let mut remarks = match self {
-            Self::Board(_) => Vec::new(),
-            Self::Defined(definition) => definition.remarks().to_vec(),
-        };
+    pub fn remark_on_inverses(
+        &self,
+        metric: Metric,
+        moves_are_chosen: bool,
+    ) -> Result<Option<String>, DefinitionError> {
         let definition = self.definition(metric)?;
         let metric = definition.metric();
-        if metric == Metric::Given && !definition.is_closed_under_inverses(metric)? {
+        Ok(if metric == Metric::Given && !definition.is_closed_under_inverses(metric)? {
             let way = match moves_are_chosen {
                 true => "name inverses in --moves, too, with --metric single or multi if they are not listed",
                 false => "--metric single adds the inverses, --metric multi all powers",
             };
-            remarks.push(format!(
-                "not all inverses of the moves are moves, so distances are along moves; {way}"
-            ));
-        }
-        Ok(remarks)
+            Some(format!("not all inverses of the moves are moves, so distances are along moves; {way}"))
+        } else {
+            None
+        })
     }
 
     /// Returns the puzzle under the metric [`Metric::Given`] if its own metric is [`Metric::Multi`]. Earlier
@@ -419,10 +431,7 @@ mod tests {
 
     #[test]
     fn missing_inverses_are_told_also_where_there_are_free_moves() {
-        let told = |source: &PuzzleSpec, metric| {
-            let remarks = source.remarks(metric, false).unwrap();
-            remarks.iter().any(|remark| remark.starts_with("not all inverses of the moves are moves"))
-        };
+        let told = |source: &PuzzleSpec, metric| source.remark_on_inverses(metric, false).unwrap().is_some();
         let free = PuzzleSpec::in_hand("2x2x2").unwrap();
         assert!(told(&free, Metric::Given) && told(&PuzzleSpec::in_hand("dino").unwrap(), Metric::Given));
         assert!(!told(&free, Metric::Single) && !told(&free, Metric::Multi));

@@ -60,6 +60,7 @@ pub fn of_results(report: &Report) -> Vec<Fact> {
     facts.extend(antipodes(report).map(|said| fact("antipodes", said)));
     facts.extend(mean_distance(report).map(|mean| fact("mean distance", format!("{mean:.4}"))));
     facts.push(fact("status", status(report)));
+    facts.extend(summary.notes.iter().map(|note| fact("note", note)));
     facts
 }
 

@@ -46,7 +46,8 @@ pub(crate) fn plan(args: &PlanArguments) -> Result<()> {
     };
     output::line(&match (args.json, &forecast) {
         (true, cluster) => {
-            serde_json::to_string(&Planned { estimate: &estimate, cluster: cluster.as_ref() })?
+            let notes = spec.source.remarks();
+            serde_json::to_string(&Planned { estimate: &estimate, notes, cluster: cluster.as_ref() })?
         }
         (false, None) => {
             format!("{}\n{}", space_text(&estimate, &spec), one_text(&estimate, args.memory))
@@ -62,6 +63,8 @@ pub(crate) fn plan(args: &PlanArguments) -> Result<()> {
 struct Planned<'a> {
     #[serde(flatten)]
     estimate: &'a Estimate,
+    /// What users are told about how the puzzle was read.
+    notes: &'a [String],
     #[serde(skip_serializing_if = "Option::is_none")]
     cluster: Option<&'a Forecast>,
 }

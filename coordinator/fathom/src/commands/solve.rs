@@ -72,7 +72,7 @@ pub(crate) fn solve(args: &SolveArguments) -> Result<()> {
             (found, "bidirectional")
         }
     };
-    print(args, &model, &state, &found, method)
+    print(args, &model, &state, &found, method, spec.source.remarks())
 }
 
 /// Returns a text, or its beginning if the text is too long for a message.
@@ -155,6 +155,7 @@ fn print(
     state: &OrientedPermutation,
     found: &Solutions,
     method: &str,
+    notes: &[String],
 ) -> Result<()> {
     let Solutions { distance, solutions, more } = found;
     let solutions: Vec<String> =
@@ -168,6 +169,7 @@ fn print(
             "solutions": solutions,
             "more": more,
             "method": method,
+            "notes": notes,
         });
         return output::line(&json.to_string());
     }

@@ -117,19 +117,19 @@ pub(super) fn read(text: &str, stem: &str) -> Result<Definition, Fault> {
     if let Some((at, values)) = alike {
         let pieces = pieces(&puzzle, at, &values)?;
         puzzle.set_solved(&pieces).map_err(|error| Fault::new(at, error))?;
-        puzzle.add_remark(format!(
+        puzzle.add_remark(&format!(
             "{ALIKE} of the file is honoured: points of one list look alike, and points of no list are not looked at; --labelled tells all apart"
         ));
     }
     if let Some(remark) = unused {
-        puzzle.add_remark(remark);
+        puzzle.add_remark(&remark);
     }
     if is_by_line {
         puzzle.add_remark("each line is read as one move, for no ';' ends a permutation");
     }
     if !passed_over.is_empty() {
         let names = first_few(&passed_over);
-        puzzle.add_remark(format!("passed over, for no move is made of it: {names}"));
+        puzzle.add_remark(&format!("passed over, for no move is made of it: {names}"));
     }
     puzzle.validated().map_err(Fault::whole)
 }
