@@ -25,6 +25,7 @@ pub(super) struct Outline {
     /// Bytes of a layer whose cosets are all dense.
     dense_bytes: u64,
     largest_distance_is: &'static str,
+    one_way: Option<&'static str>,
     check: String,
     pub(super) layers: Vec<LayerRow>,
     expected: Vec<f64>,
@@ -65,6 +66,7 @@ impl Outline {
             outlook: Outlook::new(&space, &shape, &[]),
             dense_bytes: run.manifest.representative_cosets * of_coset,
             largest_distance_is: summary.largest_distance_is(),
+            one_way: summary.one_way(),
             check: summary.check_of_all(),
             layers: Vec::new(),
             expected: Vec::new(),
@@ -137,6 +139,7 @@ impl Outline {
                 .last()
                 .filter(|_| complete)
                 .map(|layer| (self.largest_distance_is.to_owned(), layer.depth.0)),
+            one_way: self.one_way,
             check: complete.then(|| self.check.clone()),
             reports: if complete { Format::ALL.map(Format::word).to_vec() } else { Vec::new() },
             ..RunFacts::default()

@@ -7,6 +7,14 @@ use crate::{Board, BoardError, Generator, Metric, Puzzle, PuzzleMove, SelectionE
 use num_bigint::BigUint;
 use std::path::Path;
 
+/// What is said of distances where the moves are not closed under inverses.
+pub const ONE_WAY: &str = "distances are one way: the moves are not closed under inverses";
+
+/// Returns [`ONE_WAY`], and how to ask for the number that is meant where moves have inverses.
+pub fn one_way_note() -> String {
+    format!("{ONE_WAY} (list the inverses too, or use --metric single, for the undirected number)")
+}
+
 /// A board, or any other puzzle by its definition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PuzzleSpec {
@@ -221,27 +229,15 @@ impl PuzzleSpec {
         }
     }
 
-    /// Returns what users are told before the puzzle is searched if moves, perhaps chosen by name, lack
-    /// inverses.
+    /// Returns whether the inverse of some move is no move in a metric, so that [distances are one
+    /// way](ONE_WAY).
     ///
     /// # Errors
     /// [`DefinitionError`] if the metric makes too many moves.
-    pub fn remark_on_inverses(
-        &self,
-        metric: Metric,
-        moves_are_chosen: bool,
-    ) -> Result<Option<String>, DefinitionError> {
+    pub fn is_one_way(&self, metric: Metric) -> Result<bool, DefinitionError> {
         let definition = self.definition(metric)?;
         let metric = definition.metric();
-        Ok(if metric == Metric::Given && !definition.is_closed_under_inverses(metric)? {
-            let way = match moves_are_chosen {
-                true => "name inverses in --moves, too, with --metric single or multi if they are not listed",
-                false => "--metric single adds the inverses, --metric multi all powers",
-            };
-            Some(format!("not all inverses of the moves are moves, so distances are along moves; {way}"))
-        } else {
-            None
-        })
+        Ok(metric == Metric::Given && !definition.is_closed_under_inverses(metric)?)
     }
 
     /// Returns the puzzle under the metric [`Metric::Given`] if its own metric is [`Metric::Multi`]. Earlier
@@ -431,7 +427,7 @@ mod tests {
 
     #[test]
     fn missing_inverses_are_told_also_where_there_are_free_moves() {
-        let told = |source: &PuzzleSpec, metric| source.remark_on_inverses(metric, false).unwrap().is_some();
+        let told = |source: &PuzzleSpec, metric| source.is_one_way(metric).unwrap();
         let free = PuzzleSpec::in_hand("2x2x2").unwrap();
         assert!(told(&free, Metric::Given) && told(&PuzzleSpec::in_hand("dino").unwrap(), Metric::Given));
         assert!(!told(&free, Metric::Single) && !told(&free, Metric::Multi));

@@ -3,7 +3,7 @@
 use crate::{Lookback, Makers, RunError};
 use fathom_layer::Digest;
 use fathom_puzzle::load::{self, Format};
-use fathom_puzzle::{Board, Metric, Puzzle, PuzzleSpec};
+use fathom_puzzle::{Board, Metric, Puzzle, PuzzleSpec, one_way_note};
 use fathom_space::counting::Pairs;
 use fathom_space::fingerprint::fingerprint;
 use fathom_space::{AxisView, Colouring, ColouringError, Labels, Plan, Space};
@@ -45,6 +45,13 @@ impl SpaceSpec {
     pub fn space(&self) -> Result<Space, RunError> {
         let puzzle = self.source.puzzle(self.metric)?;
         Ok(Space::new(puzzle, self.metric, self.labels.clone())?)
+    }
+
+    /// Returns what must be known of results: how the puzzle was read, and that distances are one way if the
+    /// moves are not closed under inverses.
+    pub fn notes(&self, inverse_closed: bool) -> Vec<String> {
+        let one_way = (!inverse_closed).then(one_way_note);
+        self.source.remarks().iter().cloned().chain(one_way).collect()
     }
 
     /// Makes the space with the cells and orientations that the puzzle is given with, as runs have that were

@@ -53,7 +53,7 @@ pub(crate) fn clean(args: &CleanArguments) -> Result<()> {
                     // Of such a store the lock is left.
                     Ok(()) => others.extend(outside.parent().map(Path::to_owned)),
                     Err(reason) => {
-                        output::remark(&format!("{} keeps what it holds: {reason}", outside.display()));
+                        output::warning(&format!("{} keeps what it holds: {reason}", outside.display()));
                     }
                 }
             }

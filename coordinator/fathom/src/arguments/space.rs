@@ -3,7 +3,7 @@
 use anyhow::Result;
 use clap::Args;
 use fathom_command::{bad_input, output, shell};
-use fathom_puzzle::{Metric, PuzzleSpec, SourceError};
+use fathom_puzzle::{Metric, PuzzleSpec, SourceError, one_way_note};
 use fathom_run::manifest::{DEFINITION, SpaceSpec};
 use fathom_space::Labels;
 use std::path::Path;
@@ -137,9 +137,10 @@ impl SpaceArguments {
         let labels = labels.map_err(|error| bad_input!("{option}: {error}"))?;
         source.check_labels(labels.of_pieces()).map_err(|error| bad_input!("{option}: {error}"))?;
         source.remark_on_labels(labels.of_pieces(), self.track.is_none() && self.labels.is_none());
-        let on_inverses = source.remark_on_inverses(metric, self.moves.is_some());
-        let on_inverses = on_inverses.map_err(|error| bad_input!("{error}"))?;
-        source.remarks().iter().chain(&on_inverses).for_each(|remark| output::remark(remark));
+        source.remarks().iter().for_each(|remark| output::remark(remark));
+        if source.is_one_way(metric).map_err(|error| bad_input!("{error}"))? {
+            output::warning(&one_way_note());
+        }
         Ok(SpaceSpec { source, metric, labels })
     }
 }

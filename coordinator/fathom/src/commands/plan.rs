@@ -46,7 +46,7 @@ pub(crate) fn plan(args: &PlanArguments) -> Result<()> {
     };
     output::line(&match (args.json, &forecast) {
         (true, cluster) => {
-            let notes = spec.source.remarks();
+            let notes = &spec.notes(estimate.inverse_closed);
             serde_json::to_string(&Planned { estimate: &estimate, notes, cluster: cluster.as_ref() })?
         }
         (false, None) => {
@@ -63,7 +63,7 @@ pub(crate) fn plan(args: &PlanArguments) -> Result<()> {
 struct Planned<'a> {
     #[serde(flatten)]
     estimate: &'a Estimate,
-    /// What users are told about how the puzzle was read.
+    /// What must be known of the results of a run.
     notes: &'a [String],
     #[serde(skip_serializing_if = "Option::is_none")]
     cluster: Option<&'a Forecast>,

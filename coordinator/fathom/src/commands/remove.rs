@@ -57,7 +57,7 @@ pub(crate) fn remove(args: &RemoveArguments) -> Result<()> {
     for (store, is_there) in list.outside() {
         match is_there {
             Ok(()) => stores.push(store.to_owned()),
-            Err(reason) => output::remark(&format!("{} keeps what it holds: {reason}", store.display())),
+            Err(reason) => output::warning(&format!("{} keeps what it holds: {reason}", store.display())),
         }
     }
     let unfinished = unfinished(path).with_context(|| format!("cannot list {}", path.display()))?;

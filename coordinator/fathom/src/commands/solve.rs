@@ -72,7 +72,8 @@ pub(crate) fn solve(args: &SolveArguments) -> Result<()> {
             (found, "bidirectional")
         }
     };
-    print(args, &model, &state, &found, method, spec.source.remarks())
+    let one_way = spec.source.is_one_way(spec.metric).map_err(|error| bad_input!("{error}"))?;
+    print(args, &model, &state, &found, method, &spec.notes(!one_way))
 }
 
 /// Returns a text, or its beginning if the text is too long for a message.
