@@ -27,6 +27,7 @@ pub struct Outline {
     /// Bytes of a layer whose cosets are all dense.
     dense_bytes: u64,
     largest_distance_is: &'static str,
+    one_way: Option<&'static str>,
     check: String,
     /// The finished depths.
     pub layers: Vec<LayerRow>,
@@ -72,6 +73,7 @@ impl Outline {
             outlook: Outlook::new(&space, &shape, &[]),
             dense_bytes: run.manifest.plan.cosets * of_coset,
             largest_distance_is: summary.largest_distance_is(),
+            one_way: summary.one_way(),
             check: summary.check_of_all(),
             layers: Vec::new(),
             expected: Vec::new(),
@@ -144,6 +146,7 @@ impl Outline {
                 .last()
                 .filter(|_| complete)
                 .map(|layer| (self.largest_distance_is.to_owned(), layer.depth.0)),
+            one_way: self.one_way,
             check: complete.then(|| self.check.clone()),
             reports: if complete { Format::ALL.map(Format::word).to_vec() } else { Vec::new() },
             ..RunFacts::default()

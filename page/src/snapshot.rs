@@ -132,6 +132,8 @@ pub struct RunFacts {
     pub digest: String,
     /// The name of the largest distance, and its value, if the run is complete.
     pub largest: Option<(String, u32)>,
+    /// The clause that distances are one way, if they are.
+    pub one_way: Option<&'static str>,
     /// A sentence that the counts add up, and to what, if the run is complete.
     pub check: Option<String>,
     /// The reason why the run waits, in words.

@@ -240,3 +240,83 @@ fn all_layers_are_read_and_kept() {
     std::fs::write(path.join("run.toml"), definition.replace("keep = \"all\"", "keep = \"last\"")).unwrap();
     refused(&["resume", "run"], "leave out --keep");
 }
+
+/// A result of one-way distances says so, whatever prints it and however quiet the command is.
+#[test]
+fn results_say_that_distances_are_one_way() {
+    let directory = fathom_tests::tempdir().unwrap();
+    let path = directory.path();
+    let texts_of = |arguments: &[&str]| {
+        let output = fathom().args(arguments).current_dir(path).output().unwrap();
+        assert!(output.status.success(), "{arguments:?}: {}", texts(&output).1);
+        texts(&output)
+    };
+    let json_of = |arguments: &[&str]| -> Value { serde_json::from_str(&texts_of(arguments).0).unwrap() };
+    let clause = "distances are one way: the moves are not closed under inverses";
+    let warning = format!("warning: {clause} (");
+
+    let (table, err) = texts_of(&["run", "lx:5", "-q", "--dir", "lx"]);
+    let workers = texts_of(&["run", "lx:5", "-q", "--dir", "workers", "--workers", "2"]);
+    let resumed = texts_of(&["resume", "lx", "-q"]).0;
+    let status = texts_of(&["status", "lx"]).0;
+    for table in [&table, &workers.0, &resumed, &status] {
+        assert!(
+            table.contains("\ndirected diameter: 11\n") && table.contains(&format!("\nnote: {clause} (")),
+            "{table}"
+        );
+        assert!(!table.contains("God's number"), "{table}");
+    }
+    assert!(err.starts_with(&warning) && workers.1.starts_with(&warning), "{err}");
+    let half = texts_of(&["run", "lx:5", "-q", "--dir", "half", "--max-depth", "4"]).0;
+    assert!(half.contains("not complete") && half.contains(clause), "{half}");
+    let labelled = texts_of(&["run", "lx:5", "-q", "--dir", "labelled", "--track", "0"]).0;
+    assert!(labelled.contains("\nlargest directed distance: "), "{labelled}");
+
+    for format in ["html", "md", "latex", "oeis", "json", "svg"] {
+        let report = texts_of(&["report", "lx", "--format", format]).0;
+        assert!(!report.contains("God's number") && !report.contains("God&#39;s number"), "{report}");
+        let says = if format == "svg" { "states by distance, one way" } else { clause };
+        assert!(report.contains(says), "{format}: {report}");
+        if ["html", "md", "latex"].contains(&format) {
+            assert!(report.contains("directed diameter"), "{format}: {report}");
+        }
+    }
+    for command in [
+        &["status", "lx", "--json"][..],
+        &["report", "lx", "--format", "json"],
+        &["plan", "lx:5", "--json", "-q"],
+    ] {
+        let told = json_of(command);
+        assert_eq!(told["inverse_closed"], false, "{command:?}");
+        assert!(
+            told["notes"][0].as_str().is_some_and(|note| note.starts_with(clause)),
+            "{command:?}: {told}"
+        );
+    }
+    let env = "echo $FATHOM_INVERSE_CLOSED > closed";
+    texts_of(&["resume", "lx", "-q", "--on-done", env]);
+    assert_eq!(std::fs::read_to_string(path.join("closed")).unwrap(), "false\n");
+
+    // With the inverses the same pieces have a God's number, and so has a ring whose free move makes a turn
+    // its inverse.
+    let ring = "degree = 4\n[moves]\nR = \"(1,2,3,4)\"\n[free]\nx = \"(1,3)\"\n";
+    std::fs::write(path.join("ring.toml"), ring).unwrap();
+    for (name, puzzle) in
+        [("lrx", &["lrx:5"][..]), ("single", &["lx:5", "--metric", "single"]), ("ring", &["ring.toml"])]
+    {
+        let (table, err) = texts_of(&[&["run", "-q", "--dir", name][..], puzzle].concat());
+        assert!(table.contains("\nGod's number: ") && !table.contains("one way"), "{table}");
+        assert_eq!(err, "");
+        let told = json_of(&["status", name, "--json"]);
+        assert_eq!(
+            (&told["inverse_closed"], told["notes"].as_array().unwrap().len()),
+            (&Value::Bool(true), 0)
+        );
+        for format in ["html", "md", "latex", "oeis", "svg"] {
+            let report = texts_of(&["report", name, "--format", format]).0;
+            assert!(!report.contains("one way"), "{format}: {report}");
+        }
+    }
+    let compared = fathom().args(["compare", "lx", "single", "--json"]).current_dir(path).output().unwrap();
+    assert!(texts(&compared).0.contains(r#""field":"inverse_closed""#), "{}", texts(&compared).0);
+}

@@ -434,6 +434,9 @@ fn gods_numbers_that_are_said_to_be_known_are_found() {
         assert_eq!(found["complete"], true, "{space}");
         let expected = (&known["gods_number"], &known["states"]);
         assert_eq!((&found["god_number"], &found["states"]), expected, "{space} {metric}");
+        // The puzzles of records are closed under inverses.
+        let is_closed = found.get("inverse_closed").is_none_or(|is_closed| is_closed == true);
+        assert_eq!(known["inverse_closed"], is_closed, "{space} {metric}");
     }
 }
 
@@ -446,6 +449,63 @@ fn the_group_of_rubiks_cube() {
     };
     assert_eq!(group(&[])["order"], "43252003274489856000");
     assert_eq!(group(&["--element", "f*l"])["order"], 105);
+}
+
+/// How a file was read is said by every command that reads it, and is part of every result, also of the
+/// results of a run that is read from its directory.
+#[test]
+fn remarks_on_a_file_are_in_every_result() {
+    let directory = fathom_tests::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
+    let (file, run) = (at("some.g"), at("run"));
+    fs::write(&file, "G := Group((1,2,3,4,5), (1,2));\nH := Subgroup(G, [(1,2), (2,3)]);\n").unwrap();
+    let note = "the moves are those of the group H; other permutations are not used: G";
+    for command in [
+        &["group", &file][..],
+        &["group", &file, "--element", "(1,2)"],
+        &["group", &file, "--factor", "(1,2)"],
+        &["group", &file, "--contains", "(1,2)"],
+        &["plan", &file],
+        &["solve", &file, "(1,2)"],
+        &["antipodes", &file],
+        &["bound", &file],
+        &["run", &file, "--dir", &run],
+    ] {
+        let output = fathom().args(command).arg("--json").output().unwrap();
+        let told = json(&output);
+        assert_eq!(told["notes"], value!([note]), "{command:?}");
+        let (_, err) = texts(&output);
+        assert!(err.contains(&format!("note: {note}\n")), "{command:?}: {err}");
+        // 3! states.
+        match command[0] {
+            "group" if command.len() == 2 => assert_eq!(told["order"], "6"),
+            "run" | "plan" => assert_eq!(told["states"], 6),
+            _ => {}
+        }
+    }
+    for command in [
+        &["status", &run, "--json"][..],
+        &["resume", &run, "--json", "-q"],
+        &["report", &run, "--format", "json"],
+        &["solve", &run, "(1,2)", "--json"],
+        &["antipodes", &run, "--json"],
+    ] {
+        let told = json(&fathom().args(command).output().unwrap());
+        assert_eq!(told["notes"], value!([note]), "{command:?}");
+    }
+    for format in ["md", "html"] {
+        let report = texts(&fathom().args(["report", &run, "--format", format]).output().unwrap()).0;
+        assert!(report.contains(note), "{report}");
+    }
+}
+
+/// One generator a line, and nothing that ends one: the group of two exchanges.
+#[test]
+fn lines_of_a_gap_file_are_moves() {
+    let directory = fathom_tests::tempdir().unwrap();
+    let file = directory.path().join("lines.g");
+    fs::write(&file, "(1,2)\n(3,4)\n").unwrap();
+    assert_eq!(run(&[file.to_str().unwrap()])["counts"], value!([1, 2, 1]));
 }
 
 /// Returns the path of an example file.
@@ -488,9 +548,12 @@ fn what_looks_alike_in_a_gap_file_is_honoured() {
     let said =
         |arguments: &[&str]| texts(&fathom().arg("plan").arg(&file).args(arguments).output().unwrap()).1;
     assert!(said(&[]).contains("note: ip of the file is honoured"), "{}", said(&[]));
-    assert!(said(&[]).contains("--metric single adds the inverses"), "{}", said(&[]));
+    // Where distances are one way, that is a warning, which --quiet leaves.
+    assert!(said(&[]).contains("warning: distances are one way"), "{}", said(&[]));
     assert_eq!(said(&["--labelled", "--metric", "multi"]), "");
-    assert_eq!(said(&["-q"]), "");
+    assert_eq!(said(&["--metric", "multi", "-q"]), "");
+    let quiet = said(&["-q"]);
+    assert!(quiet.starts_with("warning: distances are one way") && quiet.lines().count() == 1, "{quiet}");
 }
 
 /// The 2x2x2 cube by its stickers, of which those of a corner are one piece, has the published growth of the

@@ -445,7 +445,7 @@ fn a_command_follows_the_end() {
         let output = fathom().args(&command_line).current_dir(directory.path()).output().unwrap();
         assert!(output.status.success());
         let (_, err) = texts(&output);
-        assert!(err.contains("note: the command of --on-done ended with exit status: 3"), "{err}");
+        assert!(err.contains("warning: the command of --on-done ended with exit status: 3"), "{err}");
     };
     run(&["--max-depth", "5"]);
     run(&[]);

@@ -26,7 +26,7 @@ use std::time::Duration;
     after_help = JOIN_EXAMPLES
 )]
 pub(crate) struct Arguments {
-    /// Say nothing but errors on standard error
+    /// Say nothing but errors and warnings on standard error
     #[arg(short, long, global = true, conflicts_with = "verbose", help_heading = OUTPUT)]
     quiet: bool,
     /// Say what happens to every task on standard error

@@ -25,7 +25,8 @@ pub(crate) struct OnDoneArguments {
     ///
     /// A shell runs the command, with the result in its environment: FATHOM_STATUS (complete, max-depth,
     /// stopped or failed), FATHOM_RUN, FATHOM_SPACE, FATHOM_METRIC, FATHOM_STATES, FATHOM_DEPTH (the
-    /// last one), FATHOM_GOD_NUMBER (if complete), FATHOM_SECONDS, FATHOM_DIGEST, FATHOM_ERROR (if failed).
+    /// last one), FATHOM_GOD_NUMBER (if complete), FATHOM_INVERSE_CLOSED (false if distances are one way),
+    /// FATHOM_SECONDS, FATHOM_DIGEST, FATHOM_ERROR (if failed).
     /// A page that stays with --http-linger stays after the command.
     #[arg(long, value_name = "COMMAND")]
     pub(crate) on_done: Option<String>,

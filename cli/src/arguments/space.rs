@@ -4,7 +4,7 @@ use anyhow::Result;
 use clap::Args;
 use fathom_command::{bad_input, output, shell};
 use fathom_engine::run::{DEFINITION, SpaceSpec};
-use fathom_puzzle::{Metric, PuzzleSpec, SourceError};
+use fathom_puzzle::{Metric, PuzzleSpec, SourceError, one_way_note};
 use fathom_space::Labels;
 use std::path::Path;
 
@@ -111,7 +111,7 @@ impl SpaceArguments {
         let whole = self.whole()?;
         let metric = self.metric.unwrap_or(whole.metric());
         let whole = whole.in_metric(metric).map_err(refused)?;
-        let (source, metric) = match &self.moves {
+        let (mut source, metric) = match &self.moves {
             None => (whole, metric),
             Some(names) => (whole.with_moves(metric, names).map_err(refused)?, Metric::Given),
         };
@@ -126,14 +126,10 @@ impl SpaceArguments {
         let option = if self.track.is_some() { "--track" } else { "--labels" };
         let labels = labels.map_err(|error| bad_input!("{option}: {error}"))?;
         source.check_labels(labels.of_pieces()).map_err(|error| bad_input!("{option}: {error}"))?;
-        let remarks = source.remarks(metric, self.moves.is_some()).map_err(|error| bad_input!("{error}"))?;
-        for remark in remarks.into_iter().chain(source.remark_on_labels(labels.of_pieces())) {
-            // Where other labels are asked for, those of the file do not matter.
-            if !(remark.contains("--labelled")
-                && (self.labelled || self.track.is_some() || self.labels.is_some()))
-            {
-                output::remark(&remark);
-            }
+        source.remark_on_labels(labels.of_pieces(), self.track.is_none() && self.labels.is_none());
+        source.remarks().iter().for_each(|remark| output::remark(remark));
+        if source.is_one_way(metric).map_err(|error| bad_input!("{error}"))? {
+            output::warning(&one_way_note());
         }
         Ok(SpaceSpec { source, metric, labels })
     }

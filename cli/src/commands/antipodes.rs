@@ -152,6 +152,7 @@ fn tell(args: &AntipodesArguments, run: &RunDirectory) -> Result<()> {
             "symmetries": symmetries,
             "symmetries_are_all": run.space.has_all_symmetries(),
             "up_to_inversion": args.up_to_inversion,
+            "notes": run.manifest.spec.notes(run.space.is_closed_under_inverses()),
             "representatives": told.iter().map(class).collect::<Vec<_>>(),
         });
         return output::line(&json.to_string());

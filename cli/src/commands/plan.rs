@@ -58,7 +58,8 @@ pub(crate) fn plan(args: &PlanArguments) -> Result<()> {
     }
     output::line(&match (args.json, &forecast) {
         (true, cluster) => {
-            serde_json::to_string(&Planned { estimate: &estimate, cluster: cluster.as_ref() })?
+            let notes = &spec.notes(estimate.inverse_closed);
+            serde_json::to_string(&Planned { estimate: &estimate, notes, cluster: cluster.as_ref() })?
         }
         (false, None) => {
             format!("{}\n{}", space_text(&estimate, &spec), one_text(&estimate, args.memory))
@@ -82,6 +83,8 @@ fn write_new(path: &Path, text: &str) -> Result<()> {
 struct Planned<'a> {
     #[serde(flatten)]
     estimate: &'a Estimate,
+    /// What must be known of the results of a run.
+    notes: &'a [String],
     #[serde(skip_serializing_if = "Option::is_none")]
     cluster: Option<&'a Forecast>,
 }

@@ -76,12 +76,16 @@ function showRun() {
     showResult();
 }
 
+function oneWay() {
+    return run.one_way ? `Note: ${run.one_way}. ` : "";
+}
+
 function showResult() {
     const isComplete = run.state === "complete";
     byId("result").hidden = !isComplete;
     if (!isComplete) return;
     const [name, number] = run.largest || ["", ""];
-    say("result-text", `${name}: ${number}. ${run.check || ""}.`);
+    say("result-text", `${name}: ${number}. ${oneWay()}${run.check || ""}.`);
     const downloads = byId("downloads");
     if (downloads.childElementCount === 0 && run.reports.length > 0) {
         downloads.append(element("span", "download"));
@@ -101,7 +105,7 @@ function showLast() {
     const last = depths[depths.length - 1];
     const classes = last.classes && last.classes !== last.states ? `, ${grouped(last.classes)} up to symmetry` : "";
     const antipodes = last.states === "1" ? "1 antipode" : `${grouped(last.states)} antipodes`;
-    say("result-text", `${run.largest[0]}: ${run.largest[1]}. There are ${antipodes}${classes}. Check: ${run.check}.`);
+    say("result-text", `${run.largest[0]}: ${run.largest[1]}. There are ${antipodes}${classes}. ${oneWay()}Check: ${run.check}.`);
 }
 
 let growthSeen = { depths: [], expected: [] };

@@ -42,4 +42,4 @@ pub use load::{Format, LoadError};
 pub use metric::{Metric, UnknownMetric};
 pub use notation::NotationError;
 pub use puzzle::{Counted, Guard, Move, Puzzle, PuzzleMove};
-pub use source::{PuzzleSpec, SourceError, grouped, states_and};
+pub use source::{ONE_WAY, PuzzleSpec, SourceError, grouped, one_way_note, states_and};

@@ -230,7 +230,7 @@ impl Report {
             Format::Json => object::json(self),
             Format::Latex => Ok(latex::table(self)),
             Format::Oeis => Ok(oeis::b_file(self)),
-            Format::Svg => Ok(plot::svg(&self.rows)),
+            Format::Svg => Ok(plot::svg(&self.rows, self.summary.one_way().is_some())),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What is enumerated: a puzzle, its metric and its labels.
 
 use crate::run::RunError;
-use fathom_puzzle::{Metric, PuzzleSpec};
+use fathom_puzzle::{Metric, PuzzleSpec, one_way_note};
 use fathom_space::{Labels, Space};
 use std::fmt;
 
@@ -24,6 +24,13 @@ impl SpaceSpec {
     pub fn space(&self) -> Result<Space, RunError> {
         let puzzle = self.source.puzzle(self.metric)?;
         Ok(Space::new(puzzle, self.metric, self.labels.clone())?)
+    }
+
+    /// Returns what must be known of results: how the puzzle was read, and that distances are one way if the
+    /// moves are not closed under inverses.
+    pub fn notes(&self, inverse_closed: bool) -> Vec<String> {
+        let one_way = (!inverse_closed).then(one_way_note);
+        self.source.remarks().iter().cloned().chain(one_way).collect()
     }
 }
 
