@@ -113,8 +113,6 @@ pub(super) struct Shared {
     /// The number of this process in registrations, and the number of its last one.
     process: u64,
     registrations: AtomicU64,
-    /// Whether this process has ever registered.
-    has_registered: AtomicBool,
     /// The depths whose directories were made, with the number of the store.
     prepared: Mutex<BTreeSet<(Depth, usize)>>,
     /// The number of tasks that the kernel threads have.
@@ -177,7 +175,6 @@ impl Worker {
             pool,
             process: Uuid::new_v4().as_u64_pair().0 | 1,
             registrations: AtomicU64::new(0),
-            has_registered: AtomicBool::new(false),
             prepared: Mutex::default(),
             computing: AtomicUsize::new(0),
             task_ended: Notify::new(),
@@ -372,7 +369,7 @@ impl Shared {
     /// coordinator says, because an inventory tells of durable files.
     async fn register(self: Arc<Self>) -> Result<Input> {
         let Worker { identity, job, imports, .. } = &self.worker;
-        let is_first = !self.has_registered.load(Ordering::Relaxed);
+        let is_first = !self.worker.caller.has_registered();
         if !is_first {
             block_in_place(|| self.make_durable())?;
         }
@@ -399,12 +396,7 @@ impl Shared {
             process: self.process,
             registration: self.registrations.fetch_add(1, Ordering::Relaxed) + 1,
         };
-        let call = |mut client: Client| {
-            let request = request.clone();
-            async move { client.register(request).await }
-        };
-        let registered = self.worker.caller.call(call).await?;
-        self.has_registered.store(true, Ordering::Relaxed);
+        let registered = self.worker.caller.register(request).await?;
         match Duration::from_millis(registered.sync_after_ms) {
             later if is_first && !later.is_zero() => {
                 let this = Arc::clone(&self);
@@ -426,8 +418,8 @@ impl Shared {
     /// Returns the complete files in the store, and makes them durable. Unfinished files are removed before
     /// the first session only: later they may belong to running tasks.
     fn inventory(&self) -> Result<Vec<StoredFile>> {
-        let Worker { store, job, files, .. } = &self.worker;
-        let tasks = match self.has_registered.load(Ordering::Relaxed) {
+        let Worker { store, job, files, caller, .. } = &self.worker;
+        let tasks = match caller.has_registered() {
             false => {
                 let there = recover(store, &job.geometry)?;
                 // A process that was killed may have held them back.
