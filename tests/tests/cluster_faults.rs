@@ -3,12 +3,14 @@
 
 use fathom_tests::cluster::{Cluster, undisturbed};
 use fathom_tests::layers::{damage, damage_at};
-use fathom_tests::process::until;
-use fathom_tests::{assert_same, fathom_worker};
+use fathom_tests::process::{PATIENCE, until, well};
+use fathom_tests::{assert_same, fathom, fathom_worker};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::PathBuf;
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread::sleep;
 use std::time::Duration;
@@ -48,6 +50,93 @@ fn a_worker_that_was_stopped_for_longer_than_its_patience_goes_on() {
     cluster.serve();
     cluster.signal("w1", libc::SIGCONT);
     assert_same(&cluster.finishes(), &undisturbed(&MANY_TASKS));
+}
+
+/// Waits until a worker has logged why it could not reach its coordinator.
+fn until_reason(cluster: &Cluster, name: &str, reason: &str) {
+    until(reason, || {
+        let lines = cluster.logged_by(name, "coordinator cannot be reached; trying again");
+        lines.iter().any(|line| line["reason"].as_str().is_some_and(|logged| logged.contains(reason)))
+    });
+}
+
+/// Answers a caller in the coordinator's place, and waits until the caller has read the answer and hung up.
+fn answer(mut caller: TcpStream, bytes: &[u8]) -> io::Result<()> {
+    caller.set_nonblocking(false)?;
+    caller.set_read_timeout(Some(PATIENCE))?;
+    // If bytes of the caller remained unread, the system would reset the connection.
+    caller.read_exact(&mut [0; 24])?;
+    caller.write_all(bytes)?;
+    caller.shutdown(Shutdown::Write)?;
+    io::copy(&mut caller, &mut io::sink()).map(drop)
+}
+
+/// While the coordinator is away, other services listen on its port.
+#[test]
+fn a_registered_worker_waits_while_other_services_answer() {
+    let mut cluster = Cluster::new(&MANY_TASKS, &[]);
+    cluster.serve_up_to(3);
+    cluster.join(&["w1"]);
+    cluster.until_coordinator_stopped();
+    cluster.signal_coordinator(libc::SIGKILL);
+    cluster.coordinator_dies();
+    let listener = TcpListener::bind(&cluster.address).unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let bad_gateway = b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 12\r\n\r\nBad gateway\n";
+    let tls_alert = [21, 3, 1, 0, 2, 2, 40];
+    for bytes in [&bad_gateway[..], b"SSH-2.0-OpenSSH_9.9\r\n", &[0xff; 1000], &[0; 9], &tls_alert] {
+        until("the worker hears the other service", || {
+            listener.accept().is_ok_and(|(caller, _)| answer(caller, bytes).is_ok())
+        });
+    }
+    until_reason(&cluster, "w1", "what it says is not HTTP/2");
+    until_reason(&cluster, "w1", "TLS");
+    drop(listener);
+    cluster.serve();
+    assert_same(&cluster.finishes(), &undisturbed(&MANY_TASKS));
+    assert!(!cluster.logged_by("w1", "coordinator is back").is_empty());
+}
+
+/// While the coordinator is away, others come that have certificates of another authority or another token. A
+/// coordinator of another run ends the worker only if it has the keys of the run.
+#[test]
+fn a_registered_worker_waits_while_coordinators_with_other_keys_answer() {
+    let mut cluster = Cluster::new(&MANY_TASKS, &[]);
+    let [ours, others] = ["ours", "others"].map(|name| cluster.path().join(name).display().to_string());
+    for keys in [&ours, &others] {
+        well(&fathom().args(["keys", keys]).output().unwrap());
+    }
+    cluster.option(Path::new("--keys"));
+    cluster.option(Path::new(&ours));
+    cluster.serve_up_to(3);
+    let mut joining = cluster.joining("w1");
+    joining.args(["--keys", &ours]);
+    cluster.join_first("w1", joining);
+    cluster.until_coordinator_stopped();
+    cluster.signal_coordinator(libc::SIGKILL);
+    cluster.coordinator_dies();
+    let address = cluster.address.clone();
+    let other = |options: &[&str]| {
+        let mut other = Cluster::new(&["3x3"], options);
+        other.address.clone_from(&address);
+        other.serve();
+        other
+    };
+    let token = format!("{others}/token");
+    for (options, reason) in [
+        (&["--keys", &others][..], "its certificate is from another authority"),
+        (&["--keys", &ours, "--token-file", &token], "wrong token"),
+    ] {
+        let _other = other(options);
+        until_reason(&cluster, "w1", reason);
+    }
+    cluster.serve_up_to(2);
+    cluster.until_coordinator_stopped();
+    cluster.signal_coordinator(libc::SIGKILL);
+    cluster.coordinator_dies();
+    let _other = other(&["--keys", &ours]);
+    assert_eq!(cluster.ends("w1").code(), Some(2));
+    assert!(cluster.said().contains("this coordinator serves another run"), "{}", cluster.said());
 }
 
 #[test]

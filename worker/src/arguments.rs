@@ -102,7 +102,7 @@ pub(crate) struct JoinArguments {
     /// coordinator sees it]
     #[arg(long, value_name = "HOST")]
     pub(crate) advertise: Option<Reached>,
-    /// How long the coordinator may be silent before this worker gives up, for example 15min
+    /// How long calls to the coordinator may fail before this worker gives up, for example 15min
     #[arg(long, value_name = "TIME", default_value = "15min", allow_hyphen_values = true, value_parser = humantime::parse_duration)]
     pub(crate) patience: Duration,
     #[command(flatten)]

@@ -8,8 +8,10 @@ mod world;
 use fathom_proto::access::{Access, AccessArguments, ConnectError, Refusal, TLS_NAME};
 use fathom_proto::v1::GetStatusRequest;
 use fathom_proto::v1::coordinator_client::CoordinatorClient;
+use fathom_tests::process::free_port;
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection, RootCertStore};
+use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -264,8 +266,9 @@ fn the_silent_are_gone_after_a_while() {
 #[tokio::test]
 async fn others_that_are_called() {
     let files = Files::new();
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap().to_string();
+    // The port stays ours when nobody listens any more.
+    let address = format!("127.0.0.1:{}", free_port());
+    let listener = TcpListener::bind(&address).await.unwrap();
     let other = tokio::spawn(async move {
         loop {
             let (mut tcp, _) = listener.accept().await.unwrap();
@@ -330,8 +333,8 @@ async fn nobody_waits_for_the_silent() {
 #[tokio::test]
 async fn a_coordinator_that_comes_back_changed() {
     let (files, foreign) = (Files::new(), Files::new());
-    let host = Host::serve(&files.all()).await;
-    let address = host.address;
+    let address = (Ipv4Addr::LOCALHOST, free_port()).into();
+    let host = Host::serve_at(address, &files.all()).await;
     let access = Access::load(&files.all()).unwrap();
     let mut client = CoordinatorClient::new(access.connect(&address.to_string(), LIMIT).await.unwrap());
     assert!(client.get_status(GetStatusRequest {}).await.is_ok());
@@ -347,9 +350,8 @@ async fn a_coordinator_that_comes_back_changed() {
     let Some(ConnectError::Refused { refusal: Refusal::Theirs(_), .. }) = found else { panic!("{found:?}") };
     foreigner.stop().await;
 
-    let host = Host::serve(&files.all()).await;
-    let mut client = CoordinatorClient::new(access.connect(&host.address.to_string(), LIMIT).await.unwrap());
-    let address = host.address;
+    let host = Host::serve_at(address, &files.all()).await;
+    let mut client = CoordinatorClient::new(access.connect(&address.to_string(), LIMIT).await.unwrap());
     host.stop().await;
     let _host = Host::serve_at(address, &files.all()).await;
     let mut answered = false;

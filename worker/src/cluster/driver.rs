@@ -117,8 +117,6 @@ struct Shared {
     /// The number of this process in registrations, and the number of its last one.
     process: u64,
     registrations: AtomicU64,
-    /// Whether this process has ever registered.
-    has_registered: AtomicBool,
     /// The depths whose directories were made.
     prepared: Mutex<BTreeSet<Depth>>,
     /// The number of tasks that the kernel threads have.
@@ -181,7 +179,6 @@ impl Worker {
             pool,
             process: Uuid::new_v4().as_u64_pair().0 | 1,
             registrations: AtomicU64::new(0),
-            has_registered: AtomicBool::new(false),
             prepared: Mutex::default(),
             computing: AtomicUsize::new(0),
             task_ended: Notify::new(),
@@ -382,12 +379,7 @@ impl Shared {
             process: self.process,
             registration: self.registrations.fetch_add(1, Ordering::Relaxed) + 1,
         };
-        let call = |mut client: Client| {
-            let request = request.clone();
-            async move { client.register(request).await }
-        };
-        let registered = self.worker.caller.call(call).await?;
-        self.has_registered.store(true, Ordering::Relaxed);
+        let registered = self.worker.caller.register(request).await?;
         Ok(Input::Registered {
             session: registered.session,
             heartbeat: Duration::from_millis(registered.heartbeat_interval_ms.max(10)),
@@ -398,8 +390,8 @@ impl Shared {
     /// Returns the complete files in the store, and makes them durable. Unfinished files are removed before
     /// the first session only: later they may belong to running tasks.
     fn inventory(&self) -> Result<Vec<StoredFile>> {
-        let Worker { store, job, files, .. } = &self.worker;
-        let tasks = match self.has_registered.load(Ordering::Relaxed) {
+        let Worker { store, job, files, caller, .. } = &self.worker;
+        let tasks = match caller.has_registered() {
             false => {
                 let there = recover(store, &job.geometry)?;
                 // A process may have been killed before it had made the name of a file durable.
