@@ -343,8 +343,9 @@ mod tests {
         };
         assert!(error(&text.replace("\"single\"", "\"double\"")).contains("double"));
         assert!(error(&text.replace("\"3x3\"", "\"1x9\"")).contains("symmetry 2 of the plan"));
-        let colours = text.find("colouring = [0").unwrap();
-        let edited = format!("{}colouring = [1{}", &text[..colours], &text[colours + 14..]);
+        let first = text.find("colouring = [").unwrap() + "colouring = [".len();
+        let other = if &text[first..=first] == "0" { "1" } else { "0" };
+        let edited = format!("{}{other}{}", &text[..first], &text[first + 1..]);
         assert!(error(&edited).contains("it was changed"), "{}", error(&edited));
         assert!(error(&text.replace("format = 1", "format = 2")).contains("use the version that wrote it"));
         assert!(error(&format!("colouring = [0]\n{text}")).contains("a version before 1.0.0"));

@@ -91,7 +91,7 @@ fn faults_of_the_own_format() {
     assert_eq!(
         toml_with("[move]"),
         "file:2:2: unknown field `move`, expected one of `name`, `metric`, `degree`, `orbits`, `moves`, `free`, \
-         `spare`, `solved`, `always`, `never`"
+         `spare`, `solved`, `always`, `never`, `notes`"
     );
     assert_eq!(
         toml_with("moves = 3"),

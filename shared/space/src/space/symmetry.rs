@@ -186,8 +186,9 @@ impl Space {
         let mut found = Vec::new();
         for (number, relabelling) in recorded.iter().enumerate() {
             let symmetry = self.symmetry_of(relabelling, guarded.as_ref()).ok_or(number)?;
-            // A turn of the whole that keeps guards may exchange pieces that look alike, whose moves then differ.
-            let is_one = self.keeps_guards() || self.puzzle().is_symmetry(relabelling);
+            // Moves that ask for pieces were compared with the labels. A turn of the whole that keeps guards may
+            // exchange pieces that look alike, whose moves then differ.
+            let is_one = guarded.is_some() || self.keeps_guards() || self.puzzle().is_symmetry(relabelling);
             if !is_one || !known.insert(symmetry.clone()) {
                 return Err(number);
             }

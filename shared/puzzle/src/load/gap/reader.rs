@@ -239,6 +239,7 @@ impl<'a> Reader<'a> {
     /// Reads a value and the exponents behind it: each is a number, or a permutation that conjugates the
     /// value.
     fn power(&mut self, depth: usize) -> Result<Value, Fault> {
+        self.peek();
         let start = self.at;
         let mut value = self.single(depth)?;
         while self.accept("^") {
