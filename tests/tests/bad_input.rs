@@ -392,9 +392,9 @@ fn damaged_run_files() {
 
     let half = HalfRun::new();
     half.change("run.toml", |b| {
-        *b = String::from_utf8(b.clone()).unwrap().replace("format = 3", "format = 7").into_bytes()
+        *b = String::from_utf8(b.clone()).unwrap().replace("format = 1", "format = 7").into_bytes()
     });
-    half.refuses(&["status", "run"], 1, "it has format 7, and this version of Fathom reads up to 3");
+    half.refuses(&["status", "run"], 2, "it has format 7, and this version of Fathom reads format 1");
 }
 
 /// Another version may plan otherwise, or describe a run otherwise.
@@ -406,8 +406,11 @@ fn a_run_of_another_version_names_it() {
     let file = directory.path().join("run/run.toml");
     let text = fs::read_to_string(&file).unwrap();
     let of_this = format!("fathom {}", env!("CARGO_PKG_VERSION"));
-    let other = text.replacen(&of_this, "fathom 9.8.7", 1).replacen("shards = 1", "shards = 2", 1);
-    assert!(other.contains("fathom 9.8.7") && other.contains("shards = 2"), "{text}");
+    let (before, colours) = text.split_once("colouring = [").unwrap();
+    let colour = if colours.starts_with('0') { '1' } else { '0' };
+    let other =
+        format!("{before}colouring = [{colour}{}", &colours[1..]).replacen(&of_this, "fathom 9.8.7", 1);
+    assert!(other.contains("fathom 9.8.7"), "{text}");
     fs::write(&file, other).unwrap();
     let (code, out, err) = in_directory(directory.path(), &["resume", "run", "-q"]);
     assert_eq!((code, out.as_str(), err.lines().count()), (Some(1), "", 1), "{err}");
@@ -460,7 +463,7 @@ fn layers_of_another_run_are_left_alone() {
     let files = || layer_files(&theirs).len();
     let before = files();
     let elsewhere = |half: &HalfRun| {
-        let at = format!("shared {}", other.path().join("run").display());
+        let at = format!("store {}", other.path().join("run").display());
         let database = rusqlite::Connection::open(half.path("run.db")).unwrap();
         database.execute("DELETE FROM cluster", []).unwrap();
         database.execute("INSERT INTO cluster VALUES (1, ?1)", [at]).unwrap();

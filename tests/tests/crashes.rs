@@ -183,6 +183,13 @@ impl Disk for FailingDisk {
         LocalDisk.rename(from, to)
     }
 
+    fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()> {
+        match to.symlink_metadata() {
+            Ok(_) => Err(io::ErrorKind::AlreadyExists.into()),
+            Err(_) => self.rename(from, to),
+        }
+    }
+
     fn remove(&self, path: &Path) -> io::Result<()> {
         let mut state = self.operation("remove")?;
         state.names.remove(path);
@@ -494,26 +501,6 @@ impl Disk for LosingDisk {
             true => Ok(Box::new(LosingFile(file))),
             false => Ok(file),
         }
-    }
-
-    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        LocalDisk.rename(from, to)
-    }
-
-    fn remove(&self, path: &Path) -> io::Result<()> {
-        LocalDisk.remove(path)
-    }
-
-    fn create_directory(&self, path: &Path) -> io::Result<()> {
-        LocalDisk.create_directory(path)
-    }
-
-    fn remove_directory(&self, path: &Path) -> io::Result<()> {
-        LocalDisk.remove_directory(path)
-    }
-
-    fn sync_directory(&self, path: &Path) -> io::Result<()> {
-        LocalDisk.sync_directory(path)
     }
 }
 

@@ -38,14 +38,13 @@ impl Run {
     /// Returns the command that begins the run, or continues it.
     fn run(&self) -> Command {
         let mut command = self.command(&["run"]);
-        // Each depth is durable before the next begins, so that kills find runs of all depths.
-        command.args(SPACE).args(["--json", "-q", "--threads", "1", "--sync-after", "0s"]);
+        command.args(SPACE).args(["--json", "-q", "--threads", "1"]);
         command.args(["--dir", "run", "--store", "disk"]);
         command
     }
 
     fn resume(&self) -> Command {
-        self.command(&["resume", "run", "--json", "-q", "--sync-after", "0s"])
+        self.command(&["resume", "run", "--json", "-q"])
     }
 
     /// Runs until a depth is made.
@@ -246,7 +245,7 @@ fn a_limit_is_one_of_the_store() {
     let run = Run::new();
     let mut begin = run.command(&["run", "2x6", "--dir", "run", "--threads", "1", "--keep", "last"]);
     // A search that makes nothing durable before its end gives up what it no longer reads all the same.
-    begin.args(["--sync-after", "1h", "--store", "disk", "--disk-limit"]);
+    begin.args(["--store", "disk", "--disk-limit"]);
     let planned = run.command(&["plan", "2x6", "--json", "--keep", "last"]).output().unwrap();
     let needed = json(&planned)["disk_peak_bytes"].as_u64().unwrap();
     let mut too_little = run.command(&[]);

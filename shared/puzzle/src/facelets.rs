@@ -6,9 +6,8 @@
 //! permutations are a cyclic group, its generator turns all pieces by one orientation, and an element of the
 //! group is the same as an oriented permutation of the pieces.
 
-use crate::{Puzzle, PuzzleMove};
 use fathom_algebra::orbits::all_orbits;
-use fathom_algebra::{OrientedPermutation, Permutation, Relabelling};
+use fathom_algebra::{OrientedPermutation, Permutation};
 use std::collections::HashSet;
 use std::ops::Range;
 
@@ -85,11 +84,10 @@ impl Facelets {
     }
 
     /// Makes the pieces again that were found for a puzzle, from the [places](Facelets::places) of its
-    /// facelets. Returns `None` if these are no places of pieces that the moves keep together.
-    pub fn with_places(puzzle: &Puzzle, places: &[(usize, u16)]) -> Option<Self> {
-        let given = puzzle.free[0].orders();
-        let moves: Vec<Permutation> = puzzle.moves.iter().map(|m| m.action.as_points()).collect();
-        let degree = puzzle.free[0].points();
+    /// facelets. `given` has the numbers of orientations that the puzzle is given with, and `moves` are its
+    /// moves on facelets. Returns `None` if these are no places of pieces that the moves keep together.
+    pub fn with_places(given: &[u16], moves: &[Permutation], places: &[(usize, u16)]) -> Option<Self> {
+        let degree = given.iter().copied().map(usize::from).sum();
         let cells = places.iter().map(|&(cell, _)| cell + 1).max()?;
         let orders = (0..cells).map(|cell| {
             let numbers = places.iter().filter(|&&(of, _)| of == cell).map(|&(_, number)| number + 1);
@@ -99,7 +97,7 @@ impl Facelets {
         if places.len() != degree || orders.contains(&0) {
             return None;
         }
-        let orbits = all_orbits(degree, &moves);
+        let orbits = all_orbits(degree, moves);
         // In each orbit, a piece has all its facelets or none.
         for orbit in &orbits {
             let mut numbers = vec![0; cells];
@@ -143,34 +141,6 @@ impl Facelets {
     /// Returns the place of each facelet when the puzzle is solved.
     pub fn places(&self) -> &[(usize, u16)] {
         &self.places
-    }
-
-    /// Returns the puzzle on the cells of the pieces, with the identity as its only symmetry. `puzzle` is the
-    /// one for which the pieces were found.
-    ///
-    /// # Panics
-    /// If a move of `puzzle` tears pieces.
-    pub fn puzzle(&self, puzzle: &Puzzle) -> Puzzle {
-        let on_pieces = |m: &PuzzleMove| PuzzleMove {
-            action: self.action(&m.action.as_points()).expect("moves keep pieces together"),
-            ..m.clone()
-        };
-        let identity = OrientedPermutation::identity(&self.orders[..]);
-        Puzzle {
-            name: puzzle.name.clone(),
-            cells: self.orders.len(),
-            seen: self.orders.clone(),
-            moves: puzzle.moves.iter().map(on_pieces).collect(),
-            incoming_moves: puzzle.incoming_moves.iter().map(on_pieces).collect(),
-            symmetries: vec![Relabelling::from_action(&identity)],
-            has_all_symmetries: false,
-            free: vec![identity],
-            limits: Vec::new(),
-            counted: None,
-            kinds: vec![0; self.orders.len()],
-            held: None,
-            facelets: None,
-        }
     }
 
     /// Returns for each cell of the puzzle as it is given its first facelet and the number of its

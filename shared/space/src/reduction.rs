@@ -24,7 +24,8 @@ pub(crate) mod rings;
 use crate::{Labels, Letters};
 use base::Base;
 use facelets::FaceletMap;
-use fathom_puzzle::Puzzle;
+use fathom_algebra::Permutation;
+use fathom_puzzle::{Facelets, Puzzle};
 use free_moves::FreeMoves;
 use half_turn::HalfTurn;
 use num_bigint::BigUint;
@@ -187,10 +188,12 @@ impl Chain {
                 self.add(half_turn.record(), Arc::new(half_turn));
             }
             Record::Facelets { places } => {
-                let facelets = fathom_puzzle::Facelets::with_places(&problem.puzzle, places)
+                let moves: Vec<Permutation> =
+                    problem.puzzle.moves.iter().map(|m| m.action.as_points()).collect();
+                let facelets = Facelets::with_places(problem.puzzle.free[0].orders(), &moves, places)
                     .filter(|_| problem.labels.are_distinct())
                     .ok_or(NoSuchReduction)?;
-                let puzzle = facelets.puzzle(&problem.puzzle);
+                let puzzle = problem.puzzle.on_pieces(&facelets);
                 self.add_facelets(facelets, puzzle, problem);
             }
             Record::Base(choice) => {
@@ -210,7 +213,7 @@ impl Chain {
         Ok(())
     }
 
-    fn add_facelets(&mut self, facelets: fathom_puzzle::Facelets, puzzle: Puzzle, problem: &mut Problem) {
+    fn add_facelets(&mut self, facelets: Facelets, puzzle: Puzzle, problem: &mut Problem) {
         problem.labels = Labels::distinct(puzzle.cells);
         problem.puzzle = puzzle;
         let record = Record::Facelets { places: facelets.places().to_vec() };

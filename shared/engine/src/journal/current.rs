@@ -62,12 +62,13 @@ impl Journal {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// Records finished shards of the current layer, and that the shards of the layer at `older` from which
-    /// they were made may be deleted. The layer at `older` counts as removed from then on.
+    /// Does a [checkpoint](Journal::checkpoint) that also records finished shards of the current layer, and
+    /// that the shards of the layer at `older` from which they were made may be deleted. The layer at `older`
+    /// counts as removed from then on.
     pub fn give_back(&mut self, reports: &[ShardReport], older: Depth) -> Result<()> {
         let files = reports.iter().map(|report| (Task { depth: older, shard: report.task.shard }, false));
         let files: Vec<(Task, bool)> = files.collect();
-        self.change(|change| {
+        self.checkpoint_with(|change| {
             note_reports(change.database(), reports)?;
             change.give_back(&files)
         })

@@ -230,6 +230,7 @@ impl RunError {
             | Self::Store { .. }
             | Self::PlanFile { .. }
             | Self::BeforeFirst
+            | Self::OtherFormat { .. }
             | Self::OtherPlan { .. }
             | Self::Busy { .. } => true,
             Self::Unusable { source, .. } | Self::OtherVersion { source, .. } => source.is_bad_input(),
