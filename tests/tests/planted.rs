@@ -1,5 +1,5 @@
-//! The planted faults of `tests/planted.sh` still apply to the code: whoever changes the code around a fault
-//! must update the fault.
+//! The planted faults of `tests/planted.sh` still apply to the code, and the tests that must find them exist:
+//! whoever changes the code around a fault, or renames its test, must update the fault.
 
 use std::fs;
 use std::path::Path;
@@ -18,6 +18,14 @@ fn planted_faults_can_be_planted() {
         let patch = entry.unwrap().path();
         let text = fs::read_to_string(&patch).unwrap();
         assert!(text.starts_with("Test: -p fathom-"), "{}", patch.display());
+        let test = text.lines().next().unwrap().trim_end_matches("::").rsplit([' ', ':']).next().unwrap();
+        let found = Command::new("git")
+            .args(["grep", "--no-index", "--quiet", "-E", &format!(r"^ *(async )?(fn|mod) {test}\b")])
+            .args(["shared", "proto", "worker", "coordinator", "cli", "tests"])
+            .current_dir(root)
+            .status()
+            .unwrap();
+        assert!(found.success(), "{}: there is no test {test:?}", patch.display());
         let output = Command::new("git")
             .args(["apply", "--check", "-C1"])
             .arg(&patch)

@@ -237,7 +237,7 @@ fn most_states(space: &Space, depth: u32) -> Option<u64> {
 
 /// Counts the states of the first depths, up to `depth`: as many depths as take little time, and one more.
 /// The result ends with depth 1 at the earliest, or with an empty depth if the space has no more states.
-fn first_counts(space: &Space, depth: u32) -> Vec<u64> {
+pub fn first_counts(space: &Space, depth: u32) -> Vec<u64> {
     // Each state has a word for each free move, and so has each of its neighbours.
     let few = (1 << 13) / (space.free_order() as usize).pow(2);
     let state_of = |word: &[u8]| space.words_of(word).min().expect("the identity is a free move");

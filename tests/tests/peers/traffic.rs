@@ -73,6 +73,7 @@ async fn sent(manifest: &RunManifest, path: &Path, workers: u32) -> u64 {
     meter.sent.load(Ordering::Relaxed)
 }
 
+/// The formula of `plan` allows a third; a coset that is fetched twice, or is not compressed, exceeds that.
 #[tokio::test(flavor = "multi_thread")]
 async fn workers_send_as_much_as_is_predicted() {
     for (board, workers) in [("3x4", 2), ("3x4", 4), ("2x6", 2)] {
@@ -92,7 +93,7 @@ async fn workers_send_as_much_as_is_predicted() {
             memory_bytes: MEMORY,
             replicas: 1,
         };
-        let predicted = Forecast::of(&manifest, &space, &plan, cluster, None).unwrap().sent_bytes;
+        let predicted = Forecast::new(&manifest, &space, &plan, cluster).unwrap().sent_bytes;
         let directory = fathom_tests::tempdir().unwrap();
         let path = directory.path().join("run");
         let mut run = RunDirectory::create(&path, manifest.clone(), &[], &LocalDisk).unwrap();
@@ -106,6 +107,6 @@ async fn workers_send_as_much_as_is_predicted() {
         search(&mut run, &LocalDisk, options, &Stop::default(), &Silent).unwrap();
         let sent = sent(&manifest, &path, workers).await;
         let error = predicted as f64 / sent as f64 - 1.0;
-        assert!(error.abs() < 0.02, "{board}, {workers} workers: {sent} bytes, not {predicted}");
+        assert!(error.abs() < 1.0 / 3.0, "{board}, {workers} workers: {sent} bytes, not {predicted}");
     }
 }
