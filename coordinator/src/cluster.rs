@@ -9,7 +9,8 @@
 //! workers call damaged), `restore` (what a run has when it starts), [`tables`] (what is
 //! journalled), [`serve`] (the loop that feeds events in
 //! and carries effects out), [`handle`] (how other threads ask the loop), [`status`] (the report for people),
-//! [`view`] (the data of the web page), `waiting` (what the log says of a run that waits).
+//! [`commands`] (the commands that messages name), [`view`] (the data of the web page), `waiting` (what the
+//! log says of a run that waits).
 //!
 //! Invariants: effects are carried out in order; a layer is committed before the next layer begins; messages
 //! of a worker count only while its session lasts.
@@ -18,6 +19,7 @@ pub mod apply;
 pub mod audit;
 pub mod bounds;
 mod checker;
+pub mod commands;
 pub mod event;
 mod failures;
 pub mod given;

@@ -429,14 +429,23 @@ fn keys_of_a_run() {
     let (_, err) = texts(&output);
     assert_eq!(output.status.code(), Some(2), "{err}");
     assert_eq!(err.lines().count(), 1, "{err}");
-    assert!(err.contains("wrong token: give the token of this run with --token-file"), "{err}");
+    assert!(
+        err.contains("wrong token: give the keys of this run with --keys, or its token with --token-file"),
+        "{err}"
+    );
     for name in ["w1", "w2"] {
         let mut joining = cluster.joining(name);
         joining.args(&options);
         cluster.join_by(name, joining);
     }
     let options: Vec<&str> = options.iter().map(String::as_str).collect();
-    assert_eq!(cluster.ask("status", &[]).status.code(), Some(2), "who has no keys is told nothing");
+    // Who has no keys is told which options name them.
+    let refused = cluster.ask("status", &[]);
+    let (_, err) = texts(&refused);
+    assert_eq!(refused.status.code(), Some(2), "{err}");
+    assert!(err.contains("the server requires TLS: add --keys DIR (or set FATHOM_KEYS)"), "{err}");
+    well(&cluster.ask("status", &["--keys", keys.to_str().unwrap()]));
+    well(&fathom().args(["status", &cluster.address]).env("FATHOM_KEYS", &keys).output().unwrap());
     well(&cluster.ask("status", &options));
     assert_same(&cluster.finishes(), &undisturbed(&SPACE));
     assert!(cluster.logged("worker registered").len() >= 2);

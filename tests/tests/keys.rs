@@ -1,7 +1,9 @@
 //! `fathom keys`: the processes of a run accept its files, and existing files are never overwritten.
 
 use fathom_proto::access::{Access, AccessArguments};
-use fathom_tests::{fathom, texts};
+use fathom_tests::cluster::{Cluster, undisturbed};
+use fathom_tests::process::well;
+use fathom_tests::{assert_same, fathom, fathom_worker, texts};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -64,6 +66,38 @@ fn keys_are_made_and_can_be_used() {
         let name = entry.unwrap().file_name();
         assert!(!name.to_string_lossy().starts_with('.'), "{name:?}");
     }
+}
+
+/// The commands that messages name can be run as they are printed.
+#[test]
+fn commands_in_messages_name_the_keys() {
+    // Two workers must hold each file, so the run waits for the second one.
+    let mut cluster = Cluster::new(&["3x3"], &["--replicas", "2"]);
+    let keys = cluster.path().join("keys");
+    well(&fathom().arg("keys").arg(&keys).output().unwrap());
+    cluster.option(Path::new("--keys"));
+    cluster.option(&keys);
+    cluster.serve();
+    let (address, keys) = (cluster.address.clone(), keys.to_str().unwrap());
+    let status = format!("fathom status {address} --keys {keys}");
+    let said = well(&fathom().arg("status").arg(cluster.run()).output().unwrap());
+    assert!(said.contains(&format!("'{status}' shows the progress")), "{said}");
+    let said = well(&fathom().args(status.split(' ').skip(1)).output().unwrap());
+    let join = format!("fathom-worker --join {address} --store DIR --keys {keys}");
+    assert!(said.contains(&format!("no worker is there: start one with '{join}'")), "{said}");
+    let joining = |cluster: &Cluster, name: &str| {
+        let join = join.replace("DIR", cluster.store(name).to_str().unwrap());
+        let mut command = fathom_worker();
+        command.args(join.split(' ').skip(1)).args(["--name", name]);
+        command
+    };
+    cluster.join_first("one", joining(&cluster, "one"));
+    let refused = cluster.ask("drain", &["one", "--keys", keys]);
+    let (_, err) = texts(&refused);
+    assert_eq!(refused.status.code(), Some(2), "{err}");
+    assert!(err.contains(&format!("stop the run with 'fathom stop {address} --keys {keys}'")), "{err}");
+    cluster.join_by("two", joining(&cluster, "two"));
+    assert_same(&cluster.finishes(), &undisturbed(&["3x3"]));
 }
 
 #[test]

@@ -200,7 +200,7 @@ fn status_tells_how_far_a_served_run_is() {
     // The layers lie with the workers.
     assert!(progress["disk_bytes"].is_null(), "{progress}");
     let (said, _) = texts(&fathom().arg("status").arg(&run).output().unwrap());
-    assert!(said.contains("tells how far it is") && said.contains(" of 16 shards done"), "{said}");
+    assert!(said.contains("shows the progress") && said.contains(" of 16 shards done"), "{said}");
     assert!(said.contains("states/s") && !said.contains("of disk"), "{said}");
 }
 

@@ -10,9 +10,10 @@ use fathom_command::bad_input;
 use fathom_command::doing::doing;
 use fathom_command::exit::said_by_system;
 use fathom_command::interrupt::tell_of_stop;
+use fathom_command::shell;
 use fathom_command::terminal_line;
-use fathom_command::{machine, shell};
 use fathom_coordinator::cluster::bounds::Bounds;
+use fathom_coordinator::cluster::commands::Commands;
 use fathom_coordinator::cluster::event::Ending;
 use fathom_coordinator::cluster::handle::CoordinatorHandle;
 use fathom_coordinator::cluster::serve::Coordinator;
@@ -168,16 +169,12 @@ impl Served {
             Some(token) => access.requiring(token),
             None => access.clone(),
         };
-        // Other hosts cannot call an address that stands for all addresses of this one.
-        let called = match address.ip().is_unspecified() {
-            true => format!("{}:{}", machine::host_name(), address.port()),
-            false => address.to_string(),
-        };
-        let at_work = AtWork::begin(&run.path, "served", Some(called), None);
+        let commands = Commands::new(address, access.options());
+        let at_work = AtWork::begin(&run.path, "served", Some(&commands), None);
         // If another process locks run.db, or its disk is full, the run pauses instead of failing.
         run.journal.wait_while_busy().context("cannot use run.db")?;
         order_shards(&mut run, &layers_at, is_local)?;
-        let (coordinator, handle) = Coordinator::new(run, &LocalDisk, rules, layers_at)?;
+        let (coordinator, handle) = Coordinator::new(run, &LocalDisk, rules, layers_at, commands)?;
         let description = DescribeRunResponse {
             definition: definition.to_toml(),
             shared_store: shared_store.unwrap_or_default(),

@@ -270,7 +270,8 @@ impl State {
         };
         if !self.workers.alive().any(|(other, worker)| other != id && !worker.draining) {
             return Err(format!(
-                "{name:?} is the last worker, and nobody could take over what it holds: start another one, or stop the run with 'fathom stop'"
+                "{name:?} is the last worker, and nobody could take over what it holds: start another one, or stop the run with '{}'",
+                self.commands.stop()
             ));
         }
         self.worker(id).draining = true;

@@ -5,6 +5,7 @@
 
 use crate::cluster::bounds::Bounds;
 use crate::cluster::checker::Checker;
+use crate::cluster::commands::Commands;
 use crate::cluster::event::{Effect, Ending, Event, Held, Millis, Note, NoteLevel, RequestId};
 use crate::cluster::handle::{Answer, CoordinatorHandle, KeptFiles, Message};
 use crate::cluster::restore::{check_committed, compare, drop_false, past, store_of};
@@ -81,6 +82,7 @@ impl<'d> Coordinator<'d> {
         disk: &'d dyn Disk,
         mut rules: Rules,
         layers_at: LayersAt,
+        commands: Commands,
     ) -> Result<(Self, CoordinatorHandle)> {
         let (space, colouring) = run.manifest.open()?;
         let geometry = Geometry::of(&run.manifest, &space, &colouring)?;
@@ -106,6 +108,7 @@ impl<'d> Coordinator<'d> {
         let addresses = past.workers.iter().map(|(id, _, address)| (*id, address.clone())).collect();
         let given_back: Vec<ShardId> = past.given_back.keys().copied().collect();
         let mut state = State::new(rules, epoch, past);
+        state.commands = commands;
         getrandom::fill(&mut state.session_key).context("no random bytes for the numbers of sessions")?;
         state.draw_again();
         let (sender, messages) = unbounded();

@@ -15,6 +15,7 @@ pub use workers::{PendingPoll, Presence, Unreached, Worker, Workers};
 
 use crate::cluster::audit::Audits;
 use crate::cluster::bounds::{Bounds, Implausible};
+use crate::cluster::commands::Commands;
 use crate::cluster::event::{Ending, Holders, Holding, Millis, Order};
 use crate::cluster::given::GivenBack;
 use fathom_engine::run::{Depth, Keep, Lookback, ShardId, ShardOrder, ShardReport, Task};
@@ -61,6 +62,8 @@ pub struct Rules {
 pub struct State {
     /// The fixed settings.
     pub rules: Rules,
+    /// The commands that messages name.
+    pub commands: Commands,
     /// The order in which workers get shards.
     pub order: Arc<ShardOrder>,
     /// Number of the present epoch: how often the run was served.
@@ -171,6 +174,7 @@ impl State {
         let order = Arc::new(past.order.unwrap_or_else(|| ShardOrder::by_number(rules.shards)));
         let mut state = Self {
             rules,
+            commands: Commands::default(),
             order: Arc::clone(&order),
             epoch,
             sessions: 0,

@@ -232,7 +232,7 @@ pub(super) fn obstacle(state: &State, now: Millis) -> Option<String> {
     }
     let alive = state.workers.alive().count();
     if alive == 0 {
-        return Some("no worker is there: start one with 'fathom-worker --join'".into());
+        return Some(format!("no worker is there: start one with '{}'", state.commands.join()));
     }
     if let Some(dispute) = state.dispute() {
         return Some(dispute);

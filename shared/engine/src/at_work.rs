@@ -26,6 +26,8 @@ pub struct Note {
     pub what: String,
     /// The address that answers `fathom status`, if the run is served.
     pub address: Option<String>,
+    /// The command that asks that address for the status.
+    pub status_command: Option<String>,
     /// When the process began, in seconds since 1970.
     pub since: u64,
     /// The most bytes that the run's files may take, if there is a limit.

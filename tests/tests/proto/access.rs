@@ -42,7 +42,7 @@ async fn the_right_token_and_certificate_are_let_in() {
 async fn a_wrong_token_or_none_is_refused() {
     let files = Files::new();
     let host = Host::serve(&files.all()).await;
-    let way_out = "give the token of this run with --token-file";
+    let way_out = "give the keys of this run with --keys, or its token with --token-file";
     for (name, text) in [
         ("other", "another token, as long, perhaps"),
         ("longer", &format!("{TOKEN}0")),
@@ -84,12 +84,12 @@ async fn certificates_of_callers() {
     files.certificate("old-", TLS_NAME, &past());
     files.certificate("new-", TLS_NAME, &future());
     for (caller, says) in [
-        (with(AccessArguments::default()), "was not given: give --tls-cert and --tls-key"),
+        (with(AccessArguments::default()), "was not given: add --keys DIR, or --tls-cert and --tls-key"),
         (with(files.tls("old-")), "has expired or is not valid yet: make a new one, or set the clock right"),
         (with(files.tls("new-")), "has expired or is not valid yet"),
         (
             with(foreign.tls("")),
-            "is from another authority: use files of the same 'fathom keys' on both sides",
+            "is from another authority: name files of the same 'fathom keys' with --keys on both sides",
         ),
     ] {
         let cannot = format!("cannot talk to {}: {ours} {says}", host.address);
@@ -135,14 +135,13 @@ async fn certificates_of_those_that_are_called() {
 async fn plain_text_and_tls() {
     let files = Files::new();
     let token = files.token(&files.path("token"));
-    let plain = "it speaks plain text and this side TLS: give the --tls options to both or to neither";
-    let tls = "it speaks TLS and this side plain text: give the --tls options to both or to neither";
-    let host = Host::serve(&files.all()).await;
-    let cannot = format!("cannot talk to {}: ", host.address);
-    host.refuses(&token, &(cannot + tls), &format!("reason={plain}"), &files.all()).await;
-    let host = Host::serve(&token).await;
-    let cannot = format!("cannot talk to {}: ", host.address);
-    host.refuses(&files.all(), &(cannot + plain), &format!("reason={tls}"), &token).await;
+    let required = "the server requires TLS: add --keys DIR (or set FATHOM_KEYS)";
+    let unused = "the server does not use TLS: leave out --keys (or unset FATHOM_KEYS), or start the server";
+    for (server, client, says) in [(files.all(), &token, required), (token.clone(), &files.all(), unused)] {
+        let host = Host::serve(&server).await;
+        let cannot = format!("cannot talk to {}: {says}", host.address);
+        host.refuses(client, &cannot, &format!("reason={says}"), &server).await;
+    }
 }
 
 /// A stream of bytes that is the same every time: xorshift64.
@@ -281,9 +280,7 @@ async fn others_that_are_called() {
         ask(&address, &open).await.unwrap_err(),
         format!("cannot talk to {address}: what it says is not HTTP/2")
     );
-    assert!(
-        ask(&address, &files.all()).await.unwrap_err().contains("it speaks plain text and this side TLS")
-    );
+    assert!(ask(&address, &files.all()).await.unwrap_err().contains("the server does not use TLS"));
     other.abort();
     let _ = other.await;
 
