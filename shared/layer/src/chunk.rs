@@ -15,13 +15,20 @@ pub const CHUNK_BYTES: usize = 1 << 18;
 pub const MOST_BYTES: usize = CHUNK_BYTES + (512 << 20);
 
 /// Bytes before the data of each coset.
-const HEADER_BYTES: usize = 16;
+pub const HEADER_BYTES: usize = 16;
 
 /// A low level, because the links between nodes are faster than higher levels of compression.
 const ZSTD_LEVEL: i32 = 1;
 
 /// The number of chunks that stay plain after one that does not compress.
 const PLAIN_CHUNKS: u32 = 7;
+
+/// Returns how many of `bytes` of one answer, which do not compress, are tried: the first of eight chunks,
+/// and all of a short answer.
+pub fn tried_bytes(bytes: f64) -> f64 {
+    let chunk = CHUNK_BYTES as f64;
+    bytes.min((bytes / (chunk * f64::from(PLAIN_CHUNKS + 1))).ceil() * chunk)
+}
 
 /// A coset of a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,7 +116,7 @@ impl Compressor {
 }
 
 /// Returns whether bytes are sent compressed, if zstd makes `compressed` of `plain` bytes.
-fn pays(compressed: usize, plain: usize) -> bool {
+pub fn pays(compressed: usize, plain: usize) -> bool {
     compressed < plain - plain / 32
 }
 
@@ -250,6 +257,23 @@ mod tests {
         assert!(!is_plain(&sparse));
         // A short chunk that does not compress is plain alone.
         assert!(is_plain(&noise[..100].to_vec()) && !is_plain(&sparse));
+    }
+
+    /// Of an answer of noise, as many chunks are tried as the forecast counts.
+    #[test]
+    fn tried_chunks_are_counted() {
+        let noise = noise();
+        for chunks in [1, 7, 8, 9, 17] {
+            let mut compressor = Compressor::new();
+            let mut tried = 0;
+            for _ in 0..chunks {
+                tried += u32::from(compressor.plain == 0);
+                assert!(matches!(compressor.pack(noise.clone()), Packed::Plain(_)));
+            }
+            let bytes = f64::from(chunks) * CHUNK_BYTES as f64;
+            assert_eq!(tried_bytes(bytes), f64::from(tried) * CHUNK_BYTES as f64, "{chunks} chunks");
+        }
+        assert_eq!(tried_bytes(100.0), 100.0);
     }
 
     #[test]
