@@ -1,5 +1,5 @@
 //! Targets that fuzzers call with arbitrary bytes. Each target is a function here. `tests/fuzz` has a program
-//! for each target, and a small corpus, which `tests/tests/fuzz.rs` runs as an ordinary test.
+//! for each target, and a small corpus, which `tests/tests/repository/fuzz.rs` runs as an ordinary test.
 //!
 //! A target must return for any bytes. If a target panics, or takes more time or memory than its bytes
 //! justify, the fuzzer has found a fault.

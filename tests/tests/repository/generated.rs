@@ -6,8 +6,7 @@
 use std::fs;
 use std::path::Path;
 
-const HEADER: &str =
-    "// Generated from proto/fathom/v1/fathom.proto; do not edit (see tests/tests/generated.rs).\n";
+const HEADER: &str = "// Generated from proto/fathom/v1/fathom.proto; do not edit (see tests/tests/repository/generated.rs).\n";
 
 #[test]
 fn the_code_of_the_messages_is_current() {

@@ -1,6 +1,6 @@
 //! Puzzles whose states are limited: some cells always or never hold some pieces.
 
-use crate::puzzles::run;
+use crate::command_line::puzzles::run;
 use serde_json::json as value;
 use std::collections::HashSet;
 use std::fs;

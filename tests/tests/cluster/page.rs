@@ -164,7 +164,7 @@ fn metrics_are_open_metrics() {
 /// The Grafana dashboard uses only metrics that exist.
 #[test]
 fn the_dashboard_asks_for_metrics_that_there_are() {
-    let source = include_str!("../../page/src/metrics.rs");
+    let source = include_str!("../../../page/src/metrics.rs");
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../deploy/grafana/fathom.json");
     let text = std::fs::read_to_string(path).unwrap();
     let dashboard: Value = serde_json::from_str(&text).unwrap();
