@@ -343,9 +343,10 @@ mod tests {
         };
         assert!(error(&text.replace("\"single\"", "\"double\"")).contains("double"));
         assert!(error(&text.replace("\"3x3\"", "\"1x9\"")).contains("symmetry 2 of the plan"));
-        let first = text.find("colouring = [").unwrap() + "colouring = [".len();
-        let other = if &text[first..=first] == "0" { "1" } else { "0" };
-        let edited = format!("{}{other}{}", &text[..first], &text[first + 1..]);
+        let distinct = manifest("0,1,2,3,4,5,6,7,8").to_toml();
+        let first = distinct.find("colouring = [").unwrap() + "colouring = [".len();
+        let other = if &distinct[first..=first] == "0" { "1" } else { "0" };
+        let edited = format!("{}{other}{}", &distinct[..first], &distinct[first + 1..]);
         assert!(error(&edited).contains("it was changed"), "{}", error(&edited));
         assert!(error(&text.replace("format = 1", "format = 2")).contains("use the version that wrote it"));
         assert!(error(&format!("colouring = [0]\n{text}")).contains("a version before 1.0.0"));
