@@ -22,6 +22,7 @@ mod failures;
 pub mod given;
 pub mod handle;
 mod members;
+pub mod parts;
 pub mod placement;
 mod reports;
 mod restore;

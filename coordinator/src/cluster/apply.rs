@@ -7,6 +7,7 @@
 
 use crate::cluster::event::{Effect, Ending, Event, LeaveReason, Millis, Note, NoteKind, Order, Reply};
 use crate::cluster::failures::PAUSE;
+use crate::cluster::parts::Dirty;
 use crate::cluster::state::{GRACE, PendingPoll, Presence, State, TaskProgress, Worker};
 use fathom_engine::run::{MadeShard, Task, WorkerId};
 use fathom_proto::{Outcome, Session};
@@ -94,7 +95,7 @@ impl State {
             effects.push(Effect::Reply(poll.request, Reply::Unknown));
             return;
         };
-        self.unsettled.awake.insert(id);
+        self.dirty += Dirty::worker(id);
         let worker = self.worker(id);
         if let Some(older) = worker.poll.replace(poll) {
             effects.push(Effect::Reply(older.request, Reply::Orders(Vec::new(), None)));
@@ -163,22 +164,20 @@ impl State {
         let has_rested = |worker: &Worker| worker.rests_until != Millis(0) && worker.rests_until <= now;
         for (_, worker) in self.workers.iter_mut().filter(|(_, worker)| has_rested(worker)) {
             worker.rests_until = Millis(0);
-            self.unsettled.owners = true;
-            self.unsettled.targets = true;
+            self.dirty += Dirty::owners().and(Dirty::targets());
         }
         for (_, worker) in self.workers.iter_mut() {
             let resting = worker.resting_stores.len();
             worker.resting_stores.retain(|_, rest| rest.until > now);
             if worker.resting_stores.len() < resting {
-                self.unsettled.owners = true;
-                self.unsettled.targets = true;
+                self.dirty += Dirty::owners().and(Dirty::targets());
             }
         }
-        if now.since(self.unsettled.tried) >= PAUSE {
-            self.unsettled.tried = now;
-            self.unsettled.targets = true;
+        if now.since(self.tried) >= PAUSE {
+            self.tried = now;
+            self.dirty += Dirty::targets();
         }
-        self.unsettled.all_awake = true;
+        self.dirty += Dirty::all_workers();
     }
 
     /// Makes the reports durable that are not yet.

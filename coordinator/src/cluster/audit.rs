@@ -17,6 +17,7 @@ mod verdict;
 use crate::cluster::apply::note_of;
 use crate::cluster::event::{Effect, Millis, NoteKind, Order};
 use crate::cluster::failures::PAUSE;
+use crate::cluster::parts::Dirty;
 use crate::cluster::state::{State, Worker, digest_of};
 use fathom_engine::run::{MadeShard, ShardId, ShardReport, Task, WorkerId};
 use fathom_layer::{Digest, Totals};
@@ -213,7 +214,7 @@ impl State {
             not_before: Millis(0),
         };
         self.audits.open.insert(report.task, audit);
-        self.unsettled.all_awake = true;
+        self.dirty += Dirty::all_workers();
     }
 
     /// Opens audits again for the shards of the current layer that were made in an earlier epoch: the open

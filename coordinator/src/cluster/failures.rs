@@ -30,6 +30,7 @@
 
 use crate::cluster::apply::{note_of, note_of_worker};
 use crate::cluster::event::{Effect, Ending, Millis, NoteKind, Order};
+use crate::cluster::parts::Dirty;
 use crate::cluster::state::tasks::FailedAttempt;
 use crate::cluster::state::{CopyState, Presence, State, StoreRest, Unreached, Worker};
 use fathom_engine::run::{Task, WorkerId};
@@ -154,7 +155,7 @@ impl State {
     /// Lets a worker rest: it gets nothing for a while, and others take over its tasks.
     pub(super) fn rest(&mut self, now: Millis, id: WorkerId) {
         self.worker(id).rests_until = now.after(REST);
-        self.unsettled.owners = true;
+        self.dirty += Dirty::owners();
     }
 
     /// Lets one of several stores of a worker rest: the worker gets no shards for a while that lie there.
@@ -167,7 +168,7 @@ impl State {
     ) {
         let until = now.after(REST);
         self.worker(id).resting_stores.insert((stores, number), StoreRest { until, message: message.into() });
-        self.unsettled.owners = true;
+        self.dirty += Dirty::owners();
     }
 
     /// Counts a failure of a worker. After several failures in a row the worker rests.
@@ -184,7 +185,7 @@ impl State {
         let rest = (REST * 2_u32.pow(doublings.min(8))).min(LONGEST_REST);
         worker.rests_until = now.after(rest);
         let detail = format!("{} failures in a row, rests for {} s", worker.strikes, rest.as_secs());
-        self.unsettled.owners = true;
+        self.dirty += Dirty::owners();
         effects.push(note_of_worker(NoteKind::Rests, id, Some(detail)));
     }
 
@@ -234,7 +235,7 @@ impl State {
                 let detail = format!("{} cannot reach {} at {}: {message}", from.name, to.name, to.address);
                 effects.push(note_of(NoteKind::Unreachable, Some(id), file, Some(detail)));
             }
-            self.unsettled.owners = true;
+            self.dirty += Dirty::owners();
         }
     }
 
@@ -247,8 +248,7 @@ impl State {
                 is_due = true;
             }
         }
-        self.unsettled.owners |= is_due;
-        self.unsettled.targets |= is_due;
+        self.dirty += Dirty::owners().and(Dirty::targets()).only_if(is_due);
     }
 
     /// Forgets the failures to reach a worker and those of the worker, because it joins or leaves.

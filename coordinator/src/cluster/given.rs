@@ -16,6 +16,7 @@
 
 use crate::cluster::apply::note_of;
 use crate::cluster::event::{Effect, Ending, Millis, NoteKind, Order};
+use crate::cluster::parts::Dirty;
 use crate::cluster::state::State;
 use fathom_engine::run::lookback::{most_ahead, most_in_the_making};
 use fathom_engine::run::{Depth, Keep, ShardId, Task, WorkerId};
@@ -157,13 +158,13 @@ impl State {
             told.extend(self.given.readers.remove(&shard).unwrap_or_default());
             told.retain(|&id| id != WorkerId::SHARED_STORE && self.is_alive(id));
             told.into_iter().for_each(|id| self.order(id, Order::GiveBack(source)));
-            self.unsettled.files.remove(&source);
-            self.unsettled.lacking.remove(&source);
+            self.under_replicated.remove(&source);
             // The source may have been missing, or may be waiting to be recomputed.
-            self.unsettled.moved |= self.missing.contains(&source) || self.tasks.get(source).is_some();
+            let is_waited_for = self.missing.contains(&source) || self.tasks.get(source).is_some();
+            self.dirty += Dirty::missing().only_if(is_waited_for);
             effects.push(note_of(NoteKind::GivenBack, None, source, None));
         }
-        self.unsettled.all_awake = true;
+        self.dirty += Dirty::all_workers();
     }
 
     /// Returns the shards of the current layer that no live worker holds and that cannot be computed again.

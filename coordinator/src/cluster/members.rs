@@ -4,6 +4,7 @@ use crate::cluster::apply::{note_of, note_of_worker};
 use crate::cluster::event::{
     Effect, LeaveReason, Millis, NoteKind, Order, Progress, Registration, Reply, RequestId,
 };
+use crate::cluster::parts::Dirty;
 use crate::cluster::state::tasks::FailedAttempt;
 use crate::cluster::state::{CopyState, Presence, State, TaskProgress, Worker};
 use fathom_engine::run::{Depth, Keep, Task, WorkerId};
@@ -98,9 +99,7 @@ impl State {
         for &task in &inventory {
             self.add_holder(task, id);
         }
-        self.unsettled.moved = true;
-        self.unsettled.owners = true;
-        self.unsettled.targets = true;
+        self.dirty += Dirty::missing().and(Dirty::owners()).and(Dirty::targets());
         effects.push(note_of_worker(NoteKind::Registered, id, Some(detail)));
         if let Some(depth) = ahead {
             let detail = format!(
@@ -237,7 +236,7 @@ impl State {
             self.forget_copy(task, id);
         }
         self.mark_lost(self.files.held_by(id).clone());
-        self.unsettled.owners = true;
+        self.dirty += Dirty::owners();
         self.workers.end_session(id, presence);
         let worker = self.worker(id);
         worker.orders.clear();
@@ -281,8 +280,7 @@ impl State {
             ));
         }
         self.worker(id).draining = true;
-        self.unsettled.files.extend(self.files.held_by(id));
-        self.unsettled.owners = true;
+        self.dirty += Dirty::owners().and(Dirty::copies(self.files.held_by(id).iter().copied()));
         effects.push(note_of_worker(NoteKind::Drained, id, None));
         Ok(format!("{id} leaves when what it holds is with others"))
     }

@@ -8,6 +8,7 @@
 //! long enough to be worth the copying.
 
 use crate::cluster::event::Millis;
+use crate::cluster::parts::Dirty;
 use crate::cluster::state::{HeldFile, State, Worker};
 use fathom_engine::run::WorkerId;
 use fathom_engine::run::{Depth, ShardId, Task};
@@ -49,7 +50,7 @@ impl State {
             .collect();
         let owners = self.deal(candidates, now);
         self.tasks.deal(owners);
-        self.unsettled.all_awake = true;
+        self.dirty += Dirty::all_workers();
     }
 
     /// Finds the workers that cannot reach a file that tasks read, and the files of which another copy would
@@ -62,7 +63,7 @@ impl State {
             self.worker(id).is_cut_off = !beyond.is_empty();
             self.bridged.extend(beyond);
         }
-        self.unsettled.files.extend(self.bridged.difference(&before));
+        self.dirty += Dirty::copies(self.bridged.difference(&before).copied());
     }
 
     /// Returns the owner of each shard; `None` for all if no candidate is able.

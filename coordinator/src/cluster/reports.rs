@@ -3,6 +3,7 @@
 use crate::cluster::apply::{note, note_of};
 use crate::cluster::event::{Effect, Ending, Millis, Note, NoteKind, Order};
 use crate::cluster::failures::PAUSE;
+use crate::cluster::parts::Dirty;
 use crate::cluster::state::{CopyState, Presence, State, TaskProgress, digest_of};
 use fathom_engine::run::{ShardReport, Task, WorkerId};
 use fathom_proto::{Attempt, Done, Failure, Outcome};
@@ -119,7 +120,7 @@ impl State {
         } else {
             // The recomputed file is there.
             self.tasks.forget(task);
-            self.unsettled.moved = true;
+            self.dirty += Dirty::missing();
         }
     }
 
@@ -157,7 +158,7 @@ impl State {
                     effects.push(note_of(NoteKind::OtherFile, Some(id), task, None));
                 } else if of_file.is_some() {
                     self.add_holder(task, id);
-                    self.unsettled.moved |= self.missing.contains(&task);
+                    self.dirty += Dirty::missing().only_if(self.missing.contains(&task));
                     effects.push(note(NoteKind::CopyDone, Some(id), &outcome, None));
                 } else if self.is_given_back(task) {
                     self.order(id, Order::GiveBack(task));

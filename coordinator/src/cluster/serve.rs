@@ -7,6 +7,7 @@ use crate::cluster::bounds::Bounds;
 use crate::cluster::checker::Checker;
 use crate::cluster::event::{Effect, Ending, Event, Held, Millis, Note, NoteLevel, RequestId};
 use crate::cluster::handle::{Answer, CoordinatorHandle, KeptFiles, Message};
+use crate::cluster::parts::Dirty;
 use crate::cluster::restore::{check_committed, compare, drop_false, past, store_of};
 use crate::cluster::retire::Retirer;
 use crate::cluster::service::require_small_shards;
@@ -370,7 +371,7 @@ impl<'d> Coordinator<'d> {
             }
         }
         let is_behind = self.retirer.as_ref().is_some_and(Retirer::is_behind);
-        self.state.unsettled.all_awake |= self.state.is_behind && !is_behind;
+        self.state.dirty += Dirty::all_workers().only_if(self.state.is_behind && !is_behind);
         self.state.is_behind = is_behind;
         Ok(())
     }

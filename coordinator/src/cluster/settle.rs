@@ -3,6 +3,7 @@
 use crate::cluster::apply::note_of;
 use crate::cluster::bounds::counted;
 use crate::cluster::event::{Effect, Ending, LeaveReason, Millis, Note, NoteKind, Order, Reply};
+use crate::cluster::parts::Dirty;
 use crate::cluster::state::{CopyState, Presence, State, TaskProgress, TaskState, Worker};
 use fathom_engine::run::WorkerId;
 use fathom_engine::run::{Depth, Keep, ShardReport, Task};
@@ -14,20 +15,20 @@ impl State {
     /// Brings the state up to date after an event: commits, repairs, copies, and answers.
     pub(super) fn settle(&mut self, now: Millis, effects: &mut Vec<Effect>) {
         // When the run ends, workers leave with their files and may come back with them.
-        if std::mem::take(&mut self.unsettled.unheld) && self.ending.is_none() {
+        if self.dirty.take_orphans() && self.ending.is_none() {
             self.forget_unheld();
         }
         while self.ending.is_none() && self.is_layer_done() {
             self.commit(now, effects);
         }
-        if std::mem::take(&mut self.unsettled.moved) {
+        if self.dirty.take_missing() {
             self.version += 1;
             self.find_missing();
             self.check_given_back(now, effects);
             self.repair(now, effects);
-            self.unsettled.all_awake = true;
+            self.dirty += Dirty::all_workers();
         }
-        if std::mem::take(&mut self.unsettled.owners) {
+        if self.dirty.take_owners() {
             self.plan_owners(now);
         }
         if self.ending.is_none() {
@@ -72,7 +73,7 @@ impl State {
         self.depth = depth.next();
         self.begun = now;
         self.begin_tasks();
-        self.unsettled.moved = true;
+        self.dirty += Dirty::missing();
         if let Some(ending) = self.is_through() {
             self.end(now, ending, effects);
         }
@@ -145,9 +146,9 @@ impl State {
 
     /// Orders copies of the files that have too few holders.
     fn order_copies(&mut self, now: Millis, effects: &mut Vec<Effect>) {
-        let mut files = std::mem::take(&mut self.unsettled.files);
-        if std::mem::take(&mut self.unsettled.targets) {
-            files.append(&mut self.unsettled.lacking);
+        let mut files = self.dirty.take_copies();
+        if self.dirty.take_targets() {
+            files.append(&mut self.under_replicated);
         }
         if self.rules.shared_store || files.is_empty() {
             return;
@@ -180,7 +181,7 @@ impl State {
             let chosen: Vec<(usize, WorkerId)> =
                 targets.iter().filter(is_free).take(wanted).copied().collect();
             if chosen.len() < wanted {
-                self.unsettled.lacking.insert(task);
+                self.under_replicated.insert(task);
             }
             for (underway, id) in chosen {
                 targets.remove(&(underway, id));
@@ -246,10 +247,9 @@ impl State {
 
     /// Answers the waiting requests for orders of those workers that have orders.
     fn give_orders(&mut self, now: Millis, effects: &mut Vec<Effect>) {
-        let awake = std::mem::take(&mut self.unsettled.awake);
-        let awake: Vec<WorkerId> = match std::mem::take(&mut self.unsettled.all_awake) {
-            true => self.workers.iter().map(|(id, _)| id).collect(),
-            false => awake.into_iter().collect(),
+        let awake = match self.dirty.take_awake() {
+            Some(awake) => awake,
+            None => self.workers.iter().map(|(id, _)| id).collect(),
         };
         // If one worker finds nothing to take over, neither do the others.
         let mut may_take_over = true;

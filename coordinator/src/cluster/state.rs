@@ -17,6 +17,7 @@ use crate::cluster::audit::Audits;
 use crate::cluster::bounds::{Bounds, Implausible};
 use crate::cluster::event::{Ending, Holders, Holding, Millis, Order};
 use crate::cluster::given::GivenBack;
+use crate::cluster::parts::Dirty;
 use fathom_engine::run::WorkerId;
 use fathom_engine::run::{Depth, Keep, Lookback, ShardId, ShardOrder, ShardReport, Task};
 use fathom_layer::{Digest, LayerDigest};
@@ -97,8 +98,12 @@ pub struct State {
     pub missing: BTreeSet<Task>,
     /// Files that some worker needs, and of which that worker can reach no holder.
     pub bridged: BTreeSet<Task>,
-    /// What [`State::apply`] must still look at.
-    pub unsettled: Unsettled,
+    /// Files that need more copies, and for which no worker could take one.
+    pub under_replicated: BTreeSet<Task>,
+    /// When the under-replicated files were last tried.
+    pub tried: Millis,
+    /// What [`State::apply`] must still reconsider.
+    pub dirty: Dirty,
     /// The holder map that workers were last sent.
     pub told: Option<Arc<Holders>>,
     /// The version of the holder map. The version grows with each change of the map and with each epoch, so
@@ -120,30 +125,6 @@ pub struct State {
     pub is_behind: bool,
     /// Whether [`Effect::End`](crate::cluster::event::Effect::End) was issued.
     pub ended: bool,
-}
-
-/// What must be looked at again, because an event changed something that it depends on. Both events and
-/// shards are many, so nothing else is looked at.
-#[derive(Clone, Debug, Default)]
-pub struct Unsettled {
-    /// A worker came or went, or a needed file was lost: find the missing files, and how to recompute them.
-    pub moved: bool,
-    /// A worker may have lost a file of the current layer.
-    pub unheld: bool,
-    /// The shards must be assigned to workers again.
-    pub owners: bool,
-    /// Files that may need more copies.
-    pub files: BTreeSet<Task>,
-    /// Files that need more copies, and for which no worker could take one.
-    pub lacking: BTreeSet<Task>,
-    /// A worker may now be able to take a copy of a `lacking` file.
-    pub targets: bool,
-    /// When the `lacking` files were last tried.
-    pub tried: Millis,
-    /// Workers for which there may be orders.
-    pub awake: BTreeSet<WorkerId>,
-    /// Whether there may be orders for all workers.
-    pub all_awake: bool,
 }
 
 /// What the journal knows of a run from earlier epochs.
@@ -195,8 +176,10 @@ impl State {
             done: 0,
             missing: BTreeSet::new(),
             bridged: BTreeSet::new(),
+            under_replicated: BTreeSet::new(),
+            tried: Millis(0),
             // A file may have been lost while the last epoch ended.
-            unsettled: Unsettled { moved: true, unheld: true, owners: true, ..Unsettled::default() },
+            dirty: Dirty::missing().and(Dirty::orphans()).and(Dirty::owners()),
             told: None,
             version: epoch << 32 | 1,
             is_held: !rules.sync_after.is_zero() && past.counts.is_empty(),
@@ -216,7 +199,7 @@ impl State {
         }
         state.audits.disowned = past.disowned.into_iter().filter(|task| task.depth == depth).collect();
         state.audits.doubted = past.doubted.into_iter().filter(|task| task.depth == depth).collect();
-        state.unsettled.files = state.files.iter().map(|(task, _)| task).collect();
+        state.dirty += Dirty::copies(state.files.iter().map(|(task, _)| task));
         for report in past.reports.into_iter().filter(|report| report.task.depth == depth) {
             if state.files.contains(report.task) {
                 state.given.note_made(report.task.shard);
@@ -239,7 +222,7 @@ impl State {
         self.tasks = Tasks::of_layer(self.depth, Arc::clone(&self.order));
         self.given = GivenBack::new(BTreeMap::new());
         self.done = 0;
-        self.unsettled.owners = true;
+        self.dirty += Dirty::owners();
     }
 
     /// Returns how the run ends, or `None` if a layer is left to compute.
@@ -390,7 +373,7 @@ impl State {
     /// Queues an order for a worker, to be sent when the worker next asks.
     pub fn order(&mut self, id: WorkerId, order: Order) {
         self.worker(id).orders.push(order);
-        self.unsettled.awake.insert(id);
+        self.dirty += Dirty::worker(id);
     }
 
     /// Changes the progress of a task. A waiting task is not given out before `not_before`.
@@ -408,19 +391,16 @@ impl State {
             Some(TaskProgress::Waiting | TaskProgress::Running(..)) => {}
         }
         if waits {
-            match self.tasks.owner(task) {
-                Some(owner) => self.unsettled.awake.insert(owner),
-                None => std::mem::replace(&mut self.unsettled.all_awake, true),
-            };
+            self.dirty += self.tasks.owner(task).map_or_else(Dirty::all_workers, Dirty::worker);
         }
     }
 
     /// Notes that a worker, or the shared store, now holds a file. Ignores unknown files.
     pub fn add_holder(&mut self, task: Task, id: WorkerId) {
         if self.files.add_holder(task, id) {
-            self.unsettled.files.insert(task);
+            self.dirty += Dirty::copies([task]);
             // A worker that could not reach this file may now be able to work again.
-            self.unsettled.owners |= self.bridged.contains(&task);
+            self.dirty += Dirty::owners().only_if(self.bridged.contains(&task));
         }
     }
 
@@ -436,14 +416,12 @@ impl State {
     /// Notes that files have fewer live holders than before.
     pub fn mark_lost(&mut self, tasks: impl IntoIterator<Item = Task>) {
         self.done = 0;
-        self.unsettled.moved = true;
-        self.unsettled.unheld = true;
-        self.unsettled.files.extend(tasks);
+        self.dirty += Dirty::missing().and(Dirty::orphans()).and(Dirty::copies(tasks));
     }
 
     /// Forgets that a copy was ordered from a worker. Returns the progress of that copy.
     pub fn forget_copy(&mut self, task: Task, id: WorkerId) -> Option<CopyState> {
-        self.unsettled.files.insert(task);
+        self.dirty += Dirty::copies([task]);
         self.files.forget_copy(task, id)
     }
 

@@ -4,6 +4,7 @@
 use super::{Audit, Finding};
 use crate::cluster::apply::{note_of, note_of_worker};
 use crate::cluster::event::{Effect, Ending, LeaveReason, Millis, NoteKind, Order};
+use crate::cluster::parts::Dirty;
 use crate::cluster::state::{State, Worker};
 use fathom_engine::run::{Task, WorkerId};
 use std::collections::{BTreeMap, BTreeSet};
@@ -59,7 +60,7 @@ impl State {
         } else if maker != Some(auditor) && self.workers.iter().any(is_third) {
             let audit = self.audits.open.get_mut(&task).expect("it was there before");
             audit.other = Some((auditor, found));
-            self.unsettled.all_awake = true;
+            self.dirty += Dirty::all_workers();
         } else {
             self.disagree(now, task, &findings, effects);
         }
@@ -172,8 +173,7 @@ impl State {
             self.worker(id).leaving = Some(LeaveReason::Stopped);
             self.order(id, Order::Leave(LeaveReason::Stopped));
         }
-        self.unsettled.files.extend(self.files.held_by(id));
-        self.unsettled.owners = true;
+        self.dirty += Dirty::owners().and(Dirty::copies(self.files.held_by(id).iter().copied()));
         self.take_drains_back(effects);
         if let Some(lost) = lost.first() {
             let what = format!(
@@ -282,9 +282,8 @@ impl State {
         // and a file with another digest than the reported one makes no holder.
         self.audits.disowned.insert(task);
         self.done = 0;
-        self.unsettled.moved = true;
-        self.unsettled.files.remove(&task);
-        self.unsettled.lacking.remove(&task);
+        self.dirty += Dirty::missing();
+        self.under_replicated.remove(&task);
         self.unsaved.retain(|shard| *shard != task.shard);
         self.set_waiting(task, Millis(0));
     }
