@@ -5,12 +5,12 @@
 //! a layer is committed, copies are ordered, lost files are computed again, and waiting workers get their
 //! orders.
 
-use crate::cluster::event::{Effect, Ending, Event, LeaveReason, Millis, Note, NoteKind, Order, Reply};
+use crate::cluster::event::{Effect, Ending, Event, LeaveReason, Millis, NoteKind, Order, Reply, note};
 use crate::cluster::failures::PAUSE;
 use crate::cluster::parts::Dirty;
 use crate::cluster::state::{GRACE, PendingPoll, Presence, State, TaskProgress, Worker};
 use fathom_engine::run::{MadeShard, Task, WorkerId};
-use fathom_proto::{Outcome, Session};
+use fathom_proto::Session;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -209,26 +209,4 @@ impl State {
     pub(super) fn held_by(&self, task: Task) -> impl Iterator<Item = (Task, WorkerId)> {
         self.files.holders(task).map(move |holder| (task, holder))
     }
-}
-
-pub(super) fn note(
-    kind: NoteKind,
-    worker: Option<WorkerId>,
-    outcome: &Outcome,
-    detail: Option<String>,
-) -> Effect {
-    Effect::Note(Note { kind, worker, task: Some(outcome.task), attempt: outcome.attempt, detail })
-}
-
-pub(super) fn note_of(
-    kind: NoteKind,
-    worker: Option<WorkerId>,
-    task: Task,
-    detail: Option<String>,
-) -> Effect {
-    Effect::Note(Note { kind, worker, task: Some(task), attempt: None, detail })
-}
-
-pub(super) fn note_of_worker(kind: NoteKind, worker: WorkerId, detail: Option<String>) -> Effect {
-    Effect::Note(Note { kind, worker: Some(worker), task: None, attempt: None, detail })
 }

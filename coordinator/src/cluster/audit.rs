@@ -14,8 +14,7 @@
 
 mod verdict;
 
-use crate::cluster::apply::note_of;
-use crate::cluster::event::{Effect, Millis, NoteKind, Order};
+use crate::cluster::event::{Effect, Millis, NoteKind, Order, note_of};
 use crate::cluster::failures::PAUSE;
 use crate::cluster::parts::Dirty;
 use crate::cluster::state::{State, Worker, digest_of};

@@ -28,8 +28,7 @@
 //! A success resets the worker's count of failures in a row. Failures of a worker within [`PAUSE`] count as
 //! one, also those to reach one peer.
 
-use crate::cluster::apply::{note_of, note_of_worker};
-use crate::cluster::event::{Effect, Ending, Millis, NoteKind, Order};
+use crate::cluster::event::{Effect, Ending, Millis, NoteKind, Order, note_of, note_of_worker};
 use crate::cluster::parts::Dirty;
 use crate::cluster::state::tasks::FailedAttempt;
 use crate::cluster::state::{CopyState, Presence, State, StoreRest, Unreached, Worker};

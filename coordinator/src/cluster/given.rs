@@ -14,8 +14,7 @@
 //! that workers compute count too, up to [`most_in_the_making`], because workers finish small shards faster
 //! than they report them.
 
-use crate::cluster::apply::note_of;
-use crate::cluster::event::{Effect, Ending, Millis, NoteKind, Order};
+use crate::cluster::event::{Effect, Ending, Millis, NoteKind, Order, note_of};
 use crate::cluster::parts::Dirty;
 use crate::cluster::state::State;
 use fathom_engine::run::lookback::{most_ahead, most_in_the_making};

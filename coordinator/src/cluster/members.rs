@@ -1,8 +1,8 @@
 //! Workers that join, are heard, leave, are drained or get lost.
 
-use crate::cluster::apply::{note_of, note_of_worker};
 use crate::cluster::event::{
-    Effect, LeaveReason, Millis, NoteKind, Order, Progress, Registration, Reply, RequestId,
+    Effect, LeaveReason, Millis, NoteKind, Order, Progress, Registration, Reply, RequestId, note_of,
+    note_of_worker,
 };
 use crate::cluster::parts::Dirty;
 use crate::cluster::state::tasks::FailedAttempt;

@@ -1,7 +1,6 @@
 //! What workers report: shards that they made, copies that they took, and failures of both.
 
-use crate::cluster::apply::{note, note_of};
-use crate::cluster::event::{Effect, Ending, Millis, Note, NoteKind, Order};
+use crate::cluster::event::{Effect, Ending, Millis, Note, NoteKind, Order, note, note_of};
 use crate::cluster::failures::PAUSE;
 use crate::cluster::parts::Dirty;
 use crate::cluster::state::{CopyState, Presence, State, TaskProgress, digest_of};

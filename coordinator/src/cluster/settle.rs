@@ -1,8 +1,7 @@
 //! The decisions that follow from the state, whatever event changed it.
 
-use crate::cluster::apply::note_of;
 use crate::cluster::bounds::counted;
-use crate::cluster::event::{Effect, Ending, LeaveReason, Millis, Note, NoteKind, Order, Reply};
+use crate::cluster::event::{Effect, Ending, LeaveReason, Millis, Note, NoteKind, Order, Reply, note_of};
 use crate::cluster::parts::Dirty;
 use crate::cluster::state::{CopyState, Presence, State, TaskProgress, TaskState, Worker};
 use fathom_engine::run::WorkerId;

@@ -2,8 +2,7 @@
 //! aside and whose shards are made again, or the end of the run.
 
 use super::{Audit, Finding};
-use crate::cluster::apply::{note_of, note_of_worker};
-use crate::cluster::event::{Effect, Ending, LeaveReason, Millis, NoteKind, Order};
+use crate::cluster::event::{Effect, Ending, LeaveReason, Millis, NoteKind, Order, note_of, note_of_worker};
 use crate::cluster::parts::Dirty;
 use crate::cluster::state::{State, Worker};
 use fathom_engine::run::{Task, WorkerId};
