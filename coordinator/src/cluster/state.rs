@@ -1,23 +1,36 @@
 //! The coordinator's knowledge of a run on many hosts.
 //!
+//! Reading order of the decisions: `apply` (what an event changes), `sessions` (workers that come and go),
+//! `reports` (what workers report), `failures` (how failed orders are handled), [`audit`] (shards that are
+//! computed twice), `reconcile` (what follows from the state), [`given`] (sources given back while a layer is
+//! computed), [`placement`] (which worker computes which shard).
+//!
 //! Three tables keep data that must stay consistent, and each table changes its data in one place: [`Tasks`],
 //! [`Files`] and [`Workers`].
 
+mod apply;
+pub mod audit;
 #[cfg(test)]
 mod check;
+pub(super) mod failures;
 mod files;
-pub(super) mod tasks;
+pub mod given;
+pub mod placement;
+mod reconcile;
+mod reports;
+mod sessions;
+mod tasks;
 mod workers;
 
 pub use files::{CopyState, Files, HeldFile};
 pub use tasks::{TaskProgress, TaskState, Tasks};
 pub use workers::{PendingPoll, Presence, StoreRest, Unreached, Worker, Workers};
 
-use crate::cluster::audit::Audits;
 use crate::cluster::bounds::{Bounds, Implausible};
 use crate::cluster::event::{Ending, Holders, Holding, Millis, Order};
-use crate::cluster::given::GivenBack;
 use crate::cluster::parts::Dirty;
+use crate::cluster::state::audit::Audits;
+use crate::cluster::state::given::GivenBack;
 use fathom_engine::run::WorkerId;
 use fathom_engine::run::{Depth, Keep, Lookback, ShardId, ShardOrder, ShardReport, Task};
 use fathom_layer::{Digest, LayerDigest};

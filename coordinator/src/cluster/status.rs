@@ -1,7 +1,7 @@
 //! The status of a run on many hosts, for people.
 
 use crate::cluster::event::Millis;
-use crate::cluster::failures::STALL;
+use crate::cluster::state::failures::STALL;
 use crate::cluster::state::{Presence, State, TaskProgress, Worker};
 use anyhow::Result;
 use fathom_engine::directory::RunDirectory;

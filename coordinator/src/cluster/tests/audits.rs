@@ -2,8 +2,8 @@
 
 use super::table::{held, id, report, task};
 use super::*;
-use crate::cluster::audit::{FIRST_ATTEMPT, PARTS};
-use crate::cluster::failures::PAUSE;
+use crate::cluster::state::audit::{FIRST_ATTEMPT, PARTS};
+use crate::cluster::state::failures::PAUSE;
 use crate::cluster::state::{HeldFile, Past, digest_of};
 use fathom_engine::run::{ShardReport, WorkerId};
 use fathom_layer::Digest;

@@ -2,7 +2,7 @@
 
 use super::table::{damaged, id, task};
 use super::*;
-use crate::cluster::failures::{MOST_FAILURES, PAUSE};
+use crate::cluster::state::failures::{MOST_FAILURES, PAUSE};
 use fathom_engine::run::{Keep, Lookback};
 use fathom_proto::Failure;
 

@@ -3,8 +3,10 @@
 use super::table::{damaged, unreachable};
 use super::*;
 use crate::cluster::event::{Event, Millis, Progress};
-use crate::cluster::failures::{LONGEST_REST, MOST_STRIKES, MOST_UNREACHED, PAUSE, REST, RETRY, STALL};
 use crate::cluster::state::Worker;
+use crate::cluster::state::failures::{
+    LONGEST_REST, MOST_STRIKES, MOST_UNREACHED, PAUSE, REST, RETRY, STALL,
+};
 use fathom_proto::{Failure, Usage};
 
 /// Returns a table at depth 1 with two shards, of which a and b hold one each.

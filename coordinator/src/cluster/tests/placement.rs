@@ -2,9 +2,9 @@
 
 use super::table::{id, task};
 use super::*;
-use crate::cluster::audit::PARTS;
 use crate::cluster::event::Millis;
 use crate::cluster::state::Past;
+use crate::cluster::state::audit::PARTS;
 use fathom_engine::run::{ShardId, ShardOrder};
 use std::collections::BTreeMap;
 

@@ -1,9 +1,9 @@
 //! Workers of which one of several stores fails.
 
 use super::table::{self, Table, rules};
-use crate::cluster::audit::{FIRST_ATTEMPT, PARTS};
 use crate::cluster::event::{Event, Millis};
 use crate::cluster::state::Rules;
+use crate::cluster::state::audit::{FIRST_ATTEMPT, PARTS};
 use crate::cluster::status::obstacle;
 use fathom_proto::Failure;
 

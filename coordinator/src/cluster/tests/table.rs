@@ -5,11 +5,11 @@
 //! shards 0 and 1 of depth 0 are held by a and b. Tests compare all lines. Notes for the log are left out,
 //! unless `notes` is set.
 
-use crate::cluster::audit::FIRST_ATTEMPT;
 use crate::cluster::bounds::Bounds;
 use crate::cluster::event::{
     Effect, Event, Held, Holding, Millis, Order, Progress, Registration, Reply, RequestId,
 };
+use crate::cluster::state::audit::FIRST_ATTEMPT;
 use crate::cluster::state::{HeldFile, Past, Rules, State, digest_of};
 use fathom_engine::run::WorkerId;
 use fathom_engine::run::{Depth, Keep, Lookback, ShardId, ShardReport, Task};

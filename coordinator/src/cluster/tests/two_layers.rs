@@ -3,9 +3,9 @@
 
 use super::table::{damaged, held, report, task};
 use super::*;
-use crate::cluster::audit::{FIRST_ATTEMPT, PARTS};
 use crate::cluster::event::Ending;
 use crate::cluster::state::Past;
+use crate::cluster::state::audit::{FIRST_ATTEMPT, PARTS};
 use fathom_engine::run::{Keep, ShardId};
 
 fn two(shards: u32) -> Rules {

@@ -9,12 +9,12 @@ use super::Planted;
 use super::files::{DiskFile, Files, Store};
 use super::network::{Answer, Call, Cuts, Happening, Host, Inside, Request, Sender, Work};
 use super::process::{Coordinator, Process, Worker};
-use crate::cluster::audit::PARTS;
 use crate::cluster::event::{
     Effect, Ending, Event, LeaveReason, NoteKind, Order, Progress, Registration, Reply, RequestId,
 };
-use crate::cluster::failures::MOST_FAILURES;
 use crate::cluster::service::message_of_holders;
+use crate::cluster::state::audit::PARTS;
+use crate::cluster::state::failures::MOST_FAILURES;
 use crate::cluster::state::{Presence, Rules, Worker as WorkerState};
 use crate::cluster::tests::table::{report, rules};
 use fathom_engine::run::{Keep, Lookback, ShardId, ShardOrder, ShardReport, Task, WorkerId};

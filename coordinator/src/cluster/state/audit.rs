@@ -15,8 +15,8 @@
 mod verdict;
 
 use crate::cluster::event::{Effect, Millis, NoteKind, Order, note_of};
-use crate::cluster::failures::PAUSE;
 use crate::cluster::parts::Dirty;
+use crate::cluster::state::failures::PAUSE;
 use crate::cluster::state::{State, Worker, digest_of};
 use fathom_engine::run::{MadeShard, ShardId, ShardReport, Task, WorkerId};
 use fathom_layer::{Digest, Totals};
@@ -33,7 +33,7 @@ const MOST_FAILURES: u32 = 5;
 const SLOWER: u32 = 16;
 /// Attempts of audits are numbered from here on, across all shards, so that no audit has the attempt number
 /// of a task.
-pub(super) const FIRST_ATTEMPT: u32 = 1 << 31;
+pub(in crate::cluster) const FIRST_ATTEMPT: u32 = 1 << 31;
 /// Denominator of the share of audits.
 pub const PARTS: u32 = 1_000_000;
 
@@ -82,7 +82,7 @@ pub struct Audits {
     /// Shards of the current layer of which some store may contain a wrong file.
     pub(super) disowned: BTreeSet<Task>,
     /// Shards of the current layer that were made twice with different states: they are audited in any case.
-    pub(super) doubted: BTreeSet<Task>,
+    pub(in crate::cluster) doubted: BTreeSet<Task>,
     /// Number of audits given out.
     given: u32,
     /// Number of audits that agreed with the maker.

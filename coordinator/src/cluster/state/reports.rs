@@ -1,8 +1,8 @@
 //! What workers report: shards that they made, copies that they took, and failures of both.
 
 use crate::cluster::event::{Effect, Ending, Millis, Note, NoteKind, Order, note, note_of};
-use crate::cluster::failures::PAUSE;
 use crate::cluster::parts::Dirty;
+use crate::cluster::state::failures::PAUSE;
 use crate::cluster::state::{CopyState, Presence, State, TaskProgress, digest_of};
 use fathom_engine::run::{ShardReport, Task, WorkerId};
 use fathom_proto::{Attempt, Done, Failure, Outcome};

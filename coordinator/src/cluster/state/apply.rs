@@ -1,13 +1,13 @@
 //! The coordinator's decisions.
 //!
 //! [`State::apply`] is pure: the time is an argument, and the call only changes the state and returns the
-//! effects to carry out, in order. First the event changes what is known. Then the consequences are settled:
+//! effects to carry out, in order. First the event changes what is known. Then the consequences are reconciled:
 //! a layer is committed, copies are ordered, lost files are computed again, and waiting workers get their
 //! orders.
 
 use crate::cluster::event::{Effect, Ending, Event, LeaveReason, Millis, NoteKind, Order, Reply, note};
-use crate::cluster::failures::PAUSE;
 use crate::cluster::parts::Dirty;
+use crate::cluster::state::failures::PAUSE;
 use crate::cluster::state::{GRACE, PendingPoll, Presence, State, TaskProgress, Worker};
 use fathom_engine::run::{MadeShard, Task, WorkerId};
 use fathom_proto::Session;
@@ -80,7 +80,7 @@ impl State {
                 self.release_drained();
             }
         }
-        self.settle(now, &mut effects);
+        self.reconcile(now, &mut effects);
         effects
     }
 

@@ -37,22 +37,22 @@ use fathom_proto::Failure;
 use std::time::Duration;
 
 /// Pause before a failed task or copy is tried again.
-pub(super) const PAUSE: Duration = Duration::from_secs(1);
+pub(in crate::cluster) const PAUSE: Duration = Duration::from_secs(1);
 /// Number of failures of one task, of a kind that another attempt rarely mends, after which the run ends.
-pub(super) const MOST_FAILURES: u32 = 5;
+pub(in crate::cluster) const MOST_FAILURES: u32 = 5;
 /// Rest of a worker whose disk is full, or on which a task failed that others may be able to do.
-pub(super) const REST: Duration = Duration::from_secs(30);
+pub(in crate::cluster) const REST: Duration = Duration::from_secs(30);
 /// Number of failures in a row after which a worker rests.
-pub(super) const MOST_STRIKES: u32 = 5;
+pub(in crate::cluster) const MOST_STRIKES: u32 = 5;
 /// The longest rest.
-pub(super) const LONGEST_REST: Duration = Duration::from_secs(16 * 30);
+pub(in crate::cluster) const LONGEST_REST: Duration = Duration::from_secs(16 * 30);
 /// Number of failures to reach a peer after which the pair of workers is marked.
-pub(super) const MOST_UNREACHED: u32 = 3;
+pub(in crate::cluster) const MOST_UNREACHED: u32 = 3;
 /// Time for which a marked pair is not tried.
-pub(super) const RETRY: Duration = Duration::from_secs(60);
+pub(in crate::cluster) const RETRY: Duration = Duration::from_secs(60);
 /// Time without any progress after which a worker that has orders counts as lost. A worker that asks all
 /// holders of a file three times, each in vain, is done sooner.
-pub(super) const STALL: Duration = Duration::from_secs(15 * 60);
+pub(in crate::cluster) const STALL: Duration = Duration::from_secs(15 * 60);
 
 impl State {
     /// Handles a task that failed.
@@ -201,7 +201,7 @@ impl State {
 
     /// Notes that a worker could not fetch a file from the holders at some addresses. A holder that has
     /// meanwhile begun again elsewhere is not to blame.
-    pub(super) fn unreached(
+    pub(in crate::cluster) fn unreached(
         &mut self,
         now: Millis,
         id: WorkerId,
@@ -326,14 +326,14 @@ fn is_of_one_burst(counted: Option<Millis>, now: Millis) -> bool {
 
 impl Unreached {
     /// Returns whether the peer is not to be tried now.
-    pub(super) fn is_marked(&self, now: Millis) -> bool {
+    pub(in crate::cluster) fn is_marked(&self, now: Millis) -> bool {
         self.until > now
     }
 }
 
 impl Worker {
     /// Returns whether the worker has had orders for this time, and done nothing for them.
-    pub(super) fn stalls(&self, now: Millis, time: Duration) -> bool {
+    pub(in crate::cluster) fn stalls(&self, now: Millis, time: Duration) -> bool {
         !self.progress.underway.is_empty() && now.since(self.moved) >= time
     }
 

@@ -64,7 +64,7 @@ impl GivenBack {
     }
 
     /// Notes that an audit by another worker agreed with the shard.
-    pub(super) fn audited(&mut self, shard: ShardId) {
+    pub(in crate::cluster) fn audited(&mut self, shard: ShardId) {
         self.audited.insert(shard);
     }
 
@@ -189,7 +189,7 @@ impl State {
 
     /// Returns whether a shard of the current layer cannot be computed again, and need not be, because an
     /// audit agreed with it.
-    pub(super) fn is_settled(&self, task: Task) -> bool {
+    pub(in crate::cluster) fn is_settled(&self, task: Task) -> bool {
         task.depth == self.depth && self.given.shards.get(&task.shard) == Some(&true)
     }
 }

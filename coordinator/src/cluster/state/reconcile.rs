@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 impl State {
     /// Brings the state up to date after an event: commits, repairs, copies, and answers.
-    pub(super) fn settle(&mut self, now: Millis, effects: &mut Vec<Effect>) {
+    pub(super) fn reconcile(&mut self, now: Millis, effects: &mut Vec<Effect>) {
         // When the run ends, workers leave with their files and may come back with them.
         if self.dirty.take_orphans() && self.ending.is_none() {
             self.forget_unheld();

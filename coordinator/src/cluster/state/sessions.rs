@@ -150,7 +150,7 @@ impl State {
     }
 
     /// Notes how far a worker is, and puts orders back into the queue that it does not know of.
-    pub(super) fn heartbeat(
+    pub(in crate::cluster) fn heartbeat(
         &mut self,
         now: Millis,
         session: Session,
