@@ -1,6 +1,11 @@
 //! The parts of the coordinator's state. Each keeps its own data, changes that data in one place, and returns
 //! what must be reconsidered because of the change.
 
+pub mod backoff;
 mod dirty;
+mod members;
+mod secret;
 
 pub use dirty::Dirty;
+pub use members::{Members, PendingPoll, Presence, StoreRest, Worker};
+pub use secret::Secret;

@@ -7,7 +7,7 @@ use crate::cluster::bounds::Bounds;
 use crate::cluster::checker::Checker;
 use crate::cluster::event::{Effect, Ending, Event, Held, Millis, Note, NoteLevel, RequestId};
 use crate::cluster::handle::{Answer, CoordinatorHandle, KeptFiles, Message};
-use crate::cluster::parts::Dirty;
+use crate::cluster::parts::{Dirty, Secret};
 use crate::cluster::restore::{check_committed, compare, drop_false, past, store_of};
 use crate::cluster::retire::Retirer;
 use crate::cluster::service::require_small_shards;
@@ -109,8 +109,8 @@ impl<'d> Coordinator<'d> {
         }
         let addresses = past.workers.iter().map(|(id, _, address)| (*id, address.clone())).collect();
         let given_back: Vec<ShardId> = past.given_back.keys().copied().collect();
-        let mut state = State::new(rules, epoch, past);
-        getrandom::fill(&mut state.session_key).context("no random bytes for the numbers of sessions")?;
+        let secret = Secret::random().context("no random bytes for the numbers of sessions")?;
+        let mut state = State::new(rules, epoch, past).with_secret(secret);
         state.draw_again();
         let (sender, messages) = unbounded();
         let (events, _) = broadcast::channel(EVENTS);
@@ -482,7 +482,8 @@ impl<'d> Coordinator<'d> {
             Effect::NoteTold => self.run.journal.note_told().context(failed)?,
             Effect::Note(note) => self.note(&note),
             Effect::End(ending) => {
-                let sent: u64 = self.state.workers.iter().map(|(_, worker)| worker.progress.sent_bytes).sum();
+                let sent: u64 =
+                    self.state.members().iter().map(|(_, worker)| worker.progress.sent_bytes).sum();
                 info!(
                     run = self.name(),
                     ending = ?ending,

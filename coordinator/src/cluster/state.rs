@@ -20,21 +20,19 @@ mod reconcile;
 mod reports;
 mod sessions;
 mod tasks;
-mod workers;
 
 pub use files::{CopyState, Files, HeldFile};
 pub use tasks::{TaskProgress, TaskState, Tasks};
-pub use workers::{PendingPoll, Presence, StoreRest, Unreached, Worker, Workers};
 
 use crate::cluster::bounds::{Bounds, Implausible};
 use crate::cluster::event::{Ending, Holders, Holding, Millis, Order};
-use crate::cluster::parts::Dirty;
+use crate::cluster::parts::{Dirty, Members, Secret};
 use crate::cluster::state::audit::Audits;
 use crate::cluster::state::given::GivenBack;
 use fathom_engine::run::WorkerId;
 use fathom_engine::run::{Depth, Keep, Lookback, ShardId, ShardOrder, ShardReport, Task};
 use fathom_layer::{Digest, LayerDigest};
-use fathom_proto::{Session, StoredFile};
+use fathom_proto::StoredFile;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
@@ -83,10 +81,8 @@ pub struct State {
     pub order: Arc<ShardOrder>,
     /// Number of the present epoch: how often the run was served.
     pub epoch: u64,
-    /// Number of sessions begun in this epoch.
-    pub sessions: u64,
-    /// The secret that session numbers are derived from, so that they cannot be guessed. All zeros in tests.
-    pub session_key: [u8; 32],
+    /// The secret behind the numbers of sessions and the choice of audits.
+    secret: Secret,
     /// The depth of the current layer.
     pub depth: Depth,
     /// When the current layer began.
@@ -100,7 +96,7 @@ pub struct State {
     /// The files of the current layer, and of the earlier layers that are still read or kept.
     pub files: Files,
     /// All workers that ever registered with this run.
-    pub workers: Workers,
+    members: Members,
     /// The open audits of the current layer.
     pub audits: Audits,
     /// Shards of the current layer whose sources were given back, so that they cannot be computed again.
@@ -175,15 +171,14 @@ impl State {
             rules,
             order: Arc::clone(&order),
             epoch,
-            sessions: 0,
-            session_key: [0; 32],
+            secret: Secret::default(),
             depth,
             begun: Millis(0),
             visited: past.counts.iter().sum(),
             newest: past.counts.last().copied(),
             tasks: Tasks::of_layer(depth, order),
             files: Files::new(past.files),
-            workers: Workers::default(),
+            members: Members::default(),
             audits: Audits::default(),
             given: GivenBack::new(past.given_back),
             done: 0,
@@ -205,10 +200,7 @@ impl State {
             ended: false,
         };
         for (id, name, address) in past.workers {
-            let is_set_aside = past.set_aside.contains(&id);
-            let mut worker = Worker::known(name, address);
-            (worker.draining, worker.is_set_aside) = (is_set_aside, is_set_aside);
-            state.workers.insert(id, worker);
+            state.members.restore(id, name, address, past.set_aside.contains(&id));
         }
         state.audits.disowned = past.disowned.into_iter().filter(|task| task.depth == depth).collect();
         state.audits.doubted = past.doubted.into_iter().filter(|task| task.depth == depth).collect();
@@ -217,7 +209,7 @@ impl State {
             if state.files.contains(report.task) {
                 state.given.note_made(report.task.shard);
                 let maker = past.makers.get(&report.task).copied();
-                let maker = maker.filter(|&id| state.workers.get(id).is_some());
+                let maker = maker.filter(|&id| state.members.get(id).is_some());
                 state.tasks.restore(report, maker);
             }
         }
@@ -228,6 +220,16 @@ impl State {
         // The last epoch may have ended between the last commit and the end of the run. Its workers are told.
         state.ending = state.is_through().map(|ending| (ending, Millis(0).after(GRACE)));
         state
+    }
+
+    /// Returns this state with a secret of its own.
+    pub fn with_secret(self, secret: Secret) -> Self {
+        Self { secret, ..self }
+    }
+
+    /// Returns the workers of the run.
+    pub fn members(&self) -> &Members {
+        &self.members
     }
 
     /// Resets the tasks of the current layer: none of them is begun.
@@ -266,24 +268,9 @@ impl State {
         (0..self.rules.shards).map(ShardId)
     }
 
-    /// Returns whether a worker is alive; a shared store always is.
-    pub fn is_alive(&self, worker: WorkerId) -> bool {
-        worker == WorkerId::SHARED_STORE || self.workers.get(worker).is_some_and(Worker::is_alive)
-    }
-
-    /// Returns the number of a new session: a function of the key, the epoch and the number of sessions
-    /// before. The number is never 0.
-    pub fn new_session(&mut self) -> Session {
-        self.sessions += 1;
-        let (epoch, number) = (self.epoch.to_le_bytes(), self.sessions.to_le_bytes());
-        let digest = Digest::of(&[&self.session_key[..], &epoch, &number].concat());
-        let number = digest.0.first_chunk().expect("a digest has 32 bytes");
-        Session(u64::from_le_bytes(*number).max(1))
-    }
-
     /// Returns the live workers that hold a file.
     pub fn holders_alive(&self, task: Task) -> impl Iterator<Item = WorkerId> {
-        self.files.holders(task).filter(|&holder| self.is_alive(holder))
+        self.files.holders(task).filter(|&holder| self.members.is_alive(holder))
     }
 
     /// Returns a file with its digest, in the form that workers are sent.
@@ -325,7 +312,7 @@ impl State {
 
     /// Returns the files of a layer that no live worker holds.
     pub fn unheld(&self, depth: Depth) -> Vec<Task> {
-        let is_held = |file: &HeldFile| file.holders.iter().any(|&holder| self.is_alive(holder));
+        let is_held = |file: &HeldFile| file.holders.iter().any(|&holder| self.members.is_alive(holder));
         let shards = self.shards().zip(self.layer(depth));
         let unheld = shards.filter(|(_, file)| !file.is_some_and(is_held));
         unheld.map(|(shard, _)| Task { depth, shard }).collect()
@@ -354,7 +341,7 @@ impl State {
         let is_kept = |depth: &Depth| *depth < self.depth && self.removed_layer() != Some(*depth);
         let mut kept = self.holders_of(depths.into_iter().filter(is_kept));
         if self.rules.shared_store {
-            let workers: Vec<WorkerId> = self.workers.alive().map(|(id, _)| id).collect();
+            let workers: Vec<WorkerId> = self.members.alive().map(|(id, _)| id).collect();
             for (_, shards) in &mut kept.layers {
                 for (shard, holding) in shards.iter_mut().enumerate() {
                     holding.holders =
@@ -368,25 +355,16 @@ impl State {
     fn holders_of(&self, depths: impl IntoIterator<Item = Depth>) -> Holders {
         let of_shard = |file: Option<&HeldFile>| {
             let holders = file.into_iter().flat_map(|file| &file.holders);
-            let holders = holders.copied().filter(|&holder| self.is_alive(holder)).collect();
+            let holders = holders.copied().filter(|&holder| self.members.is_alive(holder)).collect();
             Holding { digest: file.map(|file| file.digest), holders }
         };
         let of_layer = |depth| (depth, self.layer(depth).into_iter().map(of_shard).collect());
         Holders { version: self.version, layers: depths.into_iter().map(of_layer).collect() }
     }
 
-    /// Returns a worker that is known to exist.
-    ///
-    /// # Panics
-    /// If no worker with this id ever registered.
-    pub fn worker(&mut self, id: WorkerId) -> &mut Worker {
-        self.workers.get_mut(id).expect("workers that were named once stay known")
-    }
-
     /// Queues an order for a worker, to be sent when the worker next asks.
-    pub fn order(&mut self, id: WorkerId, order: Order) {
-        self.worker(id).orders.push(order);
-        self.dirty += Dirty::worker(id);
+    fn order(&mut self, id: WorkerId, order: Order) {
+        self.dirty += self.members.order(id, order);
     }
 
     /// Changes the progress of a task. A waiting task is not given out before `not_before`.

@@ -1,8 +1,9 @@
 //! The status of a run on many hosts, for people.
 
 use crate::cluster::event::Millis;
+use crate::cluster::parts::{Presence, Worker};
 use crate::cluster::state::failures::STALL;
-use crate::cluster::state::{Presence, State, TaskProgress, Worker};
+use crate::cluster::state::{State, TaskProgress};
 use anyhow::Result;
 use fathom_engine::directory::RunDirectory;
 use fathom_engine::run::{ShardId, Task, WorkerId};
@@ -140,7 +141,7 @@ impl ClusterStatus {
         // A layer that waits for files, workers or room has no rate.
         let obstacle = obstacle(state, now);
         let is_at_work =
-            obstacle.is_none() && state.missing.is_empty() && state.workers.alive().next().is_some();
+            obstacle.is_none() && state.missing.is_empty() && state.members().alive().next().is_some();
         let eta = (done > 0 && is_at_work)
             .then(|| seconds / f64::from(done) * f64::from(state.rules.shards - done));
         let is_shown = |id: WorkerId, worker: &Worker| match worker.presence() {
@@ -149,12 +150,13 @@ impl ClusterStatus {
                 !state.files.held_by(id).is_empty() || now.since(worker.heard) < SHOWN
             }
         };
-        let shown = state.workers.iter().filter(|(id, worker)| is_shown(*id, worker));
+        let shown = state.members().iter().filter(|(id, worker)| is_shown(*id, worker));
         let workers: Vec<WorkerStatus> =
             shown.map(|(id, worker)| WorkerStatus::of(id, worker, state, now)).collect();
-        let name = |id: &WorkerId| state.workers.get(*id).map_or_else(|| id.to_string(), |w| w.name.clone());
+        let name =
+            |id: &WorkerId| state.members().get(*id).map_or_else(|| id.to_string(), |w| w.name.clone());
         let (agreed, differed) = state.audits.results();
-        let set_aside = state.workers.iter().filter(|(_, worker)| worker.is_set_aside);
+        let set_aside = state.members().iter().filter(|(_, worker)| worker.is_set_aside);
         let set_aside = set_aside.map(|(_, worker)| worker.name.clone()).collect();
         Self {
             depth: state.depth.0,
@@ -213,7 +215,7 @@ impl WorkerStatus {
 /// Returns the reason why the run cannot go on, if there is one.
 pub(super) fn obstacle(state: &State, now: Millis) -> Option<String> {
     let name = |id: &WorkerId| {
-        state.workers.get(*id).map_or_else(|| id.to_string(), |worker| format!("{} ({id})", worker.name))
+        state.members().get(*id).map_or_else(|| id.to_string(), |worker| format!("{} ({id})", worker.name))
     };
     if let Some(task) = state.missing.first() {
         let holders: Vec<String> = state.waiting_for().iter().map(name).collect();
@@ -230,7 +232,7 @@ pub(super) fn obstacle(state: &State, now: Millis) -> Option<String> {
             false => format!("{what}: waiting for {} to come back with its store", holders.join(", ")),
         });
     }
-    let alive = state.workers.alive().count();
+    let alive = state.members().alive().count();
     if alive == 0 {
         return Some("no worker is there: start one with 'fathom-worker --join'".into());
     }
@@ -243,10 +245,10 @@ pub(super) fn obstacle(state: &State, now: Millis) -> Option<String> {
             state.rules.replicas
         ));
     }
-    if state.workers.alive().all(|(_, worker)| worker.draining) {
+    if state.members().alive().all(|(_, worker)| worker.draining) {
         return Some("all workers are being drained: start another one".into());
     }
-    if state.workers.alive().all(|(_, worker)| worker.rests_until > now) {
+    if state.members().alive().all(|(_, worker)| worker.rests_until > now) {
         return Some(
             "all workers rest, because their disks are full, their quotas are used up, or tasks failed there: the log says more".into(),
         );
@@ -260,9 +262,9 @@ pub(super) fn obstacle(state: &State, now: Millis) -> Option<String> {
 /// Returns which workers are missing for the copies that each file must have.
 fn without_copies(state: &State, now: Millis) -> Option<String> {
     let is_willing = |worker: &Worker| worker.is_willing(now);
-    let names = state.workers.alive().filter(|(_, worker)| !is_willing(worker));
+    let names = state.members().alive().filter(|(_, worker)| !is_willing(worker));
     let names: Vec<&str> = names.map(|(_, worker)| worker.name.as_str()).collect();
-    let willing = state.workers.alive().filter(|(_, worker)| is_willing(worker)).count();
+    let willing = state.members().alive().filter(|(_, worker)| is_willing(worker)).count();
     (willing < state.rules.replicas).then(|| {
         format!(
             "{} workers must hold each file, and not {} can take copies now, because they are drained, or rest: disks may be full, or quotas used up; the log says more, and another worker would help",
@@ -274,7 +276,7 @@ fn without_copies(state: &State, now: Millis) -> Option<String> {
 
 /// Returns which shards no worker can keep, because the stores in which they would lie have failed.
 fn kept_by_nobody(state: &State, now: Millis) -> Option<String> {
-    let willing = || state.workers.alive().filter(|(_, worker)| worker.is_willing(now));
+    let willing = || state.members().alive().filter(|(_, worker)| worker.is_willing(now));
     let has_no_place = |shard: &ShardId| willing().all(|(_, worker)| !worker.can_keep(*shard, now));
     let shard = state.shards().find(has_no_place)?;
     let reasons: Vec<String> = willing()
@@ -288,7 +290,7 @@ fn kept_by_nobody(state: &State, now: Millis) -> Option<String> {
 
 /// Returns which workers have done nothing for their orders for a while.
 fn stalled(state: &State, now: Millis) -> Option<String> {
-    let stalled = state.workers.alive().filter(|(_, worker)| worker.stalls(now, IDLE));
+    let stalled = state.members().alive().filter(|(_, worker)| worker.stalls(now, IDLE));
     let names: Vec<String> = stalled
         .map(|(_, worker)| {
             let minutes = now.since(worker.moved).as_secs() / 60;
@@ -307,18 +309,18 @@ fn stalled(state: &State, now: Millis) -> Option<String> {
 /// Returns which workers cannot reach others, and what that means for the run.
 fn unreached(state: &State, now: Millis) -> Option<String> {
     let pairs: Vec<String> = state
-        .workers
+        .members()
         .alive()
         .flat_map(|(_, worker)| {
             let marked = worker.unreached.iter().filter(|(_, unreached)| unreached.is_marked(now));
             marked.filter_map(|(peer, unreached)| {
-                let peer = state.workers.get(*peer)?;
+                let peer = state.members().get(*peer)?;
                 let (from, to, at) = (&worker.name, &peer.name, &peer.address);
-                Some(format!("{from} cannot reach {to} at {at} ({})", unreached.message))
+                Some(format!("{from} cannot reach {to} at {at} ({})", unreached.message()))
             })
         })
         .collect();
-    let able = state.workers.alive().filter(|(_, worker)| worker.is_able(now)).map(|(_, w)| w.name.clone());
+    let able = state.members().alive().filter(|(_, worker)| worker.is_able(now)).map(|(_, w)| w.name.clone());
     let able: Vec<String> = able.collect();
     let what = match able.is_empty() {
         true => "nobody reaches all that is needed".to_owned(),

@@ -78,8 +78,11 @@ impl View {
     ) -> Result<Self> {
         let changed = known_layers != state.depth.0 as usize;
         let layers = || run.journal.layers().context("cannot read run.db");
-        let fetching: BTreeSet<Task> =
-            state.workers.alive().flat_map(|(_, worker)| worker.progress.fetching.iter().copied()).collect();
+        let fetching: BTreeSet<Task> = state
+            .members()
+            .alive()
+            .flat_map(|(_, worker)| worker.progress.fetching.iter().copied())
+            .collect();
         let shards: Vec<ShardView> = state
             .shards()
             .map(|shard| shard_view(state, &fetching, Task { depth: state.depth, shard }))
@@ -167,7 +170,7 @@ pub(super) fn states(state: &State) -> u64 {
 
 /// Returns the progress of the live workers that have begun with the current layer.
 fn at_work(state: &State) -> impl Iterator<Item = &Progress> {
-    let progress = state.workers.alive().map(|(_, worker)| &worker.progress);
+    let progress = state.members().alive().map(|(_, worker)| &worker.progress);
     progress.filter(|progress| progress.depth == Some(state.depth))
 }
 
@@ -178,7 +181,7 @@ pub struct ShardStory(pub Vec<(&'static str, String)>);
 impl ShardStory {
     pub(super) fn of(state: &State, shard: ShardId, now: Millis) -> Self {
         let task = Task { depth: state.depth, shard };
-        let name = |id: WorkerId| match state.workers.get(id) {
+        let name = |id: WorkerId| match state.members().get(id) {
             Some(worker) => worker.name.clone(),
             None if id == WorkerId::SHARED_STORE => "the shared store".into(),
             None => id.to_string(),

@@ -5,10 +5,10 @@
 //! a layer is committed, copies are ordered, lost files are computed again, and waiting workers get their
 //! orders.
 
-use crate::cluster::event::{Effect, Ending, Event, LeaveReason, Millis, NoteKind, Order, Reply, note};
-use crate::cluster::parts::Dirty;
-use crate::cluster::state::failures::PAUSE;
-use crate::cluster::state::{GRACE, PendingPoll, Presence, State, TaskProgress, Worker};
+use crate::cluster::event::{Effect, Ending, Event, Millis, NoteKind, Reply, note};
+use crate::cluster::parts::backoff::PAUSE;
+use crate::cluster::parts::{Dirty, PendingPoll, Presence, Worker};
+use crate::cluster::state::{GRACE, State, TaskProgress};
 use fathom_engine::run::{MadeShard, Task, WorkerId};
 use fathom_proto::Session;
 use std::sync::Arc;
@@ -34,16 +34,15 @@ impl State {
                 self.take_orders(now, session, poll, &mut effects);
             }
             Event::Report { request, session, number, outcomes } => {
-                let reply = match self.touch_session(now, session) {
+                let reply = match self.members.touch(now, session) {
                     None => {
                         for outcome in &outcomes {
                             effects.push(note(NoteKind::LateReport, None, outcome, None));
                         }
                         Reply::Unknown
                     }
-                    Some(worker) if number != 0 && number <= self.worker(worker).reports => Reply::Known,
+                    Some(worker) if !self.members.takes_report(worker, number) => Reply::Known,
                     Some(worker) => {
-                        self.worker(worker).reports = number;
                         for outcome in outcomes {
                             self.report(now, worker, outcome, &mut effects);
                         }
@@ -53,7 +52,7 @@ impl State {
                 effects.push(Effect::Reply(request, reply));
             }
             Event::Leave(request, session) => {
-                if let Some(worker) = self.touch_session(now, session) {
+                if let Some(worker) = self.members.touch(now, session) {
                     self.remove_worker(now, worker, Presence::Left, NoteKind::Left, &mut effects);
                 }
                 effects.push(Effect::Reply(request, Reply::Known));
@@ -66,7 +65,7 @@ impl State {
                 effects.push(Effect::Reply(request, reply));
             }
             Event::Stop(request) => {
-                let said = match self.workers.alive().count() {
+                let said = match self.members.alive().count() {
                     0 => "stopping: no worker is there".into(),
                     1 => "stopping: 1 worker stops at the next coset".into(),
                     workers => format!("stopping: {workers} workers stop at the next coset"),
@@ -91,22 +90,13 @@ impl State {
 
     /// Keeps a worker's request for orders until there are some.
     fn take_orders(&mut self, now: Millis, session: Session, poll: PendingPoll, effects: &mut Vec<Effect>) {
-        let Some(id) = self.touch_session(now, session) else {
+        let Some(id) = self.members.touch(now, session) else {
             effects.push(Effect::Reply(poll.request, Reply::Unknown));
             return;
         };
-        self.dirty += Dirty::worker(id);
-        let worker = self.worker(id);
-        if let Some(older) = worker.poll.replace(poll) {
-            effects.push(Effect::Reply(older.request, Reply::Orders(Vec::new(), None)));
-        }
-        // A worker that asks although it was told to leave has lost that reply, so tell it again. But workers
-        // go on asking a coordinator that goes, until it is gone.
-        if let Some(reason) = worker.leaving.filter(|reason| *reason != LeaveReason::CoordinatorGoes)
-            && !worker.orders.contains(&Order::Leave(reason))
-        {
-            worker.orders.push(Order::Leave(reason));
-        }
+        let (older, dirty) = self.members.ask(id, poll);
+        self.dirty += dirty;
+        effects.extend(older.map(|poll| Effect::Reply(poll.request, Reply::Orders(Vec::new(), None))));
     }
 
     /// Begins to end the run. A run that is ending already keeps its ending, except that a failure replaces
@@ -129,50 +119,22 @@ impl State {
     /// Does what follows from the time alone: silent workers are lost, requests for orders are answered,
     /// reports are made durable, and those who rested or could not be reached are tried again.
     fn tick(&mut self, now: Millis, effects: &mut Vec<Effect>) {
-        let lease = self.rules.lease;
-        // After a pause of the coordinator itself nobody counts as silent: the messages of workers may still
-        // be waiting to be handled.
-        if now.since(self.looked) > lease / 2 {
-            self.workers.iter_mut().for_each(|(_, worker)| (worker.heard, worker.moved) = (now, now));
-        }
-        self.looked = now;
-        let is_over = |worker: &Worker| match worker.presence() {
-            Presence::Alive(_) | Presence::Awaited => now.since(worker.heard) > lease,
-            Presence::Lost | Presence::Left => false,
-        };
-        let lost: Vec<WorkerId> =
-            self.workers.iter().filter(|(_, worker)| is_over(worker)).map(|(id, _)| id).collect();
-        for id in lost {
+        for id in self.members.silent(now, self.rules.lease) {
             self.remove_worker(now, id, Presence::Lost, NoteKind::Lost, effects);
         }
         self.lose_stalled(now, effects);
-        let waited = |worker: &Worker| worker.poll.is_some_and(|poll| now.since(poll.since) > LONGEST_WAIT);
-        for (_, worker) in self.workers.iter_mut().filter(|(_, worker)| waited(worker)) {
-            if let Some(poll) = worker.poll.take() {
-                effects.push(Effect::Reply(poll.request, Reply::Orders(Vec::new(), None)));
-            }
+        for poll in self.members.take_expired(now, LONGEST_WAIT) {
+            effects.push(Effect::Reply(poll.request, Reply::Orders(Vec::new(), None)));
         }
         if now.since(self.saved) > SAVE_EVERY {
             self.save(now, effects);
         }
         let holds_back = |(_, worker): (WorkerId, &Worker)| worker.progress.holds_back;
-        if now.since(Millis(0)) >= self.rules.sync_after && !self.workers.alive().any(holds_back) {
+        if now.since(Millis(0)) >= self.rules.sync_after && !self.members.alive().any(holds_back) {
             self.release(effects);
         }
         self.give_back(effects);
-        self.retry_peers(now);
-        let has_rested = |worker: &Worker| worker.rests_until != Millis(0) && worker.rests_until <= now;
-        for (_, worker) in self.workers.iter_mut().filter(|(_, worker)| has_rested(worker)) {
-            worker.rests_until = Millis(0);
-            self.dirty += Dirty::owners().and(Dirty::targets());
-        }
-        for (_, worker) in self.workers.iter_mut() {
-            let resting = worker.resting_stores.len();
-            worker.resting_stores.retain(|_, rest| rest.until > now);
-            if worker.resting_stores.len() < resting {
-                self.dirty += Dirty::owners().and(Dirty::targets());
-            }
-        }
+        self.dirty += self.members.retry_peers(now).and(self.members.end_rests(now));
         if now.since(self.tried) >= PAUSE {
             self.tried = now;
             self.dirty += Dirty::targets();
@@ -201,7 +163,7 @@ impl State {
     /// Makes durable what was held back while the run was young, and ends that.
     pub(super) fn release(&mut self, effects: &mut Vec<Effect>) {
         if std::mem::take(&mut self.is_held) {
-            let still_there = self.workers.alive().any(|(_, worker)| worker.progress.holds_back);
+            let still_there = self.members.alive().any(|(_, worker)| worker.progress.holds_back);
             effects.push(Effect::Release { with_files: self.lost_files || still_there });
         }
     }

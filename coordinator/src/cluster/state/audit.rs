@@ -15,9 +15,9 @@
 mod verdict;
 
 use crate::cluster::event::{Effect, Millis, NoteKind, Order, note_of};
-use crate::cluster::parts::Dirty;
-use crate::cluster::state::failures::PAUSE;
-use crate::cluster::state::{State, Worker, digest_of};
+use crate::cluster::parts::backoff::PAUSE;
+use crate::cluster::parts::{Dirty, Worker};
+use crate::cluster::state::{State, digest_of};
 use fathom_engine::run::{MadeShard, ShardId, ShardReport, Task, WorkerId};
 use fathom_layer::{Digest, Totals};
 use fathom_proto::{Attempt, Done, Failure, Outcome};
@@ -177,11 +177,10 @@ impl Audits {
 }
 
 impl State {
-    /// Returns a number for each shard that nobody can foresee, because it depends on the secret key.
+    /// Returns a number for each shard that nobody can foresee, because it depends on the secret.
     fn lot(&self, what: &[u8], task: Task) -> u64 {
         let (depth, shard) = (task.depth.0.to_le_bytes(), task.shard.0.to_le_bytes());
-        let digest = Digest::of(&[&self.session_key[..], what, &depth, &shard].concat());
-        u64::from_le_bytes(*digest.0.first_chunk().expect("a digest has 32 bytes"))
+        self.secret.number(&[what, &depth, &shard])
     }
 
     /// Returns whether a shard of the current layer is drawn for an audit: one shard of each depth is, and of
@@ -244,7 +243,7 @@ impl State {
         // A deciding audit uses the usual engine, and so does an audit without the time for another engine.
         let other_engine = audit.other.is_none()
             && self.audits.by_other_engine(audit.took) <= self.audits.left(self.rules.audit);
-        let maker = audit.maker.and_then(|maker| self.workers.get(maker));
+        let maker = audit.maker.and_then(|maker| self.members.get(maker));
         let kernel = maker.map_or("", |maker| &maker.kernel);
         let other_than = if other_engine { kernel.to_owned() } else { String::new() };
         self.audits.given += 1;
@@ -267,9 +266,9 @@ impl State {
             !self.has_found(other, task, audit) && (can(worker) || may_come(worker))
         };
         let may_decide = || {
-            !self.has_found(id, task, audit) || (audit.other.is_none() && !self.workers.iter().any(is_other))
+            !self.has_found(id, task, audit) || (audit.other.is_none() && !self.members.iter().any(is_other))
         };
-        self.workers[id].can_keep(task.shard, now) && may_decide()
+        self.members[id].can_keep(task.shard, now) && may_decide()
     }
 
     /// Returns whether a worker has computed a shard, or may have: a result of its own says nothing more.
@@ -320,7 +319,7 @@ impl State {
                     self.audits.other_engine.0 += took;
                     self.audits.other_engine.1 += audit.took;
                 }
-                self.worker(id).strikes = 0;
+                self.members.note_success(id);
                 self.judge(now, id, task, finding(report), effects);
             }
             Err(Failure::Contradiction(_)) => {

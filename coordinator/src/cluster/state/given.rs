@@ -155,7 +155,7 @@ impl State {
             let source = Task { depth: older, shard };
             let mut told = self.files.forget(source).unwrap_or_default();
             told.extend(self.given.readers.remove(&shard).unwrap_or_default());
-            told.retain(|&id| id != WorkerId::SHARED_STORE && self.is_alive(id));
+            told.retain(|&id| id != WorkerId::SHARED_STORE && self.members.is_alive(id));
             told.into_iter().for_each(|id| self.order(id, Order::GiveBack(source)));
             self.under_replicated.remove(&source);
             // The source may have been missing, or may be waiting to be recomputed.

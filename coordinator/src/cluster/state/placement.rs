@@ -8,8 +8,8 @@
 //! long enough to be worth the copying.
 
 use crate::cluster::event::Millis;
-use crate::cluster::parts::Dirty;
-use crate::cluster::state::{HeldFile, State, Worker};
+use crate::cluster::parts::{Dirty, Worker};
+use crate::cluster::state::{HeldFile, State};
 use fathom_engine::run::WorkerId;
 use fathom_engine::run::{Depth, ShardId, Task};
 use std::cmp::Reverse;
@@ -38,9 +38,9 @@ impl State {
     /// Assigns the shards of the current layer to workers.
     pub fn plan_owners(&mut self, now: Millis) {
         self.find_cut_off(now);
-        self.bound_ahead(self.workers.alive().map(|(_, worker)| u64::from(worker.threads)).sum());
+        self.bound_ahead(self.members.alive().map(|(_, worker)| u64::from(worker.threads)).sum());
         let candidates: Vec<Candidate> = self
-            .workers
+            .members
             .alive()
             .filter(|(_, worker)| worker.is_staying())
             .map(|(id, worker)| {
@@ -56,11 +56,11 @@ impl State {
     /// Finds the workers that cannot reach a file that tasks read, and the files of which another copy would
     /// help.
     fn find_cut_off(&mut self, now: Millis) {
-        let ids: Vec<WorkerId> = self.workers.alive().map(|(id, _)| id).collect();
+        let ids: Vec<WorkerId> = self.members.alive().map(|(id, _)| id).collect();
         let before = std::mem::take(&mut self.bridged);
         for id in ids {
             let beyond = self.beyond_reach(id, now);
-            self.worker(id).is_cut_off = !beyond.is_empty();
+            self.members.set_cut_off(id, !beyond.is_empty());
             self.bridged.extend(beyond);
         }
         self.dirty += Dirty::copies(self.bridged.difference(&before).copied());
@@ -88,10 +88,10 @@ impl State {
         let index: HashMap<WorkerId, usize> =
             candidates.iter().map(|candidate| candidate.id).zip(0..).collect();
         let can_keep = |candidate: &Candidate, shard: usize| {
-            candidate.is_able && self.workers[candidate.id].can_keep(ShardId(shard as u32), now)
+            candidate.is_able && self.members[candidate.id].can_keep(ShardId(shard as u32), now)
         };
         // The homes of a shard are the holders of its file in the current layer, or else in the newest one.
-        let is_held = |file: &&HeldFile| file.holders.iter().any(|&holder| self.is_alive(holder));
+        let is_held = |file: &&HeldFile| file.holders.iter().any(|&holder| self.members.is_alive(holder));
         let homes_of = |shard: usize| -> Vec<usize> {
             let known = own[shard].filter(is_held).or_else(|| newest_of(shard));
             known.into_iter().flat_map(|file| &file.holders).filter_map(|id| index.get(id)).copied().collect()
@@ -190,7 +190,7 @@ impl State {
         may_take_over: &mut bool,
     ) -> Vec<Task> {
         let is_for_it =
-            |task: &Task| self.is_open(task, now) && self.workers[worker].can_keep(task.shard, now);
+            |task: &Task| self.is_open(task, now) && self.members[worker].can_keep(task.shard, now);
         // Tasks of the current layer need all files of the layers below. A missing file may itself be
         // recomputed.
         if !self.missing.is_empty() {
@@ -237,7 +237,7 @@ impl State {
         };
         let per_thread =
             |(id, worker): &(WorkerId, &Worker)| self.tasks.queue(*id).len() / worker.threads as usize;
-        let (most, _) = self.workers.iter().filter(over).max_by_key(per_thread)?;
+        let (most, _) = self.members.iter().filter(over).max_by_key(per_thread)?;
         self.tasks.queue(most).rev().find(is_for_it)
     }
 }

@@ -2,8 +2,8 @@
 
 use crate::cluster::bounds::counted;
 use crate::cluster::event::{Effect, Ending, LeaveReason, Millis, Note, NoteKind, Order, Reply, note_of};
-use crate::cluster::parts::Dirty;
-use crate::cluster::state::{CopyState, Presence, State, TaskProgress, TaskState, Worker};
+use crate::cluster::parts::{Dirty, Presence, Worker};
+use crate::cluster::state::{CopyState, State, TaskProgress, TaskState};
 use fathom_engine::run::WorkerId;
 use fathom_engine::run::{Depth, Keep, ShardReport, Task};
 use fathom_proto::Attempt;
@@ -59,7 +59,7 @@ impl State {
             if self.rules.shared_store {
                 effects.push(Effect::RetireShared(retired));
             } else {
-                for id in self.workers.alive().map(|(id, _)| id).collect::<Vec<_>>() {
+                for id in self.members.alive().map(|(id, _)| id).collect::<Vec<_>>() {
                     self.order(id, Order::Retire(retired));
                 }
             }
@@ -139,7 +139,7 @@ impl State {
 
     /// Returns whether a file has a holder that is known from an earlier epoch and may still register again.
     fn is_awaited(&self, task: Task) -> bool {
-        let is_awaited = |id| self.workers.get(id).is_some_and(|w| w.presence() == Presence::Awaited);
+        let is_awaited = |id| self.members.get(id).is_some_and(|w| w.presence() == Presence::Awaited);
         self.files.holders(task).any(is_awaited)
     }
 
@@ -156,9 +156,9 @@ impl State {
         let mut targets: Option<BTreeSet<(usize, WorkerId)>> = None;
         for task in files {
             let from: Vec<WorkerId> = self.holders_alive(task).collect();
-            let staying = from.iter().filter(|id| !self.workers[**id].draining).count();
+            let staying = from.iter().filter(|id| !self.members[**id].draining).count();
             let is_coming = |(id, copying): &(WorkerId, CopyState)| {
-                matches!(copying, CopyState::Ordered(_)) && self.workers[*id].is_willing(now)
+                matches!(copying, CopyState::Ordered(_)) && self.members[*id].is_willing(now)
             };
             let coming = self.files.copies_of(task).filter(is_coming).count();
             // If a worker cannot reach the holders, one more holder may be within its reach.
@@ -168,11 +168,11 @@ impl State {
                 continue;
             }
             let targets = targets.get_or_insert_with(|| {
-                let willing = self.workers.iter().filter(|(_, worker)| worker.is_willing(now));
+                let willing = self.members.iter().filter(|(_, worker)| worker.is_willing(now));
                 willing.map(|(id, _)| (self.files.coming_to(id).len(), id)).collect()
             });
             let is_free = |(_, id): &&(usize, WorkerId)| match self.files.copy(task, *id) {
-                _ if !self.workers[*id].can_keep(task.shard, now) => false,
+                _ if !self.members[*id].can_keep(task.shard, now) => false,
                 Some(CopyState::Ordered(_)) => false,
                 Some(CopyState::Failed(not_before)) => not_before <= now && self.reaches(*id, &from, now),
                 None => !from.contains(id) && self.reaches(*id, &from, now),
@@ -194,23 +194,23 @@ impl State {
 
     /// Returns whether a worker can reach at least one of several holders.
     fn reaches(&self, id: WorkerId, holders: &[WorkerId], now: Millis) -> bool {
-        holders.iter().any(|&holder| !self.workers[id].cannot_reach(holder, now))
+        holders.iter().any(|&holder| !self.members[id].cannot_reach(holder, now))
     }
 
     /// Releases drained workers: those that compute nothing, and whose files are held by enough of the
     /// workers that stay, or by all of them if there are fewer than enough.
     pub(super) fn release_drained(&mut self) {
-        if !self.workers.alive().any(|(_, worker)| worker.draining && worker.leaving.is_none()) {
+        if !self.members.alive().any(|(_, worker)| worker.draining && worker.leaving.is_none()) {
             return;
         }
-        let staying = self.workers.alive().filter(|(_, worker)| worker.is_staying()).count();
+        let staying = self.members.alive().filter(|(_, worker)| worker.is_staying()).count();
         let enough = self.rules.replicas.min(staying).max(1);
         let is_safe = |task: &Task| {
-            let holders = self.holders_alive(*task).filter(|id| self.workers[*id].is_staying());
+            let holders = self.holders_alive(*task).filter(|id| self.members[*id].is_staying());
             holders.take(enough).count() == enough
         };
         let free: Vec<WorkerId> = self
-            .workers
+            .members
             .alive()
             .filter(|(_, worker)| worker.draining && worker.leaving.is_none())
             .filter(|(id, _)| {
@@ -220,8 +220,7 @@ impl State {
             .map(|(id, _)| id)
             .collect();
         for id in free {
-            self.worker(id).leaving = Some(LeaveReason::Drained);
-            self.order(id, Order::Leave(LeaveReason::Drained));
+            self.dirty += self.members.order_to_leave(id, LeaveReason::Drained);
         }
     }
 
@@ -238,9 +237,8 @@ impl State {
             Ending::Failed(_) => LeaveReason::Failed,
         };
         let untold = |(_, worker): &(WorkerId, &Worker)| worker.leaving != Some(reason);
-        for id in self.workers.alive().filter(untold).map(|(id, _)| id).collect::<Vec<_>>() {
-            self.worker(id).leaving = Some(reason);
-            self.order(id, Order::Leave(reason));
+        for id in self.members.alive().filter(untold).map(|(id, _)| id).collect::<Vec<_>>() {
+            self.dirty += self.members.order_to_leave(id, reason);
         }
     }
 
@@ -248,19 +246,17 @@ impl State {
     fn give_orders(&mut self, now: Millis, effects: &mut Vec<Effect>) {
         let awake = match self.dirty.take_awake() {
             Some(awake) => awake,
-            None => self.workers.iter().map(|(id, _)| id).collect(),
+            None => self.members.iter().map(|(id, _)| id).collect(),
         };
         // If one worker finds nothing to take over, neither do the others.
         let mut may_take_over = true;
         // Workers do not wait for the log.
         let mut notes = Vec::new();
         for id in awake {
-            let worker = self.worker(id);
-            let Some(poll) = worker.poll else {
+            let Some((poll, mut orders)) = self.members.take_orders(id) else {
                 continue;
             };
-            let mut orders = std::mem::take(&mut worker.orders);
-            if worker.is_able(now) && self.ending.is_none() && poll.tasks > 0 && !self.is_behind {
+            if self.members[id].is_able(now) && self.ending.is_none() && poll.tasks > 0 && !self.is_behind {
                 orders.extend(self.give_audit(now, id, effects));
                 for task in self.tasks_for(id, poll.tasks as usize, now, &mut may_take_over) {
                     let is_afresh = !self.may_use_own_file(id, task);
@@ -289,7 +285,7 @@ impl State {
                 .any(|order| matches!(order, Order::Make(..) | Order::MakeAfresh(..) | Order::Audit(..)));
             let news = reads && poll.version != self.version;
             let holders = news.then(|| self.holders());
-            self.worker(id).poll = None;
+            self.members.answered(id);
             effects.push(Effect::Reply(poll.request, Reply::Orders(orders, holders)));
         }
         effects.extend(notes);
@@ -312,7 +308,7 @@ impl State {
             return;
         };
         let is_to_be_told = |worker: &Worker| worker.is_alive() || worker.presence() == Presence::Awaited;
-        if self.ended || (now < *until && self.workers.iter().any(|(_, worker)| is_to_be_told(worker))) {
+        if self.ended || (now < *until && self.members.iter().any(|(_, worker)| is_to_be_told(worker))) {
             return;
         }
         let ending = ending.clone();

@@ -1,9 +1,9 @@
 //! What workers report: shards that they made, copies that they took, and failures of both.
 
 use crate::cluster::event::{Effect, Ending, Millis, Note, NoteKind, Order, note, note_of};
-use crate::cluster::parts::Dirty;
-use crate::cluster::state::failures::PAUSE;
-use crate::cluster::state::{CopyState, Presence, State, TaskProgress, digest_of};
+use crate::cluster::parts::backoff::PAUSE;
+use crate::cluster::parts::{Dirty, Presence};
+use crate::cluster::state::{CopyState, State, TaskProgress, digest_of};
 use fathom_engine::run::{ShardReport, Task, WorkerId};
 use fathom_proto::{Attempt, Done, Failure, Outcome};
 use std::sync::Arc;
@@ -47,7 +47,7 @@ impl State {
                     effects.push(note_of(NoteKind::Implausible, Some(id), task, detail));
                     return self.refused(now, id, task, &reason.to_string(), effects);
                 }
-                self.worker(id).strikes = 0;
+                self.members.note_success(id);
                 effects.push(Effect::Note(Note {
                     kind: NoteKind::TaskDone,
                     worker: Some(id),
@@ -148,7 +148,7 @@ impl State {
         match &outcome.result {
             Ok(Done::Copied(copied)) => {
                 // A copy that was not ordered, or no longer is, counts too if the file is known.
-                self.worker(id).strikes = 0;
+                self.members.note_success(id);
                 let of_file = self.files.get(task).map(|file| file.digest);
                 if of_file.is_some_and(|digest| digest != copied.digest) {
                     // The copied file was meanwhile replaced by a new one.
@@ -200,7 +200,8 @@ impl State {
     pub(super) fn forget_unheld(&mut self) {
         // Holders known from an earlier epoch may still come back.
         let may_have = |id: WorkerId| {
-            self.is_alive(id) || self.workers.get(id).is_some_and(|w| w.presence() == Presence::Awaited)
+            self.members.is_alive(id)
+                || self.members.get(id).is_some_and(|w| w.presence() == Presence::Awaited)
         };
         let made = self.tasks.reports().map(|(report, _)| report.task);
         // A shard that cannot be computed again is waited for.

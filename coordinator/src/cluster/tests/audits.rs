@@ -2,8 +2,8 @@
 
 use super::table::{held, id, report, task};
 use super::*;
+use crate::cluster::parts::backoff::PAUSE;
 use crate::cluster::state::audit::{FIRST_ATTEMPT, PARTS};
-use crate::cluster::state::failures::PAUSE;
 use crate::cluster::state::{HeldFile, Past, digest_of};
 use fathom_engine::run::{ShardReport, WorkerId};
 use fathom_layer::Digest;
@@ -468,7 +468,7 @@ fn what_is_found_beside_a_wrong_worker_is_not_used() {
     assert_eq!(takes(&mut t, "c"), ["c <- make 0/1 afresh #1.2"]);
     // Who finds a file again, against the order, rests.
     t.found_wrong("c", 0, 1, 2);
-    assert!(!t.state.workers[id("c")].is_willing(crate::cluster::event::Millis(t.now)));
+    assert!(!t.state.members()[id("c")].is_willing(crate::cluster::event::Millis(t.now)));
 }
 
 /// The files are the same, and the reports name other watched states.

@@ -2,7 +2,8 @@
 
 use super::table::{damaged, id, task};
 use super::*;
-use crate::cluster::state::failures::{MOST_FAILURES, PAUSE};
+use crate::cluster::parts::backoff::PAUSE;
+use crate::cluster::state::failures::MOST_FAILURES;
 use fathom_engine::run::{Keep, Lookback};
 use fathom_proto::Failure;
 

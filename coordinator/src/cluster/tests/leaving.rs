@@ -80,11 +80,11 @@ fn a_drained_worker_that_comes_again_in_between_is_still_drained() {
     t.join("b");
     t.drain("host-a");
     assert_eq!(t.join_with("a", 1, &[(0, 0)]), ["a <- registered, keeps 0 1"]);
-    assert!(t.state.workers[table::id("a")].draining);
+    assert!(t.state.members()[table::id("a")].draining);
     // A worker that has left and is started again is no longer drained.
     t.leave("a");
     assert_eq!(t.join_with("a", 1, &[(0, 0)]), ["a <- registered, keeps 0 1"]);
-    assert!(!t.state.workers[table::id("a")].draining);
+    assert!(!t.state.members()[table::id("a")].draining);
 }
 
 #[test]

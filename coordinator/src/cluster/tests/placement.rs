@@ -215,5 +215,5 @@ fn large_shares_are_right() {
     }
     t.join_with("b", 4096, &[]);
     assert_eq!(owners(&mut t), "aabb");
-    assert!(t.state.is_alive(id("b")));
+    assert!(t.state.members().is_alive(id("b")));
 }

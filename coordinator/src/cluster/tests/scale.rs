@@ -155,6 +155,6 @@ fn an_event_of_a_large_run_is_cheap() {
             large.apply(0, |_, _, _| Event::Tick);
         }
         eprintln!("all lost at once: {:?}", begun.elapsed());
-        assert_eq!(large.state.workers.alive().count(), 0);
+        assert_eq!(large.state.members().alive().count(), 0);
     }
 }

@@ -28,7 +28,7 @@ fn every_worker_can_tell_of_a_file() {
         let layers = t.state.kept().layers;
         layers.iter().map(|(_, shards)| shards.iter().map(|shard| shard.holders.clone()).collect()).collect()
     };
-    let workers: Vec<_> = t.state.workers.alive().map(|(id, _)| id).collect();
+    let workers: Vec<_> = t.state.members().alive().map(|(id, _)| id).collect();
     let each: Vec<_> = workers.iter().map(|&id| vec![id]).collect();
     assert_eq!(asked(&t), [each.clone(), each]);
     t.leave("a");

@@ -135,7 +135,7 @@ impl Table {
             for worker in &workers {
                 let (id, state) = (id(worker), &self.state);
                 if state.depth.0 >= depth
-                    || (state.tasks.queue(id).len() == 0 && state.workers[id].orders.is_empty())
+                    || (state.tasks.queue(id).len() == 0 && state.members()[id].orders.is_empty())
                 {
                     continue;
                 }

@@ -201,7 +201,7 @@ fn a_contradiction_ends_the_run() {
 fn a_contradiction_waits_for_a_worker_that_rests() {
     let mut t = busy();
     t.join("b");
-    t.state.workers.get_mut(table::id("b")).unwrap().rests_until = Millis(t.now + 20_000);
+    t.state.rest_until(table::id("b"), Millis(t.now + 20_000));
     for attempt in [1, 2] {
         let failure = Failure::Contradiction("too many".into());
         assert_eq!(t.failed("a", 0, 0, attempt, failure), ["a <- known"]);

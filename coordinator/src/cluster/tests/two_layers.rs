@@ -259,7 +259,7 @@ fn a_worker_that_was_wrong_ends_the_run_if_its_shards_cannot_be_made_again() {
         // There is nothing against a, so its shard stays.
         t.take("a", 1);
         t.audited("a", 2, 1, 2);
-        assert!(t.state.ending.is_none() && t.state.workers[table::id("b")].is_set_aside);
+        assert!(t.state.ending.is_none() && t.state.members()[table::id("b")].is_set_aside);
         assert!(t.state.files.contains(task(2, 0)));
     }
     for is_audited in [false, true] {

@@ -2,9 +2,9 @@
 //! aside and whose shards are made again, or the end of the run.
 
 use super::{Audit, Finding};
-use crate::cluster::event::{Effect, Ending, LeaveReason, Millis, NoteKind, Order, note_of, note_of_worker};
-use crate::cluster::parts::Dirty;
-use crate::cluster::state::{State, Worker};
+use crate::cluster::event::{Effect, Ending, LeaveReason, Millis, NoteKind, note_of, note_of_worker};
+use crate::cluster::parts::{Dirty, Worker};
+use crate::cluster::state::State;
 use fathom_engine::run::{Task, WorkerId};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -56,7 +56,7 @@ impl State {
             // The maker is not known, so nobody is to blame: the shard is made and audited again.
             self.forget_made(task, effects);
             effects.push(Effect::ForgetReports(vec![task]));
-        } else if maker != Some(auditor) && self.workers.iter().any(is_third) {
+        } else if maker != Some(auditor) && self.members.iter().any(is_third) {
             let audit = self.audits.open.get_mut(&task).expect("it was there before");
             audit.other = Some((auditor, found));
             self.dirty += Dirty::all_workers();
@@ -75,7 +75,7 @@ impl State {
             let is_third = |(id, worker): (WorkerId, &Worker)| {
                 Some(id) != audit.maker && id != *auditor && worker.is_staying()
             };
-            let decides = match self.workers.alive().any(is_third) {
+            let decides = match self.members.alive().any(is_third) {
                 true => "a third worker decides",
                 false => "a third worker must decide, and none is there: start one",
             };
@@ -91,7 +91,7 @@ impl State {
     /// Returns a message about a doubtful shard if no worker that is there may audit the shard, while others
     /// of this run may come back.
     fn undecided(&self, task: Task, audit: &Audit) -> Option<String> {
-        let others = || self.workers.iter().filter(|(id, _)| !self.has_found(*id, task, audit));
+        let others = || self.members.iter().filter(|(id, _)| !self.has_found(*id, task, audit));
         let waits = self.audits.doubted.contains(&task)
             && audit.running.is_none()
             && others().any(|(_, worker)| !worker.is_set_aside)
@@ -136,7 +136,7 @@ impl State {
         let of_one = |(id, finding): &(Option<WorkerId>, &Finding)| {
             let name = match id {
                 Some(id) => {
-                    self.workers.get(*id).map_or_else(|| id.to_string(), |worker| worker.name.clone())
+                    self.members.get(*id).map_or_else(|| id.to_string(), |worker| worker.name.clone())
                 }
                 None => "an earlier report".into(),
             };
@@ -157,27 +157,28 @@ impl State {
     fn set_aside(&mut self, now: Millis, id: WorkerId, task: Task, effects: &mut Vec<Effect>) {
         self.audits.distrust(id);
         let lost = self.forget_made_by(now, &BTreeSet::from([id]), effects);
-        let worker = self.worker(id);
-        if worker.is_set_aside {
+        if self.members[id].is_set_aside {
             // An earlier audit by this worker differed too, and had its consequences.
             return;
         }
-        worker.draining = true;
-        worker.is_set_aside = true;
-        let name = worker.name.clone();
+        self.dirty += self.members.set_aside(id);
+        let name = self.members[id].name.clone();
         effects.push(note_of(NoteKind::SetAside, Some(id), task, Some(name)));
         effects.push(Effect::SetAside(id));
         if self.rules.shared_store {
             // What the worker is making would replace the right file.
-            self.worker(id).leaving = Some(LeaveReason::Stopped);
-            self.order(id, Order::Leave(LeaveReason::Stopped));
+            self.dirty += self.members.order_to_leave(id, LeaveReason::Stopped);
         }
-        self.dirty += Dirty::owners().and(Dirty::copies(self.files.held_by(id).iter().copied()));
-        self.take_drains_back(effects);
+        self.dirty += Dirty::copies(self.files.held_by(id).iter().copied());
+        let (kept, dirty) = self.members.take_drains_back();
+        self.dirty += dirty;
+        for id in kept {
+            effects.push(note_of_worker(NoteKind::Stays, id, Some(self.members[id].name.clone())));
+        }
         if let Some(lost) = lost.first() {
             let what = format!(
                 "shard {} of depth {} was made twice with different states, and {} was wrong",
-                task.shard, task.depth, self.workers[id].name
+                task.shard, task.depth, self.members[id].name
             );
             let message = self.beyond_repair(lost, &what);
             self.end(now, Ending::Failed(message), effects);
@@ -190,21 +191,6 @@ impl State {
             "{what}; shard {} of depth {}, which may be wrong too, cannot be made again, for the run keeps two layers and what the shard was made from was given back: begin again with other workers, and with --keep last, or with --audit 100%",
             lost.shard, lost.depth
         )
-    }
-
-    /// Keeps drained workers that are not wrong, if no other workers stay: they were to leave only because
-    /// others would stay.
-    fn take_drains_back(&mut self, effects: &mut Vec<Effect>) {
-        if self.workers.alive().any(|(_, worker)| worker.is_staying()) {
-            return;
-        }
-        for (id, worker) in self.workers.iter_mut() {
-            if worker.draining && !worker.is_set_aside && worker.leaving.is_none() {
-                worker.draining = false;
-                let detail = Some(worker.name.clone());
-                effects.push(note_of_worker(NoteKind::Stays, id, detail));
-            }
-        }
     }
 
     /// Forgets the shards of the current layer that these workers made or, if the maker is not known, may

@@ -208,7 +208,7 @@ impl Simulation {
         for order in orders {
             if let Order::Make(task, _) | Order::MakeAfresh(task, _) | Order::Audit(task, ..) = order {
                 let can_keep =
-                    state.workers[id(worker)].can_keep(task.shard, self.coordinator.clock(self.now));
+                    state.members()[id(worker)].can_keep(task.shard, self.coordinator.clock(self.now));
                 assert!(can_keep, "worker {worker} is given {order:?}, and that store has just failed");
             }
         }

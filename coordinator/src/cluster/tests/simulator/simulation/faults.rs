@@ -139,7 +139,7 @@ impl Simulation {
                 let is_retired = self.coordinator.rules.keep != Keep::All && task.depth.0 + 2 < state.depth.0;
                 // The session of a late registration, which no process has, ends soon.
                 let number = self.workers[worker].process.as_ref().map(|process| process.session.number());
-                let is_gone = match state.workers.get(*holder).map(WorkerState::presence) {
+                let is_gone = match state.members().get(*holder).map(WorkerState::presence) {
                     Some(Presence::Alive(session)) => Some(session.0) != number,
                     Some(_) => true,
                     None => false,
