@@ -3,9 +3,11 @@
 
 pub mod backoff;
 mod dirty;
+mod files;
 mod members;
 mod secret;
 
 pub use dirty::Dirty;
+pub use files::{CopyState, Files, HeldFile};
 pub use members::{Members, PendingPoll, Presence, StoreRest, Worker};
 pub use secret::Secret;

@@ -13,7 +13,6 @@ pub mod audit;
 #[cfg(test)]
 mod check;
 pub(super) mod failures;
-mod files;
 pub mod given;
 pub mod placement;
 mod reconcile;
@@ -21,12 +20,11 @@ mod reports;
 mod sessions;
 mod tasks;
 
-pub use files::{CopyState, Files, HeldFile};
 pub use tasks::{TaskProgress, TaskState, Tasks};
 
 use crate::cluster::bounds::{Bounds, Implausible};
 use crate::cluster::event::{Ending, Holders, Holding, Millis, Order};
-use crate::cluster::parts::{Dirty, Members, Secret};
+use crate::cluster::parts::{Dirty, Files, HeldFile, Members, Secret};
 use crate::cluster::state::audit::Audits;
 use crate::cluster::state::given::GivenBack;
 use fathom_engine::run::WorkerId;
@@ -94,7 +92,7 @@ pub struct State {
     /// The tasks of the current layer, and the tasks that recompute lost files.
     pub tasks: Tasks,
     /// The files of the current layer, and of the earlier layers that are still read or kept.
-    pub files: Files,
+    files: Files,
     /// All workers that ever registered with this run.
     members: Members,
     /// The open audits of the current layer.
@@ -103,14 +101,6 @@ pub struct State {
     pub given: GivenBack,
     /// All shards before this number are done.
     pub done: u32,
-    /// Files that are needed and that no live worker holds.
-    pub missing: BTreeSet<Task>,
-    /// Files that some worker needs, and of which that worker can reach no holder.
-    pub bridged: BTreeSet<Task>,
-    /// Files that need more copies, and for which no worker could take one.
-    pub under_replicated: BTreeSet<Task>,
-    /// When the under-replicated files were last tried.
-    pub tried: Millis,
     /// What [`State::apply`] must still reconsider.
     pub dirty: Dirty,
     /// The holder map that workers were last sent.
@@ -182,10 +172,6 @@ impl State {
             audits: Audits::default(),
             given: GivenBack::new(past.given_back),
             done: 0,
-            missing: BTreeSet::new(),
-            bridged: BTreeSet::new(),
-            under_replicated: BTreeSet::new(),
-            tried: Millis(0),
             // A file may have been lost while the last epoch ended.
             dirty: Dirty::missing().and(Dirty::orphans()).and(Dirty::owners()),
             told: None,
@@ -225,6 +211,11 @@ impl State {
     /// Returns this state with a secret of its own.
     pub fn with_secret(self, secret: Secret) -> Self {
         Self { secret, ..self }
+    }
+
+    /// Returns the files of the newest layers.
+    pub fn files(&self) -> &Files {
+        &self.files
     }
 
     /// Returns the workers of the run.
@@ -386,39 +377,9 @@ impl State {
         }
     }
 
-    /// Notes that a worker, or the shared store, now holds a file. Ignores unknown files.
-    pub fn add_holder(&mut self, task: Task, id: WorkerId) {
-        if self.files.add_holder(task, id) {
-            self.dirty += Dirty::copies([task]);
-            // A worker that could not reach this file may now be able to work again.
-            self.dirty += Dirty::owners().only_if(self.bridged.contains(&task));
-        }
-    }
-
-    /// Notes that a worker does not hold a file. Returns whether it was noted as a holder.
-    pub fn remove_holder(&mut self, task: Task, id: WorkerId) -> bool {
-        let was_held = self.files.remove_holder(task, id);
-        if was_held {
-            self.mark_lost([task]);
-        }
-        was_held
-    }
-
-    /// Notes that files have fewer live holders than before.
-    pub fn mark_lost(&mut self, tasks: impl IntoIterator<Item = Task>) {
-        self.done = 0;
-        self.dirty += Dirty::missing().and(Dirty::orphans()).and(Dirty::copies(tasks));
-    }
-
-    /// Forgets that a copy was ordered from a worker. Returns the progress of that copy.
-    pub fn forget_copy(&mut self, task: Task, id: WorkerId) -> Option<CopyState> {
-        self.dirty += Dirty::copies([task]);
-        self.files.forget_copy(task, id)
-    }
-
     /// Returns the workers that must come back for the run to go on: the holders of the missing files.
     pub fn waiting_for(&self) -> BTreeSet<WorkerId> {
-        self.missing.iter().flat_map(|task| self.files.holders(*task)).collect()
+        self.files.missing().iter().flat_map(|task| self.files.holders(*task)).collect()
     }
 }
 

@@ -140,14 +140,15 @@ impl ClusterStatus {
         let waiting = state.rules.shards - done - running;
         // A layer that waits for files, workers or room has no rate.
         let obstacle = obstacle(state, now);
-        let is_at_work =
-            obstacle.is_none() && state.missing.is_empty() && state.members().alive().next().is_some();
+        let is_at_work = obstacle.is_none()
+            && state.files().missing().is_empty()
+            && state.members().alive().next().is_some();
         let eta = (done > 0 && is_at_work)
             .then(|| seconds / f64::from(done) * f64::from(state.rules.shards - done));
         let is_shown = |id: WorkerId, worker: &Worker| match worker.presence() {
             Presence::Alive(_) | Presence::Awaited => true,
             Presence::Lost | Presence::Left => {
-                !state.files.held_by(id).is_empty() || now.since(worker.heard) < SHOWN
+                !state.files().held_by(id).is_empty() || now.since(worker.heard) < SHOWN
             }
         };
         let shown = state.members().iter().filter(|(id, worker)| is_shown(*id, worker));
@@ -194,7 +195,7 @@ impl WorkerStatus {
             threads: worker.threads,
             kernel: worker.kernel.clone(),
             shards_running: state.tasks.running(id).len() as u32,
-            files: state.files.held_by(id).len() as u32,
+            files: state.files().held_by(id).len() as u32,
             states_per_second: worker.rate.per_second(now).filter(|_| worker.is_alive()).unwrap_or(0.0),
             heard_seconds: heard,
             sent_bytes: worker.progress.sent_bytes,
@@ -217,11 +218,11 @@ pub(super) fn obstacle(state: &State, now: Millis) -> Option<String> {
     let name = |id: &WorkerId| {
         state.members().get(*id).map_or_else(|| id.to_string(), |worker| format!("{} ({id})", worker.name))
     };
-    if let Some(task) = state.missing.first() {
+    if let Some(task) = state.files().missing().first() {
         let holders: Vec<String> = state.waiting_for().iter().map(name).collect();
         let what = format!(
             "{} files are held only by workers that are away, among them shard {} of depth {}",
-            state.missing.len(),
+            state.files().missing().len(),
             task.shard,
             task.depth
         );

@@ -1,7 +1,8 @@
 //! The data of the web page of a run on many hosts, shard by shard, and the totals for a line of progress.
 
 use crate::cluster::event::{Millis, Note, NoteKind, NoteLevel, Progress};
-use crate::cluster::state::{CopyState, State, TaskProgress};
+use crate::cluster::parts::CopyState;
+use crate::cluster::state::{State, TaskProgress};
 use crate::cluster::status::ClusterStatus;
 use anyhow::{Context, Result};
 use fathom_engine::directory::RunDirectory;
@@ -219,11 +220,11 @@ impl ShardStory {
                 facts.push(("size", HumanBytes(report.bytes).to_string()));
             }
         }
-        let holders: Vec<String> = state.files.holders(task).map(name).collect();
+        let holders: Vec<String> = state.files().holders(task).map(name).collect();
         if !holders.is_empty() {
             facts.push(("held by", holders.join(", ")));
         }
-        for (worker, copying) in state.files.copies_of(task) {
+        for (worker, copying) in state.files().copies_of(task) {
             let how = match copying {
                 CopyState::Ordered(_) => "copied to",
                 CopyState::Failed(_) => "not yet copied to",

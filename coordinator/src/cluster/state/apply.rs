@@ -6,7 +6,6 @@
 //! orders.
 
 use crate::cluster::event::{Effect, Ending, Event, Millis, NoteKind, Reply, note};
-use crate::cluster::parts::backoff::PAUSE;
 use crate::cluster::parts::{Dirty, PendingPoll, Presence, Worker};
 use crate::cluster::state::{GRACE, State, TaskProgress};
 use fathom_engine::run::{MadeShard, Task, WorkerId};
@@ -135,10 +134,7 @@ impl State {
         }
         self.give_back(effects);
         self.dirty += self.members.retry_peers(now).and(self.members.end_rests(now));
-        if now.since(self.tried) >= PAUSE {
-            self.tried = now;
-            self.dirty += Dirty::targets();
-        }
+        self.dirty += self.files.retry(now);
         self.dirty += Dirty::all_workers();
     }
 

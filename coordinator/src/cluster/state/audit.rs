@@ -235,7 +235,7 @@ impl State {
         id: WorkerId,
         effects: &mut Vec<Effect>,
     ) -> Option<Order> {
-        if self.audits.is_empty() || !self.missing.is_empty() {
+        if self.audits.is_empty() || !self.files.missing().is_empty() {
             return None;
         }
         let mut open = self.audits.open.iter().filter(|(_, a)| a.running.is_none() && a.not_before <= now);

@@ -2,9 +2,14 @@
 
 use crate::cluster::event::Millis;
 use crate::cluster::state::State;
-use fathom_engine::run::WorkerId;
+use fathom_engine::run::{Task, WorkerId};
 
 impl State {
+    /// Sets the size of a file, in bytes.
+    pub(in crate::cluster) fn set_bytes(&mut self, task: Task, bytes: u64) {
+        self.files.set_bytes(task, bytes);
+    }
+
     /// Lets a worker rest until then.
     pub(in crate::cluster) fn rest_until(&mut self, id: WorkerId, until: Millis) {
         self.dirty += self.members.rest(id, until);

@@ -35,9 +35,9 @@
 
 use crate::cluster::event::{Effect, Ending, Millis, NoteKind, Order, note_of, note_of_worker};
 use crate::cluster::parts::backoff::{PAUSE, REST};
-use crate::cluster::parts::{Presence, StoreRest, Worker};
+use crate::cluster::parts::{CopyState, Presence, StoreRest, Worker};
+use crate::cluster::state::State;
 use crate::cluster::state::tasks::FailedAttempt;
-use crate::cluster::state::{CopyState, State};
 use fathom_engine::run::{Task, WorkerId};
 use fathom_proto::Failure;
 use std::time::Duration;
@@ -249,7 +249,8 @@ impl State {
         if self.members.get(holder).is_some_and(|worker| worker.orders.iter().any(is_known)) {
             return false;
         }
-        let was_held = self.remove_holder(file, holder);
+        let was_held = self.files.holders(file).any(|of| of == holder);
+        self.dirty += self.files.remove_holder(file, holder);
         // What the worker is making or copying right now is newer than the damage, and stays: if it were
         // deleted, a report on its way would say that it is there.
         let is_coming = self.is_copied(file, holder) || self.tasks.running(holder).contains(&file);

@@ -153,14 +153,13 @@ impl State {
         effects.push(Effect::GiveBack(given, held));
         for shard in ready {
             let source = Task { depth: older, shard };
-            let mut told = self.files.forget(source).unwrap_or_default();
+            let (mut told, dirty) = self.files.release(source);
+            self.dirty += dirty;
             told.extend(self.given.readers.remove(&shard).unwrap_or_default());
             told.retain(|&id| id != WorkerId::SHARED_STORE && self.members.is_alive(id));
             told.into_iter().for_each(|id| self.order(id, Order::GiveBack(source)));
-            self.under_replicated.remove(&source);
-            // The source may have been missing, or may be waiting to be recomputed.
-            let is_waited_for = self.missing.contains(&source) || self.tasks.get(source).is_some();
-            self.dirty += Dirty::missing().only_if(is_waited_for);
+            // The source may be waiting to be recomputed.
+            self.dirty += Dirty::missing().only_if(self.tasks.get(source).is_some());
             effects.push(note_of(NoteKind::GivenBack, None, source, None));
         }
         self.dirty += Dirty::all_workers();

@@ -8,12 +8,12 @@
 //! long enough to be worth the copying.
 
 use crate::cluster::event::Millis;
-use crate::cluster::parts::{Dirty, Worker};
-use crate::cluster::state::{HeldFile, State};
+use crate::cluster::parts::{Dirty, HeldFile, Worker};
+use crate::cluster::state::State;
 use fathom_engine::run::WorkerId;
 use fathom_engine::run::{Depth, ShardId, Task};
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
 /// Shards are taken over only once the layer has taken this long: in shorter layers copying costs more.
@@ -57,13 +57,13 @@ impl State {
     /// help.
     fn find_cut_off(&mut self, now: Millis) {
         let ids: Vec<WorkerId> = self.members.alive().map(|(id, _)| id).collect();
-        let before = std::mem::take(&mut self.bridged);
+        let mut relayed = BTreeSet::new();
         for id in ids {
             let beyond = self.beyond_reach(id, now);
             self.members.set_cut_off(id, !beyond.is_empty());
-            self.bridged.extend(beyond);
+            relayed.extend(beyond);
         }
-        self.dirty += Dirty::copies(self.bridged.difference(&before).copied());
+        self.dirty += self.files.set_relayed(relayed);
     }
 
     /// Returns the owner of each shard; `None` for all if no candidate is able.
@@ -193,7 +193,7 @@ impl State {
             |task: &Task| self.is_open(task, now) && self.members[worker].can_keep(task.shard, now);
         // Tasks of the current layer need all files of the layers below. A missing file may itself be
         // recomputed.
-        if !self.missing.is_empty() {
+        if !self.files.missing().is_empty() {
             let repairs = self.tasks.unowned().iter().take_while(|task| task.depth != self.depth);
             let mut whole: BTreeMap<Depth, bool> = BTreeMap::new();
             // A repair whose own sources were lost after it began waits for their repair.

@@ -2,8 +2,8 @@
 
 use crate::cluster::bounds::counted;
 use crate::cluster::event::{Effect, Ending, LeaveReason, Millis, Note, NoteKind, Order, Reply, note_of};
-use crate::cluster::parts::{Dirty, Presence, Worker};
-use crate::cluster::state::{CopyState, State, TaskProgress, TaskState};
+use crate::cluster::parts::{CopyState, Dirty, Presence, Worker};
+use crate::cluster::state::{State, TaskProgress, TaskState};
 use fathom_engine::run::WorkerId;
 use fathom_engine::run::{Depth, Keep, ShardReport, Task};
 use fathom_proto::Attempt;
@@ -13,6 +13,11 @@ use std::sync::Arc;
 impl State {
     /// Brings the state up to date after an event: commits, repairs, copies, and answers.
     pub(super) fn reconcile(&mut self, now: Millis, effects: &mut Vec<Effect>) {
+        // Shards that were done may have lost a holder.
+        let mut is_stale = self.dirty.take_missing();
+        if is_stale {
+            self.done = 0;
+        }
         // When the run ends, workers leave with their files and may come back with them.
         if self.dirty.take_orphans() && self.ending.is_none() {
             self.forget_unheld();
@@ -20,7 +25,8 @@ impl State {
         while self.ending.is_none() && self.is_layer_done() {
             self.commit(now, effects);
         }
-        if self.dirty.take_missing() {
+        is_stale |= self.dirty.take_missing();
+        if is_stale {
             self.version += 1;
             self.find_missing();
             self.check_given_back(now, effects);
@@ -82,13 +88,14 @@ impl State {
     fn find_missing(&mut self) {
         let below = self.rules.lookback.below(self.depth);
         let missing = below.flat_map(|depth| self.unheld(depth)).filter(|&task| !self.is_given_back(task));
-        self.missing = missing.chain(self.given_and_unheld()).collect();
+        let missing = missing.chain(self.given_and_unheld()).collect();
+        self.files.set_missing(missing);
     }
 
     /// Begins tasks that recompute missing files, if the files that they read are there. If those are missing
     /// too, but known because all layers are kept, they are recomputed first.
     fn repair(&mut self, now: Millis, effects: &mut Vec<Effect>) {
-        let mut wanted = self.missing.clone();
+        let mut wanted = self.files.missing().clone();
         let mut next: Vec<Task> = wanted.iter().copied().collect();
         let mut sources: BTreeMap<Depth, Vec<Task>> = BTreeMap::new();
         let mut begun = BTreeSet::new();
@@ -147,7 +154,7 @@ impl State {
     fn order_copies(&mut self, now: Millis, effects: &mut Vec<Effect>) {
         let mut files = self.dirty.take_copies();
         if self.dirty.take_targets() {
-            files.append(&mut self.under_replicated);
+            files.append(&mut self.files.take_under_replicated());
         }
         if self.rules.shared_store || files.is_empty() {
             return;
@@ -162,7 +169,7 @@ impl State {
             };
             let coming = self.files.copies_of(task).filter(is_coming).count();
             // If a worker cannot reach the holders, one more holder may be within its reach.
-            let bridge = usize::from(self.bridged.contains(&task));
+            let bridge = usize::from(self.files.is_relayed(task));
             let wanted = (self.rules.replicas + bridge).saturating_sub(staying + coming);
             if from.is_empty() || wanted == 0 {
                 continue;
@@ -180,7 +187,7 @@ impl State {
             let chosen: Vec<(usize, WorkerId)> =
                 targets.iter().filter(is_free).take(wanted).copied().collect();
             if chosen.len() < wanted {
-                self.under_replicated.insert(task);
+                self.files.note_under_replicated(task);
             }
             for (underway, id) in chosen {
                 targets.remove(&(underway, id));

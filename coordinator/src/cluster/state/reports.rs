@@ -2,8 +2,8 @@
 
 use crate::cluster::event::{Effect, Ending, Millis, Note, NoteKind, Order, note, note_of};
 use crate::cluster::parts::backoff::PAUSE;
-use crate::cluster::parts::{Dirty, Presence};
-use crate::cluster::state::{CopyState, State, TaskProgress, digest_of};
+use crate::cluster::parts::{CopyState, Dirty, Presence};
+use crate::cluster::state::{State, TaskProgress, digest_of};
 use fathom_engine::run::{ShardReport, Task, WorkerId};
 use fathom_proto::{Attempt, Done, Failure, Outcome};
 use std::sync::Arc;
@@ -104,7 +104,7 @@ impl State {
             );
             return self.end(now, Ending::Failed(message), effects);
         }
-        self.add_holder(task, holder);
+        self.dirty += self.files.add_holder(task, holder);
         if task.depth == self.depth {
             self.unsaved.push(task.shard);
             let maker = match (is_found, was_known) {
@@ -130,7 +130,7 @@ impl State {
         if self.rules.shared_store {
             effects.push(Effect::DiscardShared(task));
         } else if !self.is_copied(task, id) {
-            self.remove_holder(task, id);
+            self.dirty += self.files.remove_holder(task, id);
             self.order(id, Order::Discard(self.stored(task)));
         }
         let reason = format!(
@@ -144,7 +144,8 @@ impl State {
     /// Handles the result of an order to take a copy.
     fn report_copy(&mut self, now: Millis, id: WorkerId, outcome: Outcome, effects: &mut Vec<Effect>) {
         let task = outcome.task;
-        let ordered = self.forget_copy(task, id);
+        let was_ordered = self.files.copy(task, id).is_some();
+        self.dirty += self.files.forget_copy(task, id);
         match &outcome.result {
             Ok(Done::Copied(copied)) => {
                 // A copy that was not ordered, or no longer is, counts too if the file is known.
@@ -152,12 +153,11 @@ impl State {
                 let of_file = self.files.get(task).map(|file| file.digest);
                 if of_file.is_some_and(|digest| digest != copied.digest) {
                     // The copied file was meanwhile replaced by a new one.
-                    self.remove_holder(task, id);
+                    self.dirty += self.files.remove_holder(task, id);
                     self.order(id, Order::Discard(self.stored(task)));
                     effects.push(note_of(NoteKind::OtherFile, Some(id), task, None));
                 } else if of_file.is_some() {
-                    self.add_holder(task, id);
-                    self.dirty += Dirty::missing().only_if(self.missing.contains(&task));
+                    self.dirty += self.files.add_holder(task, id);
                     effects.push(note(NoteKind::CopyDone, Some(id), &outcome, None));
                 } else if self.is_given_back(task) {
                     self.order(id, Order::GiveBack(task));
@@ -168,7 +168,7 @@ impl State {
             Ok(Done::Made(_) | Done::Found(_)) => {
                 effects.push(note(NoteKind::LateReport, Some(id), &outcome, None));
             }
-            Err(failure) if ordered.is_some() => {
+            Err(failure) if was_ordered => {
                 effects.push(note(
                     NoteKind::CopyFailed(failure.kind()),
                     Some(id),

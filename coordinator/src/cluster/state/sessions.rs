@@ -4,9 +4,9 @@ use crate::cluster::event::{
     Effect, LeaveReason, Millis, NoteKind, Order, Progress, Registration, Reply, RequestId, note_of,
     note_of_worker,
 };
-use crate::cluster::parts::{Dirty, Presence, Worker};
+use crate::cluster::parts::{CopyState, Dirty, Presence, Worker};
 use crate::cluster::state::tasks::FailedAttempt;
-use crate::cluster::state::{CopyState, State, TaskProgress};
+use crate::cluster::state::{State, TaskProgress};
 use fathom_engine::run::{Depth, Keep, Task, WorkerId};
 use fathom_proto::Session;
 use indicatif::HumanBytes;
@@ -71,10 +71,10 @@ impl State {
         }
         let inventory = right;
         for &task in held.difference(&inventory) {
-            self.remove_holder(task, id);
+            self.dirty += self.files.remove_holder(task, id);
         }
         for &task in &inventory {
-            self.add_holder(task, id);
+            self.dirty += self.files.add_holder(task, id);
         }
         effects.push(note_of_worker(NoteKind::Registered, id, Some(detail)));
         if let Some(depth) = ahead {
@@ -171,7 +171,7 @@ impl State {
             effects.push(note_of(NoteKind::OrderLost, Some(id), task, None));
         }
         for task in lost_copies {
-            self.forget_copy(task, id);
+            self.dirty += self.files.forget_copy(task, id);
             effects.push(note_of(NoteKind::OrderLost, Some(id), task, None));
         }
         self.members.note_progress(now, id, progress);
@@ -193,10 +193,7 @@ impl State {
             self.tasks.note_failed_attempt(task, FailedAttempt { worker: id, at: now, failure: None });
             self.set_waiting(task, Millis(0));
         }
-        for task in self.files.coming_to(id).clone() {
-            self.forget_copy(task, id);
-        }
-        self.mark_lost(self.files.held_by(id).clone());
+        self.dirty += self.files.lose(id);
         let (poll, dirty) = self.members.end_session(id, presence);
         self.dirty += dirty;
         if let Some(poll) = poll {

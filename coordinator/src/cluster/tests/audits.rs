@@ -2,9 +2,10 @@
 
 use super::table::{held, id, report, task};
 use super::*;
+use crate::cluster::parts::HeldFile;
 use crate::cluster::parts::backoff::PAUSE;
 use crate::cluster::state::audit::{FIRST_ATTEMPT, PARTS};
-use crate::cluster::state::{HeldFile, Past, digest_of};
+use crate::cluster::state::{Past, digest_of};
 use fathom_engine::run::{ShardReport, WorkerId};
 use fathom_layer::Digest;
 use fathom_proto::{Done, Failure, Outcome};

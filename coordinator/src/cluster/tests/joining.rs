@@ -84,7 +84,7 @@ fn a_worker_that_comes_back_has_what_it_says() {
     // Without the worker's files no task can begin; with them, it gets its tasks.
     assert_eq!(t.join("a"), ["a <- registered, keeps 2 3 4"]);
     assert_eq!(t.take("a", 2), [""; 0]);
-    assert_eq!(t.state.missing.len(), 2);
+    assert_eq!(t.state.files().missing().len(), 2);
     assert_eq!(t.leave("a"), ["a <- nothing", "a <- known"]);
     assert_eq!(t.join_with("a", 1, &[(2, 0), (3, 0), (7, 7)]), ["a <- registered, keeps 2 3 4"]);
     assert_eq!(t.take("a", 2), ["a <- make 4/0 #1.1, holders 2: a|b 3: a|b"]);

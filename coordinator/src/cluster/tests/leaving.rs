@@ -25,7 +25,7 @@ fn a_worker_is_drained_when_others_have_what_it_holds() {
     assert_eq!(t.take("a", 1), ["a <- leave Drained"]);
     assert_eq!(t.leave("a"), ["a <- known"]);
     assert_eq!(t.take("b", 1), ["b <- make 1/1 #1.1, holders 0: b|b"]);
-    assert_eq!(t.state.missing.len(), 0);
+    assert_eq!(t.state.files().missing().len(), 0);
 }
 
 #[test]

@@ -256,9 +256,10 @@ impl State {
 
     /// Forgets a made shard, because its file may be wrong, and has it made again.
     pub(super) fn forget_made(&mut self, task: Task, effects: &mut Vec<Effect>) {
-        if self.files.forget(task).is_none() {
+        let Some(dirty) = self.files.discard(task) else {
             return;
-        }
+        };
+        self.dirty += dirty;
         if self.rules.shared_store {
             // A process that continues the run alone would take the file in a shared store for its own.
             effects.push(Effect::DiscardShared(task));
@@ -266,9 +267,6 @@ impl State {
         // Files in the stores of workers stay: a worker ignores its own file when it makes the shard afresh,
         // and a file with another digest than the reported one makes no holder.
         self.audits.disowned.insert(task);
-        self.done = 0;
-        self.dirty += Dirty::missing();
-        self.under_replicated.remove(&task);
         self.unsaved.retain(|shard| *shard != task.shard);
         self.set_waiting(task, Millis(0));
     }

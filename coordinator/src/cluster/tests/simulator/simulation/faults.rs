@@ -88,7 +88,7 @@ impl Simulation {
         let Some(state) = &self.coordinator.state else { return };
         let is_whole = |at: usize, task: &Task| self.files(at).get(*task).is_some_and(|file| file.is_right());
         let elsewhere = |task: &Task| {
-            let holders = state.files.holders(*task).filter(|&id| id != WorkerId::SHARED_STORE);
+            let holders = state.files().holders(*task).filter(|&id| id != WorkerId::SHARED_STORE);
             let mut others = holders.map(|id| usize::from(id.0[0]) - 1).filter(|&other| other != worker);
             others.any(|other| is_whole(other, task))
         };
@@ -132,7 +132,7 @@ impl Simulation {
     /// the state changes.
     pub(super) fn check(&self) {
         let Some(state) = &self.coordinator.state else { return };
-        for (task, file) in state.files.iter() {
+        for (task, file) in state.files().iter() {
             for holder in &file.holders {
                 let is_shared = *holder == WorkerId::SHARED_STORE;
                 let worker = if is_shared { 0 } else { usize::from(holder.0[0]) - 1 };
