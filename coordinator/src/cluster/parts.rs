@@ -4,10 +4,15 @@
 pub mod backoff;
 mod dirty;
 mod files;
+mod given;
 mod members;
+mod scheduler;
 mod secret;
+mod tasks;
 
 pub use dirty::Dirty;
 pub use files::{CopyState, Files, HeldFile};
 pub use members::{Members, PendingPoll, Presence, StoreRest, Worker};
+pub use scheduler::Scheduler;
 pub use secret::Secret;
+pub use tasks::{FailedAttempt, TaskProgress, TaskState, Tasks};

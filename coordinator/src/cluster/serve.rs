@@ -7,7 +7,7 @@ use crate::cluster::bounds::Bounds;
 use crate::cluster::checker::Checker;
 use crate::cluster::event::{Effect, Ending, Event, Held, Millis, Note, NoteLevel, RequestId};
 use crate::cluster::handle::{Answer, CoordinatorHandle, KeptFiles, Message};
-use crate::cluster::parts::{Dirty, Secret};
+use crate::cluster::parts::Secret;
 use crate::cluster::restore::{check_committed, compare, drop_false, past, store_of};
 use crate::cluster::retire::Retirer;
 use crate::cluster::service::require_small_shards;
@@ -155,7 +155,7 @@ impl<'d> Coordinator<'d> {
             return Ok(());
         };
         store.require_run(Digest(self.geometry.fingerprint))?;
-        let older = self.state.given_layer();
+        let older = self.state.scheduler().given_layer();
         let is_removed = |depth: Depth| {
             Some(depth) != older && layers.get(depth.0 as usize).is_some_and(|l| l.files == Files::Removed)
         };
@@ -172,7 +172,7 @@ impl<'d> Coordinator<'d> {
 
     /// Returns the order in which workers get shards.
     pub fn order(&self) -> &ShardOrder {
-        &self.state.order
+        self.state.scheduler().order()
     }
 
     /// Returns the run.
@@ -210,7 +210,7 @@ impl<'d> Coordinator<'d> {
     fn until_end(mut self) -> Result<(Ending, RunDirectory)> {
         info!(
             run = self.name(),
-            depth = self.state.depth.0,
+            depth = self.state.depth().0,
             epoch = self.state.epoch,
             shards = self.state.rules.shards,
             layers_at = %self.layers_at,
@@ -371,8 +371,7 @@ impl<'d> Coordinator<'d> {
             }
         }
         let is_behind = self.retirer.as_ref().is_some_and(Retirer::is_behind);
-        self.state.dirty += Dirty::all_workers().only_if(self.state.is_behind && !is_behind);
-        self.state.is_behind = is_behind;
+        self.state.set_behind(is_behind);
         Ok(())
     }
 

@@ -13,20 +13,16 @@ pub mod audit;
 #[cfg(test)]
 mod check;
 pub(super) mod failures;
-pub mod given;
-pub mod placement;
+mod given;
+mod placement;
 mod reconcile;
 mod reports;
 mod sessions;
-mod tasks;
-
-pub use tasks::{TaskProgress, TaskState, Tasks};
 
 use crate::cluster::bounds::{Bounds, Implausible};
 use crate::cluster::event::{Ending, Holders, Holding, Millis, Order};
-use crate::cluster::parts::{Dirty, Files, HeldFile, Members, Secret};
+use crate::cluster::parts::{Dirty, Files, HeldFile, Members, Scheduler, Secret, Tasks};
 use crate::cluster::state::audit::Audits;
-use crate::cluster::state::given::GivenBack;
 use fathom_engine::run::WorkerId;
 use fathom_engine::run::{Depth, Keep, Lookback, ShardId, ShardOrder, ShardReport, Task};
 use fathom_layer::{Digest, LayerDigest};
@@ -75,32 +71,22 @@ pub struct Rules {
 pub struct State {
     /// The fixed settings.
     pub rules: Rules,
-    /// The order in which workers get shards.
-    pub order: Arc<ShardOrder>,
     /// Number of the present epoch: how often the run was served.
     pub epoch: u64,
     /// The secret behind the numbers of sessions and the choice of audits.
     secret: Secret,
-    /// The depth of the current layer.
-    pub depth: Depth,
-    /// When the current layer began.
-    pub begun: Millis,
     /// Number of states in all committed layers.
     pub visited: u64,
     /// Number of states in the newest committed layer.
     pub newest: Option<u64>,
     /// The tasks of the current layer, and the tasks that recompute lost files.
-    pub tasks: Tasks,
+    scheduler: Scheduler,
     /// The files of the current layer, and of the earlier layers that are still read or kept.
     files: Files,
     /// All workers that ever registered with this run.
     members: Members,
     /// The open audits of the current layer.
     pub audits: Audits,
-    /// Shards of the current layer whose sources were given back, so that they cannot be computed again.
-    pub given: GivenBack,
-    /// All shards before this number are done.
-    pub done: u32,
     /// What [`State::apply`] must still reconsider.
     pub dirty: Dirty,
     /// The holder map that workers were last sent.
@@ -120,8 +106,6 @@ pub struct State {
     pub looked: Millis,
     /// How the run ends, and until when workers have time to leave.
     pub ending: Option<(Ending, Millis)>,
-    /// Whether old layers of a shared store must be retired before more is made.
-    pub is_behind: bool,
     /// Whether [`Effect::End`](crate::cluster::event::Effect::End) was issued.
     pub ended: bool,
 }
@@ -156,22 +140,17 @@ impl State {
     /// Restores the state from the journal; an empty `Past` starts a new run.
     pub fn new(rules: Rules, epoch: u64, past: Past) -> Self {
         let depth = Depth(past.counts.len() as u32);
-        let order = Arc::new(past.order.unwrap_or_else(|| ShardOrder::by_number(rules.shards)));
+        let order = past.order.unwrap_or_else(|| ShardOrder::by_number(rules.shards));
         let mut state = Self {
             rules,
-            order: Arc::clone(&order),
             epoch,
             secret: Secret::default(),
-            depth,
-            begun: Millis(0),
             visited: past.counts.iter().sum(),
             newest: past.counts.last().copied(),
-            tasks: Tasks::of_layer(depth, order),
+            scheduler: Scheduler::new(depth, Arc::new(order), rules.keep, past.given_back),
             files: Files::new(past.files),
             members: Members::default(),
             audits: Audits::default(),
-            given: GivenBack::new(past.given_back),
-            done: 0,
             // A file may have been lost while the last epoch ended.
             dirty: Dirty::missing().and(Dirty::orphans()).and(Dirty::owners()),
             told: None,
@@ -182,7 +161,6 @@ impl State {
             saved: Millis(0),
             looked: Millis(0),
             ending: None,
-            is_behind: false,
             ended: false,
         };
         for (id, name, address) in past.workers {
@@ -193,14 +171,13 @@ impl State {
         state.dirty += Dirty::copies(state.files.iter().map(|(task, _)| task));
         for report in past.reports.into_iter().filter(|report| report.task.depth == depth) {
             if state.files.contains(report.task) {
-                state.given.note_made(report.task.shard);
                 let maker = past.makers.get(&report.task).copied();
                 let maker = maker.filter(|&id| state.members.get(id).is_some());
-                state.tasks.restore(report, maker);
+                state.scheduler.restore(report, maker);
             }
         }
         // A doubtful file whose report was lost may be found, and nobody would know who made it.
-        let is_made = |task: &Task| state.tasks.get(*task).is_some_and(|made| made.report().is_some());
+        let is_made = |task: &Task| state.scheduler.tasks().is_made(*task);
         let unmade: Vec<Task> = state.audits.doubted.iter().copied().filter(|task| !is_made(task)).collect();
         state.audits.disowned.extend(unmade);
         // The last epoch may have ended between the last commit and the end of the run. Its workers are told.
@@ -213,6 +190,26 @@ impl State {
         Self { secret, ..self }
     }
 
+    /// Returns the depth of the current layer.
+    pub fn depth(&self) -> Depth {
+        self.scheduler.depth()
+    }
+
+    /// Returns the layer under way.
+    pub fn scheduler(&self) -> &Scheduler {
+        &self.scheduler
+    }
+
+    /// Returns the tasks of the current layer, and those that recompute lost files.
+    pub fn tasks(&self) -> &Tasks {
+        self.scheduler.tasks()
+    }
+
+    /// Notes whether old layers of a shared store must be retired before more is made.
+    pub fn set_behind(&mut self, is_behind: bool) {
+        self.dirty += self.scheduler.set_behind(is_behind);
+    }
+
     /// Returns the files of the newest layers.
     pub fn files(&self) -> &Files {
         &self.files
@@ -223,18 +220,10 @@ impl State {
         &self.members
     }
 
-    /// Resets the tasks of the current layer: none of them is begun.
-    pub fn begin_tasks(&mut self) {
-        self.tasks = Tasks::of_layer(self.depth, Arc::clone(&self.order));
-        self.given = GivenBack::new(BTreeMap::new());
-        self.done = 0;
-        self.dirty += Dirty::owners();
-    }
-
     /// Returns how the run ends, or `None` if a layer is left to compute.
     pub fn is_through(&self) -> Option<Ending> {
         let is_deep_enough =
-            self.depth.previous().is_some_and(|last| self.rules.max_depth.is_some_and(|max| last.0 >= max));
+            self.depth().previous().is_some_and(|last| self.rules.max_depth.is_some_and(|max| last.0 >= max));
         match self.visited >= self.rules.states {
             true => Some(Ending::Complete),
             false => is_deep_enough.then_some(Ending::MaxDepth),
@@ -247,7 +236,7 @@ impl State {
     /// The first bound that the report breaks.
     pub fn check_report(&self, report: &ShardReport) -> Result<(), Implausible> {
         // A recomputed file was checked when it was first computed, and its digest is compared.
-        if report.task.depth != self.depth {
+        if report.task.depth != self.depth() {
             return Ok(());
         }
         let left = self.rules.states.saturating_sub(self.visited);
@@ -276,18 +265,14 @@ impl State {
 
     /// Returns whether a task is done: its report is in, and enough live workers hold the file.
     pub fn is_done(&self, task: Task) -> bool {
-        let is_made = self.tasks.get(task).is_some_and(|state| state.report().is_some());
-        is_made && self.holders_alive(task).count() >= self.rules.replicas
+        self.tasks().is_made(task) && self.holders_alive(task).count() >= self.rules.replicas
     }
 
-    /// Returns whether all shards of the current layer are done and no audit is open. Looks at each shard
-    /// once, until a holder is lost.
-    pub fn is_layer_done(&mut self) -> bool {
-        let depth = self.depth;
-        while self.done < self.rules.shards && self.is_done(Task { depth, shard: ShardId(self.done) }) {
-            self.done += 1;
-        }
-        self.done == self.rules.shards && self.audits.is_empty()
+    /// Returns whether all shards of the current layer are done and no audit is open.
+    fn is_layer_done(&mut self) -> bool {
+        let Self { rules, members, files, scheduler, audits, .. } = self;
+        let holders = |task| files.holders(task).filter(|&holder| members.is_alive(holder)).count();
+        scheduler.is_layer_done(|task| holders(task) >= rules.replicas) && audits.is_empty()
     }
 
     /// Returns the files of a layer, indexed by shard.
@@ -316,8 +301,8 @@ impl State {
         if let Some(told) = self.told.as_ref().filter(|told| told.version == self.version) {
             return Arc::clone(told);
         }
-        let mut depths: BTreeSet<Depth> = self.rules.lookback.below(self.depth).collect();
-        for (repaired, _) in self.tasks.repairs() {
+        let mut depths: BTreeSet<Depth> = self.rules.lookback.below(self.depth()).collect();
+        for (repaired, _) in self.tasks().repairs() {
             depths.extend(self.rules.lookback.below(repaired.depth));
         }
         let holders = Arc::new(self.holders_of(depths));
@@ -329,7 +314,7 @@ impl State {
     /// each shard names one worker, in turn.
     pub fn kept(&self) -> Holders {
         let depths: BTreeSet<Depth> = self.files.iter().map(|(task, _)| task.depth).collect();
-        let is_kept = |depth: &Depth| *depth < self.depth && self.removed_layer() != Some(*depth);
+        let is_kept = |depth: &Depth| *depth < self.depth() && self.scheduler.removed_layer() != Some(*depth);
         let mut kept = self.holders_of(depths.into_iter().filter(is_kept));
         if self.rules.shared_store {
             let workers: Vec<WorkerId> = self.members.alive().map(|(id, _)| id).collect();
@@ -358,23 +343,10 @@ impl State {
         self.dirty += self.members.order(id, order);
     }
 
-    /// Changes the progress of a task. A waiting task is not given out before `not_before`.
-    pub fn set_progress(&mut self, task: Task, making: TaskProgress, not_before: Millis) {
-        let waits = making == TaskProgress::Waiting;
-        if task.depth == self.depth {
-            match &making {
-                TaskProgress::Made(_) => self.given.note_made(task.shard),
-                TaskProgress::Waiting | TaskProgress::Running(..) => self.given.unmade(task.shard),
-            }
-        }
-        match self.tasks.set(task, making, not_before) {
-            None => return,
-            Some(TaskProgress::Made(_)) => self.audits.forget(task),
-            Some(TaskProgress::Waiting | TaskProgress::Running(..)) => {}
-        }
-        if waits {
-            self.dirty += self.tasks.owner(task).map_or_else(Dirty::all_workers, Dirty::worker);
-        }
+    /// Puts a task back into the queue. If it was made, its audit is forgotten.
+    fn set_waiting(&mut self, task: Task, not_before: Millis) {
+        self.dirty += self.scheduler.wait(task, not_before);
+        self.audits.forget(task);
     }
 
     /// Returns the workers that must come back for the run to go on: the holders of the missing files.

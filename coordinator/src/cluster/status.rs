@@ -1,9 +1,9 @@
 //! The status of a run on many hosts, for people.
 
 use crate::cluster::event::Millis;
-use crate::cluster::parts::{Presence, Worker};
+use crate::cluster::parts::{Presence, TaskProgress, Worker};
+use crate::cluster::state::State;
 use crate::cluster::state::failures::STALL;
-use crate::cluster::state::{State, TaskProgress};
 use anyhow::Result;
 use fathom_engine::directory::RunDirectory;
 use fathom_engine::run::{ShardId, Task, WorkerId};
@@ -127,11 +127,11 @@ impl Status {
 impl ClusterStatus {
     /// Returns the status of a cluster.
     pub(super) fn of(state: &State, now: Millis) -> Self {
-        let seconds = now.since(state.begun).as_secs_f64();
+        let seconds = now.since(state.scheduler().begun()).as_secs_f64();
         let (mut done, mut running) = (0, 0);
         for shard in state.shards() {
-            let task = Task { depth: state.depth, shard };
-            match state.tasks.get(task).map(|task| &task.making) {
+            let task = Task { depth: state.depth(), shard };
+            match state.tasks().get(task).map(|task| &task.making) {
                 _ if state.is_done(task) => done += 1,
                 Some(TaskProgress::Running(..) | TaskProgress::Made(_)) => running += 1,
                 _ => {}
@@ -160,7 +160,7 @@ impl ClusterStatus {
         let set_aside = state.members().iter().filter(|(_, worker)| worker.is_set_aside);
         let set_aside = set_aside.map(|(_, worker)| worker.name.clone()).collect();
         Self {
-            depth: state.depth.0,
+            depth: state.depth().0,
             shards_done: done,
             shards_running: running,
             shards_waiting: waiting,
@@ -194,7 +194,7 @@ impl WorkerStatus {
             presence: presence.into(),
             threads: worker.threads,
             kernel: worker.kernel.clone(),
-            shards_running: state.tasks.running(id).len() as u32,
+            shards_running: state.tasks().running(id).len() as u32,
             files: state.files().held_by(id).len() as u32,
             states_per_second: worker.rate.per_second(now).filter(|_| worker.is_alive()).unwrap_or(0.0),
             heard_seconds: heard,

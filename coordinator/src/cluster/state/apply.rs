@@ -7,7 +7,7 @@
 
 use crate::cluster::event::{Effect, Ending, Event, Millis, NoteKind, Reply, note};
 use crate::cluster::parts::{Dirty, PendingPoll, Presence, Worker};
-use crate::cluster::state::{GRACE, State, TaskProgress};
+use crate::cluster::state::{GRACE, State};
 use fathom_engine::run::{MadeShard, Task, WorkerId};
 use fathom_proto::Session;
 use std::sync::Arc;
@@ -82,11 +82,6 @@ impl State {
         effects
     }
 
-    /// Puts a task back into the queue.
-    pub(super) fn set_waiting(&mut self, task: Task, not_before: Millis) {
-        self.set_progress(task, TaskProgress::Waiting, not_before);
-    }
-
     /// Keeps a worker's request for orders until there are some.
     fn take_orders(&mut self, now: Millis, session: Session, poll: PendingPoll, effects: &mut Vec<Effect>) {
         let Some(id) = self.members.touch(now, session) else {
@@ -142,11 +137,11 @@ impl State {
     pub(super) fn save(&mut self, now: Millis, effects: &mut Vec<Effect>) {
         self.saved = now;
         let shards = std::mem::take(&mut self.unsaved);
-        let depth = self.depth;
+        let depth = self.depth();
         let made: Vec<MadeShard> = shards
             .into_iter()
             .filter_map(|shard| {
-                let state = self.tasks.get(Task { depth, shard })?;
+                let state = self.tasks().get(Task { depth, shard })?;
                 Some((Arc::clone(state.report()?), state.maker))
             })
             .collect();

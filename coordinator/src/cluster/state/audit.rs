@@ -219,9 +219,9 @@ impl State {
     /// audits of that epoch were lost.
     pub fn draw_again(&mut self) {
         let is_audited = |task| self.is_drawn(task) || self.audits.doubted.contains(&task);
-        let made = self.tasks.reports().filter(|(report, _)| is_audited(report.task));
+        let made = self.tasks().reports().filter(|(report, _)| is_audited(report.task));
         // A shard whose source was given back cannot be computed again.
-        let made = made.filter(|(report, _)| !self.given.contains(report.task.shard));
+        let made = made.filter(|(report, _)| self.scheduler.can_be_made(report.task.shard));
         let made: Vec<MadeShard> = made.map(|(report, maker)| (Arc::clone(report), maker)).collect();
         for (report, maker) in made {
             self.draw(maker, &report, Duration::ZERO);

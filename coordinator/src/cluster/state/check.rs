@@ -2,12 +2,17 @@
 
 use crate::cluster::event::Millis;
 use crate::cluster::state::State;
-use fathom_engine::run::{Task, WorkerId};
+use fathom_engine::run::{ShardId, Task, WorkerId};
 
 impl State {
     /// Sets the size of a file, in bytes.
     pub(in crate::cluster) fn set_bytes(&mut self, task: Task, bytes: u64) {
         self.files.set_bytes(task, bytes);
+    }
+
+    /// Notes that an audit by another worker agreed with a shard.
+    pub(in crate::cluster) fn note_audited(&mut self, shard: ShardId) {
+        self.scheduler.note_audited(shard);
     }
 
     /// Lets a worker rest until then.
@@ -17,12 +22,12 @@ impl State {
 
     /// Panics if a table contradicts itself or another table.
     pub(in crate::cluster) fn check(&self) {
-        self.tasks.check(|worker| self.members.is_alive(worker));
+        self.tasks().check(|worker| self.members.is_alive(worker));
         self.files.check();
         self.members.check();
-        let is_made = |task| self.tasks.get(task).is_some_and(|state| state.report().is_some());
+        let is_made = |task| self.tasks().is_made(task);
         self.audits.check(is_made, |worker| self.members.is_alive(worker));
-        for (task, _) in self.tasks.iter().filter(|(_, state)| state.report().is_some()) {
+        for (task, _) in self.tasks().iter().filter(|(_, state)| state.report().is_some()) {
             assert!(self.files.contains(task), "{task:?} is made, and no file");
         }
         for (id, _) in self.members.iter().filter(|(_, worker)| !worker.is_alive()) {

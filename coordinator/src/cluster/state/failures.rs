@@ -35,9 +35,8 @@
 
 use crate::cluster::event::{Effect, Ending, Millis, NoteKind, Order, note_of, note_of_worker};
 use crate::cluster::parts::backoff::{PAUSE, REST};
-use crate::cluster::parts::{CopyState, Presence, StoreRest, Worker};
+use crate::cluster::parts::{CopyState, FailedAttempt, Presence, StoreRest, Worker};
 use crate::cluster::state::State;
-use crate::cluster::state::tasks::FailedAttempt;
 use fathom_engine::run::{Task, WorkerId};
 use fathom_proto::Failure;
 use std::time::Duration;
@@ -59,7 +58,7 @@ impl State {
         effects: &mut Vec<Effect>,
     ) {
         let failed = FailedAttempt { worker: id, at: now, failure: Some(failure.kind()) };
-        self.tasks.note_failed_attempt(task, failed);
+        self.scheduler.note_failed_attempt(task, failed);
         match failure {
             // The pause keeps the task from a worker that is stopping, and that may have asked for orders
             // before it stopped.
@@ -109,7 +108,7 @@ impl State {
     ) {
         let is_other = |(other, worker): (WorkerId, &Worker)| other != id && worker.is_staying();
         let has_other = self.members.iter().any(is_other);
-        let before = self.tasks.note_contradiction(task, id);
+        let before = self.scheduler.note_contradiction(task, id);
         if has_other && before.is_none_or(|before| before == id) {
             self.rest(now, id);
         } else {
@@ -136,7 +135,7 @@ impl State {
 
     /// Counts a failure that another attempt rarely mends, and ends the run if there are too many.
     fn count_failure(&mut self, now: Millis, task: Task, message: &str, effects: &mut Vec<Effect>) {
-        if self.tasks.note_failure(task) >= MOST_FAILURES {
+        if self.scheduler.note_failure(task) >= MOST_FAILURES {
             let message = format!(
                 "shard {} of depth {} failed {MOST_FAILURES} times, last with: {message}",
                 task.shard, task.depth
@@ -216,7 +215,7 @@ impl State {
     pub(super) fn beyond_reach(&self, id: WorkerId, now: Millis) -> Vec<Task> {
         let worker = &self.members[id];
         let Some(newest) =
-            self.depth.previous().filter(|_| worker.unreached.values().any(|u| u.is_marked(now)))
+            self.depth().previous().filter(|_| worker.unreached.values().any(|u| u.is_marked(now)))
         else {
             return Vec::new();
         };
@@ -253,7 +252,7 @@ impl State {
         self.dirty += self.files.remove_holder(file, holder);
         // What the worker is making or copying right now is newer than the damage, and stays: if it were
         // deleted, a report on its way would say that it is there.
-        let is_coming = self.is_copied(file, holder) || self.tasks.running(holder).contains(&file);
+        let is_coming = self.is_copied(file, holder) || self.tasks().running(holder).contains(&file);
         match self.members.get(holder) {
             None if was_held => effects.push(Effect::DiscardShared(file)),
             // The worker's own file may be unknown here, for example if an earlier order to discard it was

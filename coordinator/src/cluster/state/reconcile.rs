@@ -2,8 +2,8 @@
 
 use crate::cluster::bounds::counted;
 use crate::cluster::event::{Effect, Ending, LeaveReason, Millis, Note, NoteKind, Order, Reply, note_of};
-use crate::cluster::parts::{CopyState, Dirty, Presence, Worker};
-use crate::cluster::state::{State, TaskProgress, TaskState};
+use crate::cluster::parts::{CopyState, Dirty, Presence, TaskProgress, TaskState, Worker};
+use crate::cluster::state::State;
 use fathom_engine::run::WorkerId;
 use fathom_engine::run::{Depth, Keep, ShardReport, Task};
 use fathom_proto::Attempt;
@@ -16,7 +16,7 @@ impl State {
         // Shards that were done may have lost a holder.
         let mut is_stale = self.dirty.take_missing();
         if is_stale {
-            self.done = 0;
+            self.scheduler.recount();
         }
         // When the run ends, workers leave with their files and may come back with them.
         if self.dirty.take_orphans() && self.ending.is_none() {
@@ -47,16 +47,16 @@ impl State {
 
     /// Commits the current layer, which is done, and begins the next one.
     fn commit(&mut self, now: Millis, effects: &mut Vec<Effect>) {
-        let depth = self.depth;
+        let depth = self.depth();
         let reports: Vec<Arc<ShardReport>> =
-            self.tasks.reports().map(|(report, _)| Arc::clone(report)).collect();
+            self.tasks().reports().map(|(report, _)| Arc::clone(report)).collect();
         if let Some(report) = reports.first() {
             self.rules.bounds.counted.get_or_insert_with(|| counted(report));
         }
         let states = reports.iter().map(|report| report.totals.states).sum::<u64>();
         self.visited += states;
         self.newest = Some(states);
-        let took = now.since(self.begun);
+        let took = now.since(self.scheduler.begun());
         let holders = self.files.iter().map(|(task, _)| task).filter(|task| task.depth.0 + 1 >= depth.0);
         let holders = holders.flat_map(|task| self.held_by(task)).collect();
         effects.push(Effect::Commit(reports, took, holders));
@@ -75,10 +75,7 @@ impl State {
         }
         self.audits.disowned.clear();
         self.audits.doubted.clear();
-        self.depth = depth.next();
-        self.begun = now;
-        self.begin_tasks();
-        self.dirty += Dirty::missing();
+        self.dirty += self.scheduler.begin_next_layer(now);
         if let Some(ending) = self.is_through() {
             self.end(now, ending, effects);
         }
@@ -86,9 +83,12 @@ impl State {
 
     /// Finds the files that the current layer needs and that no live worker holds.
     fn find_missing(&mut self) {
-        let below = self.rules.lookback.below(self.depth);
-        let missing = below.flat_map(|depth| self.unheld(depth)).filter(|&task| !self.is_given_back(task));
-        let missing = missing.chain(self.given_and_unheld()).collect();
+        let below = self.rules.lookback.below(self.depth());
+        let missing =
+            below.flat_map(|depth| self.unheld(depth)).filter(|&task| !self.scheduler.is_given_back(task));
+        // Shards of the current layer that cannot be computed again are needed, too.
+        let given_back = self.scheduler.given_back().filter(|&task| !self.is_held(task));
+        let missing = missing.chain(given_back).collect();
         self.files.set_missing(missing);
     }
 
@@ -130,7 +130,7 @@ impl State {
         }
         for task in begun {
             // A file whose holder may come back at any moment is waited for.
-            if !self.is_awaited(task) && self.tasks.add_repair(task) {
+            if !self.is_awaited(task) && self.scheduler.add_repair(task) {
                 effects.push(note_of(NoteKind::MadeAgain, None, task, None));
             }
         }
@@ -138,9 +138,9 @@ impl State {
             wanted.contains(task) || matches!(state.making, TaskProgress::Running(..))
         };
         let unwanted: Vec<Task> =
-            self.tasks.repairs().filter(|repair| !is_wanted(repair)).map(|(task, _)| task).collect();
+            self.tasks().repairs().filter(|repair| !is_wanted(repair)).map(|(task, _)| task).collect();
         for task in unwanted {
-            self.tasks.forget(task);
+            self.scheduler.abandon_repair(task);
         }
     }
 
@@ -221,7 +221,7 @@ impl State {
             .alive()
             .filter(|(_, worker)| worker.draining && worker.leaving.is_none())
             .filter(|(id, _)| {
-                self.tasks.running(*id).is_empty() && self.files.held_by(*id).iter().all(is_safe)
+                self.tasks().running(*id).is_empty() && self.files.held_by(*id).iter().all(is_safe)
             })
             .filter(|(id, _)| self.audits.running_with(*id) == 0)
             .map(|(id, _)| id)
@@ -263,11 +263,15 @@ impl State {
             let Some((poll, mut orders)) = self.members.take_orders(id) else {
                 continue;
             };
-            if self.members[id].is_able(now) && self.ending.is_none() && poll.tasks > 0 && !self.is_behind {
+            if self.members[id].is_able(now)
+                && self.ending.is_none()
+                && poll.tasks > 0
+                && !self.scheduler.is_behind()
+            {
                 orders.extend(self.give_audit(now, id, effects));
                 for task in self.tasks_for(id, poll.tasks as usize, now, &mut may_take_over) {
                     let is_afresh = !self.may_use_own_file(id, task);
-                    let number = self.tasks.begin(task, id, is_afresh, now);
+                    let number = self.scheduler.begin(task, id, is_afresh, now);
                     let attempt = Attempt { epoch: self.epoch, number };
                     self.note_reader(task, id);
                     orders.push(match is_afresh {

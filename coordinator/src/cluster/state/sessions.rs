@@ -4,9 +4,8 @@ use crate::cluster::event::{
     Effect, LeaveReason, Millis, NoteKind, Order, Progress, Registration, Reply, RequestId, note_of,
     note_of_worker,
 };
-use crate::cluster::parts::{CopyState, Dirty, Presence, Worker};
-use crate::cluster::state::tasks::FailedAttempt;
-use crate::cluster::state::{State, TaskProgress};
+use crate::cluster::parts::{CopyState, Dirty, FailedAttempt, Presence, TaskProgress, Worker};
+use crate::cluster::state::State;
 use fathom_engine::run::{Depth, Keep, Task, WorkerId};
 use fathom_proto::Session;
 use indicatif::HumanBytes;
@@ -56,7 +55,7 @@ impl State {
             inventory.len()
         );
         let ahead =
-            inventory.iter().map(|stored| stored.task.depth).max().filter(|&depth| depth > self.depth);
+            inventory.iter().map(|stored| stored.task.depth).max().filter(|&depth| depth > self.depth());
         // Sort the inventory: right files, wrong files, and files that are given back.
         let (mut right, mut other, mut given) = (BTreeSet::new(), Vec::new(), Vec::new());
         for stored in inventory.into_iter().filter(|_| !self.rules.shared_store) {
@@ -65,7 +64,7 @@ impl State {
                     right.insert(stored.task);
                 }
                 Some(_) => other.push(stored.task),
-                None if self.is_given_back(stored.task) => given.push(stored.task),
+                None if self.scheduler.is_given_back(stored.task) => given.push(stored.task),
                 None => {}
             }
         }
@@ -80,7 +79,7 @@ impl State {
         if let Some(depth) = ahead {
             let detail = format!(
                 "it holds files of depth {depth}, and the run is at depth {}: is the run's directory an old copy, or another one? The files stay",
-                self.depth
+                self.depth()
             );
             effects.push(note_of_worker(NoteKind::IsAhead, id, Some(detail)));
         }
@@ -111,9 +110,9 @@ impl State {
     fn needed(&self) -> Vec<Depth> {
         let first = match self.rules.keep {
             Keep::All => 0,
-            Keep::Last | Keep::Two => self.depth.0.saturating_sub(2),
+            Keep::Last | Keep::Two => self.depth().0.saturating_sub(2),
         };
-        (first..=self.depth.0).map(Depth).collect()
+        (first..=self.depth().0).map(Depth).collect()
     }
 
     /// Notes how far a worker is, and puts orders back into the queue that it does not know of.
@@ -137,8 +136,8 @@ impl State {
             worker.orders.iter().any(|order| matches!(order, Order::Copy(file, _) if file.task == task))
         };
         let (mut heard, mut lost) = (Vec::new(), Vec::new());
-        for &task in self.tasks.running(id) {
-            match self.tasks.get(task).map(|state| &state.making) {
+        for &task in self.tasks().running(id) {
+            match self.tasks().get(task).map(|state| &state.making) {
                 Some(TaskProgress::Running(_, _)) if underway.contains(&task) => heard.push(task),
                 Some(TaskProgress::Running(_, since)) if is_order_lost(*since) => lost.push(task),
                 _ => {}
@@ -155,7 +154,7 @@ impl State {
             }
         }
         for task in heard {
-            self.set_progress(task, TaskProgress::Running(id, now), now);
+            self.scheduler.hear(task, id, now);
         }
         for task in heard_copies {
             self.files.set_copy(task, id, CopyState::Ordered(now));
@@ -189,8 +188,8 @@ impl State {
     ) {
         self.give_up_audits(id);
         self.lost_files |= presence != Presence::Left && self.members[id].progress.holds_back;
-        for task in self.tasks.running(id).clone() {
-            self.tasks.note_failed_attempt(task, FailedAttempt { worker: id, at: now, failure: None });
+        for task in self.tasks().running(id).clone() {
+            self.scheduler.note_failed_attempt(task, FailedAttempt { worker: id, at: now, failure: None });
             self.set_waiting(task, Millis(0));
         }
         self.dirty += self.files.lose(id);

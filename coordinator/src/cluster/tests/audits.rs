@@ -136,7 +136,7 @@ fn audits_of_a_layer(audit: u32, shards: u32, shard_takes: u64, audit_takes: u64
     let mut t = Table::with(Rules { audit, ..rules(shards) }, "a b");
     let (mut makes, mut audits) = (0, 0);
     for _ in 0..10 * shards {
-        if t.state.depth.0 > 0 {
+        if t.state.depth().0 > 0 {
             break;
         }
         for worker in ["a", "b"] {
@@ -193,7 +193,7 @@ fn a_disputed_shard_is_never_committed() {
         t.beat("b", &[]);
         t.beat("c", &[]);
     }
-    assert_eq!(t.state.depth.0, 0);
+    assert_eq!(t.state.depth().0, 0);
 }
 
 /// The findings and running audits of a worker that is set aside count for nothing, and do not end the run.
@@ -398,7 +398,7 @@ fn what_is_doubted_is_made_again_if_its_audits_fail() {
         t.beat("a", &[]);
         t.beat("b", &[]);
     }
-    assert_eq!((t.state.depth.0, t.state.audits.doubted.len()), (0, 1));
+    assert_eq!((t.state.depth().0, t.state.audits.doubted.len()), (0, 1));
     assert_eq!(takes(&mut t, "a"), ["a <- make 0/1 afresh #2.1"]);
 }
 

@@ -45,7 +45,7 @@ fn a_lost_file_is_made_again_if_it_can_be() {
     // No task that reads the file begins before it is back.
     assert_eq!(t.take("a", 1), [""; 0]);
     assert_eq!(t.made("b", 0, 1, 1), ["b <- known", "a <- make 1/0 #1.1, holders 0: a|b"]);
-    assert_eq!(t.state.tasks.iter().count(), 2);
+    assert_eq!(t.state.tasks().iter().count(), 2);
 }
 
 #[test]
@@ -141,9 +141,9 @@ fn a_file_that_comes_back_is_not_made_again() {
     let mut t = Table::with(rules(1), "a").at_depth(1);
     t.join("b");
     assert_eq!(t.leave("a"), ["a <- known"]);
-    assert_eq!(t.state.tasks.iter().count(), 2);
+    assert_eq!(t.state.tasks().iter().count(), 2);
     assert_eq!(t.join_with("a", 1, &[(0, 0)]), ["a <- registered, keeps 0 1"]);
-    assert_eq!(t.state.tasks.iter().count(), 1);
+    assert_eq!(t.state.tasks().iter().count(), 1);
     assert_eq!(t.take("a", 4), ["a <- make 1/0 #1.1, holders 0: a"]);
 }
 

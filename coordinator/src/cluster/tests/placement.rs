@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 /// Returns the owners of all shards, one letter each.
 fn owners(t: &mut Table) -> String {
     t.tick(0);
-    let owner = |shard| t.state.tasks.owner(fathom_engine::run::Task { depth: t.state.depth, shard });
+    let owner = |shard| t.state.tasks().owner(fathom_engine::run::Task { depth: t.state.depth(), shard });
     t.state.shards().map(|shard| owner(shard).map_or('-', |id| char::from(id.0[0]))).collect()
 }
 

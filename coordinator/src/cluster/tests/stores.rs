@@ -61,9 +61,9 @@ fn shards_of_the_store_are_owned_by_others() {
     t.failed("a", 1, 0, 1, failed(0, true));
     t.state.plan_owners(Millis(t.now));
     for shard in [0, 2] {
-        assert!(t.state.tasks.queue(table::id("b")).any(|task| task == table::task(1, shard)), "{shard}");
+        assert!(t.state.tasks().queue(table::id("b")).any(|task| task == table::task(1, shard)), "{shard}");
     }
-    assert!(!t.state.tasks.queue(table::id("a")).any(|task| task.shard.0 % 2 == 0));
+    assert!(!t.state.tasks().queue(table::id("a")).any(|task| task.shard.0 % 2 == 0));
 }
 
 #[test]

@@ -130,13 +130,13 @@ impl Table {
     pub(super) fn at_depth(mut self, depth: u32) -> Self {
         let workers: Vec<String> = self.sessions.keys().cloned().collect();
         for _ in 0..1000 {
-            if self.state.depth.0 >= depth {
+            if self.state.depth().0 >= depth {
                 return self;
             }
             for worker in &workers {
                 let (id, state) = (id(worker), &self.state);
-                if state.depth.0 >= depth
-                    || (state.tasks.queue(id).len() == 0 && state.members()[id].orders.is_empty())
+                if state.depth().0 >= depth
+                    || (state.tasks().queue(id).len() == 0 && state.members()[id].orders.is_empty())
                 {
                     continue;
                 }

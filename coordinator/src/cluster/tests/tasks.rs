@@ -3,7 +3,7 @@
 use super::table::{damaged, task, unreachable};
 use super::*;
 use crate::cluster::event::{Event, Millis};
-use crate::cluster::state::TaskProgress;
+use crate::cluster::parts::TaskProgress;
 use crate::cluster::view::ShardStory;
 use fathom_engine::run::ShardId;
 use fathom_layer::Digest;
@@ -17,7 +17,7 @@ fn busy() -> Table {
 }
 
 fn is_waiting(t: &Table, depth: u32, shard: u32) -> bool {
-    t.state.tasks.get(task(depth, shard)).unwrap().making == TaskProgress::Waiting
+    t.state.tasks().get(task(depth, shard)).unwrap().making == TaskProgress::Waiting
 }
 
 #[test]

@@ -113,7 +113,7 @@ fn a_third_worker_that_agrees_has_audited() {
     let lines = t.audited("c", 2, 0, 2);
     assert!(lines.contains(&"set aside b".into()), "{lines:?}");
     assert!(t.tick(501).contains(&"give back 0/0, held 2/0 a".into()));
-    assert!(t.state.is_settled(task(2, 0)));
+    assert!(t.state.scheduler().is_settled(task(2, 0)));
     assert_eq!(t.state.audits.results(), (1, 1));
 }
 
@@ -248,7 +248,7 @@ fn a_worker_that_was_wrong_ends_the_run_if_its_shards_cannot_be_made_again() {
         t.take("a", 1);
         t.made("a", 2, 0, 1);
         if is_audited {
-            t.state.given.audited(ShardId(0));
+            t.state.note_audited(ShardId(0));
         }
         t.tick(501);
         t.state.rules.audit = PARTS;
@@ -270,10 +270,10 @@ fn a_worker_that_was_wrong_ends_the_run_if_its_shards_cannot_be_made_again() {
         let [right, wrong] = shards[..] else { panic!("{orders}") };
         t.made("b", 2, right, 1);
         if is_audited {
-            t.state.given.audited(ShardId(right));
+            t.state.note_audited(ShardId(right));
         }
         t.tick(501);
-        assert!(t.state.is_given_back(task(0, right)));
+        assert!(t.state.scheduler().is_given_back(task(0, right)));
         t.state.rules.audit = PARTS;
         t.made_wrong("b", 2, wrong, 1);
         t.take("c", 1);

@@ -28,7 +28,7 @@ impl State {
                 _ if found == made => {
                     // Three have made the shard, and two of them the same.
                     self.audits.agreed += 1;
-                    self.given.audited(task.shard);
+                    self.scheduler.note_audited(task.shard);
                     self.set_aside(now, other, task, effects);
                 }
                 Some(maker) if found == found_before => self.set_aside(now, maker, task, effects),
@@ -41,7 +41,7 @@ impl State {
             let is_own = self.may_have_made(auditor, task, maker);
             let kind = if is_own { NoteKind::SelfCheck } else { NoteKind::Audited };
             if kind == NoteKind::Audited {
-                self.given.audited(task.shard);
+                self.scheduler.note_audited(task.shard);
             }
             effects.push(note_of(kind, Some(auditor), task, None));
             return;
@@ -207,27 +207,27 @@ impl State {
         effects: &mut Vec<Effect>,
     ) -> Vec<Task> {
         let is_theirs = |task: Task, maker: Option<WorkerId>| {
-            let is_anyones = maker.is_none() && !self.given.contains(task.shard);
+            let is_anyones = maker.is_none() && self.scheduler.can_be_made(task.shard);
             is_anyones || workers.iter().any(|&id| self.may_have_made(id, task, maker))
         };
         let makers: BTreeMap<Task, Option<WorkerId>> =
-            self.tasks.reports().map(|(report, maker)| (report.task, maker)).collect();
-        let known = self.files.of_layer(self.depth).map(|(shard, _)| Task { depth: self.depth, shard });
+            self.tasks().reports().map(|(report, maker)| (report.task, maker)).collect();
+        let known = self.files.of_layer(self.depth()).map(|(shard, _)| Task { depth: self.depth(), shard });
         let made = known.filter(|task| makers.get(task).is_none_or(|&maker| is_theirs(*task, maker)));
-        let made: Vec<Task> = made.filter(|&task| !self.is_settled(task)).collect();
-        let lost = made.iter().copied().filter(|task| self.given.contains(task.shard)).collect();
+        let made: Vec<Task> = made.filter(|&task| !self.scheduler.is_settled(task)).collect();
+        let lost = made.iter().copied().filter(|task| !self.scheduler.can_be_made(task.shard)).collect();
         for &task in &made {
             self.forget_made(task, effects);
         }
         // Reports of these workers that are on their way are not taken in.
         for &id in workers {
-            for task in self.tasks.running(id).clone() {
+            for task in self.tasks().running(id).clone() {
                 self.set_waiting(task, now);
             }
         }
         // Files that were not reported may be theirs, whoever finds them, in the next epoch too.
-        let is_reported = |task: &Task| self.tasks.get(*task).is_some_and(|state| state.report().is_some());
-        let all = self.shards().map(|shard| Task { depth: self.depth, shard });
+        let is_reported = |task: &Task| self.tasks().get(*task).is_some_and(|state| state.report().is_some());
+        let all = self.shards().map(|shard| Task { depth: self.depth(), shard });
         let unreported = all.filter(|task| !is_reported(task) && !self.audits.disowned.contains(task));
         let unreported: Vec<Task> = unreported.collect();
         self.audits.disowned.extend(&unreported);

@@ -136,7 +136,8 @@ impl Simulation {
             for holder in &file.holders {
                 let is_shared = *holder == WorkerId::SHARED_STORE;
                 let worker = if is_shared { 0 } else { usize::from(holder.0[0]) - 1 };
-                let is_retired = self.coordinator.rules.keep != Keep::All && task.depth.0 + 2 < state.depth.0;
+                let is_retired =
+                    self.coordinator.rules.keep != Keep::All && task.depth.0 + 2 < state.depth().0;
                 // The session of a late registration, which no process has, ends soon.
                 let number = self.workers[worker].process.as_ref().map(|process| process.session.number());
                 let is_gone = match state.members().get(*holder).map(WorkerState::presence) {
