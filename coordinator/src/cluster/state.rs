@@ -1,15 +1,15 @@
 //! The coordinator's knowledge of a run on many hosts.
 //!
 //! Reading order of the decisions: `apply` (what an event changes), `sessions` (workers that come and go),
-//! `reports` (what workers report), `failures` (how failed orders are handled), [`audit`] (shards that are
-//! computed twice), `reconcile` (what follows from the state), [`given`] (sources given back while a layer is
+//! `reports` (what workers report), `failures` (how failed orders are handled), `audits` (shards that are
+//! computed twice), `verdicts` (what follows from their results), `reconcile` (what follows from the state), [`given`] (sources given back while a layer is
 //! computed), [`placement`] (which worker computes which shard).
 //!
 //! Three tables keep data that must stay consistent, and each table changes its data in one place: [`Tasks`],
 //! [`Files`] and [`Workers`].
 
 mod apply;
-pub mod audit;
+mod audits;
 #[cfg(test)]
 mod check;
 pub(super) mod failures;
@@ -18,11 +18,11 @@ mod placement;
 mod reconcile;
 mod reports;
 mod sessions;
+mod verdicts;
 
 use crate::cluster::bounds::{Bounds, Implausible};
 use crate::cluster::event::{Ending, Holders, Holding, Millis, Order};
-use crate::cluster::parts::{Dirty, Files, HeldFile, Members, Scheduler, Secret, Tasks};
-use crate::cluster::state::audit::Audits;
+use crate::cluster::parts::{Audits, Dirty, Files, HeldFile, Members, Scheduler, Secret, Tasks};
 use fathom_engine::run::WorkerId;
 use fathom_engine::run::{Depth, Keep, Lookback, ShardId, ShardOrder, ShardReport, Task};
 use fathom_layer::{Digest, LayerDigest};
@@ -86,7 +86,7 @@ pub struct State {
     /// All workers that ever registered with this run.
     members: Members,
     /// The open audits of the current layer.
-    pub audits: Audits,
+    audits: Audits,
     /// What [`State::apply`] must still reconsider.
     pub dirty: Dirty,
     /// The holder map that workers were last sent.
@@ -166,8 +166,6 @@ impl State {
         for (id, name, address) in past.workers {
             state.members.restore(id, name, address, past.set_aside.contains(&id));
         }
-        state.audits.disowned = past.disowned.into_iter().filter(|task| task.depth == depth).collect();
-        state.audits.doubted = past.doubted.into_iter().filter(|task| task.depth == depth).collect();
         state.dirty += Dirty::copies(state.files.iter().map(|(task, _)| task));
         for report in past.reports.into_iter().filter(|report| report.task.depth == depth) {
             if state.files.contains(report.task) {
@@ -176,10 +174,9 @@ impl State {
                 state.scheduler.restore(report, maker);
             }
         }
-        // A doubtful file whose report was lost may be found, and nobody would know who made it.
-        let is_made = |task: &Task| state.scheduler.tasks().is_made(*task);
-        let unmade: Vec<Task> = state.audits.doubted.iter().copied().filter(|task| !is_made(task)).collect();
-        state.audits.disowned.extend(unmade);
+        let of_layer = |tasks: BTreeSet<Task>| tasks.into_iter().filter(|task| task.depth == depth).collect();
+        let is_made = |task| state.scheduler.tasks().is_made(task);
+        state.audits.restore(of_layer(past.disowned), of_layer(past.doubted), is_made);
         // The last epoch may have ended between the last commit and the end of the run. Its workers are told.
         state.ending = state.is_through().map(|ending| (ending, Millis(0).after(GRACE)));
         state
@@ -208,6 +205,11 @@ impl State {
     /// Notes whether old layers of a shared store must be retired before more is made.
     pub fn set_behind(&mut self, is_behind: bool) {
         self.dirty += self.scheduler.set_behind(is_behind);
+    }
+
+    /// Returns the open audits, and their results.
+    pub fn audits(&self) -> &Audits {
+        &self.audits
     }
 
     /// Returns the files of the newest layers.

@@ -156,7 +156,7 @@ impl ClusterStatus {
             shown.map(|(id, worker)| WorkerStatus::of(id, worker, state, now)).collect();
         let name =
             |id: &WorkerId| state.members().get(*id).map_or_else(|| id.to_string(), |w| w.name.clone());
-        let (agreed, differed) = state.audits.results();
+        let (agreed, differed) = state.audits().results();
         let set_aside = state.members().iter().filter(|(_, worker)| worker.is_set_aside);
         let set_aside = set_aside.map(|(_, worker)| worker.name.clone()).collect();
         Self {

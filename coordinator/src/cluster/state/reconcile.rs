@@ -73,8 +73,7 @@ impl State {
                 self.files.forget_layers(retired);
             }
         }
-        self.audits.disowned.clear();
-        self.audits.doubted.clear();
+        self.audits.end_layer();
         self.dirty += self.scheduler.begin_next_layer(now);
         if let Some(ending) = self.is_through() {
             self.end(now, ending, effects);
@@ -305,7 +304,7 @@ impl State {
     /// Returns whether a worker that makes a shard may use a file of it that it finds. If the shard was
     /// reported before, only a holder has that very file; others may have a copy of an earlier one.
     fn may_use_own_file(&self, id: WorkerId, task: Task) -> bool {
-        if self.audits.disowned.contains(&task) {
+        if self.audits.is_disowned(task) {
             return false;
         }
         self.files.get(task).is_none() || self.files.holders(task).any(|holder| holder == id)

@@ -31,7 +31,7 @@ impl State {
         let is_found = matches!(outcome.result, Ok(Done::Found(_)));
         match outcome.result {
             Ok(Done::Made(report) | Done::Found(report)) => {
-                if is_found && self.audits.disowned.contains(&task) {
+                if is_found && self.audits.is_disowned(task) {
                     effects.push(note_of(NoteKind::OtherFile, Some(id), task, None));
                     return match self.tasks().get(task) {
                         Some(state) if state.is_afresh => {

@@ -162,7 +162,7 @@ impl State {
         if !lost.is_empty() || !lost_copies.is_empty() {
             self.strike(now, id, effects);
         }
-        for task in self.audits_heard(now, id, &underway) {
+        for task in self.audits.hear(id, &underway, now, 3 * self.rules.heartbeat) {
             effects.push(note_of(NoteKind::OrderLost, Some(id), task, None));
         }
         for task in lost {
@@ -186,7 +186,7 @@ impl State {
         kind: NoteKind,
         effects: &mut Vec<Effect>,
     ) {
-        self.give_up_audits(id);
+        self.audits.give_up(id);
         self.lost_files |= presence != Presence::Left && self.members[id].progress.holds_back;
         for task in self.tasks().running(id).clone() {
             self.scheduler.note_failed_attempt(task, FailedAttempt { worker: id, at: now, failure: None });

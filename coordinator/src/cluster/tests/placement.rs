@@ -3,8 +3,8 @@
 use super::table::{id, task};
 use super::*;
 use crate::cluster::event::Millis;
+use crate::cluster::parts::PARTS;
 use crate::cluster::state::Past;
-use crate::cluster::state::audit::PARTS;
 use fathom_engine::run::{ShardId, ShardOrder};
 use std::collections::BTreeMap;
 

@@ -2,8 +2,8 @@
 
 use super::table::{self, Table, rules};
 use crate::cluster::event::{Event, Millis};
+use crate::cluster::parts::{FIRST_ATTEMPT, PARTS};
 use crate::cluster::state::Rules;
-use crate::cluster::state::audit::{FIRST_ATTEMPT, PARTS};
 use crate::cluster::status::obstacle;
 use fathom_proto::Failure;
 

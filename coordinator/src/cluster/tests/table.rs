@@ -9,8 +9,8 @@ use crate::cluster::bounds::Bounds;
 use crate::cluster::event::{
     Effect, Event, Held, Holding, Millis, Order, Progress, Registration, Reply, RequestId,
 };
+use crate::cluster::parts::FIRST_ATTEMPT;
 use crate::cluster::parts::HeldFile;
-use crate::cluster::state::audit::FIRST_ATTEMPT;
 use crate::cluster::state::{Past, Rules, State, digest_of};
 use fathom_engine::run::WorkerId;
 use fathom_engine::run::{Depth, Keep, Lookback, ShardId, ShardReport, Task};

@@ -4,8 +4,8 @@
 use super::table::{damaged, held, report, task};
 use super::*;
 use crate::cluster::event::Ending;
+use crate::cluster::parts::{FIRST_ATTEMPT, PARTS};
 use crate::cluster::state::Past;
-use crate::cluster::state::audit::{FIRST_ATTEMPT, PARTS};
 use fathom_engine::run::{Keep, ShardId};
 
 fn two(shards: u32) -> Rules {
@@ -114,7 +114,7 @@ fn a_third_worker_that_agrees_has_audited() {
     assert!(lines.contains(&"set aside b".into()), "{lines:?}");
     assert!(t.tick(501).contains(&"give back 0/0, held 2/0 a".into()));
     assert!(t.state.scheduler().is_settled(task(2, 0)));
-    assert_eq!(t.state.audits.results(), (1, 1));
+    assert_eq!(t.state.audits().results(), (1, 1));
 }
 
 /// The shard cannot be computed again, so it is treated like a shard of an earlier layer.

@@ -12,10 +12,10 @@ use super::process::{Coordinator, Process, Worker};
 use crate::cluster::event::{
     Effect, Ending, Event, LeaveReason, NoteKind, Order, Progress, Registration, Reply, RequestId,
 };
+use crate::cluster::parts::PARTS;
 use crate::cluster::parts::{Presence, Worker as WorkerState};
 use crate::cluster::service::message_of_holders;
 use crate::cluster::state::Rules;
-use crate::cluster::state::audit::PARTS;
 use crate::cluster::state::failures::MOST_FAILURES;
 use crate::cluster::tests::table::{report, rules};
 use fathom_engine::run::{Keep, Lookback, ShardId, ShardOrder, ShardReport, Task, WorkerId};

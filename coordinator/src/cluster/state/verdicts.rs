@@ -1,9 +1,8 @@
 //! What follows from the result of an audit: agreement, a third worker that decides, a worker that is set
 //! aside and whose shards are made again, or the end of the run.
 
-use super::{Audit, Finding};
 use crate::cluster::event::{Effect, Ending, LeaveReason, Millis, NoteKind, note_of, note_of_worker};
-use crate::cluster::parts::{Dirty, Worker};
+use crate::cluster::parts::{Audit, Dirty, Finding, Worker};
 use crate::cluster::state::State;
 use fathom_engine::run::{Task, WorkerId};
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,7 +17,7 @@ impl State {
         found: Finding,
         effects: &mut Vec<Effect>,
     ) {
-        let Some(Audit { maker, made, other, .. }) = self.audits.open.get(&task).cloned() else {
+        let Some(Audit { maker, made, other, .. }) = self.audits.get(task).cloned() else {
             return;
         };
         if let Some((other, found_before)) = other {
@@ -27,7 +26,7 @@ impl State {
             return match maker {
                 _ if found == made => {
                     // Three have made the shard, and two of them the same.
-                    self.audits.agreed += 1;
+                    self.audits.agree(task);
                     self.scheduler.note_audited(task.shard);
                     self.set_aside(now, other, task, effects);
                 }
@@ -36,8 +35,7 @@ impl State {
             };
         }
         if found == made {
-            self.audits.agreed += 1;
-            self.audits.forget(task);
+            self.audits.agree(task);
             let is_own = self.may_have_made(auditor, task, maker);
             let kind = if is_own { NoteKind::SelfCheck } else { NoteKind::Audited };
             if kind == NoteKind::Audited {
@@ -57,9 +55,7 @@ impl State {
             self.forget_made(task, effects);
             effects.push(Effect::ForgetReports(vec![task]));
         } else if maker != Some(auditor) && self.members.iter().any(is_third) {
-            let audit = self.audits.open.get_mut(&task).expect("it was there before");
-            audit.other = Some((auditor, found));
-            self.dirty += Dirty::all_workers();
+            self.dirty += self.audits.await_third(task, auditor, found);
         } else {
             self.disagree(now, task, &findings, effects);
         }
@@ -67,10 +63,9 @@ impl State {
 
     /// Returns a message about a shard with two different results: who found which, and who decides.
     pub(in crate::cluster) fn dispute(&self) -> Option<String> {
-        let mut open = self.audits.open.iter();
-        open.find_map(|(task, audit)| {
+        self.audits.iter().find_map(|(task, audit)| {
             let Some((auditor, found)) = &audit.other else {
-                return self.undecided(*task, audit);
+                return self.undecided(task, audit);
             };
             let is_third = |(id, worker): (WorkerId, &Worker)| {
                 Some(id) != audit.maker && id != *auditor && worker.is_staying()
@@ -92,8 +87,8 @@ impl State {
     /// of this run may come back.
     fn undecided(&self, task: Task, audit: &Audit) -> Option<String> {
         let others = || self.members.iter().filter(|(id, _)| !self.has_found(*id, task, audit));
-        let waits = self.audits.doubted.contains(&task)
-            && audit.running.is_none()
+        let waits = self.audits.is_doubted(task)
+            && self.audits.attempt(task).is_none()
             && others().any(|(_, worker)| !worker.is_set_aside)
             && !others().any(|(_, worker)| worker.is_alive() && worker.is_staying());
         waits.then(|| {
@@ -228,9 +223,9 @@ impl State {
         // Files that were not reported may be theirs, whoever finds them, in the next epoch too.
         let is_reported = |task: &Task| self.tasks().get(*task).is_some_and(|state| state.report().is_some());
         let all = self.shards().map(|shard| Task { depth: self.depth(), shard });
-        let unreported = all.filter(|task| !is_reported(task) && !self.audits.disowned.contains(task));
+        let unreported = all.filter(|task| !is_reported(task) && !self.audits.is_disowned(*task));
         let unreported: Vec<Task> = unreported.collect();
-        self.audits.disowned.extend(&unreported);
+        self.audits.disown(unreported.iter().copied());
         effects.push(Effect::ForgetReports([made, unreported].concat()));
         lost
     }
@@ -248,8 +243,7 @@ impl State {
     /// Notes that two results of a shard of the current layer differ: the shard is audited from then on, also
     /// by a coordinator that is started again before the results are decided.
     fn note_doubt(&mut self, task: Task, effects: &mut Vec<Effect>) {
-        self.audits.differed += 1;
-        if self.audits.doubted.insert(task) {
+        if self.audits.doubt(task) {
             effects.push(Effect::Doubt(task));
         }
     }
@@ -266,7 +260,7 @@ impl State {
         }
         // Files in the stores of workers stay: a worker ignores its own file when it makes the shard afresh,
         // and a file with another digest than the reported one makes no holder.
-        self.audits.disowned.insert(task);
+        self.audits.disown([task]);
         self.unsaved.retain(|shard| *shard != task.shard);
         self.set_waiting(task, Millis(0));
     }
