@@ -413,3 +413,28 @@ pub enum Effect {
     /// Ends the run, after the replies before this effect.
     End(Ending),
 }
+
+/// Returns a line for the log about the outcome of an order.
+pub(super) fn note(
+    kind: NoteKind,
+    worker: Option<WorkerId>,
+    outcome: &Outcome,
+    detail: Option<String>,
+) -> Effect {
+    Effect::Note(Note { kind, worker, task: Some(outcome.task), attempt: outcome.attempt, detail })
+}
+
+/// Returns a line for the log about a file.
+pub(super) fn note_of(
+    kind: NoteKind,
+    worker: Option<WorkerId>,
+    task: Task,
+    detail: Option<String>,
+) -> Effect {
+    Effect::Note(Note { kind, worker, task: Some(task), attempt: None, detail })
+}
+
+/// Returns a line for the log about a worker.
+pub(super) fn note_of_worker(kind: NoteKind, worker: WorkerId, detail: Option<String>) -> Effect {
+    Effect::Note(Note { kind, worker: Some(worker), task: None, attempt: None, detail })
+}

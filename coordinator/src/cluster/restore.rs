@@ -1,7 +1,8 @@
 //! What a coordinator finds of its run when it starts: the journal, and the files in the store that all
 //! workers share.
 
-use crate::cluster::state::{HeldFile, Past, Rules, digest_of};
+use crate::cluster::parts::HeldFile;
+use crate::cluster::state::{Past, Rules, digest_of};
 use crate::cluster::tables;
 use anyhow::{Context, Result};
 use fathom_engine::journal::{Files, Journal, LayerRow, LayersAt};

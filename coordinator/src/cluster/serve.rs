@@ -8,6 +8,7 @@ use crate::cluster::checker::Checker;
 use crate::cluster::commands::Commands;
 use crate::cluster::event::{Effect, Ending, Event, Held, Millis, Note, NoteLevel, RequestId};
 use crate::cluster::handle::{Answer, CoordinatorHandle, KeptFiles, Message};
+use crate::cluster::parts::Secret;
 use crate::cluster::restore::{check_committed, compare, drop_false, past, store_of};
 use crate::cluster::retire::Retirer;
 use crate::cluster::service::require_small_shards;
@@ -107,9 +108,9 @@ impl<'d> Coordinator<'d> {
         }
         let addresses = past.workers.iter().map(|(id, _, address)| (*id, address.clone())).collect();
         let given_back: Vec<ShardId> = past.given_back.keys().copied().collect();
-        let mut state = State::new(rules, epoch, past);
+        let secret = Secret::random().context("no random bytes for the numbers of sessions")?;
+        let mut state = State::new(rules, epoch, past).with_secret(secret);
         state.commands = commands;
-        getrandom::fill(&mut state.session_key).context("no random bytes for the numbers of sessions")?;
         state.draw_again();
         let (sender, messages) = unbounded();
         let (events, _) = broadcast::channel(EVENTS);
@@ -154,7 +155,7 @@ impl<'d> Coordinator<'d> {
             return Ok(());
         };
         store.require_run(Digest(self.geometry.fingerprint))?;
-        let older = self.state.given_layer();
+        let older = self.state.scheduler().given_layer();
         let is_removed = |depth: Depth| {
             Some(depth) != older && layers.get(depth.0 as usize).is_some_and(|l| l.files == Files::Removed)
         };
@@ -171,7 +172,7 @@ impl<'d> Coordinator<'d> {
 
     /// Returns the order in which workers get shards.
     pub fn order(&self) -> &ShardOrder {
-        &self.state.order
+        self.state.scheduler().order()
     }
 
     /// Returns the run.
@@ -209,7 +210,7 @@ impl<'d> Coordinator<'d> {
     fn until_end(mut self) -> Result<(Ending, RunDirectory)> {
         info!(
             run = self.name(),
-            depth = self.state.depth.0,
+            depth = self.state.depth().0,
             epoch = self.state.epoch,
             shards = self.state.rules.shards,
             layers_at = %self.layers_at,
@@ -370,8 +371,7 @@ impl<'d> Coordinator<'d> {
             }
         }
         let is_behind = self.retirer.as_ref().is_some_and(Retirer::is_behind);
-        self.state.unsettled.all_awake |= self.state.is_behind && !is_behind;
-        self.state.is_behind = is_behind;
+        self.state.set_behind(is_behind);
         Ok(())
     }
 
@@ -470,7 +470,8 @@ impl<'d> Coordinator<'d> {
             Effect::NoteTold => tables::note_told(&mut self.run.journal).context(failed)?,
             Effect::Note(note) => self.note(&note),
             Effect::End(ending) => {
-                let sent: u64 = self.state.workers.iter().map(|(_, worker)| worker.progress.sent_bytes).sum();
+                let sent: u64 =
+                    self.state.members().iter().map(|(_, worker)| worker.progress.sent_bytes).sum();
                 info!(
                     run = self.name(),
                     ending = ?ending,

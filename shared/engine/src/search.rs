@@ -224,10 +224,12 @@ struct Search<'a> {
 impl Search<'_> {
     fn go_on(&mut self) -> Result<End> {
         let end = self.make_layers();
+        // What is removed first need not be made durable.
+        let removed = self.remove_retired();
         // After a failure too, so that the layers before it stay.
         let kept = self.checkpoint(None).and_then(|()| self.remove_retired());
         let end = end?;
-        kept?;
+        removed.and(kept)?;
         self.archive()?;
         Ok(end)
     }

@@ -1,15 +1,15 @@
 //! Reductions: each replaces a puzzle by another one that is easier to search and has the same growth.
 //!
 //! A reduction is one file with one type: its `find` looks for what the reduction needs and tells whether it
-//! applies, its `apply` makes the reduced puzzle, and its [`StateMap`] carries states there and back. What
+//! applies, its `apply` makes the reduced puzzle, and its `StateMap` carries states there and back. What
 //! `find` has chosen is its [`Record`], from which `apply` makes the same puzzle again without a search.
 //!
 //! The chain is tried in a fixed order:
-//! 1. [`half_turn`]: one more cell tells how the puzzle is held, which brings more symmetries;
-//! 2. [`facelets`]: facelets that move together are pieces that turn;
+//! 1. `half_turn`: one more cell tells how the puzzle is held, which brings more symmetries;
+//! 2. `facelets`: facelets that move together are pieces that turn;
 //! 3. [`base`]: only the pieces of a base are told apart, if there are too many pieces for symbols;
-//! 4. [`rings`]: the orientation of a piece that stays on its cell is the position of a mark on a ring;
-//! 5. [`free_moves`]: free moves that the moves do not make are left out.
+//! 4. `rings`: the orientation of a piece that stays on its cell is the position of a mark on a ring;
+//! 5. `free_moves`: free moves that the moves do not make are left out.
 //!
 //! Laws, tested on random puzzles in `tests/reductions.rs`: the counts of states at each distance are the
 //! same; `lift(lower(state))` is the state, up to free moves; a puzzle made from records is the one for which

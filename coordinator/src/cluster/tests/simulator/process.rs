@@ -3,7 +3,8 @@
 use super::files::Files;
 use super::network::{Call, Request, Work};
 use crate::cluster::event::{Held, MadeShard, Millis};
-use crate::cluster::state::{HeldFile, Past, Rules, State, digest_of};
+use crate::cluster::parts::HeldFile;
+use crate::cluster::state::{Past, Rules, State, digest_of};
 use crate::cluster::tests::table::{report, task};
 use fathom_engine::run::{Keep, ShardOrder, ShardReport, Task};
 use fathom_proto::WorkerId;

@@ -9,12 +9,13 @@ use super::Planted;
 use super::files::{DiskFile, Files};
 use super::network::{Answer, Call, Cuts, Happening, Host, Inside, Request, Sender, Work};
 use super::process::{Coordinator, Process, Worker};
-use crate::cluster::audit::PARTS;
 use crate::cluster::event::{
     Effect, Ending, Event, NoteKind, Order, Progress, Registration, Reply, RequestId,
 };
+use crate::cluster::parts::PARTS;
+use crate::cluster::parts::{Presence, Worker as WorkerState};
 use crate::cluster::service::message_of_holders;
-use crate::cluster::state::{Presence, Rules, Worker as WorkerState};
+use crate::cluster::state::Rules;
 use crate::cluster::tests::table::{report, rules};
 use fathom_engine::run::{Keep, Lookback, ShardId, ShardOrder, ShardReport, Task};
 use fathom_proto::{Copied, Done, Failure, Session as SessionNumber, StoredFile, WorkerId};

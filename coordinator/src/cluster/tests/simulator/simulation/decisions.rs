@@ -8,7 +8,8 @@ impl Simulation {
         self.coordinator.start(self.now, files);
         if let Some(state) = self.coordinator.state.as_ref().filter(|state| state.rules.shared_store) {
             // What is missing in a shared store shows when a worker reads it.
-            let missing = state.files.iter().map(|(task, _)| task).filter(|&task| files.get(task).is_none());
+            let missing =
+                state.files().iter().map(|(task, _)| task).filter(|&task| files.get(task).is_none());
             self.lost.extend(missing.map(|task| (0, task)));
         }
     }
@@ -206,7 +207,7 @@ impl Simulation {
         let Some(state) = &self.coordinator.state else { return };
         for order in orders {
             if let Order::Make(..) | Order::MakeAfresh(..) | Order::Audit(..) = order {
-                let rests_until = state.workers[id(worker)].rests_until;
+                let rests_until = state.members()[id(worker)].rests_until;
                 let is_able = rests_until <= self.coordinator.clock(self.now);
                 assert!(is_able, "worker {worker} is given {order:?}, and rests");
             }

@@ -60,7 +60,7 @@ impl Simulation {
         let Some(state) = &self.coordinator.state else { return };
         let is_whole = |at: usize, task: &Task| self.files(at).get(*task).is_some_and(|file| file.is_right());
         let elsewhere = |task: &Task| {
-            let holders = state.files.holders(*task).filter(|&id| id != WorkerId::SHARED_STORE);
+            let holders = state.files().holders(*task).filter(|&id| id != WorkerId::SHARED_STORE);
             let mut others = holders.map(|id| usize::from(id.0[0]) - 1).filter(|&other| other != worker);
             others.any(|other| is_whole(other, task))
         };
@@ -98,14 +98,15 @@ impl Simulation {
     /// the state changes.
     pub(super) fn check(&self) {
         let Some(state) = &self.coordinator.state else { return };
-        for (task, file) in state.files.iter() {
+        for (task, file) in state.files().iter() {
             for holder in &file.holders {
                 let is_shared = *holder == WorkerId::SHARED_STORE;
                 let worker = if is_shared { 0 } else { usize::from(holder.0[0]) - 1 };
-                let is_retired = self.coordinator.rules.keep != Keep::All && task.depth.0 + 2 < state.depth.0;
+                let is_retired =
+                    self.coordinator.rules.keep != Keep::All && task.depth.0 + 2 < state.depth().0;
                 // The session of a late registration, which no process has, ends soon.
                 let number = self.workers[worker].process.as_ref().map(|process| process.session.number());
-                let is_gone = match state.workers.get(*holder).map(WorkerState::presence) {
+                let is_gone = match state.members().get(*holder).map(WorkerState::presence) {
                     Some(Presence::Alive(session)) => Some(session.0) != number,
                     Some(_) => true,
                     None => false,

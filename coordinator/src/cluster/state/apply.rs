@@ -1,17 +1,15 @@
 //! The coordinator's decisions.
 //!
 //! [`State::apply`] is pure: the time is an argument, and the call only changes the state and returns the
-//! effects to carry out, in order. First the event changes what is known. Then the consequences are settled:
+//! effects to carry out, in order. First the event changes what is known. Then the consequences are reconciled:
 //! a layer is committed, copies are ordered, lost files are computed again, and waiting workers get their
 //! orders.
 
-use crate::cluster::event::{
-    Effect, Ending, Event, LeaveReason, MadeShard, Millis, Note, NoteKind, Order, Reply,
-};
-use crate::cluster::failures::PAUSE;
-use crate::cluster::state::{GRACE, PendingPoll, Presence, State, TaskProgress, Worker};
+use crate::cluster::event::{Effect, Ending, Event, MadeShard, Millis, NoteKind, Reply, note};
+use crate::cluster::parts::{Dirty, PendingPoll, Presence};
+use crate::cluster::state::{GRACE, State};
 use fathom_engine::run::Task;
-use fathom_proto::{Outcome, Session, WorkerId};
+use fathom_proto::{Session, WorkerId};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -35,16 +33,15 @@ impl State {
                 self.take_orders(now, session, poll, &mut effects);
             }
             Event::Report { request, session, number, outcomes } => {
-                let reply = match self.touch_session(now, session) {
+                let reply = match self.members.touch(now, session) {
                     None => {
                         for outcome in &outcomes {
                             effects.push(note(NoteKind::LateReport, None, outcome, None));
                         }
                         Reply::Unknown
                     }
-                    Some(worker) if number != 0 && number <= self.worker(worker).reports => Reply::Known,
+                    Some(worker) if !self.members.takes_report(worker, number) => Reply::Known,
                     Some(worker) => {
-                        self.worker(worker).reports = number;
                         for outcome in outcomes {
                             self.report(now, worker, outcome, &mut effects);
                         }
@@ -54,7 +51,7 @@ impl State {
                 effects.push(Effect::Reply(request, reply));
             }
             Event::Leave(request, session) => {
-                if let Some(worker) = self.touch_session(now, session) {
+                if let Some(worker) = self.members.touch(now, session) {
                     self.remove_worker(now, worker, Presence::Left, NoteKind::Left, &mut effects);
                 }
                 effects.push(Effect::Reply(request, Reply::Known));
@@ -67,7 +64,7 @@ impl State {
                 effects.push(Effect::Reply(request, reply));
             }
             Event::Stop(request) => {
-                let said = match self.workers.alive().count() {
+                let said = match self.members.alive().count() {
                     0 => "stopping: no worker is there".into(),
                     1 => "stopping: 1 worker stops at the next coset".into(),
                     workers => format!("stopping: {workers} workers stop at the next coset"),
@@ -81,33 +78,19 @@ impl State {
                 self.release_drained();
             }
         }
-        self.settle(now, &mut effects);
+        self.reconcile(now, &mut effects);
         effects
-    }
-
-    /// Puts a task back into the queue.
-    pub(super) fn set_waiting(&mut self, task: Task, not_before: Millis) {
-        self.set_progress(task, TaskProgress::Waiting, not_before);
     }
 
     /// Keeps a worker's request for orders until there are some.
     fn take_orders(&mut self, now: Millis, session: Session, poll: PendingPoll, effects: &mut Vec<Effect>) {
-        let Some(id) = self.touch_session(now, session) else {
+        let Some(id) = self.members.touch(now, session) else {
             effects.push(Effect::Reply(poll.request, Reply::Unknown));
             return;
         };
-        self.unsettled.awake.insert(id);
-        let worker = self.worker(id);
-        if let Some(older) = worker.poll.replace(poll) {
-            effects.push(Effect::Reply(older.request, Reply::Orders(Vec::new(), None)));
-        }
-        // A worker that asks although it was told to leave has lost that reply, so tell it again. But workers
-        // go on asking a coordinator that goes, until it is gone.
-        if let Some(reason) = worker.leaving.filter(|reason| *reason != LeaveReason::CoordinatorGoes)
-            && !worker.orders.contains(&Order::Leave(reason))
-        {
-            worker.orders.push(Order::Leave(reason));
-        }
+        let (older, dirty) = self.members.ask(id, poll);
+        self.dirty += dirty;
+        effects.extend(older.map(|poll| Effect::Reply(poll.request, Reply::Orders(Vec::new(), None))));
     }
 
     /// Begins to end the run. A run that is ending already keeps its ending, except that a failure replaces
@@ -130,56 +113,31 @@ impl State {
     /// Does what follows from the time alone: silent workers are lost, requests for orders are answered,
     /// reports are made durable, and those who rested or could not be reached are tried again.
     fn tick(&mut self, now: Millis, effects: &mut Vec<Effect>) {
-        let lease = self.rules.lease;
-        // After a pause of the coordinator itself nobody counts as silent: the messages of workers may still
-        // be waiting to be handled.
-        if now.since(self.looked) > lease / 2 {
-            self.workers.iter_mut().for_each(|(_, worker)| (worker.heard, worker.moved) = (now, now));
-        }
-        self.looked = now;
-        let is_over = |worker: &Worker| match worker.presence() {
-            Presence::Alive(_) | Presence::Awaited => now.since(worker.heard) > lease,
-            Presence::Lost | Presence::Left => false,
-        };
-        let lost: Vec<WorkerId> =
-            self.workers.iter().filter(|(_, worker)| is_over(worker)).map(|(id, _)| id).collect();
-        for id in lost {
+        for id in self.members.silent(now, self.rules.lease) {
             self.remove_worker(now, id, Presence::Lost, NoteKind::Lost, effects);
         }
         self.lose_stalled(now, effects);
-        let waited = |worker: &Worker| worker.poll.is_some_and(|poll| now.since(poll.since) > LONGEST_WAIT);
-        for (_, worker) in self.workers.iter_mut().filter(|(_, worker)| waited(worker)) {
-            if let Some(poll) = worker.poll.take() {
-                effects.push(Effect::Reply(poll.request, Reply::Orders(Vec::new(), None)));
-            }
+        for poll in self.members.take_expired(now, LONGEST_WAIT) {
+            effects.push(Effect::Reply(poll.request, Reply::Orders(Vec::new(), None)));
         }
         if now.since(self.saved) > SAVE_EVERY {
             self.save(now, effects);
         }
         self.give_back(effects);
-        self.retry_peers(now);
-        let has_rested = |worker: &Worker| worker.rests_until != Millis(0) && worker.rests_until <= now;
-        for (_, worker) in self.workers.iter_mut().filter(|(_, worker)| has_rested(worker)) {
-            worker.rests_until = Millis(0);
-            self.unsettled.owners = true;
-            self.unsettled.targets = true;
-        }
-        if now.since(self.unsettled.tried) >= PAUSE {
-            self.unsettled.tried = now;
-            self.unsettled.targets = true;
-        }
-        self.unsettled.all_awake = true;
+        self.dirty += self.members.retry_peers(now).and(self.members.end_rests(now));
+        self.dirty += self.files.retry(now);
+        self.dirty += Dirty::all_workers();
     }
 
     /// Makes the reports durable that are not yet.
     pub(super) fn save(&mut self, now: Millis, effects: &mut Vec<Effect>) {
         self.saved = now;
         let shards = std::mem::take(&mut self.unsaved);
-        let depth = self.depth;
+        let depth = self.depth();
         let made: Vec<MadeShard> = shards
             .into_iter()
             .filter_map(|shard| {
-                let state = self.tasks.get(Task { depth, shard })?;
+                let state = self.tasks().get(Task { depth, shard })?;
                 Some((Arc::clone(state.report()?), state.maker))
             })
             .collect();
@@ -192,26 +150,4 @@ impl State {
     pub(super) fn held_by(&self, task: Task) -> impl Iterator<Item = (Task, WorkerId)> {
         self.files.holders(task).map(move |holder| (task, holder))
     }
-}
-
-pub(super) fn note(
-    kind: NoteKind,
-    worker: Option<WorkerId>,
-    outcome: &Outcome,
-    detail: Option<String>,
-) -> Effect {
-    Effect::Note(Note { kind, worker, task: Some(outcome.task), attempt: outcome.attempt, detail })
-}
-
-pub(super) fn note_of(
-    kind: NoteKind,
-    worker: Option<WorkerId>,
-    task: Task,
-    detail: Option<String>,
-) -> Effect {
-    Effect::Note(Note { kind, worker, task: Some(task), attempt: None, detail })
-}
-
-pub(super) fn note_of_worker(kind: NoteKind, worker: WorkerId, detail: Option<String>) -> Effect {
-    Effect::Note(Note { kind, worker: Some(worker), task: None, attempt: None, detail })
 }

@@ -1,11 +1,11 @@
 //! Workers that join, are heard, leave, are drained or get lost.
 
-use crate::cluster::apply::{note_of, note_of_worker};
 use crate::cluster::event::{
-    Effect, LeaveReason, Millis, NoteKind, Order, Progress, Registration, Reply, RequestId,
+    Effect, LeaveReason, Millis, NoteKind, Order, Progress, Registration, Reply, RequestId, note_of,
+    note_of_worker,
 };
-use crate::cluster::state::tasks::FailedAttempt;
-use crate::cluster::state::{CopyState, Presence, State, TaskProgress, Worker};
+use crate::cluster::parts::{CopyState, Dirty, FailedAttempt, Presence, TaskProgress, Worker};
+use crate::cluster::state::State;
 use fathom_engine::run::{Depth, Keep, Task};
 use fathom_proto::{Session, WorkerId};
 use indicatif::HumanBytes;
@@ -20,63 +20,38 @@ impl State {
         registration: Registration,
         effects: &mut Vec<Effect>,
     ) {
-        let Registration {
-            worker: id,
-            name,
-            address,
-            threads,
-            memory_bytes,
-            kernel,
-            version,
-            inventory,
-            number,
-        } = registration;
-        let known = self.workers.get(id);
-        let mut refused = |message| effects.push(Effect::Reply(request, Reply::Refused(message)));
-        if let Some(alive) = known.filter(|worker| worker.is_alive())
-            && alive.superseded.as_deref() == Some(&*address)
-            && alive.address != address
-        {
-            return refused(format!(
-                "the worker at {} has the same id, {id}: a store was copied, or serves two workers; give each worker a store of its own, without the file worker-id of another",
-                alive.address
-            ));
+        let id = registration.worker;
+        if let Some(reason) = self.members.refusal(&registration) {
+            return effects.push(Effect::Reply(request, Reply::Refused(reason)));
         }
-        if known.zip(number).is_some_and(|(known, number)| known.has_passed(number)) {
-            return refused("a later registration of this worker has come first".into());
-        }
+        let known = self.members.get(id);
         if let Some(Presence::Alive(session)) = known.map(Worker::presence) {
+            let number = registration.number;
             if known.is_some_and(|known| number.is_some() && known.registration == number) {
                 // The message came twice, or the answer was lost. Since then the inventory may have changed.
-                self.worker(id).heard = now;
+                self.members.heard(now, id);
                 return effects.push(Effect::Reply(request, self.registered(session)));
             }
             // The process died and was restarted within its lease.
             self.remove_worker(now, id, Presence::Lost, NoteKind::BeginsAgain, effects);
         }
-        let known = self.workers.get(id);
-        if known.is_none_or(|worker| (&worker.name, &worker.address) != (&name, &address)) {
+        let known = self.members.get(id);
+        let Registration { name, address, .. } = &registration;
+        if known.is_none_or(|worker| (&worker.name, &worker.address) != (name, address)) {
             effects.push(Effect::SaveWorker(id, name.clone(), address.clone()));
         }
-        // A drained worker remains drained until it has said that it left.
-        let is_set_aside = known.is_some_and(|worker| worker.is_set_aside);
-        let draining = is_set_aside
-            || known.is_some_and(|worker| worker.draining && worker.presence() != Presence::Left);
-        let superseded = known.map(|worker| worker.address.clone()).filter(|before| *before != address);
         let held = self.files.held_by(id).clone();
-        let session = self.new_session();
+        let session = self.members.new_session(&self.secret, self.epoch);
+        self.dirty += self.members.join(now, session, &registration);
+        let Registration { name, address, threads, memory_bytes, kernel, version, inventory, .. } =
+            registration;
         let detail = format!(
             "{name} at {address}: version {version}, kernel {kernel}, threads {threads}, memory {}, files {}",
             HumanBytes(memory_bytes),
             inventory.len()
         );
         let ahead =
-            inventory.iter().map(|stored| stored.task.depth).max().filter(|&depth| depth > self.depth);
-        let mut worker = Worker::registered(name, address, threads, kernel, session, now);
-        (worker.draining, worker.is_set_aside) = (draining, is_set_aside);
-        worker.superseded = superseded;
-        worker.registration = number;
-        self.workers.insert(id, worker);
+            inventory.iter().map(|stored| stored.task.depth).max().filter(|&depth| depth > self.depth());
         // Sort the inventory: right files, wrong files, and files that are given back.
         let (mut right, mut other, mut given) = (BTreeSet::new(), Vec::new(), Vec::new());
         for stored in inventory.into_iter().filter(|_| !self.rules.shared_store) {
@@ -85,25 +60,22 @@ impl State {
                     right.insert(stored.task);
                 }
                 Some(_) => other.push(stored.task),
-                None if self.is_given_back(stored.task) => given.push(stored.task),
+                None if self.scheduler.is_given_back(stored.task) => given.push(stored.task),
                 None => {}
             }
         }
         let inventory = right;
         for &task in held.difference(&inventory) {
-            self.remove_holder(task, id);
+            self.dirty += self.files.remove_holder(task, id);
         }
         for &task in &inventory {
-            self.add_holder(task, id);
+            self.dirty += self.files.add_holder(task, id);
         }
-        self.unsettled.moved = true;
-        self.unsettled.owners = true;
-        self.unsettled.targets = true;
         effects.push(note_of_worker(NoteKind::Registered, id, Some(detail)));
         if let Some(depth) = ahead {
             let detail = format!(
                 "it holds files of depth {depth}, and the run is at depth {}: is the run's directory an old copy, or another one? The files stay",
-                self.depth
+                self.depth()
             );
             effects.push(note_of_worker(NoteKind::IsAhead, id, Some(detail)));
         }
@@ -115,10 +87,9 @@ impl State {
         for task in given {
             self.order(id, Order::GiveBack(task));
         }
-        if is_set_aside && self.rules.shared_store {
+        if self.members[id].is_set_aside && self.rules.shared_store {
             // What the process is making would replace the right file.
-            self.worker(id).leaving = Some(LeaveReason::Stopped);
-            self.order(id, Order::Leave(LeaveReason::Stopped));
+            self.dirty += self.members.order_to_leave(id, LeaveReason::Stopped);
         }
     }
 
@@ -131,28 +102,20 @@ impl State {
     fn needed(&self) -> Vec<Depth> {
         let first = match self.rules.keep {
             Keep::All => 0,
-            Keep::Last | Keep::Two => self.depth.0.saturating_sub(2),
+            Keep::Last | Keep::Two => self.depth().0.saturating_sub(2),
         };
-        (first..=self.depth.0).map(Depth).collect()
-    }
-
-    /// Returns the worker of a session that lasts, and notes that it was heard.
-    pub(super) fn touch_session(&mut self, now: Millis, session: Session) -> Option<WorkerId> {
-        let id = self.workers.of_session(session)?;
-        let worker = self.worker(id);
-        (worker.heard, worker.knows_session) = (now, true);
-        Some(id)
+        (first..=self.depth().0).map(Depth).collect()
     }
 
     /// Notes how far a worker is, and puts orders back into the queue that it does not know of.
-    pub(super) fn heartbeat(
+    pub(in crate::cluster) fn heartbeat(
         &mut self,
         now: Millis,
         session: Session,
         progress: Progress,
         effects: &mut Vec<Effect>,
     ) -> Reply {
-        let Some(id) = self.touch_session(now, session) else {
+        let Some(id) = self.members.touch(now, session) else {
             return Reply::Unknown;
         };
         // The listed orders are under way, or their reports are on their way here. An order that was not
@@ -160,13 +123,13 @@ impl State {
         // The wait covers replies that are still on their way.
         let underway: BTreeSet<Task> = progress.underway.iter().copied().collect();
         let is_order_lost = |since: Millis| now.since(since) > 3 * self.rules.heartbeat;
-        let worker = &self.workers[id];
+        let worker = &self.members[id];
         let waits = |task: Task| {
             worker.orders.iter().any(|order| matches!(order, Order::Copy(file, _) if file.task == task))
         };
         let (mut heard, mut lost) = (Vec::new(), Vec::new());
-        for &task in self.tasks.running(id) {
-            match self.tasks.get(task).map(|state| &state.making) {
+        for &task in self.tasks().running(id) {
+            match self.tasks().get(task).map(|state| &state.making) {
                 Some(TaskProgress::Running(_, _)) if underway.contains(&task) => heard.push(task),
                 Some(TaskProgress::Running(_, since)) if is_order_lost(*since) => lost.push(task),
                 _ => {}
@@ -183,7 +146,7 @@ impl State {
             }
         }
         for task in heard {
-            self.set_progress(task, TaskProgress::Running(id, now), now);
+            self.scheduler.hear(task, id, now);
         }
         for task in heard_copies {
             self.files.set_copy(task, id, CopyState::Ordered(now));
@@ -191,7 +154,7 @@ impl State {
         if !lost.is_empty() || !lost_copies.is_empty() {
             self.strike(now, id, effects);
         }
-        for task in self.audits_heard(now, id, &underway) {
+        for task in self.audits.hear(id, &underway, now, 3 * self.rules.heartbeat) {
             effects.push(note_of(NoteKind::OrderLost, Some(id), task, None));
         }
         for task in lost {
@@ -199,15 +162,10 @@ impl State {
             effects.push(note_of(NoteKind::OrderLost, Some(id), task, None));
         }
         for task in lost_copies {
-            self.forget_copy(task, id);
+            self.dirty += self.files.forget_copy(task, id);
             effects.push(note_of(NoteKind::OrderLost, Some(id), task, None));
         }
-        let worker = self.worker(id);
-        worker.rate.note(now, progress.found_states);
-        if progress.has_moved_since(&worker.progress) {
-            worker.moved = now;
-        }
-        worker.progress = progress;
+        self.members.note_progress(now, id, progress);
         Reply::Known
     }
 
@@ -220,21 +178,15 @@ impl State {
         kind: NoteKind,
         effects: &mut Vec<Effect>,
     ) {
-        self.forget_peer(id);
-        self.give_up_audits(id);
-        for task in self.tasks.running(id).clone() {
-            self.tasks.note_failed_attempt(task, FailedAttempt { worker: id, at: now, failure: None });
+        self.audits.give_up(id);
+        for task in self.tasks().running(id).clone() {
+            self.scheduler.note_failed_attempt(task, FailedAttempt { worker: id, at: now, failure: None });
             self.set_waiting(task, Millis(0));
         }
-        for task in self.files.coming_to(id).clone() {
-            self.forget_copy(task, id);
-        }
-        self.mark_lost(self.files.held_by(id).clone());
-        self.unsettled.owners = true;
-        self.workers.end_session(id, presence);
-        let worker = self.worker(id);
-        worker.orders.clear();
-        if let Some(poll) = worker.poll.take() {
+        self.dirty += self.files.lose(id);
+        let (poll, dirty) = self.members.end_session(id, presence);
+        self.dirty += dirty;
+        if let Some(poll) = poll {
             let reply = match presence {
                 // The worker itself said that it leaves, so it does not wait for the reply.
                 Presence::Left => Reply::Orders(Vec::new(), None),
@@ -242,7 +194,7 @@ impl State {
             };
             effects.push(Effect::Reply(poll.request, reply));
         }
-        effects.push(note_of_worker(kind, id, Some(self.workers[id].name.clone())));
+        effects.push(note_of_worker(kind, id, Some(self.members[id].name.clone())));
     }
 
     /// Marks a worker that is to leave when what it holds is with others. Returns what to tell the caller.
@@ -254,10 +206,10 @@ impl State {
             worker.name == name || (!name.is_empty() && id.to_string().starts_with(name))
         };
         let meant: Vec<WorkerId> =
-            self.workers.alive().filter(|(id, worker)| is_meant(id, worker)).map(|(id, _)| id).collect();
+            self.members.alive().filter(|(id, worker)| is_meant(id, worker)).map(|(id, _)| id).collect();
         let [id] = meant[..] else {
             let known: Vec<String> =
-                self.workers.alive().map(|(id, worker)| format!("{id} ({})", worker.name)).collect();
+                self.members.alive().map(|(id, worker)| format!("{id} ({})", worker.name)).collect();
             return Err(match (meant.len(), known.is_empty()) {
                 (_, true) => "no worker is there".into(),
                 (0, _) => format!("there is no worker {name:?}: there are {}", known.join(", ")),
@@ -268,15 +220,14 @@ impl State {
                 ),
             });
         };
-        if !self.workers.alive().any(|(other, worker)| other != id && !worker.draining) {
+        if !self.members.alive().any(|(other, worker)| other != id && !worker.draining) {
             return Err(format!(
                 "{name:?} is the last worker, and nobody could take over what it holds: start another one, or stop the run with '{}'",
                 self.commands.stop()
             ));
         }
-        self.worker(id).draining = true;
-        self.unsettled.files.extend(self.files.held_by(id));
-        self.unsettled.owners = true;
+        self.dirty += self.members.drain(id);
+        self.dirty += Dirty::copies(self.files.held_by(id).iter().copied());
         effects.push(note_of_worker(NoteKind::Drained, id, None));
         Ok(format!("{id} leaves when what it holds is with others"))
     }

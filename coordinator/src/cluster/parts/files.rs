@@ -1,7 +1,9 @@
-//! The files of the current layer and of the layers that are still read: their holders, and the copies under
-//! way.
+//! The files of the current layer and of the layers that are still read: their holders, the copies under way,
+//! and the files that have too few holders.
 
 use crate::cluster::event::Millis;
+use crate::cluster::parts::Dirty;
+use crate::cluster::parts::backoff::PAUSE;
 use fathom_engine::run::{Depth, ShardId, Task};
 use fathom_layer::Digest;
 use fathom_proto::WorkerId;
@@ -36,6 +38,15 @@ pub struct Files {
     copies: BTreeMap<(Task, WorkerId), CopyState>,
     /// The copies ordered from each worker, failed copies included.
     coming: BTreeMap<WorkerId, BTreeSet<Task>>,
+    /// Files that are needed and that no live worker holds.
+    missing: BTreeSet<Task>,
+    /// Files that some worker needs, and of which that worker can reach no holder: a third worker relays
+    /// them.
+    relayed: BTreeSet<Task>,
+    /// Files that need more copies, and for which no worker could take one.
+    under_replicated: BTreeSet<Task>,
+    /// When the under-replicated files were last tried.
+    tried: Millis,
 }
 
 /// The files of a worker that has none.
@@ -84,6 +95,16 @@ impl Files {
         self.held.get(&worker).unwrap_or(&NONE)
     }
 
+    /// Returns the files that are needed and that no live worker holds.
+    pub fn missing(&self) -> &BTreeSet<Task> {
+        &self.missing
+    }
+
+    /// Returns whether some worker needs a file of which it can reach no holder.
+    pub fn is_relayed(&self, task: Task) -> bool {
+        self.relayed.contains(&task)
+    }
+
     /// Notes a computed file. A new file has no holders yet.
     ///
     /// # Errors
@@ -98,33 +119,61 @@ impl Files {
         Ok(())
     }
 
-    /// Adds a holder to a file, and forgets the copy ordered from it. Returns whether the file is known.
-    pub fn add_holder(&mut self, task: Task, worker: WorkerId) -> bool {
+    /// Adds a holder to a file, a worker or the shared store, and forgets the copy ordered from it. Ignores
+    /// unknown files.
+    pub fn add_holder(&mut self, task: Task, worker: WorkerId) -> Dirty {
         let Some(file) = self.known.get_mut(&task) else {
-            return false;
+            return Dirty::default();
         };
         file.holders.insert(worker);
         self.held.entry(worker).or_default().insert(task);
-        self.forget_copy(task, worker);
-        true
+        // A worker that could not reach this file may now be able to work again.
+        Dirty::missing()
+            .only_if(self.missing.contains(&task))
+            .and(Dirty::owners().only_if(self.relayed.contains(&task)))
+            .and(self.forget_copy(task, worker))
     }
 
-    /// Removes a holder from a file. Returns whether the worker was one.
-    pub fn remove_holder(&mut self, task: Task, worker: WorkerId) -> bool {
+    /// Removes a holder from a file, if it was one.
+    pub fn remove_holder(&mut self, task: Task, worker: WorkerId) -> Dirty {
         if let Some(held) = self.held.get_mut(&worker) {
             held.remove(&task);
         }
-        self.known.get_mut(&task).is_some_and(|file| file.holders.remove(&worker))
+        let was_held = self.known.get_mut(&task).is_some_and(|file| file.holders.remove(&worker));
+        lost([task]).only_if(was_held)
+    }
+
+    /// Notes that a worker is gone. It stays a holder of its files, because it may come back with them. The
+    /// copies ordered from it are forgotten.
+    pub fn lose(&mut self, worker: WorkerId) -> Dirty {
+        let coming = self.coming.remove(&worker).unwrap_or_default();
+        for &task in &coming {
+            self.copies.remove(&(task, worker));
+        }
+        Dirty::copies(coming).and(lost(self.held_by(worker).iter().copied()))
+    }
+
+    /// Forgets a file that may be wrong and is made again, with its copies. Returns `None` if the file was
+    /// unknown.
+    pub fn discard(&mut self, task: Task) -> Option<Dirty> {
+        self.forget(task).map(|_| Dirty::missing())
+    }
+
+    /// Forgets a file that is no longer read, with its copies. Returns its holders.
+    pub fn release(&mut self, task: Task) -> (BTreeSet<WorkerId>, Dirty) {
+        let holders = self.forget(task).unwrap_or_default();
+        (holders, Dirty::missing().only_if(self.missing.contains(&task)))
     }
 
     /// Forgets a file and its copies. Returns its holders, or `None` if the file was unknown.
-    pub fn forget(&mut self, task: Task) -> Option<BTreeSet<WorkerId>> {
+    fn forget(&mut self, task: Task) -> Option<BTreeSet<WorkerId>> {
+        self.under_replicated.remove(&task);
         let holders = self.known.remove(&task)?.holders;
         for holder in &holders {
-            self.remove_holder(task, *holder);
+            self.held.entry(*holder).or_default().remove(&task);
         }
         for (worker, _) in self.copies_of(task).collect::<Vec<_>>() {
-            self.forget_copy(task, worker);
+            self.remove_copy(task, worker);
         }
         Some(holders)
     }
@@ -161,12 +210,48 @@ impl Files {
         self.coming.entry(worker).or_default().insert(task);
     }
 
-    /// Forgets that a copy was ordered from a worker. Returns the progress of that copy.
-    pub fn forget_copy(&mut self, task: Task, worker: WorkerId) -> Option<CopyState> {
+    /// Forgets that a copy was ordered from a worker.
+    pub fn forget_copy(&mut self, task: Task, worker: WorkerId) -> Dirty {
+        self.remove_copy(task, worker);
+        Dirty::copies([task])
+    }
+
+    fn remove_copy(&mut self, task: Task, worker: WorkerId) {
         if let Some(coming) = self.coming.get_mut(&worker) {
             coming.remove(&task);
         }
-        self.copies.remove(&(task, worker))
+        self.copies.remove(&(task, worker));
+    }
+
+    /// Sets which needed files no live worker holds.
+    pub fn set_missing(&mut self, missing: BTreeSet<Task>) {
+        self.missing = missing;
+    }
+
+    /// Sets which files some worker needs and cannot reach.
+    pub fn set_relayed(&mut self, relayed: BTreeSet<Task>) -> Dirty {
+        let before = std::mem::replace(&mut self.relayed, relayed);
+        Dirty::copies(self.relayed.difference(&before).copied())
+    }
+
+    /// Notes that a file needs more copies, and that no worker could take one.
+    pub fn note_under_replicated(&mut self, task: Task) {
+        self.under_replicated.insert(task);
+    }
+
+    /// Takes the files that need more copies and for which no worker could take one, to try them again.
+    pub fn take_under_replicated(&mut self) -> BTreeSet<Task> {
+        std::mem::take(&mut self.under_replicated)
+    }
+
+    /// Has the under-replicated files tried again from time to time, because failed copies may be ordered
+    /// again after a while.
+    pub fn retry(&mut self, now: Millis) -> Dirty {
+        let is_due = now.since(self.tried) >= PAUSE;
+        if is_due {
+            self.tried = now;
+        }
+        Dirty::targets().only_if(is_due)
     }
 
     /// Panics if the indices by file and by worker contradict each other.
@@ -196,6 +281,11 @@ impl Files {
     pub fn set_bytes(&mut self, task: Task, bytes: u64) {
         self.known.get_mut(&task).expect("a known file").bytes = bytes;
     }
+}
+
+/// Returns what must be reconsidered when files have fewer live holders than before.
+fn lost(files: impl IntoIterator<Item = Task>) -> Dirty {
+    Dirty::missing().and(Dirty::orphans()).and(Dirty::copies(files))
 }
 
 /// Returns the first file of a layer, in the order of files.

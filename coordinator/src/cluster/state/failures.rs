@@ -24,32 +24,25 @@
 //!
 //! A success resets the worker's count of failures in a row. Failures of a worker within [`PAUSE`] count as
 //! one, also those to reach one peer.
+//!
+//! [`MOST_STRIKES`]: crate::cluster::parts::backoff::MOST_STRIKES
+//! [`LONGEST_REST`]: crate::cluster::parts::backoff::LONGEST_REST
+//! [`MOST_UNREACHED`]: crate::cluster::parts::backoff::MOST_UNREACHED
+//! [`RETRY`]: crate::cluster::parts::backoff::RETRY
 
-use crate::cluster::apply::{note_of, note_of_worker};
-use crate::cluster::event::{Effect, Ending, Millis, NoteKind, Order};
-use crate::cluster::state::tasks::FailedAttempt;
-use crate::cluster::state::{CopyState, Presence, State, Unreached, Worker};
+use crate::cluster::event::{Effect, Ending, Millis, NoteKind, Order, note_of, note_of_worker};
+use crate::cluster::parts::backoff::{PAUSE, REST};
+use crate::cluster::parts::{CopyState, FailedAttempt, Presence, Worker};
+use crate::cluster::state::State;
 use fathom_engine::run::Task;
 use fathom_proto::{Failure, WorkerId};
 use std::time::Duration;
 
-/// Pause before a failed task or copy is tried again.
-pub(super) const PAUSE: Duration = Duration::from_secs(1);
 /// Number of failures of one task, of a kind that another attempt rarely mends, after which the run ends.
-pub(super) const MOST_FAILURES: u32 = 5;
-/// Rest of a worker whose disk is full, or on which a task failed that others may be able to do.
-pub(super) const REST: Duration = Duration::from_secs(30);
-/// Number of failures in a row after which a worker rests.
-pub(super) const MOST_STRIKES: u32 = 5;
-/// The longest rest.
-pub(super) const LONGEST_REST: Duration = Duration::from_secs(16 * 30);
-/// Number of failures to reach a peer after which the pair of workers is marked.
-pub(super) const MOST_UNREACHED: u32 = 3;
-/// Time for which a marked pair is not tried.
-pub(super) const RETRY: Duration = Duration::from_secs(60);
+pub(in crate::cluster) const MOST_FAILURES: u32 = 5;
 /// Time without any progress after which a worker that has orders counts as lost. A worker that asks all
 /// holders of a file three times, each in vain, is done sooner.
-pub(super) const STALL: Duration = Duration::from_secs(15 * 60);
+pub(in crate::cluster) const STALL: Duration = Duration::from_secs(15 * 60);
 
 impl State {
     /// Handles a task that failed.
@@ -62,7 +55,7 @@ impl State {
         effects: &mut Vec<Effect>,
     ) {
         let failed = FailedAttempt { worker: id, at: now, failure: Some(failure.kind()) };
-        self.tasks.note_failed_attempt(task, failed);
+        self.scheduler.note_failed_attempt(task, failed);
         match failure {
             // The pause keeps the task from a worker that is stopping, and that may have asked for orders
             // before it stopped.
@@ -104,8 +97,8 @@ impl State {
         effects: &mut Vec<Effect>,
     ) {
         let is_other = |(other, worker): (WorkerId, &Worker)| other != id && worker.is_staying();
-        let has_other = self.workers.iter().any(is_other);
-        let before = self.tasks.note_contradiction(task, id);
+        let has_other = self.members.iter().any(is_other);
+        let before = self.scheduler.note_contradiction(task, id);
         if has_other && before.is_none_or(|before| before == id) {
             self.rest(now, id);
         } else {
@@ -124,10 +117,10 @@ impl State {
     ) {
         self.set_waiting(task, now.after(PAUSE));
         // A bad disk affects one worker only.
-        if self.workers.iter().any(|(other, worker)| other != id && worker.is_willing(now)) {
+        if self.members.iter().any(|(other, worker)| other != id && worker.is_willing(now)) {
             self.rest(now, id);
         }
-        if self.tasks.note_failure(task) >= MOST_FAILURES {
+        if self.scheduler.note_failure(task) >= MOST_FAILURES {
             let message = format!(
                 "shard {} of depth {} failed {MOST_FAILURES} times, last with: {message}",
                 task.shard, task.depth
@@ -138,33 +131,24 @@ impl State {
 
     /// Lets a worker rest: it gets nothing for a while, and others take over its tasks.
     pub(super) fn rest(&mut self, now: Millis, id: WorkerId) {
-        self.worker(id).rests_until = now.after(REST);
-        self.unsettled.owners = true;
+        self.dirty += self.members.rest(id, now.after(REST));
     }
 
     /// Counts a failure of a worker. After several failures in a row the worker rests.
     pub(super) fn strike(&mut self, now: Millis, id: WorkerId, effects: &mut Vec<Effect>) {
-        let worker = self.worker(id);
-        if is_of_one_burst(worker.struck, now) {
-            return;
+        let (rest, dirty) = self.members.strike(now, id);
+        self.dirty += dirty;
+        if let Some((strikes, rest)) = rest {
+            let detail = format!("{strikes} failures in a row, rests for {} s", rest.as_secs());
+            effects.push(note_of_worker(NoteKind::Rests, id, Some(detail)));
         }
-        worker.struck = Some(now);
-        worker.strikes += 1;
-        let Some(doublings) = worker.strikes.checked_sub(MOST_STRIKES) else {
-            return;
-        };
-        let rest = (REST * 2_u32.pow(doublings.min(8))).min(LONGEST_REST);
-        worker.rests_until = now.after(rest);
-        let detail = format!("{} failures in a row, rests for {} s", worker.strikes, rest.as_secs());
-        self.unsettled.owners = true;
-        effects.push(note_of_worker(NoteKind::Rests, id, Some(detail)));
     }
 
     /// Treats workers as lost that have made no progress for [`STALL`].
     pub(super) fn lose_stalled(&mut self, now: Millis, effects: &mut Vec<Effect>) {
-        let stalled = self.workers.alive().filter(|(_, worker)| worker.stalls(now, STALL));
+        let stalled = self.members.alive().filter(|(_, worker)| worker.stalls(now, STALL));
         for id in stalled.map(|(id, _)| id).collect::<Vec<_>>() {
-            let (name, minutes) = (&self.workers[id].name, STALL.as_secs() / 60);
+            let (name, minutes) = (&self.members[id].name, STALL.as_secs() / 60);
             let detail = format!("{name} has orders, and has done nothing for them for {minutes} min");
             effects.push(note_of_worker(NoteKind::Stalls, id, Some(detail)));
             self.remove_worker(now, id, Presence::Lost, NoteKind::Lost, effects);
@@ -173,7 +157,7 @@ impl State {
 
     /// Notes that a worker could not fetch a file from the holders at some addresses. A holder that has
     /// meanwhile begun again elsewhere is not to blame.
-    pub(super) fn unreached(
+    pub(in crate::cluster) fn unreached(
         &mut self,
         now: Millis,
         id: WorkerId,
@@ -184,58 +168,26 @@ impl State {
     ) {
         // A shared store, which has no address, is no worker.
         let was_asked = |peer: &WorkerId| {
-            *peer != id && self.workers.get(*peer).is_some_and(|peer| addresses.contains(&peer.address))
+            *peer != id && self.members.get(*peer).is_some_and(|peer| addresses.contains(&peer.address))
         };
         let peers: Vec<WorkerId> = self.holders_alive(file).filter(was_asked).collect();
         self.strike(now, id, effects);
         for peer in peers {
-            let unreached = self.worker(id).unreached.entry(peer).or_default();
-            if is_of_one_burst(unreached.counted, now) {
-                continue;
-            }
-            unreached.counted = Some(now);
-            unreached.failures += 1;
-            unreached.message = message.to_owned();
-            if unreached.failures < MOST_UNREACHED {
-                continue;
-            }
-            let is_new = !unreached.is_marked(now);
-            unreached.until = now.after(RETRY);
+            let (is_new, dirty) = self.members.note_unreached(now, id, peer, message);
+            self.dirty += dirty;
             if is_new {
-                let (from, to) = (&self.workers[id], &self.workers[peer]);
+                let (from, to) = (&self.members[id], &self.members[peer]);
                 let detail = format!("{} cannot reach {} at {}: {message}", from.name, to.name, to.address);
                 effects.push(note_of(NoteKind::Unreachable, Some(id), file, Some(detail)));
             }
-            self.unsettled.owners = true;
         }
-    }
-
-    /// Lets marked pairs be tried again after their time. A single further failure marks such a pair again.
-    pub(super) fn retry_peers(&mut self, now: Millis) {
-        let mut is_due = false;
-        for unreached in self.workers.iter_mut().flat_map(|(_, worker)| worker.unreached.values_mut()) {
-            if unreached.failures >= MOST_UNREACHED && !unreached.is_marked(now) {
-                unreached.failures = MOST_UNREACHED - 1;
-                is_due = true;
-            }
-        }
-        self.unsettled.owners |= is_due;
-        self.unsettled.targets |= is_due;
-    }
-
-    /// Forgets the failures to reach a worker and those of the worker, because it joins or leaves.
-    pub(super) fn forget_peer(&mut self, id: WorkerId) {
-        for (_, worker) in self.workers.iter_mut() {
-            worker.unreached.remove(&id);
-        }
-        self.worker(id).unreached.clear();
     }
 
     /// Returns the files of the newest layer that have holders, none of them within the worker's reach.
     pub(super) fn beyond_reach(&self, id: WorkerId, now: Millis) -> Vec<Task> {
-        let worker = &self.workers[id];
+        let worker = &self.members[id];
         let Some(newest) =
-            self.depth.previous().filter(|_| worker.unreached.values().any(|u| u.is_marked(now)))
+            self.depth().previous().filter(|_| worker.unreached.values().any(|u| u.is_marked(now)))
         else {
             return Vec::new();
         };
@@ -258,21 +210,22 @@ impl State {
     ) -> bool {
         let holder = match address {
             _ if self.rules.shared_store => Some(WorkerId::SHARED_STORE),
-            Some(address) => self.workers.at_address(address),
+            Some(address) => self.members.at_address(address),
             None => Some(reporter),
         };
         let Some(holder) = holder else {
             return true;
         };
         let is_known = |order: &Order| matches!(order, Order::Discard(ordered) if ordered.task == file);
-        if self.workers.get(holder).is_some_and(|worker| worker.orders.iter().any(is_known)) {
+        if self.members.get(holder).is_some_and(|worker| worker.orders.iter().any(is_known)) {
             return false;
         }
-        let was_held = self.remove_holder(file, holder);
+        let was_held = self.files.holders(file).any(|of| of == holder);
+        self.dirty += self.files.remove_holder(file, holder);
         // What the worker is making or copying right now is newer than the damage, and stays: if it were
         // deleted, a report on its way would say that it is there.
-        let is_coming = self.is_copied(file, holder) || self.tasks.running(holder).contains(&file);
-        match self.workers.get(holder) {
+        let is_coming = self.is_copied(file, holder) || self.tasks().running(holder).contains(&file);
+        match self.members.get(holder) {
             None if was_held => effects.push(Effect::DiscardShared(file)),
             // The worker's own file may be unknown here, for example if an earlier order to discard it was
             // lost. Such a file is discarded too, because it is in the worker's way.
@@ -288,30 +241,5 @@ impl State {
     /// Returns whether a worker copies a file right now.
     pub(super) fn is_copied(&self, file: Task, worker: WorkerId) -> bool {
         matches!(self.files.copy(file, worker), Some(CopyState::Ordered(_)))
-    }
-}
-
-/// Returns whether a failure counts as one with the failure that was counted last: the tasks of many threads
-/// fail together when a peer dies.
-fn is_of_one_burst(counted: Option<Millis>, now: Millis) -> bool {
-    counted.is_some_and(|counted| now < counted.after(PAUSE))
-}
-
-impl Unreached {
-    /// Returns whether the peer is not to be tried now.
-    pub(super) fn is_marked(&self, now: Millis) -> bool {
-        self.until > now
-    }
-}
-
-impl Worker {
-    /// Returns whether the worker has had orders for this time, and done nothing for them.
-    pub(super) fn stalls(&self, now: Millis, time: Duration) -> bool {
-        !self.progress.underway.is_empty() && now.since(self.moved) >= time
-    }
-
-    /// Returns whether a peer is marked as out of this worker's reach.
-    pub(super) fn cannot_reach(&self, peer: WorkerId, now: Millis) -> bool {
-        self.unreached.get(&peer).is_some_and(|unreached| unreached.is_marked(now))
     }
 }

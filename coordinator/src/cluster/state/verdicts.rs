@@ -1,10 +1,9 @@
 //! What follows from the result of an audit: agreement, a third worker that decides, a worker that is set
 //! aside and whose shards are made again, or the end of the run.
 
-use super::{Audit, Finding};
-use crate::cluster::apply::{note_of, note_of_worker};
-use crate::cluster::event::{Effect, Ending, LeaveReason, Millis, NoteKind, Order};
-use crate::cluster::state::{State, Worker};
+use crate::cluster::event::{Effect, Ending, LeaveReason, Millis, NoteKind, note_of, note_of_worker};
+use crate::cluster::parts::{Audit, Dirty, Finding, Worker};
+use crate::cluster::state::State;
 use fathom_engine::run::Task;
 use fathom_proto::WorkerId;
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,7 +18,7 @@ impl State {
         found: Finding,
         effects: &mut Vec<Effect>,
     ) {
-        let Some(Audit { maker, made, other, .. }) = self.audits.open.get(&task).cloned() else {
+        let Some(Audit { maker, made, other, .. }) = self.audits.get(task).cloned() else {
             return;
         };
         if let Some((other, found_before)) = other {
@@ -28,8 +27,8 @@ impl State {
             return match maker {
                 _ if found == made => {
                     // Three have made the shard, and two of them the same.
-                    self.audits.agreed += 1;
-                    self.given.audited(task.shard);
+                    self.audits.agree(task);
+                    self.scheduler.note_audited(task.shard);
                     self.set_aside(now, other, task, effects);
                 }
                 Some(maker) if found == found_before => self.set_aside(now, maker, task, effects),
@@ -37,12 +36,11 @@ impl State {
             };
         }
         if found == made {
-            self.audits.agreed += 1;
-            self.audits.forget(task);
+            self.audits.agree(task);
             let is_own = self.may_have_made(auditor, task, maker);
             let kind = if is_own { NoteKind::SelfCheck } else { NoteKind::Audited };
             if kind == NoteKind::Audited {
-                self.given.audited(task.shard);
+                self.scheduler.note_audited(task.shard);
             }
             effects.push(note_of(kind, Some(auditor), task, None));
             return;
@@ -57,10 +55,8 @@ impl State {
             // The maker is not known, so nobody is to blame: the shard is made and audited again.
             self.forget_made(task, effects);
             effects.push(Effect::ForgetReports(vec![task]));
-        } else if maker != Some(auditor) && self.workers.iter().any(is_third) {
-            let audit = self.audits.open.get_mut(&task).expect("it was there before");
-            audit.other = Some((auditor, found));
-            self.unsettled.all_awake = true;
+        } else if maker != Some(auditor) && self.members.iter().any(is_third) {
+            self.dirty += self.audits.await_third(task, auditor, found);
         } else {
             self.disagree(now, task, &findings, effects);
         }
@@ -68,15 +64,14 @@ impl State {
 
     /// Returns a message about a shard with two different results: who found which, and who decides.
     pub(in crate::cluster) fn dispute(&self) -> Option<String> {
-        let mut open = self.audits.open.iter();
-        open.find_map(|(task, audit)| {
+        self.audits.iter().find_map(|(task, audit)| {
             let Some((auditor, found)) = &audit.other else {
-                return self.undecided(*task, audit);
+                return self.undecided(task, audit);
             };
             let is_third = |(id, worker): (WorkerId, &Worker)| {
                 Some(id) != audit.maker && id != *auditor && worker.is_staying()
             };
-            let decides = match self.workers.alive().any(is_third) {
+            let decides = match self.members.alive().any(is_third) {
                 true => "a third worker decides",
                 false => "a third worker must decide, and none is there: start one",
             };
@@ -92,9 +87,9 @@ impl State {
     /// Returns a message about a doubtful shard if no worker that is there may audit the shard, while others
     /// of this run may come back.
     fn undecided(&self, task: Task, audit: &Audit) -> Option<String> {
-        let others = || self.workers.iter().filter(|(id, _)| !self.has_found(*id, task, audit));
-        let waits = self.audits.doubted.contains(&task)
-            && audit.running.is_none()
+        let others = || self.members.iter().filter(|(id, _)| !self.has_found(*id, task, audit));
+        let waits = self.audits.is_doubted(task)
+            && self.audits.attempt(task).is_none()
             && others().any(|(_, worker)| !worker.is_set_aside)
             && !others().any(|(_, worker)| worker.is_alive() && worker.is_staying());
         waits.then(|| {
@@ -137,7 +132,7 @@ impl State {
         let of_one = |(id, finding): &(Option<WorkerId>, &Finding)| {
             let name = match id {
                 Some(id) => {
-                    self.workers.get(*id).map_or_else(|| id.to_string(), |worker| worker.name.clone())
+                    self.members.get(*id).map_or_else(|| id.to_string(), |worker| worker.name.clone())
                 }
                 None => "an earlier report".into(),
             };
@@ -158,28 +153,28 @@ impl State {
     fn set_aside(&mut self, now: Millis, id: WorkerId, task: Task, effects: &mut Vec<Effect>) {
         self.audits.distrust(id);
         let lost = self.forget_made_by(now, &BTreeSet::from([id]), effects);
-        let worker = self.worker(id);
-        if worker.is_set_aside {
+        if self.members[id].is_set_aside {
             // An earlier audit by this worker differed too, and had its consequences.
             return;
         }
-        worker.draining = true;
-        worker.is_set_aside = true;
-        let name = worker.name.clone();
+        self.dirty += self.members.set_aside(id);
+        let name = self.members[id].name.clone();
         effects.push(note_of(NoteKind::SetAside, Some(id), task, Some(name)));
         effects.push(Effect::SetAside(id));
         if self.rules.shared_store {
             // What the worker is making would replace the right file.
-            self.worker(id).leaving = Some(LeaveReason::Stopped);
-            self.order(id, Order::Leave(LeaveReason::Stopped));
+            self.dirty += self.members.order_to_leave(id, LeaveReason::Stopped);
         }
-        self.unsettled.files.extend(self.files.held_by(id));
-        self.unsettled.owners = true;
-        self.take_drains_back(effects);
+        self.dirty += Dirty::copies(self.files.held_by(id).iter().copied());
+        let (kept, dirty) = self.members.take_drains_back();
+        self.dirty += dirty;
+        for id in kept {
+            effects.push(note_of_worker(NoteKind::Stays, id, Some(self.members[id].name.clone())));
+        }
         if let Some(lost) = lost.first() {
             let what = format!(
                 "shard {} of depth {} was made twice with different states, and {} was wrong",
-                task.shard, task.depth, self.workers[id].name
+                task.shard, task.depth, self.members[id].name
             );
             let message = self.beyond_repair(lost, &what);
             self.end(now, Ending::Failed(message), effects);
@@ -192,21 +187,6 @@ impl State {
             "{what}; shard {} of depth {}, which may be wrong too, cannot be made again, for the run keeps two layers and what the shard was made from was given back: begin again with other workers, and with --keep last, or with --audit 100%",
             lost.shard, lost.depth
         )
-    }
-
-    /// Keeps drained workers that are not wrong, if no other workers stay: they were to leave only because
-    /// others would stay.
-    fn take_drains_back(&mut self, effects: &mut Vec<Effect>) {
-        if self.workers.alive().any(|(_, worker)| worker.is_staying()) {
-            return;
-        }
-        for (id, worker) in self.workers.iter_mut() {
-            if worker.draining && !worker.is_set_aside && worker.leaving.is_none() {
-                worker.draining = false;
-                let detail = Some(worker.name.clone());
-                effects.push(note_of_worker(NoteKind::Stays, id, detail));
-            }
-        }
     }
 
     /// Forgets the shards of the current layer that these workers made or, if the maker is not known, may
@@ -223,30 +203,30 @@ impl State {
         effects: &mut Vec<Effect>,
     ) -> Vec<Task> {
         let is_theirs = |task: Task, maker: Option<WorkerId>| {
-            let is_anyones = maker.is_none() && !self.given.contains(task.shard);
+            let is_anyones = maker.is_none() && self.scheduler.can_be_made(task.shard);
             is_anyones || workers.iter().any(|&id| self.may_have_made(id, task, maker))
         };
         let makers: BTreeMap<Task, Option<WorkerId>> =
-            self.tasks.reports().map(|(report, maker)| (report.task, maker)).collect();
-        let known = self.files.of_layer(self.depth).map(|(shard, _)| Task { depth: self.depth, shard });
+            self.tasks().reports().map(|(report, maker)| (report.task, maker)).collect();
+        let known = self.files.of_layer(self.depth()).map(|(shard, _)| Task { depth: self.depth(), shard });
         let made = known.filter(|task| makers.get(task).is_none_or(|&maker| is_theirs(*task, maker)));
-        let made: Vec<Task> = made.filter(|&task| !self.is_settled(task)).collect();
-        let lost = made.iter().copied().filter(|task| self.given.contains(task.shard)).collect();
+        let made: Vec<Task> = made.filter(|&task| !self.scheduler.is_settled(task)).collect();
+        let lost = made.iter().copied().filter(|task| !self.scheduler.can_be_made(task.shard)).collect();
         for &task in &made {
             self.forget_made(task, effects);
         }
         // Reports of these workers that are on their way are not taken in.
         for &id in workers {
-            for task in self.tasks.running(id).clone() {
+            for task in self.tasks().running(id).clone() {
                 self.set_waiting(task, now);
             }
         }
         // Files that were not reported may be theirs, whoever finds them, in the next epoch too.
-        let is_reported = |task: &Task| self.tasks.get(*task).is_some_and(|state| state.report().is_some());
-        let all = self.shards().map(|shard| Task { depth: self.depth, shard });
-        let unreported = all.filter(|task| !is_reported(task) && !self.audits.disowned.contains(task));
+        let is_reported = |task: &Task| self.tasks().get(*task).is_some_and(|state| state.report().is_some());
+        let all = self.shards().map(|shard| Task { depth: self.depth(), shard });
+        let unreported = all.filter(|task| !is_reported(task) && !self.audits.is_disowned(*task));
         let unreported: Vec<Task> = unreported.collect();
-        self.audits.disowned.extend(&unreported);
+        self.audits.disown(unreported.iter().copied());
         effects.push(Effect::ForgetReports([made, unreported].concat()));
         lost
     }
@@ -264,28 +244,24 @@ impl State {
     /// Notes that two results of a shard of the current layer differ: the shard is audited from then on, also
     /// by a coordinator that is started again before the results are decided.
     fn note_doubt(&mut self, task: Task, effects: &mut Vec<Effect>) {
-        self.audits.differed += 1;
-        if self.audits.doubted.insert(task) {
+        if self.audits.doubt(task) {
             effects.push(Effect::Doubt(task));
         }
     }
 
     /// Forgets a made shard, because its file may be wrong, and has it made again.
     pub(super) fn forget_made(&mut self, task: Task, effects: &mut Vec<Effect>) {
-        if self.files.forget(task).is_none() {
+        let Some(dirty) = self.files.discard(task) else {
             return;
-        }
+        };
+        self.dirty += dirty;
         if self.rules.shared_store {
             // A process that continues the run alone would take the file in a shared store for its own.
             effects.push(Effect::DiscardShared(task));
         }
         // Files in the stores of workers stay: a worker ignores its own file when it makes the shard afresh,
         // and a file with another digest than the reported one makes no holder.
-        self.audits.disowned.insert(task);
-        self.done = 0;
-        self.unsettled.moved = true;
-        self.unsettled.files.remove(&task);
-        self.unsettled.lacking.remove(&task);
+        self.audits.disown([task]);
         self.unsaved.retain(|shard| *shard != task.shard);
         self.set_waiting(task, Millis(0));
     }

@@ -1,9 +1,9 @@
 //! What workers report: shards that they made, copies that they took, and failures of both.
 
-use crate::cluster::apply::{note, note_of};
-use crate::cluster::event::{Effect, Ending, Millis, Note, NoteKind, Order};
-use crate::cluster::failures::PAUSE;
-use crate::cluster::state::{CopyState, Presence, State, TaskProgress, digest_of};
+use crate::cluster::event::{Effect, Ending, Millis, Note, NoteKind, Order, note, note_of};
+use crate::cluster::parts::backoff::PAUSE;
+use crate::cluster::parts::{CopyState, Presence, TaskProgress};
+use crate::cluster::state::{State, digest_of};
 use fathom_engine::run::{ShardReport, Task};
 use fathom_proto::{Attempt, Done, Failure, Outcome, WorkerId};
 use std::sync::Arc;
@@ -18,7 +18,7 @@ impl State {
         if self.audited(now, id, &outcome, effects) {
             return;
         }
-        let expected = self.tasks.get(task).and_then(|state| match state.making {
+        let expected = self.tasks().get(task).and_then(|state| match state.making {
             TaskProgress::Running(worker, _) if worker == id => {
                 Some(Attempt { epoch: self.epoch, number: state.attempts })
             }
@@ -31,9 +31,9 @@ impl State {
         let is_found = matches!(outcome.result, Ok(Done::Found(_)));
         match outcome.result {
             Ok(Done::Made(report) | Done::Found(report)) => {
-                if is_found && self.audits.disowned.contains(&task) {
+                if is_found && self.audits.is_disowned(task) {
                     effects.push(note_of(NoteKind::OtherFile, Some(id), task, None));
-                    return match self.tasks.get(task) {
+                    return match self.tasks().get(task) {
                         Some(state) if state.is_afresh => {
                             let reason = "a file was reported that was to be made afresh";
                             self.refused(now, id, task, reason, effects);
@@ -47,7 +47,7 @@ impl State {
                     effects.push(note_of(NoteKind::Implausible, Some(id), task, detail));
                     return self.refused(now, id, task, &reason.to_string(), effects);
                 }
-                self.worker(id).strikes = 0;
+                self.members.note_success(id);
                 effects.push(Effect::Note(Note {
                     kind: NoteKind::TaskDone,
                     worker: Some(id),
@@ -83,19 +83,19 @@ impl State {
         effects: &mut Vec<Effect>,
     ) {
         let task = report.task;
-        if self.is_given_back(task) {
+        if self.scheduler.is_given_back(task) {
             // The file was lost and recomputed, and is no longer needed.
-            self.tasks.forget(task);
+            self.scheduler.abandon_repair(task);
             return self.order(id, Order::GiveBack(task));
         }
         let holder = if self.rules.shared_store { WorkerId::SHARED_STORE } else { id };
         let digest = digest_of(&report);
         let was_known = self.files.get(task).is_some();
         if let Err(known) = self.files.note(task, report.bytes, digest) {
-            if task.depth < self.depth {
+            if task.depth < self.depth() {
                 return self.made_otherwise(now, id, task, effects);
             }
-            if task.depth == self.depth && self.rules.audit > 0 {
+            if task.depth == self.depth() && self.rules.audit > 0 {
                 return self.doubt(id, task, effects);
             }
             let message = format!(
@@ -104,22 +104,21 @@ impl State {
             );
             return self.end(now, Ending::Failed(message), effects);
         }
-        self.add_holder(task, holder);
-        if task.depth == self.depth {
+        self.dirty += self.files.add_holder(task, holder);
+        if task.depth == self.depth() {
             self.unsaved.push(task.shard);
             let maker = match (is_found, was_known) {
                 (false, _) => Some(id),
                 // The worker has found the very file that was reported.
-                (true, true) => self.tasks.get(task).and_then(|state| state.maker),
+                (true, true) => self.tasks().get(task).and_then(|state| state.maker),
                 (true, false) => None,
             };
-            let took = self.tasks.note_maker(task, maker, now);
+            let report = Arc::new(report);
+            let took = self.scheduler.complete(Arc::clone(&report), maker, now);
             self.draw(maker, &report, took);
-            self.set_progress(task, TaskProgress::Made(Arc::new(report)), now);
         } else {
             // The recomputed file is there.
-            self.tasks.forget(task);
-            self.unsettled.moved = true;
+            self.dirty += self.scheduler.end_repair(task);
         }
     }
 
@@ -130,7 +129,7 @@ impl State {
         if self.rules.shared_store {
             effects.push(Effect::DiscardShared(task));
         } else if !self.is_copied(task, id) {
-            self.remove_holder(task, id);
+            self.dirty += self.files.remove_holder(task, id);
             self.order(id, Order::Discard(self.stored(task)));
         }
         let reason = format!(
@@ -144,31 +143,31 @@ impl State {
     /// Handles the result of an order to take a copy.
     fn report_copy(&mut self, now: Millis, id: WorkerId, outcome: Outcome, effects: &mut Vec<Effect>) {
         let task = outcome.task;
-        let ordered = self.forget_copy(task, id);
+        let was_ordered = self.files.copy(task, id).is_some();
+        self.dirty += self.files.forget_copy(task, id);
         match &outcome.result {
             Ok(Done::Copied(copied)) => {
                 // A copy that was not ordered, or no longer is, counts too if the file is known.
-                self.worker(id).strikes = 0;
+                self.members.note_success(id);
                 let of_file = self.files.get(task).map(|file| file.digest);
                 if of_file.is_some_and(|digest| digest != copied.digest) {
                     // The copied file was meanwhile replaced by a new one.
-                    self.remove_holder(task, id);
+                    self.dirty += self.files.remove_holder(task, id);
                     self.order(id, Order::Discard(self.stored(task)));
                     effects.push(note_of(NoteKind::OtherFile, Some(id), task, None));
                 } else if of_file.is_some() {
-                    self.add_holder(task, id);
-                    self.unsettled.moved |= self.missing.contains(&task);
+                    self.dirty += self.files.add_holder(task, id);
                     effects.push(note(NoteKind::CopyDone, Some(id), &outcome, None));
-                } else if self.is_given_back(task) {
+                } else if self.scheduler.is_given_back(task) {
                     self.order(id, Order::GiveBack(task));
-                } else if task.depth < self.depth {
+                } else if task.depth < self.depth() {
                     self.order(id, Order::Retire(task.depth));
                 }
             }
             Ok(Done::Made(_) | Done::Found(_)) => {
                 effects.push(note(NoteKind::LateReport, Some(id), &outcome, None));
             }
-            Err(failure) if ordered.is_some() => {
+            Err(failure) if was_ordered => {
                 effects.push(note(
                     NoteKind::CopyFailed(failure.kind()),
                     Some(id),
@@ -197,11 +196,12 @@ impl State {
     pub(super) fn forget_unheld(&mut self) {
         // Holders known from an earlier epoch may still come back.
         let may_have = |id: WorkerId| {
-            self.is_alive(id) || self.workers.get(id).is_some_and(|w| w.presence() == Presence::Awaited)
+            self.members.is_alive(id)
+                || self.members.get(id).is_some_and(|w| w.presence() == Presence::Awaited)
         };
-        let made = self.tasks.reports().map(|(report, _)| report.task);
+        let made = self.tasks().reports().map(|(report, _)| report.task);
         // A shard that cannot be computed again is waited for.
-        let can_be_made = |task: &Task| !self.given.contains(task.shard);
+        let can_be_made = |task: &Task| self.scheduler.can_be_made(task.shard);
         let made = made.filter(can_be_made);
         let unheld: Vec<Task> = made.filter(|&task| !self.files.holders(task).any(may_have)).collect();
         for task in unheld {

@@ -8,11 +8,12 @@
 //! long enough to be worth the copying.
 
 use crate::cluster::event::Millis;
-use crate::cluster::state::{HeldFile, State, Worker};
+use crate::cluster::parts::{HeldFile, Worker};
+use crate::cluster::state::State;
 use fathom_engine::run::{Depth, Task};
 use fathom_proto::WorkerId;
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
 /// Shards are taken over only once the layer has taken this long: in shorter layers copying costs more.
@@ -37,9 +38,9 @@ impl State {
     /// Assigns the shards of the current layer to workers.
     pub fn plan_owners(&mut self, now: Millis) {
         self.find_cut_off(now);
-        self.bound_ahead(self.workers.alive().map(|(_, worker)| u64::from(worker.threads)).sum());
+        self.scheduler.bound_ahead(self.members.alive().map(|(_, worker)| u64::from(worker.threads)).sum());
         let candidates: Vec<Candidate> = self
-            .workers
+            .members
             .alive()
             .filter(|(_, worker)| worker.is_staying())
             .map(|(id, worker)| {
@@ -48,21 +49,20 @@ impl State {
             })
             .collect();
         let owners = self.deal(candidates);
-        self.tasks.deal(owners);
-        self.unsettled.all_awake = true;
+        self.dirty += self.scheduler.deal(owners);
     }
 
     /// Finds the workers that cannot reach a file that tasks read, and the files of which another copy would
     /// help.
     fn find_cut_off(&mut self, now: Millis) {
-        let ids: Vec<WorkerId> = self.workers.alive().map(|(id, _)| id).collect();
-        let before = std::mem::take(&mut self.bridged);
+        let ids: Vec<WorkerId> = self.members.alive().map(|(id, _)| id).collect();
+        let mut relayed = BTreeSet::new();
         for id in ids {
             let beyond = self.beyond_reach(id, now);
-            self.worker(id).is_cut_off = !beyond.is_empty();
-            self.bridged.extend(beyond);
+            self.members.set_cut_off(id, !beyond.is_empty());
+            relayed.extend(beyond);
         }
-        self.unsettled.files.extend(self.bridged.difference(&before));
+        self.dirty += self.files.set_relayed(relayed);
     }
 
     /// Returns the owner of each shard; `None` for all if no candidate is able.
@@ -72,8 +72,8 @@ impl State {
         if threads == 0 {
             return vec![None; self.rules.shards as usize];
         }
-        let newest = self.depth.previous().map(|depth| self.layer(depth));
-        let own = self.layer(self.depth);
+        let newest = self.depth().previous().map(|depth| self.layer(depth));
+        let own = self.layer(self.depth());
         // The cost of a shard is estimated by its size in the newest layer.
         let newest_of = |shard: usize| newest.as_ref().and_then(|layer| layer[shard]);
         let weights: Vec<u64> =
@@ -87,7 +87,7 @@ impl State {
         let index: HashMap<WorkerId, usize> =
             candidates.iter().map(|candidate| candidate.id).zip(0..).collect();
         // The homes of a shard are the holders of its file in the current layer, or else in the newest one.
-        let is_held = |file: &&HeldFile| file.holders.iter().any(|&holder| self.is_alive(holder));
+        let is_held = |file: &&HeldFile| file.holders.iter().any(|&holder| self.members.is_alive(holder));
         let homes_of = |shard: usize| -> Vec<usize> {
             let known = own[shard].filter(is_held).or_else(|| newest_of(shard));
             known.into_iter().flat_map(|file| &file.holders).filter_map(|id| index.get(id)).copied().collect()
@@ -95,7 +95,8 @@ impl State {
         let homes: Vec<Vec<usize>> = (0..weights.len()).map(homes_of).collect();
         let pieces = self.pieces(&candidates, &homes);
         let mut owners = vec![None; weights.len()];
-        let mut rest: Vec<usize> = self.order.shards().iter().map(|shard| shard.0 as usize).collect();
+        let mut rest: Vec<usize> =
+            self.scheduler.order().shards().iter().map(|shard| shard.0 as usize).collect();
         for by_piece in [true, false] {
             rest.retain(|&shard| {
                 // A shard that is made counts for its maker.
@@ -134,7 +135,7 @@ impl State {
     fn pieces(&self, candidates: &[Candidate], homes: &[Vec<usize>]) -> Vec<usize> {
         let threads_of = |at: usize| u64::from(candidates[at].threads);
         let threads: u64 = (0..candidates.len()).map(threads_of).sum();
-        let order = self.order.shards();
+        let order = self.scheduler.order().shards();
         let mut pieces = vec![0; order.len()];
         let mut has_files = vec![false; candidates.len()];
         homes.iter().flatten().for_each(|&home| has_files[home] = true);
@@ -179,8 +180,8 @@ impl State {
         let is_open = |task: &Task| self.is_open(task, now);
         // Tasks of the current layer need all files of the layers below. A missing file may itself be
         // recomputed.
-        if !self.missing.is_empty() {
-            let repairs = self.tasks.unowned().iter().take_while(|task| task.depth != self.depth);
+        if !self.files.missing().is_empty() {
+            let repairs = self.tasks().unowned().iter().take_while(|task| task.depth != self.depth());
             let mut whole: BTreeMap<Depth, bool> = BTreeMap::new();
             // A repair whose own sources were lost after it began waits for their repair.
             let mut has_sources = |task: &&Task| {
@@ -193,13 +194,13 @@ impl State {
             };
             return repairs.filter(|task| is_open(task) && has_sources(task)).take(most).copied().collect();
         }
-        let most = most.min(self.room_ahead());
+        let most = most.min(self.scheduler.room_ahead());
         if most == 0 {
             return Vec::new();
         }
-        let queued = self.tasks.unowned().iter().copied().chain(self.tasks.queue(worker));
+        let queued = self.tasks().unowned().iter().copied().chain(self.tasks().queue(worker));
         let mut chosen: Vec<Task> = queued.filter(is_open).take(most).collect();
-        if chosen.is_empty() && *may_take_over && now.since(self.begun) >= WORTH_TAKING_OVER {
+        if chosen.is_empty() && *may_take_over && now.since(self.scheduler.begun()) >= WORTH_TAKING_OVER {
             chosen.extend(self.taken_over(now));
             *may_take_over = !chosen.is_empty();
         }
@@ -208,7 +209,7 @@ impl State {
 
     /// Returns whether a waiting task may be given out now.
     fn is_open(&self, task: &Task, now: Millis) -> bool {
-        self.tasks.get(*task).is_some_and(|state| state.not_before <= now)
+        self.tasks().get(*task).is_some_and(|state| state.not_before <= now)
     }
 
     /// Returns the last task of the worker with the most waiting tasks a thread, beyond those that it has
@@ -217,14 +218,14 @@ impl State {
         let is_open = |task: &Task| self.is_open(task, now);
         let over = |(id, worker): &(WorkerId, &Worker)| {
             let threads = if worker.is_able(now) { worker.threads as usize } else { 0 };
-            let busy = self.tasks.running(*id).len() + self.audits.running_with(*id);
+            let busy = self.tasks().running(*id).len() + self.audits.running_with(*id);
             let begins = threads.saturating_sub(busy);
-            let mut queue = self.tasks.queue(*id);
+            let mut queue = self.tasks().queue(*id);
             queue.len() > begins && queue.any(|task| is_open(&task))
         };
         let per_thread =
-            |(id, worker): &(WorkerId, &Worker)| self.tasks.queue(*id).len() / worker.threads as usize;
-        let (most, _) = self.workers.iter().filter(over).max_by_key(per_thread)?;
-        self.tasks.queue(most).rev().find(is_open)
+            |(id, worker): &(WorkerId, &Worker)| self.tasks().queue(*id).len() / worker.threads as usize;
+        let (most, _) = self.members.iter().filter(over).max_by_key(per_thread)?;
+        self.tasks().queue(most).rev().find(is_open)
     }
 }

@@ -114,6 +114,21 @@ impl Tasks {
         self.known.get(&task)
     }
 
+    /// Returns the depth of the current layer.
+    pub fn depth(&self) -> Depth {
+        self.depth
+    }
+
+    /// Returns the order in which the tasks of the current layer are given out.
+    pub fn order(&self) -> &Arc<ShardOrder> {
+        &self.order
+    }
+
+    /// Returns whether the report of a task is in.
+    pub fn is_made(&self, task: Task) -> bool {
+        self.get(task).is_some_and(|state| state.report().is_some())
+    }
+
     /// Returns all tasks, in order: repairs of lost files come first, because their depths are smaller.
     pub fn iter(&self) -> impl Iterator<Item = (Task, &TaskState)> {
         self.known.iter().map(|(task, state)| (*task, state))
