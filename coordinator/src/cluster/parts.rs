@@ -3,18 +3,24 @@
 
 mod audits;
 pub mod backoff;
+mod commit;
 mod dirty;
 mod files;
 mod given;
+mod holder_map;
 mod members;
 mod scheduler;
 mod secret;
+mod shutdown;
 mod tasks;
 
 pub use audits::{Audit, Audits, FIRST_ATTEMPT, Finding, PARTS};
+pub use commit::Commit;
 pub use dirty::Dirty;
 pub use files::{CopyState, Files, HeldFile};
+pub use holder_map::HolderMap;
 pub use members::{Members, PendingPoll, Presence, StoreRest, Worker};
 pub use scheduler::Scheduler;
 pub use secret::Secret;
+pub use shutdown::{GRACE, Shutdown};
 pub use tasks::{FailedAttempt, TaskProgress, TaskState, Tasks};

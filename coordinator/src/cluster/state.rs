@@ -22,7 +22,9 @@ mod verdicts;
 
 use crate::cluster::bounds::{Bounds, Implausible};
 use crate::cluster::event::{Ending, Holders, Holding, Millis, Order};
-use crate::cluster::parts::{Audits, Dirty, Files, HeldFile, Members, Scheduler, Secret, Tasks};
+use crate::cluster::parts::{
+    Audits, Commit, Dirty, Files, HeldFile, HolderMap, Members, Scheduler, Secret, Shutdown, Tasks,
+};
 use fathom_engine::run::WorkerId;
 use fathom_engine::run::{Depth, Keep, Lookback, ShardId, ShardOrder, ShardReport, Task};
 use fathom_layer::{Digest, LayerDigest};
@@ -30,9 +32,6 @@ use fathom_proto::StoredFile;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
-
-/// Time that workers have to leave when the run ends.
-pub(super) const GRACE: Duration = Duration::from_secs(30);
 
 /// Settings that stay the same while a coordinator runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,15 +69,11 @@ pub struct Rules {
 #[derive(Clone, Debug)]
 pub struct State {
     /// The fixed settings.
-    pub rules: Rules,
+    rules: Rules,
     /// Number of the present epoch: how often the run was served.
-    pub epoch: u64,
+    epoch: u64,
     /// The secret behind the numbers of sessions and the choice of audits.
     secret: Secret,
-    /// Number of states in all committed layers.
-    pub visited: u64,
-    /// Number of states in the newest committed layer.
-    pub newest: Option<u64>,
     /// The tasks of the current layer, and the tasks that recompute lost files.
     scheduler: Scheduler,
     /// The files of the current layer, and of the earlier layers that are still read or kept.
@@ -87,27 +82,14 @@ pub struct State {
     members: Members,
     /// The open audits of the current layer.
     audits: Audits,
-    /// What [`State::apply`] must still reconsider.
-    pub dirty: Dirty,
-    /// The holder map that workers were last sent.
-    pub told: Option<Arc<Holders>>,
-    /// The version of the holder map. The version grows with each change of the map and with each epoch, so
-    /// that a version of one epoch never stands for a map of another.
-    pub version: u64,
-    /// Whether the run is young, so that nothing of it is durable yet.
-    pub is_held: bool,
-    /// Whether a worker was lost while it held files back.
-    pub lost_files: bool,
-    /// Shards whose reports are not durable yet.
-    pub unsaved: Vec<ShardId>,
-    /// When reports were last made durable.
-    pub saved: Millis,
-    /// When the coordinator last looked for silent workers.
-    pub looked: Millis,
-    /// How the run ends, and until when workers have time to leave.
-    pub ending: Option<(Ending, Millis)>,
-    /// Whether [`Effect::End`](crate::cluster::event::Effect::End) was issued.
-    pub ended: bool,
+    /// What must be reconsidered.
+    dirty: Dirty,
+    /// What is committed, and which reports of the current layer are durable.
+    commit: Commit,
+    /// The holder map that workers are sent.
+    holder_map: HolderMap,
+    /// How the run ends, if it does.
+    shutdown: Shutdown,
 }
 
 /// What the journal knows of a run from earlier epochs.
@@ -145,23 +127,15 @@ impl State {
             rules,
             epoch,
             secret: Secret::default(),
-            visited: past.counts.iter().sum(),
-            newest: past.counts.last().copied(),
             scheduler: Scheduler::new(depth, Arc::new(order), rules.keep, past.given_back),
             files: Files::new(past.files),
             members: Members::default(),
             audits: Audits::default(),
             // A file may have been lost while the last epoch ended.
             dirty: Dirty::missing().and(Dirty::orphans()).and(Dirty::owners()),
-            told: None,
-            version: epoch << 32 | 1,
-            is_held: !rules.sync_after.is_zero() && past.counts.is_empty(),
-            lost_files: false,
-            unsaved: Vec::new(),
-            saved: Millis(0),
-            looked: Millis(0),
-            ending: None,
-            ended: false,
+            commit: Commit::new(&past.counts, !rules.sync_after.is_zero() && past.counts.is_empty()),
+            holder_map: HolderMap::new(epoch),
+            shutdown: Shutdown::default(),
         };
         for (id, name, address) in past.workers {
             state.members.restore(id, name, address, past.set_aside.contains(&id));
@@ -178,13 +152,30 @@ impl State {
         let is_made = |task| state.scheduler.tasks().is_made(task);
         state.audits.restore(of_layer(past.disowned), of_layer(past.doubted), is_made);
         // The last epoch may have ended between the last commit and the end of the run. Its workers are told.
-        state.ending = state.is_through().map(|ending| (ending, Millis(0).after(GRACE)));
+        if let Some(ending) = state.is_through() {
+            state.shutdown.begin(Millis(0), ending);
+        }
         state
     }
 
     /// Returns this state with a secret of its own.
     pub fn with_secret(self, secret: Secret) -> Self {
         Self { secret, ..self }
+    }
+
+    /// Returns the fixed settings.
+    pub fn rules(&self) -> &Rules {
+        &self.rules
+    }
+
+    /// Returns the number of the present epoch: how often the run was served.
+    pub fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    /// Returns how the run ends; `None` if it does not end yet.
+    pub fn ending(&self) -> Option<&Ending> {
+        self.shutdown.ending()
     }
 
     /// Returns the depth of the current layer.
@@ -223,10 +214,10 @@ impl State {
     }
 
     /// Returns how the run ends, or `None` if a layer is left to compute.
-    pub fn is_through(&self) -> Option<Ending> {
+    fn is_through(&self) -> Option<Ending> {
         let is_deep_enough =
             self.depth().previous().is_some_and(|last| self.rules.max_depth.is_some_and(|max| last.0 >= max));
-        match self.visited >= self.rules.states {
+        match self.commit.visited() >= self.rules.states {
             true => Some(Ending::Complete),
             false => is_deep_enough.then_some(Ending::MaxDepth),
         }
@@ -236,13 +227,13 @@ impl State {
     ///
     /// # Errors
     /// The first bound that the report breaks.
-    pub fn check_report(&self, report: &ShardReport) -> Result<(), Implausible> {
+    fn check_report(&self, report: &ShardReport) -> Result<(), Implausible> {
         // A recomputed file was checked when it was first computed, and its digest is compared.
         if report.task.depth != self.depth() {
             return Ok(());
         }
-        let left = self.rules.states.saturating_sub(self.visited);
-        self.rules.bounds.check(report, self.newest, left)
+        let left = self.rules.states.saturating_sub(self.commit.visited());
+        self.rules.bounds.check(report, self.commit.newest(), left)
     }
 
     /// Returns all shards of a layer.
@@ -296,20 +287,18 @@ impl State {
         unheld.map(|(shard, _)| Task { depth, shard }).collect()
     }
 
-    /// Returns the holder map of the layers that tasks read now. The map is rebuilt only when `version`
-    /// changes, because it is large and all workers receive it. Copies taken since then may be absent from
-    /// it.
-    pub fn holders(&mut self) -> Arc<Holders> {
-        if let Some(told) = self.told.as_ref().filter(|told| told.version == self.version) {
-            return Arc::clone(told);
+    /// Returns the holder map of the layers that tasks read now. Workers that have the present version need
+    /// not be sent it.
+    fn holders(&mut self) -> Arc<Holders> {
+        if let Some(holders) = self.holder_map.broadcast() {
+            return Arc::clone(holders);
         }
         let mut depths: BTreeSet<Depth> = self.rules.lookback.below(self.depth()).collect();
         for (repaired, _) in self.tasks().repairs() {
             depths.extend(self.rules.lookback.below(repaired.depth));
         }
-        let holders = Arc::new(self.holders_of(depths));
-        self.told = Some(Arc::clone(&holders));
-        holders
+        let layers = self.holders_of(depths);
+        self.holder_map.set_broadcast(layers)
     }
 
     /// Returns the holder map of the kept committed layers. Every worker can read a shared store, so there
@@ -317,7 +306,8 @@ impl State {
     pub fn kept(&self) -> Holders {
         let depths: BTreeSet<Depth> = self.files.iter().map(|(task, _)| task.depth).collect();
         let is_kept = |depth: &Depth| *depth < self.depth() && self.scheduler.removed_layer() != Some(*depth);
-        let mut kept = self.holders_of(depths.into_iter().filter(is_kept));
+        let layers = self.holders_of(depths.into_iter().filter(is_kept));
+        let mut kept = Holders { version: self.holder_map.version(), layers };
         if self.rules.shared_store {
             let workers: Vec<WorkerId> = self.members.alive().map(|(id, _)| id).collect();
             for (_, shards) in &mut kept.layers {
@@ -330,14 +320,14 @@ impl State {
         kept
     }
 
-    fn holders_of(&self, depths: impl IntoIterator<Item = Depth>) -> Holders {
+    fn holders_of(&self, depths: impl IntoIterator<Item = Depth>) -> Vec<(Depth, Vec<Holding>)> {
         let of_shard = |file: Option<&HeldFile>| {
             let holders = file.into_iter().flat_map(|file| &file.holders);
             let holders = holders.copied().filter(|&holder| self.members.is_alive(holder)).collect();
             Holding { digest: file.map(|file| file.digest), holders }
         };
         let of_layer = |depth| (depth, self.layer(depth).into_iter().map(of_shard).collect());
-        Holders { version: self.version, layers: depths.into_iter().map(of_layer).collect() }
+        depths.into_iter().map(of_layer).collect()
     }
 
     /// Queues an order for a worker, to be sent when the worker next asks.

@@ -7,7 +7,7 @@
 
 use crate::cluster::event::{Effect, Ending, Event, Millis, NoteKind, Reply, note};
 use crate::cluster::parts::{Dirty, PendingPoll, Presence, Worker};
-use crate::cluster::state::{GRACE, State};
+use crate::cluster::state::State;
 use fathom_engine::run::{MadeShard, Task, WorkerId};
 use fathom_proto::Session;
 use std::sync::Arc;
@@ -93,20 +93,11 @@ impl State {
         effects.extend(older.map(|poll| Effect::Reply(poll.request, Reply::Orders(Vec::new(), None))));
     }
 
-    /// Begins to end the run. A run that is ending already keeps its ending, except that a failure replaces
-    /// it. [`Ending::Terminated`] then only ends the wait for workers.
+    /// Begins to end the run: see [`Shutdown::begin`](crate::cluster::parts::Shutdown::begin).
     pub(super) fn end(&mut self, now: Millis, ending: Ending, effects: &mut Vec<Effect>) {
         self.audits.clear();
-        let until = if ending == Ending::Terminated { now } else { now.after(GRACE) };
-        match &mut self.ending {
-            None => {
-                self.save(now, effects);
-                self.ending = Some((ending, until));
-            }
-            Some((_, before)) if ending == Ending::Terminated => *before = until,
-            Some((Ending::Failed(_), _)) => {}
-            Some(before) if matches!(ending, Ending::Failed(_)) => *before = (ending, until),
-            Some(_) => {}
+        if self.shutdown.begin(now, ending) {
+            self.save(now, effects);
         }
     }
 
@@ -120,7 +111,7 @@ impl State {
         for poll in self.members.take_expired(now, LONGEST_WAIT) {
             effects.push(Effect::Reply(poll.request, Reply::Orders(Vec::new(), None)));
         }
-        if now.since(self.saved) > SAVE_EVERY {
+        if now.since(self.commit.saved()) > SAVE_EVERY {
             self.save(now, effects);
         }
         let holds_back = |(_, worker): (WorkerId, &Worker)| worker.progress.holds_back;
@@ -135,8 +126,7 @@ impl State {
 
     /// Makes the reports durable that are not yet.
     pub(super) fn save(&mut self, now: Millis, effects: &mut Vec<Effect>) {
-        self.saved = now;
-        let shards = std::mem::take(&mut self.unsaved);
+        let shards = self.commit.take_unsaved(now);
         let depth = self.depth();
         let made: Vec<MadeShard> = shards
             .into_iter()
@@ -153,9 +143,9 @@ impl State {
 
     /// Makes durable what was held back while the run was young, and ends that.
     pub(super) fn release(&mut self, effects: &mut Vec<Effect>) {
-        if std::mem::take(&mut self.is_held) {
+        if let Some(lost_files) = self.commit.release() {
             let still_there = self.members.alive().any(|(_, worker)| worker.progress.holds_back);
-            effects.push(Effect::Release { with_files: self.lost_files || still_there });
+            effects.push(Effect::Release { with_files: lost_files || still_there });
         }
     }
 

@@ -1,10 +1,26 @@
 //! The invariants of a state between events. Tests call [`State::check`] after each event.
 
 use crate::cluster::event::Millis;
+use crate::cluster::parts::{Commit, HolderMap};
 use crate::cluster::state::State;
 use fathom_engine::run::{ShardId, Task, WorkerId};
 
 impl State {
+    /// Returns what is committed.
+    pub(in crate::cluster) fn commit(&self) -> &Commit {
+        &self.commit
+    }
+
+    /// Returns the holder map.
+    pub(in crate::cluster) fn holder_map(&self) -> &HolderMap {
+        &self.holder_map
+    }
+
+    /// Sets the share of audits, in millionths.
+    pub(in crate::cluster) fn set_audit(&mut self, share: u32) {
+        self.rules.audit = share;
+    }
+
     /// Sets the size of a file, in bytes.
     pub(in crate::cluster) fn set_bytes(&mut self, task: Task, bytes: u64) {
         self.files.set_bytes(task, bytes);

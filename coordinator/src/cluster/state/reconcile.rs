@@ -19,15 +19,15 @@ impl State {
             self.scheduler.recount();
         }
         // When the run ends, workers leave with their files and may come back with them.
-        if self.dirty.take_orphans() && self.ending.is_none() {
+        if self.dirty.take_orphans() && self.ending().is_none() {
             self.forget_unheld();
         }
-        while self.ending.is_none() && self.is_layer_done() {
-            self.commit(now, effects);
+        while self.ending().is_none() && self.is_layer_done() {
+            self.commit_layer(now, effects);
         }
         is_stale |= self.dirty.take_missing();
         if is_stale {
-            self.version += 1;
+            self.holder_map.change();
             self.find_missing();
             self.check_given_back(now, effects);
             self.repair(now, effects);
@@ -36,7 +36,7 @@ impl State {
         if self.dirty.take_owners() {
             self.plan_owners(now);
         }
-        if self.ending.is_none() {
+        if self.ending().is_none() {
             self.order_copies(now, effects);
             self.make_room_ahead(now, effects);
         }
@@ -46,7 +46,7 @@ impl State {
     }
 
     /// Commits the current layer, which is done, and begins the next one.
-    fn commit(&mut self, now: Millis, effects: &mut Vec<Effect>) {
+    fn commit_layer(&mut self, now: Millis, effects: &mut Vec<Effect>) {
         let depth = self.depth();
         let reports: Vec<Arc<ShardReport>> =
             self.tasks().reports().map(|(report, _)| Arc::clone(report)).collect();
@@ -54,13 +54,11 @@ impl State {
             self.rules.bounds.counted.get_or_insert_with(|| counted(report));
         }
         let states = reports.iter().map(|report| report.totals.states).sum::<u64>();
-        self.visited += states;
-        self.newest = Some(states);
+        self.commit.add_layer(states);
         let took = now.since(self.scheduler.begun());
         let holders = self.files.iter().map(|(task, _)| task).filter(|task| task.depth.0 + 1 >= depth.0);
         let holders = holders.flat_map(|task| self.held_by(task)).collect();
         effects.push(Effect::Commit(reports, took, holders));
-        self.unsaved.clear();
         if let Some(retired) = depth.previous().and_then(Depth::previous) {
             if self.rules.shared_store {
                 effects.push(Effect::RetireShared(retired));
@@ -232,15 +230,8 @@ impl State {
 
     /// Tells all workers to leave when the run ends.
     fn order_to_leave(&mut self) {
-        let Some((ending, _)) = &self.ending else {
+        let Some(reason) = self.shutdown.leave_reason(self.rules.clean_stores) else {
             return;
-        };
-        let reason = match ending {
-            Ending::Complete if self.rules.clean_stores => LeaveReason::Clean,
-            Ending::Complete | Ending::MaxDepth => LeaveReason::Done,
-            Ending::Stopped => LeaveReason::Stopped,
-            Ending::Terminated => LeaveReason::CoordinatorGoes,
-            Ending::Failed(_) => LeaveReason::Failed,
         };
         let untold = |(_, worker): &(WorkerId, &Worker)| worker.leaving != Some(reason);
         for id in self.members.alive().filter(untold).map(|(id, _)| id).collect::<Vec<_>>() {
@@ -263,7 +254,7 @@ impl State {
                 continue;
             };
             if self.members[id].is_able(now)
-                && self.ending.is_none()
+                && self.ending().is_none()
                 && poll.tasks > 0
                 && !self.scheduler.is_behind()
             {
@@ -293,7 +284,7 @@ impl State {
             let reads = orders
                 .iter()
                 .any(|order| matches!(order, Order::Make(..) | Order::MakeAfresh(..) | Order::Audit(..)));
-            let news = reads && poll.version != self.version;
+            let news = reads && poll.version != self.holder_map.version();
             let holders = news.then(|| self.holders());
             self.members.answered(id);
             effects.push(Effect::Reply(poll.request, Reply::Orders(orders, holders)));
@@ -314,15 +305,11 @@ impl State {
     /// waited for too: they may be about to register, and would otherwise keep trying until their patience
     /// ends.
     fn finish(&mut self, now: Millis, effects: &mut Vec<Effect>) {
-        let Some((ending, until)) = &self.ending else {
+        let is_to_be_told = |worker: &Worker| worker.is_alive() || worker.presence() == Presence::Awaited;
+        let is_awaited = || self.members.iter().any(|(_, worker)| is_to_be_told(worker));
+        let Some(ending) = self.shutdown.finish(now, is_awaited) else {
             return;
         };
-        let is_to_be_told = |worker: &Worker| worker.is_alive() || worker.presence() == Presence::Awaited;
-        if self.ended || (now < *until && self.members.iter().any(|(_, worker)| is_to_be_told(worker))) {
-            return;
-        }
-        let ending = ending.clone();
-        self.ended = true;
         self.save(now, effects);
         if ending != Ending::Terminated {
             effects.push(Effect::NoteTold);

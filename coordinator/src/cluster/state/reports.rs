@@ -106,7 +106,7 @@ impl State {
         }
         self.dirty += self.files.add_holder(task, holder);
         if task.depth == self.depth() {
-            self.unsaved.push(task.shard);
+            self.commit.note_unsaved(task.shard);
             let maker = match (is_found, was_known) {
                 (false, _) => Some(id),
                 // The worker has found the very file that was reported.

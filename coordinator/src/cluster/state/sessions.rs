@@ -44,7 +44,7 @@ impl State {
         let held = self.files.held_by(id).clone();
         let session = self.members.new_session(&self.secret, self.epoch);
         self.dirty += self.members.join(now, session, &registration);
-        if self.is_held {
+        if self.commit.is_held() {
             self.members.hold_back(id);
         }
         let Registration { name, address, threads, memory_bytes, kernel, version, inventory, .. } =
@@ -99,7 +99,7 @@ impl State {
 
     /// Returns the answer to a registration.
     fn registered(&self, now: Millis, session: Session) -> Reply {
-        let sync_after = match self.is_held {
+        let sync_after = match self.commit.is_held() {
             true => self.rules.sync_after.saturating_sub(now.since(Millis(0))).max(Duration::from_millis(1)),
             false => Duration::ZERO,
         };
@@ -187,7 +187,9 @@ impl State {
         effects: &mut Vec<Effect>,
     ) {
         self.audits.give_up(id);
-        self.lost_files |= presence != Presence::Left && self.members[id].progress.holds_back;
+        if presence != Presence::Left && self.members[id].progress.holds_back {
+            self.commit.note_lost_files();
+        }
         for task in self.tasks().running(id).clone() {
             self.scheduler.note_failed_attempt(task, FailedAttempt { worker: id, at: now, failure: None });
             self.set_waiting(task, Millis(0));

@@ -261,7 +261,7 @@ impl State {
         // Files in the stores of workers stay: a worker ignores its own file when it makes the shard afresh,
         // and a file with another digest than the reported one makes no holder.
         self.audits.disown([task]);
-        self.unsaved.retain(|shard| *shard != task.shard);
+        self.commit.forget(task.shard);
         self.set_waiting(task, Millis(0));
     }
 }

@@ -109,7 +109,7 @@ fn a_store_that_fails_has_a_bound() {
     for attempt in 1..=5 {
         t.take("a", 2);
         t.failed("a", 0, 1, attempt, failed(1, false));
-        assert_eq!(t.state.ending.is_some(), attempt == 5, "{attempt}");
+        assert_eq!(t.state.ending().is_some(), attempt == 5, "{attempt}");
         for _ in 0..4 {
             t.now += 8_000;
             t.beat("a", &[(0, 0)]);

@@ -1,0 +1,94 @@
+//! What is committed, and which reports of the current layer are durable.
+
+use crate::cluster::event::Millis;
+use fathom_engine::run::ShardId;
+
+/// The committed layers in sum, and the reports of the current layer that are not durable yet.
+#[derive(Clone, Debug)]
+pub struct Commit {
+    /// Number of states in all committed layers.
+    visited: u64,
+    /// Number of states in the newest committed layer.
+    newest: Option<u64>,
+    /// Shards of the current layer whose reports are not durable yet.
+    unsaved: Vec<ShardId>,
+    /// When reports were last made durable.
+    saved: Millis,
+    /// Whether the run is young, so that nothing of it is durable yet.
+    is_held: bool,
+    /// Whether a worker was lost while it held files back.
+    lost_files: bool,
+}
+
+impl Commit {
+    /// Restores what is committed: `counts` has the number of states at each depth.
+    pub fn new(counts: &[u64], is_held: bool) -> Self {
+        Self {
+            visited: counts.iter().sum(),
+            newest: counts.last().copied(),
+            unsaved: Vec::new(),
+            saved: Millis(0),
+            is_held,
+            lost_files: false,
+        }
+    }
+
+    /// Returns the number of states in all committed layers.
+    pub fn visited(&self) -> u64 {
+        self.visited
+    }
+
+    /// Returns the number of states in the newest committed layer.
+    pub fn newest(&self) -> Option<u64> {
+        self.newest
+    }
+
+    /// Adds the current layer, with its number of states. Its reports are durable with it.
+    pub fn add_layer(&mut self, states: u64) {
+        self.visited += states;
+        self.newest = Some(states);
+        self.unsaved.clear();
+    }
+
+    /// Notes that the report of a shard is in, and not durable yet.
+    pub fn note_unsaved(&mut self, shard: ShardId) {
+        self.unsaved.push(shard);
+    }
+
+    /// Forgets the report of a shard, because the shard is computed again.
+    pub fn forget(&mut self, shard: ShardId) {
+        self.unsaved.retain(|unsaved| *unsaved != shard);
+    }
+
+    /// Returns whether the report of a shard is durable, if it is in.
+    pub fn is_saved(&self, shard: ShardId) -> bool {
+        !self.unsaved.contains(&shard)
+    }
+
+    /// Returns when reports were last made durable.
+    pub fn saved(&self) -> Millis {
+        self.saved
+    }
+
+    /// Takes the shards whose reports are made durable now.
+    pub fn take_unsaved(&mut self, now: Millis) -> Vec<ShardId> {
+        self.saved = now;
+        std::mem::take(&mut self.unsaved)
+    }
+
+    /// Returns whether the run is young, so that nothing of it is durable yet.
+    pub fn is_held(&self) -> bool {
+        self.is_held
+    }
+
+    /// Notes that a worker was lost while it held files back.
+    pub fn note_lost_files(&mut self) {
+        self.lost_files = true;
+    }
+
+    /// Ends the time in which nothing is durable. Returns whether files may have been lost meanwhile; `None`
+    /// if that time is over already.
+    pub fn release(&mut self) -> Option<bool> {
+        std::mem::take(&mut self.is_held).then_some(self.lost_files)
+    }
+}
