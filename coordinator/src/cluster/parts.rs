@@ -1,5 +1,13 @@
-//! The parts of the coordinator's state. Each keeps its own data, changes that data in one place, and returns
-//! what must be reconsidered because of the change.
+//! The parts of the coordinator's state.
+//!
+//! Each part keeps data that must stay consistent, has no public fields, and knows no decision. A change of a
+//! part returns what it has made stale, a [`Dirty`], so that no caller needs to know what depends on what.
+//!
+//! Reading order: `dirty` (what must be reconsidered), `members` (workers and their sessions) with [`backoff`]
+//! (who rests after failures), `files` (holders and copies), `holder_map` (what workers are told of them),
+//! `scheduler` (the layer under way) with `tasks` (its tasks) and `given` (the sources that it no longer needs),
+//! `audits` (shards that are computed twice), `commit` (what is committed and what is durable), `shutdown` (how
+//! the run ends), `secret` (numbers that nobody can foresee).
 
 mod audits;
 pub mod backoff;

@@ -1,12 +1,15 @@
-//! The coordinator's knowledge of a run on many hosts.
+//! What the coordinator knows of a run on many hosts, and what it decides.
 //!
-//! Reading order of the decisions: `apply` (what an event changes), `sessions` (workers that come and go),
-//! `reports` (what workers report), `failures` (how failed orders are handled), `audits` (shards that are
-//! computed twice), `verdicts` (what follows from their results), `reconcile` (what follows from the state), [`given`] (sources given back while a layer is
-//! computed), [`placement`] (which worker computes which shard).
+//! A [`State`] has [parts](crate::cluster::parts), each with data of its own. The decisions are functions of the
+//! state, in files by subject. They read all parts, and change each by its own methods only. Such a change
+//! returns what it has made stale, which is collected in one place; `reconcile` takes from there what must be
+//! reconsidered after an event.
 //!
-//! Three tables keep data that must stay consistent, and each table changes its data in one place: [`Tasks`],
-//! [`Files`] and [`Workers`].
+//! Reading order: `apply` (what an event changes), `sessions` (workers that come and go), `reports` (what
+//! workers report), `failures` (how failed orders are handled), `audits` (shards that are computed twice),
+//! `verdicts` (what follows from the results of audits), `reconcile` (what follows from the state), `given`
+//! (sources given back while a layer is computed), `placement` (which worker computes which shard), `check`
+//! (invariants, for tests).
 
 mod apply;
 mod audits;
@@ -20,7 +23,7 @@ mod reports;
 mod sessions;
 mod verdicts;
 
-use crate::cluster::bounds::{Bounds, Implausible};
+use crate::cluster::bounds::Bounds;
 use crate::cluster::event::{Ending, Holders, Holding, Millis, Order};
 use crate::cluster::parts::{
     Audits, Commit, Dirty, Files, HeldFile, HolderMap, Members, Scheduler, Secret, Shutdown, Tasks,
@@ -54,7 +57,7 @@ pub struct Rules {
     pub lease: Duration,
     /// Interval between the heartbeats of a worker.
     pub heartbeat: Duration,
-    /// Bounds that a report must keep.
+    /// Bounds that a report must keep when the coordinator starts.
     pub bounds: Bounds,
     /// Share of the time of all shards that audits may take, in millionths; 0 for no audits.
     pub audit: u32,
@@ -68,28 +71,19 @@ pub struct Rules {
 /// The state of a run, as the coordinator knows it.
 #[derive(Clone, Debug)]
 pub struct State {
-    /// The fixed settings.
     rules: Rules,
     /// Number of the present epoch: how often the run was served.
     epoch: u64,
-    /// The secret behind the numbers of sessions and the choice of audits.
     secret: Secret,
-    /// The tasks of the current layer, and the tasks that recompute lost files.
-    scheduler: Scheduler,
-    /// The files of the current layer, and of the earlier layers that are still read or kept.
-    files: Files,
-    /// All workers that ever registered with this run.
     members: Members,
-    /// The open audits of the current layer.
-    audits: Audits,
-    /// What must be reconsidered.
-    dirty: Dirty,
-    /// What is committed, and which reports of the current layer are durable.
-    commit: Commit,
-    /// The holder map that workers are sent.
+    files: Files,
     holder_map: HolderMap,
-    /// How the run ends, if it does.
+    scheduler: Scheduler,
+    audits: Audits,
+    commit: Commit,
     shutdown: Shutdown,
+    /// What [`State::apply`] must still reconsider.
+    dirty: Dirty,
 }
 
 /// What the journal knows of a run from earlier epochs.
@@ -127,15 +121,19 @@ impl State {
             rules,
             epoch,
             secret: Secret::default(),
-            scheduler: Scheduler::new(depth, Arc::new(order), rules.keep, past.given_back),
-            files: Files::new(past.files),
             members: Members::default(),
+            files: Files::new(past.files),
+            holder_map: HolderMap::new(epoch),
+            scheduler: Scheduler::new(depth, Arc::new(order), rules.keep, past.given_back),
             audits: Audits::default(),
+            commit: Commit::new(
+                &past.counts,
+                rules.bounds,
+                !rules.sync_after.is_zero() && past.counts.is_empty(),
+            ),
+            shutdown: Shutdown::default(),
             // A file may have been lost while the last epoch ended.
             dirty: Dirty::missing().and(Dirty::orphans()).and(Dirty::owners()),
-            commit: Commit::new(&past.counts, !rules.sync_after.is_zero() && past.counts.is_empty()),
-            holder_map: HolderMap::new(epoch),
-            shutdown: Shutdown::default(),
         };
         for (id, name, address) in past.workers {
             state.members.restore(id, name, address, past.set_aside.contains(&id));
@@ -223,19 +221,6 @@ impl State {
         }
     }
 
-    /// Checks whether a report is plausible, from what is known without its files.
-    ///
-    /// # Errors
-    /// The first bound that the report breaks.
-    fn check_report(&self, report: &ShardReport) -> Result<(), Implausible> {
-        // A recomputed file was checked when it was first computed, and its digest is compared.
-        if report.task.depth != self.depth() {
-            return Ok(());
-        }
-        let left = self.rules.states.saturating_sub(self.commit.visited());
-        self.rules.bounds.check(report, self.commit.newest(), left)
-    }
-
     /// Returns all shards of a layer.
     pub fn shards(&self) -> impl Iterator<Item = ShardId> + use<> {
         (0..self.rules.shards).map(ShardId)
@@ -244,6 +229,11 @@ impl State {
     /// Returns the live workers that hold a file.
     pub fn holders_alive(&self, task: Task) -> impl Iterator<Item = WorkerId> {
         self.files.holders(task).filter(|&holder| self.members.is_alive(holder))
+    }
+
+    /// Returns the holders of a file, alive or not, in the form in which they are made durable.
+    fn held_by(&self, task: Task) -> impl Iterator<Item = (Task, WorkerId)> {
+        self.files.holders(task).map(move |holder| (task, holder))
     }
 
     /// Returns a file with its digest, in the form that workers are sent.
@@ -269,7 +259,7 @@ impl State {
     }
 
     /// Returns the files of a layer, indexed by shard.
-    pub fn layer(&self, depth: Depth) -> Vec<Option<&HeldFile>> {
+    fn layer(&self, depth: Depth) -> Vec<Option<&HeldFile>> {
         let mut layer = vec![None; self.rules.shards as usize];
         for (shard, file) in self.files.of_layer(depth) {
             if let Some(place) = layer.get_mut(shard.0 as usize) {
@@ -280,7 +270,7 @@ impl State {
     }
 
     /// Returns the files of a layer that no live worker holds.
-    pub fn unheld(&self, depth: Depth) -> Vec<Task> {
+    fn unheld(&self, depth: Depth) -> Vec<Task> {
         let is_held = |file: &HeldFile| file.holders.iter().any(|&holder| self.members.is_alive(holder));
         let shards = self.shards().zip(self.layer(depth));
         let unheld = shards.filter(|(_, file)| !file.is_some_and(is_held));

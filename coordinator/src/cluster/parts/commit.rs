@@ -1,7 +1,9 @@
 //! What is committed, and which reports of the current layer are durable.
 
+use crate::cluster::bounds::{Bounds, Implausible, counted};
 use crate::cluster::event::Millis;
-use fathom_engine::run::ShardId;
+use fathom_engine::run::{ShardId, ShardReport};
+use std::sync::Arc;
 
 /// The committed layers in sum, and the reports of the current layer that are not durable yet.
 #[derive(Clone, Debug)]
@@ -10,6 +12,8 @@ pub struct Commit {
     visited: u64,
     /// Number of states in the newest committed layer.
     newest: Option<u64>,
+    /// Bounds that reports of the current layer must keep.
+    bounds: Bounds,
     /// Shards of the current layer whose reports are not durable yet.
     unsaved: Vec<ShardId>,
     /// When reports were last made durable.
@@ -22,10 +26,11 @@ pub struct Commit {
 
 impl Commit {
     /// Restores what is committed: `counts` has the number of states at each depth.
-    pub fn new(counts: &[u64], is_held: bool) -> Self {
+    pub fn new(counts: &[u64], bounds: Bounds, is_held: bool) -> Self {
         Self {
             visited: counts.iter().sum(),
             newest: counts.last().copied(),
+            bounds,
             unsaved: Vec::new(),
             saved: Millis(0),
             is_held,
@@ -38,13 +43,21 @@ impl Commit {
         self.visited
     }
 
-    /// Returns the number of states in the newest committed layer.
-    pub fn newest(&self) -> Option<u64> {
-        self.newest
+    /// Checks whether a report of the current layer is plausible, from what is known without its file.
+    /// `states` is the number of states of the space.
+    ///
+    /// # Errors
+    /// The first bound that the report breaks.
+    pub fn check_report(&self, report: &ShardReport, states: u64) -> Result<(), Implausible> {
+        self.bounds.check(report, self.newest, states.saturating_sub(self.visited))
     }
 
-    /// Adds the current layer, with its number of states. Its reports are durable with it.
-    pub fn add_layer(&mut self, states: u64) {
+    /// Adds the current layer, which has these reports. They are durable with it.
+    pub fn add_layer(&mut self, reports: &[Arc<ShardReport>]) {
+        if let Some(report) = reports.first() {
+            self.bounds.counted.get_or_insert_with(|| counted(report));
+        }
+        let states = reports.iter().map(|report| report.totals.states).sum();
         self.visited += states;
         self.newest = Some(states);
         self.unsaved.clear();

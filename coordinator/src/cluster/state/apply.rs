@@ -1,9 +1,8 @@
-//! The coordinator's decisions.
+//! What an event changes.
 //!
 //! [`State::apply`] is pure: the time is an argument, and the call only changes the state and returns the
-//! effects to carry out, in order. First the event changes what is known. Then the consequences are reconciled:
-//! a layer is committed, copies are ordered, lost files are computed again, and waiting workers get their
-//! orders.
+//! effects to carry out, in order. First the event changes what is known. Then [`State::reconcile`] commits the
+//! layer, orders copies, has lost files computed again, and gives waiting workers their orders.
 
 use crate::cluster::event::{Effect, Ending, Event, Millis, NoteKind, Reply, note};
 use crate::cluster::parts::{Dirty, PendingPoll, Presence, Worker};
@@ -121,6 +120,7 @@ impl State {
         self.give_back(effects);
         self.dirty += self.members.retry_peers(now).and(self.members.end_rests(now));
         self.dirty += self.files.retry(now);
+        // Tasks and audits that were to wait may be given out now.
         self.dirty += Dirty::all_workers();
     }
 
@@ -147,9 +147,5 @@ impl State {
             let still_there = self.members.alive().any(|(_, worker)| worker.progress.holds_back);
             effects.push(Effect::Release { with_files: lost_files || still_there });
         }
-    }
-
-    pub(super) fn held_by(&self, task: Task) -> impl Iterator<Item = (Task, WorkerId)> {
-        self.files.holders(task).map(move |holder| (task, holder))
     }
 }

@@ -49,5 +49,20 @@ impl State {
         for (id, _) in self.members.iter().filter(|(_, worker)| !worker.is_alive()) {
             assert!(self.files.coming_to(id).is_empty(), "{id} is gone, and copies come to it");
         }
+        self.check_reconciled();
+    }
+
+    /// Panics if something has changed, and what depends on it was not reconsidered.
+    fn check_reconciled(&self) {
+        if self.dirty.has_missing() {
+            return;
+        }
+        assert_eq!(*self.files.missing(), self.find_missing(), "files went missing, or were found");
+        for task in self.scheduler.done() {
+            assert!(self.is_done(task), "{task:?} is no longer done");
+        }
+        if self.ending().is_none() {
+            assert_eq!(self.find_orphans(), [], "shards without a holder are not made again");
+        }
     }
 }

@@ -1,8 +1,8 @@
-//! The decisions that follow from the state, whatever event changed it.
+//! The decisions that follow from the state, whatever event changed it. They look only at what the changes of
+//! the parts have made stale.
 
-use crate::cluster::bounds::counted;
 use crate::cluster::event::{Effect, Ending, LeaveReason, Millis, Note, NoteKind, Order, Reply, note_of};
-use crate::cluster::parts::{CopyState, Dirty, Presence, TaskProgress, TaskState, Worker};
+use crate::cluster::parts::{CopyState, Presence, TaskProgress, TaskState, Worker};
 use crate::cluster::state::State;
 use fathom_engine::run::WorkerId;
 use fathom_engine::run::{Depth, Keep, ShardReport, Task};
@@ -20,7 +20,9 @@ impl State {
         }
         // When the run ends, workers leave with their files and may come back with them.
         if self.dirty.take_orphans() && self.ending().is_none() {
-            self.forget_unheld();
+            for task in self.find_orphans() {
+                self.set_waiting(task, Millis(0));
+            }
         }
         while self.ending().is_none() && self.is_layer_done() {
             self.commit_layer(now, effects);
@@ -28,10 +30,9 @@ impl State {
         is_stale |= self.dirty.take_missing();
         if is_stale {
             self.holder_map.change();
-            self.find_missing();
+            self.dirty += self.files.set_missing(self.find_missing());
             self.check_given_back(now, effects);
             self.repair(now, effects);
-            self.dirty += Dirty::all_workers();
         }
         if self.dirty.take_owners() {
             self.plan_owners(now);
@@ -50,11 +51,7 @@ impl State {
         let depth = self.depth();
         let reports: Vec<Arc<ShardReport>> =
             self.tasks().reports().map(|(report, _)| Arc::clone(report)).collect();
-        if let Some(report) = reports.first() {
-            self.rules.bounds.counted.get_or_insert_with(|| counted(report));
-        }
-        let states = reports.iter().map(|report| report.totals.states).sum::<u64>();
-        self.commit.add_layer(states);
+        self.commit.add_layer(&reports);
         let took = now.since(self.scheduler.begun());
         let holders = self.files.iter().map(|(task, _)| task).filter(|task| task.depth.0 + 1 >= depth.0);
         let holders = holders.flat_map(|task| self.held_by(task)).collect();
@@ -78,15 +75,13 @@ impl State {
         }
     }
 
-    /// Finds the files that the current layer needs and that no live worker holds.
-    fn find_missing(&mut self) {
+    /// Returns the files that the current layer needs and that no live worker holds.
+    pub(super) fn find_missing(&self) -> BTreeSet<Task> {
         let below = self.rules.lookback.below(self.depth());
-        let missing =
-            below.flat_map(|depth| self.unheld(depth)).filter(|&task| !self.scheduler.is_given_back(task));
+        let missing = below.flat_map(|depth| self.unheld(depth));
+        let missing = missing.filter(|&task| !self.scheduler.is_given_back(task));
         // Shards of the current layer that cannot be computed again are needed, too.
-        let given_back = self.scheduler.given_back().filter(|&task| !self.is_held(task));
-        let missing = missing.chain(given_back).collect();
-        self.files.set_missing(missing);
+        missing.chain(self.scheduler.given_back().filter(|&task| !self.is_held(task))).collect()
     }
 
     /// Begins tasks that recompute missing files, if the files that they read are there. If those are missing

@@ -4,7 +4,7 @@ use crate::cluster::event::{
     Effect, LeaveReason, Millis, NoteKind, Order, Progress, Registration, Reply, RequestId, note_of,
     note_of_worker,
 };
-use crate::cluster::parts::{CopyState, Dirty, FailedAttempt, Presence, TaskProgress, Worker};
+use crate::cluster::parts::{CopyState, FailedAttempt, Presence, TaskProgress, Worker};
 use crate::cluster::state::State;
 use fathom_engine::run::{Depth, Keep, Task, WorkerId};
 use fathom_proto::Session;
@@ -116,7 +116,7 @@ impl State {
     }
 
     /// Notes how far a worker is, and puts orders back into the queue that it does not know of.
-    pub(in crate::cluster) fn heartbeat(
+    pub(super) fn heartbeat(
         &mut self,
         now: Millis,
         session: Session,
@@ -236,8 +236,7 @@ impl State {
                 "{name:?} is the last worker, and nobody could take over what it holds: start another one, or stop the run with 'fathom stop'"
             ));
         }
-        self.dirty += self.members.drain(id);
-        self.dirty += Dirty::copies(self.files.held_by(id).iter().copied());
+        self.dirty += self.members.drain(id).and(self.files.evacuate(id));
         effects.push(note_of_worker(NoteKind::Drained, id, None));
         Ok(format!("{id} leaves when what it holds is with others"))
     }
