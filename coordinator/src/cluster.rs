@@ -4,15 +4,17 @@
 //! knows), [`state`] (the state of these parts, and the decisions: pure and synchronous), [`bounds`] (which
 //! reports are plausible), [`service`] (the gRPC service), `room` (free space on their disks), `retire` (old
 //! layers of a shared store), `checker` (its files that workers call damaged), `restore` (what a run has when
-//! it starts), [`serve`] (the loop that feeds events in and carries effects out), [`handle`] (how other threads
-//! ask the loop), [`status`] (the report for people), [`view`] (the data of the web page), `waiting` (what the
-//! log says of a run that waits).
+//! it starts), [`tables`] (what is journalled), [`serve`] (the loop that feeds events in and carries effects
+//! out), [`handle`] (how other threads ask the loop), [`status`] (the report for people), [`commands`] (the
+//! commands that messages name), [`view`] (the data of the web page), `waiting` (what the log says of a run
+//! that waits).
 //!
 //! Invariants: effects are carried out in order; a layer is committed before the next layer begins; messages
 //! of a worker count only while its session lasts.
 
 pub mod bounds;
 mod checker;
+pub mod commands;
 pub mod event;
 pub mod handle;
 pub mod parts;
@@ -23,6 +25,7 @@ pub mod serve;
 pub mod service;
 pub mod state;
 pub mod status;
+pub mod tables;
 #[cfg(test)]
 mod tests;
 pub mod view;

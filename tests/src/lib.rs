@@ -7,6 +7,7 @@ pub mod cluster;
 pub mod docs;
 pub mod forge;
 pub mod fuzz;
+pub mod imports;
 pub mod layers;
 pub mod page;
 pub mod process;
@@ -14,7 +15,7 @@ pub mod slurm;
 
 use fathom_engine::directory::RunDirectory;
 use fathom_engine::observer::Silent;
-use fathom_engine::run::manifest::{Keep, RunManifest, SpaceSpec};
+use fathom_engine::run::{Keep, RunManifest, SpaceSpec};
 use fathom_engine::search::{Options, Stop, search};
 use fathom_engine::summary::Summary;
 use fathom_engine::task::Kernel;
@@ -130,9 +131,9 @@ pub struct Setup {
     pub max_depth: Option<u32>,
     /// Bytes of memory.
     pub memory_bytes: u64,
-    /// A search makes its depths durable together until it has run for this time. The default is zero, so
-    /// that each depth is a step that can fail.
-    pub sync_after: Duration,
+    /// The least time between two checkpoints. The default is zero, so that each depth is a step that can
+    /// fail.
+    pub checkpoint_every: Duration,
 }
 
 impl Default for Setup {
@@ -144,7 +145,7 @@ impl Default for Setup {
             keep: Keep::Last,
             max_depth: None,
             memory_bytes: MEMORY,
-            sync_after: Duration::ZERO,
+            checkpoint_every: Duration::ZERO,
         }
     }
 }
@@ -152,21 +153,21 @@ impl Default for Setup {
 impl Setup {
     /// Makes the directory of a run.
     pub fn begin(&self, question: SpaceSpec, path: &Path, disk: &dyn Disk) -> anyhow::Result<RunDirectory> {
-        self.begin_in(question, path, &[], disk)
+        self.begin_in(question, path, None, disk)
     }
 
-    /// Makes the directory of a run whose layers are spread over these stores.
+    /// Makes the directory of a run whose layers go into `store`, or into its directory.
     pub fn begin_in(
         &self,
         question: SpaceSpec,
         path: &Path,
-        stores: &[PathBuf],
+        store: Option<&Path>,
         disk: &dyn Disk,
     ) -> anyhow::Result<RunDirectory> {
         let space = question.space()?;
         let plan = Plan::new(&space)?;
         let manifest = RunManifest::plan(question, &space, &plan, self.shards, self.keep, false)?;
-        RunDirectory::create_planned(path, manifest, (space, None), &[], stores, disk)
+        RunDirectory::create_planned(path, manifest, (space, None), &[], store, disk)
     }
 
     /// Goes on with a run.
@@ -176,7 +177,7 @@ impl Setup {
             kernel: self.kernel,
             max_depth: self.max_depth,
             memory_bytes: self.memory_bytes,
-            sync_after: self.sync_after,
+            checkpoint_every: self.checkpoint_every,
         };
         search(run, disk, options, &Stop::default(), &Silent)?;
         Summary::of(run)

@@ -37,10 +37,6 @@ pub(crate) struct ClusterArguments {
     /// 'fathom-worker clean' removes them.
     #[arg(long)]
     pub(crate) clean_stores: bool,
-    /// Until a new run is so old, its layers are made durable later, all together: zero for workers on other
-    /// machines, where the power may fail while this machine goes on
-    #[arg(skip)]
-    pub(crate) sync_after: Duration,
 }
 
 #[derive(Debug, Args)]

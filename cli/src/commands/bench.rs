@@ -9,7 +9,7 @@ use fathom_engine::directory::RunDirectory;
 use fathom_engine::estimate::dense_pull_time;
 use fathom_engine::observer::Silent;
 use fathom_engine::rates::{self, Rate};
-use fathom_engine::run::manifest::{Keep, RunManifest, SpaceSpec};
+use fathom_engine::run::{Keep, RunManifest, SpaceSpec};
 use fathom_engine::run::{Lookback, Makers};
 use fathom_engine::search::{Options, Stop, search};
 use fathom_engine::task::Kernel;
@@ -129,7 +129,7 @@ fn time_search(board: &str, metric: Metric, threads: usize, repeat: u32, root: &
             kernel: Kernel::Fastest,
             max_depth: None,
             memory_bytes: machine::available_bytes(),
-            sync_after: Options::SYNC_AFTER,
+            checkpoint_every: Options::CHECKPOINT_EVERY,
         };
         search(&mut run, &LocalDisk, options, &Stop::default(), &Silent)?;
         times.push(begun.elapsed().as_secs_f64());

@@ -27,7 +27,7 @@ pub use commit::Commit;
 pub use dirty::Dirty;
 pub use files::{CopyState, Files, HeldFile};
 pub use holder_map::HolderMap;
-pub use members::{Members, PendingPoll, Presence, StoreRest, Worker};
+pub use members::{Members, PendingPoll, Presence, Worker};
 pub use scheduler::Scheduler;
 pub use secret::Secret;
 pub use shutdown::{GRACE, Shutdown};

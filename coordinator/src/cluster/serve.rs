@@ -5,6 +5,7 @@
 
 use crate::cluster::bounds::Bounds;
 use crate::cluster::checker::Checker;
+use crate::cluster::commands::Commands;
 use crate::cluster::event::{Effect, Ending, Event, Held, Millis, Note, NoteLevel, RequestId};
 use crate::cluster::handle::{Answer, CoordinatorHandle, KeptFiles, Message};
 use crate::cluster::parts::{GRACE, Secret};
@@ -14,19 +15,19 @@ use crate::cluster::service::require_small_shards;
 use crate::cluster::state::{Rules, State};
 use crate::cluster::view::{LayerProgress, News, ShardStory, View};
 use crate::cluster::waiting::{self, Waiting};
-use crate::cluster::{room, status};
+use crate::cluster::{room, status, tables};
 use anyhow::{Context, Result};
 use crossbeam_channel::{Receiver, RecvTimeoutError, unbounded};
 use fathom_command::{failpoint, machine};
-use fathom_engine::commit::{Commit, Committed, commit_layer};
+use fathom_engine::commit::{Commit, commit_layer};
 use fathom_engine::directory::{RunDirectory, Visited};
 use fathom_engine::journal::{Files, LayerRow, LayersAt};
-use fathom_engine::run::WorkerId;
 use fathom_engine::run::{Depth, Geometry, Keep, ShardId, ShardOrder, ShardReport, Task};
 use fathom_engine::task::Store;
-use fathom_layer::{Digest, Disk, sync_tree};
-use fathom_proto::{Done, Failure, Latencies, Outcome, StoredFile};
+use fathom_layer::{Digest, Disk};
+use fathom_proto::{Done, Failure, Latencies, Outcome, StoredFile, WorkerId};
 use fathom_report::text::many;
+use rusqlite::Connection;
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -82,8 +83,9 @@ impl<'d> Coordinator<'d> {
         disk: &'d dyn Disk,
         mut rules: Rules,
         layers_at: LayersAt,
+        commands: Commands,
     ) -> Result<(Self, CoordinatorHandle)> {
-        let (space, colouring) = run.manifest.check()?;
+        let (space, colouring) = run.manifest.open()?;
         let geometry = Geometry::of(&run.manifest, &space, &colouring)?;
         require_small_shards(&geometry)?;
         let symmetries = space.symmetries().len() as u64;
@@ -93,10 +95,7 @@ impl<'d> Coordinator<'d> {
             layers.first().map(|layer| (layer.classes.is_some(), layer.classes_with_inverse.is_some()));
         let watched = run.journal.watched().context("cannot read run.db")?.len();
         rules.bounds = Bounds::new(geometry, &space, watched, counted);
-        if !rules.sync_after.is_zero() && layers.is_empty() {
-            run.journal.hold().context("cannot write run.db")?;
-        }
-        let epoch = run.journal.begin_epoch(&layers_at).context("cannot write run.db")?;
+        let epoch = tables::begin_epoch(&mut run.journal, &layers_at).context("cannot write run.db")?;
         let mut past = past(&run.journal, &layers, &rules).context("cannot read run.db")?;
         let store = store_of(&layers_at, &run.path, disk)?;
         if let Some(store) = &store {
@@ -110,7 +109,7 @@ impl<'d> Coordinator<'d> {
         let addresses = past.workers.iter().map(|(id, _, address)| (*id, address.clone())).collect();
         let given_back: Vec<ShardId> = past.given_back.keys().copied().collect();
         let secret = Secret::random().context("no random bytes for the numbers of sessions")?;
-        let mut state = State::new(rules, epoch, past).with_secret(secret);
+        let mut state = State::new(rules, epoch, past).with_secret(secret).with_commands(commands);
         state.draw_again();
         let (sender, messages) = unbounded();
         let (events, _) = broadcast::channel(EVENTS);
@@ -404,10 +403,10 @@ impl<'d> Coordinator<'d> {
     fn commit(&mut self, reports: &[Arc<ShardReport>], took: Duration, held: &Held) -> Result<()> {
         failpoint::point("committing");
         let seconds = took.as_secs_f64();
-        let commit =
-            Commit { symmetries: self.symmetries, seconds, process: None, waits: None, holders: held };
+        let note_commit = |database: &Connection, retired| tables::note_commit(database, retired, held);
+        let commit = Commit { symmetries: self.symmetries, seconds, process: None, waits: None };
         let begun = Instant::now();
-        let Committed { layer, .. } = commit_layer(&mut self.run, self.disk, reports, commit)?;
+        let layer = commit_layer(&mut self.run, self.disk, reports, commit, &note_commit)?;
         self.journal.note(begun.elapsed());
         failpoint::point("committed");
         self.news.layer(layer.depth, format!("{} in {seconds:.1} s", many(layer.states, "state")));
@@ -432,12 +431,12 @@ impl<'d> Coordinator<'d> {
             Effect::SaveReports(made, held) => {
                 failpoint::point("saving");
                 let begun = Instant::now();
-                self.run.journal.save_reports(&made, &held).context(failed)?;
+                tables::save_reports(&mut self.run.journal, &made, &held).context(failed)?;
                 self.journal.note(begun.elapsed());
             }
             Effect::GiveBack(files, held) => {
                 let begun = Instant::now();
-                self.run.journal.give_back_held(&files, &held).context(failed)?;
+                tables::give_back(&mut self.run.journal, &files, &held).context(failed)?;
                 self.journal.note(begun.elapsed());
                 failpoint::point("giving back");
                 if let Some(store) = &self.store {
@@ -446,13 +445,13 @@ impl<'d> Coordinator<'d> {
                 failpoint::point("given back");
             }
             Effect::ForgetReports(tasks) => {
-                self.run.journal.forget_reports(&tasks).context(failed)?;
+                tables::forget_reports(&mut self.run.journal, &tasks).context(failed)?;
             }
             Effect::Doubt(task) => self.run.journal.doubt(task).context(failed)?,
-            Effect::SetAside(id) => self.run.journal.set_aside(id).context(failed)?,
+            Effect::SetAside(id) => tables::set_aside(&mut self.run.journal, id).context(failed)?,
             Effect::SaveWorker(id, name, address) => {
                 let begun = Instant::now();
-                self.run.journal.save_worker(id, &name, &address).context(failed)?;
+                tables::save_worker(&mut self.run.journal, id, &name, &address).context(failed)?;
                 self.journal.note(begun.elapsed());
                 Arc::make_mut(&mut self.addresses).insert(id, address);
             }
@@ -467,18 +466,7 @@ impl<'d> Coordinator<'d> {
                     store.discard_wrong(&self.geometry, task)?;
                 }
             }
-            Effect::Release { with_files } => {
-                if with_files {
-                    self.note_retired(true)?;
-                    // All workers are on this machine, and keep their files in these directories.
-                    for path in self.run.directories()? {
-                        let failed = || format!("cannot make layers durable in {}", path.display());
-                        sync_tree(&path).with_context(failed)?;
-                    }
-                }
-                self.run.journal.release().context(failed)?;
-            }
-            Effect::NoteTold => self.run.journal.note_told().context(failed)?,
+            Effect::NoteTold => tables::note_told(&mut self.run.journal).context(failed)?,
             Effect::Note(note) => self.note(&note),
             Effect::End(ending) => {
                 let sent: u64 =

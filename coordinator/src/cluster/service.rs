@@ -1,21 +1,19 @@
 //! The gRPC service around the decisions: converts messages to events, and replies to messages.
 
-use crate::cluster::event::{Event, Holders, Holding, LeaveReason, Order, Progress, Registration, Reply};
+use crate::cluster::event::{Event, Holders, Holding, Progress, Registration, Reply};
 use crate::cluster::handle::{Answer, Closed, CoordinatorHandle, KeptFiles, held_up};
 use anyhow::Result;
-use bytes::Bytes;
 use fathom_command::bad_input;
-use fathom_engine::run::{Depth, Geometry, Task, WorkerId};
+use fathom_engine::run::{Depth, Geometry, Task};
 use fathom_proto::access::Access;
 use fathom_proto::v1;
 use fathom_proto::v1::coordinator_server::{self, CoordinatorServer};
-use fathom_proto::{Session, convert};
+use fathom_proto::{Session, WorkerId, convert};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::sync::broadcast::error::RecvError;
-use tokio::sync::watch;
 use tokio_stream::Stream;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::service::Routes;
@@ -39,25 +37,8 @@ pub struct Service {
     handle: CoordinatorHandle,
     geometry: Geometry,
     description: v1::DescribeRunResponse,
-    preparing: Preparing,
     heartbeat: Duration,
 }
-
-/// What is made for workers that share the coordinator's processors, so that they need not make it
-/// themselves.
-#[derive(Clone, Debug, Default)]
-pub enum Prepared {
-    /// Nothing yet.
-    #[default]
-    Nothing,
-    /// The tables of the cosets lie in the run's directory.
-    Tables,
-    /// The states from which classes are counted are listed, too.
-    States(Bytes),
-}
-
-/// Tells how far the coordinator is with these. If the sender is gone, nothing more is made.
-pub type Preparing = watch::Receiver<Prepared>;
 
 /// Checks that the report of a shard fits in a message.
 ///
@@ -75,16 +56,14 @@ pub(super) fn require_small_shards(geometry: &Geometry) -> Result<()> {
 }
 
 impl Service {
-    /// Creates the service. `description` is the answer to workers that ask about the run. The answer waits
-    /// for the tables that `preparing` announces.
+    /// Creates the service. `description` is the answer to workers that ask about the run.
     pub fn new(
         handle: CoordinatorHandle,
         geometry: Geometry,
         description: v1::DescribeRunResponse,
-        preparing: Preparing,
         heartbeat: Duration,
     ) -> Self {
-        Self { handle, geometry, description, preparing, heartbeat }
+        Self { handle, geometry, description, heartbeat }
     }
 
     /// Returns the services of the coordinator's server, for those who may call.
@@ -110,7 +89,6 @@ impl Service {
             underway: self.tasks(&progress.underway)?,
             fetching: self.tasks(&progress.fetching)?,
             usage: progress.usage.unwrap_or_default().into(),
-            holds_back: progress.holds_back,
         })
     }
 
@@ -234,21 +212,7 @@ impl coordinator_server::Coordinator for Service {
         let request = request.into_inner();
         require_names(&[("worker_name", &request.worker_name)])?;
         require_version(request.protocol_version, &request.worker_name)?;
-        let mut preparing = self.preparing.clone();
-        let lists_states = preparing.wait_for(|made| !matches!(made, Prepared::Nothing)).await.is_ok();
-        Ok(Response::new(v1::DescribeRunResponse { lists_states, ..self.description.clone() }))
-    }
-
-    async fn list_states(
-        &self,
-        _: Request<v1::ListStatesRequest>,
-    ) -> Result<Response<v1::ListStatesResponse>, Status> {
-        let mut preparing = self.preparing.clone();
-        let listed = match preparing.wait_for(|made| matches!(made, Prepared::States(_))).await.as_deref() {
-            Ok(Prepared::States(listed)) => listed.clone(),
-            _ => Bytes::new(),
-        };
-        Ok(Response::new(v1::ListStatesResponse { listed }))
+        Ok(Response::new(self.description.clone()))
     }
 
     async fn register(
@@ -259,11 +223,10 @@ impl coordinator_server::Coordinator for Service {
         let registration = self.registration(request.into_inner(), peer)?;
         let answer = self.handle.ask(|request| Event::Register(request, registration)).await?;
         match answer.reply {
-            Reply::Registered { session, needed, sync_after } => Ok(Response::new(v1::RegisterResponse {
+            Reply::Registered { session, needed } => Ok(Response::new(v1::RegisterResponse {
                 session: session.0,
                 heartbeat_interval_ms: self.heartbeat.as_millis() as u64,
                 needed_depths: needed.into_iter().map(|depth| depth.0).collect(),
-                sync_after_ms: sync_after.as_millis() as u64,
             })),
             Reply::Refused(message) => Err(Status::failed_precondition(message)),
             reply => Err(unfitting(&reply)),
@@ -295,7 +258,10 @@ impl coordinator_server::Coordinator for Service {
             }
             Reply::Orders(orders, holders) => Ok(Response::new(v1::TakeOrdersResponse {
                 known: true,
-                orders: orders.into_iter().map(|order| message(order, &addresses)).collect(),
+                orders: orders
+                    .into_iter()
+                    .map(|order| order.with_holders(|id| addresses.get(&id).cloned()).into())
+                    .collect(),
                 holders: holders.map(|holders| message_of_holders(&holders, &addresses)),
             })),
             reply => Err(unfitting(&reply)),
@@ -380,44 +346,6 @@ impl coordinator_server::Coordinator for Service {
         });
         Ok(Response::new(Box::pin(ReceiverStream::new(receiver))))
     }
-}
-
-fn message(order: Order, addresses: &BTreeMap<WorkerId, String>) -> v1::Order {
-    use v1::order::Kind;
-    let kind = match order {
-        Order::Make(task, attempt) => {
-            let (file, attempt) = (Some(task.into()), Some(attempt.into()));
-            Kind::MakeShard(v1::MakeShard { file, attempt, ..Default::default() })
-        }
-        Order::MakeAfresh(task, attempt) => {
-            let (file, attempt) = (Some(task.into()), Some(attempt.into()));
-            Kind::MakeShard(v1::MakeShard { file, attempt, afresh: true, ..Default::default() })
-        }
-        Order::Audit(task, attempt, other_than_kernel) => {
-            let (file, attempt) = (Some(task.into()), Some(attempt.into()));
-            let audit = true;
-            Kind::MakeShard(v1::MakeShard { file, attempt, audit, other_than_kernel, ..Default::default() })
-        }
-        Order::Copy(file, from) => Kind::TakeCopy(v1::TakeCopy {
-            file: Some(file.into()),
-            addresses: from.iter().filter_map(|id| addresses.get(id).cloned()).collect(),
-        }),
-        Order::Discard(file) => Kind::Discard(file.into()),
-        Order::GiveBack(task) => Kind::GiveBack(task.into()),
-        Order::Retire(depth) => Kind::RetireLayer(v1::RetireLayer { depth: depth.0 }),
-        Order::Leave(reason) => {
-            let reason = match reason {
-                LeaveReason::Done => v1::LeaveReason::Done,
-                LeaveReason::Stopped => v1::LeaveReason::Stopped,
-                LeaveReason::Clean => v1::LeaveReason::Clean,
-                LeaveReason::Drained => v1::LeaveReason::Drained,
-                LeaveReason::Failed => v1::LeaveReason::Failed,
-                LeaveReason::CoordinatorGoes => v1::LeaveReason::CoordinatorGoes,
-            };
-            Kind::Leave(v1::Leave { reason: reason.into() })
-        }
-    };
-    v1::Order { kind: Some(kind) }
 }
 
 pub(super) fn message_of_holders(holders: &Holders, addresses: &BTreeMap<WorkerId, String>) -> v1::Holders {

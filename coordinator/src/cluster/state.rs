@@ -24,14 +24,14 @@ mod sessions;
 mod verdicts;
 
 use crate::cluster::bounds::Bounds;
+use crate::cluster::commands::Commands;
 use crate::cluster::event::{Ending, Holders, Holding, Millis, Order};
 use crate::cluster::parts::{
     Audits, Commit, Dirty, Files, HeldFile, HolderMap, Members, Scheduler, Secret, Shutdown, Tasks,
 };
-use fathom_engine::run::WorkerId;
 use fathom_engine::run::{Depth, Keep, Lookback, ShardId, ShardOrder, ShardReport, Task};
 use fathom_layer::{Digest, LayerDigest};
-use fathom_proto::StoredFile;
+use fathom_proto::{StoredFile, WorkerId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
@@ -63,15 +63,14 @@ pub struct Rules {
     pub audit: u32,
     /// Whether workers delete their files of the run when the run is complete.
     pub clean_stores: bool,
-    /// Until a new run is so old, its files and the journal may be made durable later, all together: a power
-    /// cut on any machine of the run then undoes the run as a whole. Zero unless all run on one machine.
-    pub sync_after: Duration,
 }
 
 /// The state of a run, as the coordinator knows it.
 #[derive(Clone, Debug)]
 pub struct State {
     rules: Rules,
+    /// The commands that messages name.
+    commands: Commands,
     /// Number of the present epoch: how often the run was served.
     epoch: u64,
     secret: Secret,
@@ -119,6 +118,7 @@ impl State {
         let order = past.order.unwrap_or_else(|| ShardOrder::by_number(rules.shards));
         let mut state = Self {
             rules,
+            commands: Commands::default(),
             epoch,
             secret: Secret::default(),
             members: Members::default(),
@@ -126,11 +126,7 @@ impl State {
             holder_map: HolderMap::new(epoch),
             scheduler: Scheduler::new(depth, Arc::new(order), rules.keep, past.given_back),
             audits: Audits::default(),
-            commit: Commit::new(
-                &past.counts,
-                rules.bounds,
-                !rules.sync_after.is_zero() && past.counts.is_empty(),
-            ),
+            commit: Commit::new(&past.counts, rules.bounds),
             shutdown: Shutdown::default(),
             // A file may have been lost while the last epoch ended.
             dirty: Dirty::missing().and(Dirty::orphans()).and(Dirty::owners()),
@@ -161,6 +157,11 @@ impl State {
         Self { secret, ..self }
     }
 
+    /// Returns this state with the commands that messages name.
+    pub fn with_commands(self, commands: Commands) -> Self {
+        Self { commands, ..self }
+    }
+
     /// Returns the fixed settings.
     pub fn rules(&self) -> &Rules {
         &self.rules
@@ -169,6 +170,11 @@ impl State {
     /// Returns the number of the present epoch: how often the run was served.
     pub fn epoch(&self) -> u64 {
         self.epoch
+    }
+
+    /// Returns the commands that messages name.
+    pub fn commands(&self) -> &Commands {
+        &self.commands
     }
 
     /// Returns how the run ends; `None` if it does not end yet.

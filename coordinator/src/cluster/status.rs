@@ -6,9 +6,9 @@ use crate::cluster::state::State;
 use crate::cluster::state::failures::STALL;
 use anyhow::Result;
 use fathom_engine::directory::RunDirectory;
-use fathom_engine::run::{ShardId, Task, WorkerId};
+use fathom_engine::run::Task;
 use fathom_engine::summary::Summary;
-use fathom_proto::Latencies;
+use fathom_proto::{Latencies, WorkerId};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -235,7 +235,7 @@ pub(super) fn obstacle(state: &State, now: Millis) -> Option<String> {
     }
     let alive = state.members().alive().count();
     if alive == 0 {
-        return Some("no worker is there: start one with 'fathom-worker --join'".into());
+        return Some(format!("no worker is there: start one with '{}'", state.commands().join()));
     }
     if let Some(dispute) = state.dispute() {
         return Some(dispute);
@@ -254,10 +254,7 @@ pub(super) fn obstacle(state: &State, now: Millis) -> Option<String> {
             "all workers rest, because their disks are full, their quotas are used up, or tasks failed there: the log says more".into(),
         );
     }
-    without_copies(state, now)
-        .or_else(|| kept_by_nobody(state, now))
-        .or_else(|| unreached(state, now))
-        .or_else(|| stalled(state, now))
+    without_copies(state, now).or_else(|| unreached(state, now)).or_else(|| stalled(state, now))
 }
 
 /// Returns which workers are missing for the copies that each file must have.
@@ -272,20 +269,6 @@ fn without_copies(state: &State, now: Millis) -> Option<String> {
             state.rules().replicas,
             names.join(", ")
         )
-    })
-}
-
-/// Returns which shards no worker can keep, because the stores in which they would lie have failed.
-fn kept_by_nobody(state: &State, now: Millis) -> Option<String> {
-    let willing = || state.members().alive().filter(|(_, worker)| worker.is_willing(now));
-    let has_no_place = |shard: &ShardId| willing().all(|(_, worker)| !worker.can_keep(*shard, now));
-    let shard = state.shards().find(has_no_place)?;
-    let reasons: Vec<String> = willing()
-        .filter_map(|(_, worker)| Some((worker, worker.rest_of_store(shard, now)?)))
-        .map(|(worker, rest)| format!("{}: {}", worker.name, rest.message))
-        .collect();
-    (!reasons.is_empty()).then(|| {
-        format!("no worker has a store for shard {shard} that works: {}: see to the disks, or start another worker", reasons.join("; "))
     })
 }
 

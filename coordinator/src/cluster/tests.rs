@@ -14,12 +14,10 @@ mod room;
 mod scale;
 mod shared;
 mod simulator;
-mod stores;
 mod table;
 mod tasks;
 mod two_layers;
 mod watched;
-mod young;
 
 use crate::cluster::state::Rules;
 use table::{Table, rules};

@@ -7,17 +7,16 @@ use crate::cluster::status::ClusterStatus;
 use anyhow::{Context, Result};
 use fathom_engine::directory::RunDirectory;
 use fathom_engine::journal::LayerRow;
-use fathom_engine::run::{Depth, ShardCut, ShardId, Task, WorkerId};
-use fathom_proto::{FailureKind, Latencies};
+use fathom_engine::run::{Depth, ShardCut, ShardId, Task};
+use fathom_proto::{FailureKind, Latencies, WorkerId};
 use indicatif::{HumanBytes, HumanCount};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// The progress of a shard of the current layer.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ShardState {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ShardStage {
     /// No worker computes the shard.
-    #[default]
     Waiting,
     /// No worker computes the shard, because an attempt failed.
     Failed,
@@ -31,20 +30,8 @@ pub enum ShardState {
     Done,
 }
 
-impl ShardState {
-    /// All states, each with its letter and its name.
-    pub const ALL: [(Self, char, &'static str); 6] = [
-        (Self::Waiting, 'w', "waiting"),
-        (Self::Failed, 'f', "failed"),
-        (Self::Fetching, 'g', "fetching"),
-        (Self::Running, 'r', "running"),
-        (Self::Copying, 'c', "copying"),
-        (Self::Done, 'd', "done"),
-    ];
-}
-
 /// A shard's progress, and the worker that computes it or one that holds it.
-pub type ShardView = (ShardState, Option<WorkerId>);
+pub type ShardView = (ShardStage, Option<WorkerId>);
 
 /// The data of the page.
 #[derive(Clone, Debug)]
@@ -102,19 +89,19 @@ impl View {
 
 fn shard_view(state: &State, fetching: &BTreeSet<Task>, task: Task) -> ShardView {
     let Some(progress) = state.tasks().get(task) else {
-        return (ShardState::Waiting, None);
+        return (ShardStage::Waiting, None);
     };
     match &progress.making {
         TaskProgress::Waiting if progress.failed.back().is_some_and(|last| last.failure.is_some()) => {
-            (ShardState::Failed, None)
+            (ShardStage::Failed, None)
         }
-        TaskProgress::Waiting => (ShardState::Waiting, None),
-        TaskProgress::Running(worker, _) if fetching.contains(&task) => (ShardState::Fetching, Some(*worker)),
-        TaskProgress::Running(worker, _) => (ShardState::Running, Some(*worker)),
+        TaskProgress::Waiting => (ShardStage::Waiting, None),
+        TaskProgress::Running(worker, _) if fetching.contains(&task) => (ShardStage::Fetching, Some(*worker)),
+        TaskProgress::Running(worker, _) => (ShardStage::Running, Some(*worker)),
         TaskProgress::Made(_) => {
             let holder = state.holders_alive(task).next().filter(|&id| id != WorkerId::SHARED_STORE);
             let done = state.is_done(task);
-            (if done { ShardState::Done } else { ShardState::Copying }, holder)
+            (if done { ShardStage::Done } else { ShardStage::Copying }, holder)
         }
     }
 }

@@ -1,12 +1,11 @@
-//! The barrier at the end of a layer: the reports of all its shards are added up, checked, and committed in
-//! one transaction.
+//! The barrier at the end of a layer: the reports of all its shards are added up, checked, and added to the
+//! journal, which commits layers at the next checkpoint.
 
 use crate::audit::first;
 use crate::counts::{Classes, check_growth};
 use crate::directory::{RunDirectory, Visited};
-use crate::journal::{Entry, Files, LayerRow, ProcessRow, ShardRow};
-use crate::run::WorkerId;
-use crate::run::{Depth, Keep, ShardReport, Task};
+use crate::journal::{Beside, Entry, Files, LayerRow, ProcessRow, ShardRow};
+use crate::run::{Depth, Keep, ShardReport};
 use crate::task::Waits;
 use crate::watch;
 use anyhow::{Context, Result, anyhow};
@@ -22,7 +21,7 @@ const PIECES_IN_LONG_RUN: usize = 2_000_000;
 const PIECES_IN_SHORT_RUN: usize = 20_000;
 
 /// What a commit records besides the reports.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Commit<'a> {
     /// The number of symmetries of the space.
     pub symmetries: u64,
@@ -32,31 +31,29 @@ pub struct Commit<'a> {
     pub process: Option<&'a ProcessRow>,
     /// The time that the threads of this process spent on each activity, if the process made the layer.
     pub waits: Option<&'a Waits>,
-    /// The holders of the files of the newest layers, if workers hold them.
-    pub holders: &'a [(Task, WorkerId)],
 }
 
-/// A layer that was committed.
+/// A layer that was added to the journal.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Committed {
+pub struct Added {
     /// The layer's row in the journal.
     pub layer: LayerRow,
     /// The layer that the search no longer reads, and that the journal has as removed: the caller deletes
-    /// its files. Files that an interruption leaves there do no harm, and are swept away when the run
-    /// goes on.
+    /// its files once the layer is committed. Files that an interruption leaves there do no harm, and are
+    /// swept away when the run goes on.
     pub retired: Option<Depth>,
 }
 
-/// Commits the layer at the next depth. `reports` has the reports of all its shards, in order.
+/// Adds the layer at the next depth to the journal. The next [`checkpoint`] commits it. `reports` has the
+/// reports of all its shards, in order.
 ///
 /// # Errors
-/// If the counts cannot be true, or run.db cannot be written. Nothing is committed then.
-pub fn commit_layer<R: Borrow<ShardReport>>(
+/// If the counts cannot be true, or run.db cannot be read. Nothing is added then.
+pub fn add_layer<R: Borrow<ShardReport>>(
     run: &mut RunDirectory,
-    disk: &dyn Disk,
     reports: &[R],
     commit: Commit<'_>,
-) -> Result<Committed> {
+) -> Result<Added> {
     let Visited { layers, visited, all } = run.visited()?;
     let depth = Depth(layers.len() as u32);
     let layer = add_up(depth, reports, commit.symmetries, commit.seconds)?;
@@ -76,21 +73,14 @@ pub fn commit_layer<R: Borrow<ShardReport>>(
     };
     let found: Vec<u32> = reports.iter().flat_map(|report| report.borrow().watched.iter().copied()).collect();
     let entry = Entry {
-        layer: &layer,
-        shards: &shards,
+        layer: layer.clone(),
+        shards,
         retired,
-        found: &found,
-        process: commit.process,
-        waits: commit.waits,
-        holders: commit.holders,
+        found,
+        process: commit.process.cloned(),
+        waits: commit.waits.copied(),
     };
-    run.journal.commit(&entry).context("cannot write run.db")?;
-    if !found.is_empty()
-        && let Err(error) = watch::write(&run.path, &run.journal, disk)
-    {
-        // A failure is not fatal: the file is written again at the end of the run.
-        warn!(error = format!("{error:#}"), "watched states are not written");
-    }
+    run.journal.add(entry).context("cannot read run.db")?;
     info!(
         depth = depth.0,
         states = layer.states,
@@ -100,7 +90,55 @@ pub fn commit_layer<R: Borrow<ShardReport>>(
         digest = %layer.digest,
         "layer done"
     );
-    Ok(Committed { layer, retired })
+    Ok(Added { layer, retired })
+}
+
+/// Commits the layers that were added, in one transaction: their files must be durable. So must the files of
+/// the shards `made` of the layer after them, if there are any. Their sources, at a depth, may be deleted then.
+///
+/// # Errors
+/// If run.db cannot be written. Nothing is committed then.
+pub fn checkpoint(
+    run: &mut RunDirectory,
+    disk: &dyn Disk,
+    made: Option<(&[ShardReport], Depth)>,
+) -> Result<()> {
+    let has_found = run.journal.has_found();
+    let committed = match made {
+        Some((reports, sources)) => run.journal.give_back(reports, sources),
+        None => run.journal.checkpoint(),
+    };
+    committed.context("cannot write run.db")?;
+    write_watched(run, disk, has_found);
+    Ok(())
+}
+
+/// Adds the layer at the next depth to the journal, and commits it at once. `beside` writes what a crate above
+/// this one has in the same transaction.
+///
+/// # Errors
+/// The errors of [`add_layer`] and [`checkpoint`].
+pub fn commit_layer<R: Borrow<ShardReport>>(
+    run: &mut RunDirectory,
+    disk: &dyn Disk,
+    reports: &[R],
+    commit: Commit<'_>,
+    beside: Beside<'_>,
+) -> Result<LayerRow> {
+    let Added { layer, retired } = add_layer(run, reports, commit)?;
+    let has_found = run.journal.has_found();
+    let committed = run.journal.checkpoint_with(|change| beside(change.database(), retired));
+    committed.context("cannot write run.db")?;
+    write_watched(run, disk, has_found);
+    Ok(layer)
+}
+
+/// Writes the depths of watched states, if some were found. A failure is not fatal: the file is written again
+/// at the end of the run.
+fn write_watched(run: &RunDirectory, disk: &dyn Disk, has_found: bool) {
+    if has_found && let Err(error) = watch::write(&run.path, &run.journal, disk) {
+        warn!(error = format!("{error:#}"), "watched states are not written");
+    }
 }
 
 /// Checks the counts of the first depths against the puzzle's moves, once when the run has become a long one,

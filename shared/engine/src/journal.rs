@@ -1,21 +1,25 @@
 //! `run.db`, the journal of a run: its committed layers, in SQLite.
 //!
-//! A layer's row and the rows of its shards are committed in one durable transaction, after the layer's files
-//! are durable. So a layer that is in the journal is on disk, and a layer that is not is made again, from
-//! those of its files that exist.
+//! A layer's row and the rows of its shards are added in memory, and committed at the next
+//! [checkpoint](Journal::checkpoint) in one durable transaction, after the layer's files are durable. So a layer
+//! that is in the journal is on disk, and a layer that is not is made again, from those of its files that exist.
+//! No transaction stays open between checkpoints, because it would keep readers waiting.
 //!
 //! The database uses a rollback journal and not WAL, so that `fathom status` can read it from other hosts and
-//! from read-only directories. One commit a layer is rare enough to pay for that.
+//! from read-only directories. Checkpoints are rare enough to pay for that.
 
-mod cluster;
+mod change;
+mod current;
 mod patience;
+mod place;
 mod waits;
 
-pub use cluster::LayersAt;
+pub use change::{Beside, Change};
+pub use current::Maker;
 pub use patience::{give_up, obstacle};
+pub use place::LayersAt;
 
-use crate::run::WorkerId;
-use crate::run::{Depth, ShardId, ShardReport, Task};
+use crate::run::{Depth, ShardId, ShardReport};
 use crate::task::Waits;
 use anyhow::{Context, Result, anyhow};
 use fathom_layer::{Digest, LayerDigest, RunDigest, Totals};
@@ -28,7 +32,7 @@ use std::path::{Path, PathBuf};
 /// The name of the journal in the run's directory.
 pub const NAME: &str = "run.db";
 /// The version of the schema.
-const SCHEMA: i32 = 4;
+const SCHEMA: i32 = 5;
 
 /// The state of a layer's files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,23 +132,21 @@ pub struct Watched {
     pub depth: Option<Depth>,
 }
 
-/// A layer to commit, with everything that is written in the same transaction.
-#[derive(Clone, Copy, Debug)]
-pub struct Entry<'a> {
+/// A layer, with everything that is committed together with it.
+#[derive(Clone, Debug)]
+pub struct Entry {
     /// The layer.
-    pub layer: &'a LayerRow,
+    pub layer: LayerRow,
     /// Its shards, in order.
-    pub shards: &'a [ShardRow],
+    pub shards: Vec<ShardRow>,
     /// The layer whose files are marked as removed.
     pub retired: Option<Depth>,
     /// The numbers of the watched states that lie in the layer.
-    pub found: &'a [u32],
+    pub found: Vec<u32>,
     /// The row of this process, if it made the layer.
-    pub process: Option<&'a ProcessRow>,
+    pub process: Option<ProcessRow>,
     /// The time that the threads of this process spent on each activity, if the process made the layer.
-    pub waits: Option<&'a Waits>,
-    /// The holders of files, if workers keep the layers.
-    pub holders: &'a [(Task, WorkerId)],
+    pub waits: Option<Waits>,
 }
 
 /// An open journal.
@@ -155,11 +157,11 @@ pub struct Journal {
     process: Option<i64>,
     /// Whether writes wait while another process locks the database, or while its disk is full.
     waits: bool,
-    /// The finished layers, once this process has committed one. From then on no other process adds layers,
-    /// so a commit need not read them again.
+    /// The finished layers, once this process has added one. From then on no other process adds layers, so
+    /// they need not be read again.
     known: Option<Known>,
-    /// Whether commits are held back, to be made durable together.
-    held: bool,
+    /// Those of the known layers that wait for the next checkpoint, each with the run digest up to it.
+    added: Vec<(Entry, Digest)>,
 }
 
 /// The finished layers, and the run digest over them.
@@ -193,14 +195,22 @@ impl Journal {
                  kernel TEXT NOT NULL, memory_bytes INTEGER NOT NULL, cache_bytes INTEGER NOT NULL,
                  seconds REAL NOT NULL, peak_anonymous_bytes INTEGER);
              CREATE TABLE cluster (epoch INTEGER NOT NULL, layers_at TEXT NOT NULL);
-             CREATE TABLE worker (id BLOB PRIMARY KEY, name TEXT NOT NULL, address TEXT NOT NULL);
-             CREATE TABLE holder (
-                 depth INTEGER NOT NULL, shard INTEGER NOT NULL, worker BLOB NOT NULL,
-                 PRIMARY KEY (depth, shard, worker));
              CREATE TABLE report (
                  depth INTEGER NOT NULL, shard INTEGER NOT NULL, stored INTEGER NOT NULL, states INTEGER NOT NULL,
                  pairs INTEGER, inverse_pairs INTEGER, bytes INTEGER NOT NULL, watched TEXT NOT NULL,
                  checksums BLOB NOT NULL, PRIMARY KEY (depth, shard));
+             CREATE TABLE store_id (id TEXT NOT NULL);
+             CREATE TABLE disowned (depth INTEGER NOT NULL, shard INTEGER NOT NULL, PRIMARY KEY (depth, shard));
+             CREATE TABLE doubted (depth INTEGER NOT NULL, shard INTEGER NOT NULL, PRIMARY KEY (depth, shard));
+             CREATE TABLE maker (
+                 depth INTEGER NOT NULL, shard INTEGER NOT NULL, worker BLOB NOT NULL,
+                 PRIMARY KEY (depth, shard));
+             CREATE TABLE given_back (
+                 depth INTEGER NOT NULL, shard INTEGER NOT NULL, audited INTEGER NOT NULL,
+                 PRIMARY KEY (depth, shard));
+             CREATE TABLE wait (
+                 depth INTEGER PRIMARY KEY, kernel REAL NOT NULL, sources REAL NOT NULL, subtract REAL NOT NULL,
+                 write REAL NOT NULL, sync REAL NOT NULL, barrier REAL NOT NULL);
              CREATE TABLE watched (number INTEGER PRIMARY KEY, tiles BLOB NOT NULL, depth INTEGER);
              INSERT INTO run VALUES (x'{fingerprint}');
              PRAGMA user_version = {SCHEMA};"
@@ -213,7 +223,11 @@ impl Journal {
         }
         transaction.commit()?;
         database.pragma_update(None, "journal_mode", "DELETE")?;
-        Ok(Self { database, process: None, waits: false, known: None, held: false })
+        Ok(Self::of(database))
+    }
+
+    fn of(database: Connection) -> Self {
+        Self { database, process: None, waits: false, known: None, added: Vec::new() }
     }
 
     /// Opens the journal of the run with this fingerprint. A journal in a read-only directory can be opened
@@ -240,9 +254,7 @@ impl Journal {
         let found: Option<[u8; 32]> =
             database.query_row("SELECT fingerprint FROM run", [], |row| row.get(0)).optional()?;
         match found.map(Digest) {
-            Some(found) if found == fingerprint => {
-                Ok(Self { database, process: None, waits: false, known: None, held: false })
-            }
+            Some(found) if found == fingerprint => Ok(Self::of(database)),
             Some(found) => {
                 Err(anyhow!("it is the journal of another run, {found}; this run is {fingerprint}"))
             }
@@ -250,7 +262,7 @@ impl Journal {
         }
     }
 
-    /// Returns the finished layers in order of depth.
+    /// Returns the finished layers in order of depth, also those that wait for the next checkpoint.
     ///
     /// # Errors
     /// If the journal cannot be read, the row of a depth is missing, or a run digest differs from the
@@ -307,32 +319,11 @@ impl Journal {
         Ok(Known { layers, digest })
     }
 
-    /// Holds commits back until [`Journal::release`], which makes them durable together. A crash before the
-    /// release undoes all of them.
-    pub fn hold(&mut self) -> Result<()> {
-        if !self.held {
-            self.patiently(|journal| Ok(journal.database.execute_batch("BEGIN IMMEDIATE")?))?;
-            self.held = true;
-        }
-        Ok(())
-    }
-
-    /// Returns whether commits are held back.
-    pub fn is_held(&self) -> bool {
-        self.held
-    }
-
-    /// Makes the commits durable that were held back. If that fails, the commits are still held back.
-    pub fn release(&mut self) -> Result<()> {
-        if self.held {
-            self.patiently(|journal| Ok(journal.database.execute_batch("COMMIT")?))?;
-            self.held = false;
-        }
-        Ok(())
-    }
-
     /// Returns the shards of a finished layer in order.
     pub fn shards(&self, depth: Depth) -> Result<Vec<ShardRow>> {
+        if let Some((entry, _)) = self.added.iter().find(|(entry, _)| entry.layer.depth == depth) {
+            return Ok(entry.shards.clone());
+        }
         let mut query = self.database.prepare_cached(
             "SELECT depth, shard, stored, states, pairs, inverse_pairs, digest
              FROM shard WHERE depth = ?1 ORDER BY shard",
@@ -419,93 +410,64 @@ impl Journal {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// Commits a layer in one transaction. If that fails, the journal is unchanged.
-    pub fn commit(&mut self, entry: &Entry<'_>) -> Result<()> {
-        self.patiently(|journal| journal.commit_once(entry))
-    }
-
-    fn commit_once(&mut self, entry: &Entry<'_>) -> Result<()> {
-        let Entry { layer, retired, .. } = *entry;
+    /// Adds a layer, which the next checkpoint commits.
+    ///
+    /// # Errors
+    /// If the journal cannot be read.
+    pub fn add(&mut self, entry: Entry) -> Result<()> {
         let mut known = match self.known.take() {
             Some(known) => known,
             None => self.read_layers()?,
         };
-        let written = self.write_layer(entry, known.digest.clone().add(&layer.digest));
-        if written.is_ok() {
-            known.digest.add(&layer.digest);
-            known.layers.push(layer.clone());
-            known.note_files(retired, Files::Removed);
-        }
+        let run_digest = known.digest.add(&entry.layer.digest);
+        known.layers.push(entry.layer.clone());
+        known.note_files(entry.retired, Files::Removed);
         self.known = Some(known);
-        self.process = written?;
+        self.added.push((entry, run_digest));
         Ok(())
     }
 
-    /// Writes a layer in one transaction. Returns the rowid of this process, if it has one.
-    fn write_layer(&mut self, entry: &Entry<'_>, run_digest: Digest) -> Result<Option<i64>> {
-        let Entry { layer, shards, retired, found, process, waits, holders } = *entry;
-        // A savepoint nests in the transaction of commits that are held back, if there is one.
-        let transaction = self.database.savepoint()?;
-        let run = |statement, values: &[&dyn ToSql]| -> rusqlite::Result<usize> {
-            transaction.prepare_cached(statement)?.execute(values)
-        };
-        run(
-            "INSERT INTO layer VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
-            params![
-                layer.depth.0,
-                layer.states,
-                layer.classes,
-                layer.classes_with_inverse,
-                layer.stored,
-                layer.bytes,
-                layer.seconds,
-                layer.digest.0,
-                run_digest.0,
-                layer.files.word()
-            ],
-        )?;
-        run("DELETE FROM report WHERE depth <= ?1", &[&layer.depth.0])?;
-        if let Some(depth) = retired {
-            run("DELETE FROM holder WHERE depth <= ?1", &[&depth.0])?;
-            set_files(&transaction, depth, Files::Removed)?;
-        }
-        {
-            let mut insert =
-                transaction.prepare_cached("INSERT INTO shard VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")?;
-            for row in shards {
-                insert.execute(params![
-                    layer.depth.0,
-                    row.shard.0,
-                    row.totals.stored,
-                    row.totals.states,
-                    row.totals.pairs,
-                    row.totals.inverse_pairs,
-                    row.digest.0
-                ])?;
+    /// Returns whether layers wait for the next checkpoint.
+    pub fn has_added(&self) -> bool {
+        !self.added.is_empty()
+    }
+
+    /// Returns whether watched states lie in layers that wait for the next checkpoint.
+    pub fn has_found(&self) -> bool {
+        self.added.iter().any(|(entry, _)| !entry.found.is_empty())
+    }
+
+    /// Commits the layers that were added, in one transaction. Their files must be durable. If the
+    /// transaction fails, the database is unchanged, and the layers still wait.
+    ///
+    /// # Errors
+    /// If the database cannot be written, or a watched state lies in two layers.
+    pub fn checkpoint(&mut self) -> Result<()> {
+        if self.has_added() { self.checkpoint_with(|_| Ok(())) } else { Ok(()) }
+    }
+
+    /// Does a [checkpoint](Journal::checkpoint) that makes another change in the same transaction.
+    ///
+    /// # Errors
+    /// As [`Journal::checkpoint`], and those of the change.
+    pub fn checkpoint_with(&mut self, mut change: impl FnMut(&mut Change<'_>) -> Result<()>) -> Result<()> {
+        let (process, removed) = self.patiently(|journal| {
+            let mut changed = Change { transaction: journal.database.savepoint()?, removed: None };
+            let mut process = journal.process;
+            for (entry, run_digest) in &journal.added {
+                process = write_layer(&changed.transaction, entry, *run_digest, process)?;
             }
+            change(&mut changed)?;
+            let Change { transaction, removed } = changed;
+            transaction.commit()?;
+            Ok((process, removed))
+        })?;
+        self.process = process;
+        self.added.clear();
+        if let Some(known) = &mut self.known {
+            known.note_files(removed, Files::Removed);
         }
-        {
-            let mut update = transaction
-                .prepare_cached("UPDATE watched SET depth = ?2 WHERE number = ?1 AND depth IS NULL")?;
-            for number in found {
-                if update.execute(params![number, layer.depth.0])? != 1 {
-                    return Err(anyhow!(
-                        "watched state {number} lies at depth {} and elsewhere, or is not watched",
-                        layer.depth
-                    ));
-                }
-            }
-        }
-        cluster::note_holders(&transaction, holders)?;
-        if let Some(waits) = waits {
-            waits::note(&transaction, layer.depth, waits)?;
-        }
-        let row = match (process, self.process) {
-            (Some(process), row) => Some(note_process(&transaction, process, row)?),
-            (None, row) => row,
-        };
-        transaction.commit()?;
-        Ok(row)
+        Ok(())
     }
 
     /// Sets the state of a layer's files.
@@ -530,6 +492,67 @@ impl Known {
 /// Reads the totals of a shard from a row whose first two columns are depth and shard.
 fn totals(row: &Row<'_>) -> rusqlite::Result<Totals> {
     Ok(Totals { stored: row.get(2)?, states: row.get(3)?, pairs: row.get(4)?, inverse_pairs: row.get(5)? })
+}
+
+/// Writes a layer. `row` is the rowid of this process, if it has one already; returns what it is then.
+fn write_layer(
+    database: &Connection,
+    entry: &Entry,
+    run_digest: Digest,
+    row: Option<i64>,
+) -> Result<Option<i64>> {
+    let Entry { layer, shards, retired, found, process, waits } = entry;
+    let run = |statement, values: &[&dyn ToSql]| -> rusqlite::Result<usize> {
+        database.prepare_cached(statement)?.execute(values)
+    };
+    run(
+        "INSERT INTO layer VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+        params![
+            layer.depth.0,
+            layer.states,
+            layer.classes,
+            layer.classes_with_inverse,
+            layer.stored,
+            layer.bytes,
+            layer.seconds,
+            layer.digest.0,
+            run_digest.0,
+            layer.files.word()
+        ],
+    )?;
+    run("DELETE FROM report WHERE depth <= ?1", &[&layer.depth.0])?;
+    if let Some(depth) = *retired {
+        set_files(database, depth, Files::Removed)?;
+    }
+    let mut insert = database.prepare_cached("INSERT INTO shard VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")?;
+    for row in shards {
+        insert.execute(params![
+            layer.depth.0,
+            row.shard.0,
+            row.totals.stored,
+            row.totals.states,
+            row.totals.pairs,
+            row.totals.inverse_pairs,
+            row.digest.0
+        ])?;
+    }
+    let mut update =
+        database.prepare_cached("UPDATE watched SET depth = ?2 WHERE number = ?1 AND depth IS NULL")?;
+    for number in found {
+        if update.execute(params![number, layer.depth.0])? != 1 {
+            return Err(anyhow!(
+                "watched state {number} lies at depth {} and elsewhere, or is not watched",
+                layer.depth
+            ));
+        }
+    }
+    if let Some(waits) = waits {
+        waits::note(database, layer.depth, waits)?;
+    }
+    match process {
+        Some(process) => Ok(Some(note_process(database, process, row)?)),
+        None => Ok(row),
+    }
 }
 
 /// Writes the row of a process: updates `row`, or inserts a new row. Returns its rowid.

@@ -3,20 +3,18 @@
 //! Only shard s of the new layer reads shard s of the older one. So each task gets its own shard alone, and
 //! the thread that has made the new shard closes that file: to unmap a whole layer takes one thread seconds.
 //!
-//! In a run that keeps two layers, shard s of the older layer is given back, that is deleted, as soon as the
-//! new shard is durable and its report is in the journal, in this order: a crash in between leaves some
-//! shards too many, never one too few. As soon as its first shard may be deleted, the older layer counts as
+//! In a run that keeps two layers, shard s of the older layer is given back, that is deleted, as soon as a
+//! checkpoint has the new shard: its file is durable, and then its report is in the journal. A crash in
+//! between leaves some shards too many, never one too few. As soon as its first shard may be deleted, the older layer counts as
 //! removed in the journal, so that nothing else looks for its files.
 //!
 //! A shard that was given back cannot be made again, because the layers before it are gone too. If the file
 //! of a new shard is not what its report says, the shard is made again as long as its source is there;
 //! otherwise the run ends.
 
-use crate::journal::Journal;
 use crate::removers::Removers;
 use crate::run::{Depth, Geometry, ShardId, ShardReport, Task};
 use crate::task::{Layer, Store, TaskError};
-use anyhow::{Context, Result};
 use fathom_layer::{Digest, LayerError, LayerFile};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -98,21 +96,35 @@ impl Older {
         self.made.push(report.clone());
     }
 
-    /// Gives back the sources of the new shards, if there are enough of them. What is not given back is
-    /// deleted with its layer. Does nothing while commits are held back, because the new files are not
-    /// durable then.
+    /// Returns the depth of the layer.
+    pub(crate) fn depth(&self) -> Depth {
+        self.depth
+    }
+
+    /// Returns the reports of the new shards whose sources are to be given back now: none, unless there are
+    /// enough of them. What is not given back is deleted with its layer.
     ///
     /// # Errors
-    /// If the newer layer has changed since it was opened, so that new shards may be wrong. Nothing is given
-    /// back then. Otherwise if the journal cannot be written, or a file cannot be deleted.
-    pub(crate) fn give_back(&mut self, journal: &mut Journal, removers: &mut Removers<'_>) -> Result<()> {
-        if self.made.is_empty() || self.may_wait() || journal.is_held() {
-            return Ok(());
+    /// If the newer layer has changed since it was opened, so that new shards may be wrong.
+    pub(crate) fn due(&mut self) -> Result<Vec<ShardReport>, LayerError> {
+        if self.made.is_empty() || self.may_wait() {
+            return Ok(Vec::new());
         }
         self.newest.check_unchanged()?;
-        journal.give_back(&self.made, self.depth).context("cannot write run.db")?;
-        for report in std::mem::take(&mut self.made) {
-            let shard = report.task.shard;
+        Ok(std::mem::take(&mut self.made))
+    }
+
+    /// Deletes the sources of new shards. A checkpoint must have the shards, and that the sources may be
+    /// deleted.
+    ///
+    /// # Errors
+    /// If a file cannot be deleted.
+    pub(crate) fn give_back(
+        &self,
+        made: &[ShardReport],
+        removers: &mut Removers<'_>,
+    ) -> Result<(), LayerError> {
+        for shard in made.iter().map(|report| report.task.shard) {
             removers.remove(Task { depth: self.depth, shard })?;
             debug!(depth = self.depth.0, shard = shard.0, "shard given back");
         }

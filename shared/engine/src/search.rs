@@ -1,10 +1,16 @@
-//! The search on one machine: each layer is cut into tasks, computed, and committed before the next layer
-//! begins.
+//! The search on one machine: each layer is cut into tasks, computed, and added to the journal before the next
+//! layer begins.
+//!
+//! What was made becomes durable at a checkpoint, about once a second and at the end of the search: first the
+//! files that were written since the last checkpoint, then in one transaction the rows that name them. A crash
+//! takes the search back to the last checkpoint. So the two newest layers that it has stay until the next one.
+//! Older layers are removed, and so are layers between two checkpoints that the search no longer reads: nothing
+//! durable depends on either.
 
 use crate::audit::spot::SpotChecks;
-use crate::commit::{Commit, Committed, commit_layer};
+use crate::commit::{Added, Commit, add_layer, checkpoint};
 use crate::directory::{RunDirectory, Visited};
-use crate::journal::{Files, LayerRow, LayersAt, ProcessRow, ShardRow};
+use crate::journal::{Files, LayerRow, ProcessRow, ShardRow};
 use crate::observer::{Observer, Progress};
 use crate::older::Older;
 use crate::removers::Removers;
@@ -12,12 +18,11 @@ use crate::run::{Depth, Geometry, Keep, Lookback, ShardReport, Task};
 use crate::task::{
     Counters, Job, Kernel, Layer, Leftovers, Pool, Resources, Store, TaskError, Watched, store,
 };
-use crate::tasks::with_workers;
+use crate::tasks::root_of_layers;
 use anyhow::{Context, Result};
 use fathom_command::{failpoint, machine};
 use fathom_layer::{Deferred, Disk, LayerError, many_descriptors};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -42,15 +47,15 @@ pub struct Options {
     /// The memory budget in bytes: tables and tensors take their part, and the rest is for layers in the
     /// page cache.
     pub memory_bytes: u64,
-    /// A new search that is younger than this makes its layers durable together, so a crash loses at most
-    /// this much work. Zero makes each layer durable at once.
-    pub sync_after: Duration,
+    /// The least time between two checkpoints, unless the disk is short of room. A crash loses little more
+    /// than this much work. With zero each layer is durable before the next one begins.
+    pub checkpoint_every: Duration,
 }
 
 impl Options {
-    /// The usual value of `sync_after`. A small search takes less than a second, and with a sync for each
-    /// layer it would mostly wait for the disk.
-    pub const SYNC_AFTER: Duration = Duration::from_secs(1);
+    /// The usual value of `checkpoint_every`. A small search takes less than a second, and with a sync for
+    /// each layer it would mostly wait for the disk.
+    pub const CHECKPOINT_EVERY: Duration = Duration::from_secs(1);
 }
 
 /// The flags by which a search is asked to stop.
@@ -90,10 +95,7 @@ pub fn search(
 ) -> Result<End> {
     let _span = info_span!("run", id = %&run.manifest.fingerprint.to_string()[..16]).entered();
     let begun = Instant::now();
-    if let LayersAt::SharedStore(store) = run.journal.layers_at().context("cannot read run.db")? {
-        run.claim(&std::path::absolute(store)?, disk)?;
-    }
-    let store_path = store_path(run)?;
+    let store_path = run.claim_layers(disk)?;
     let resources = Resources {
         kernel: options.kernel,
         threads: options.threads,
@@ -103,11 +105,11 @@ pub fn search(
     let graph = run.graph.take();
     let colouring = match &graph {
         Some(graph) => graph.colouring().clone(),
-        None => run.manifest.cut(&run.space)?,
+        None => run.manifest.plan.colouring(&run.space)?,
     };
-    run.manifest.check_cut(&run.space, &colouring)?;
+    run.manifest.plan.check(&run.space, &colouring)?;
     observer.tables_begin();
-    let job = Job::of(&run.manifest, (&run.space, &colouring), graph, &run.path, resources, disk, None);
+    let job = Job::of(&run.manifest, (&run.space, &colouring), graph, &run.path, resources, disk);
     let job = job.and_then(|mut job| job.order_shards().map(|()| job));
     observer.tables_end();
     let mut job = job?;
@@ -134,23 +136,10 @@ pub fn search(
         seconds: begun.elapsed().as_secs_f64(),
         peak_anonymous_bytes: machine::anonymous_bytes(),
     };
-    // Syncs are deferred only in a run that has no committed layer yet, because then a crash can damage
-    // nothing. A run that keeps two layers does not defer: it deletes a shard only when what was made from it
-    // is durable, and its disk may have no room for both.
-    let defers = !options.sync_after.is_zero() && run.manifest.keep != Keep::Two;
-    let goes_on = !run.visited()?.layers.is_empty();
-    let is_new = defers && !goes_on;
-    let disk = Deferred::new(disk, is_new, many_descriptors());
-    let disk = &disk;
-    if is_new {
-        run.journal.hold().context("cannot write run.db")?;
-    }
-    let store = Store::at(&store_path, disk)?;
-    if is_new {
-        // Whole files of a young search that was killed may not be durable.
-        store.require_run(run.manifest.fingerprint)?;
-        store.depths()?.into_iter().try_for_each(|depth| store.remove(depth))?;
-    }
+    let durable = run.visited()?.layers.last().map(|layer| layer.depth);
+    let deferred = Deferred::new(disk, many_descriptors());
+    let store = Store::at(&store_path, &deferred)?;
+    let lasting = Store::at(&store_path, disk)?;
     discard_doubtful(run, &store, &job.geometry)?;
     let counters = Counters::default();
     stop.at_once.store(false, Ordering::Relaxed);
@@ -164,9 +153,10 @@ pub fn search(
         let removers = Removers::start(scope, options.threads, &store);
         Search {
             run,
-            disk,
+            disk: &deferred,
             job: &job,
             store: &store,
+            lasting: &lasting,
             pool,
             removers,
             counters: &counters,
@@ -176,11 +166,14 @@ pub fn search(
             options,
             archived: BTreeMap::new(),
             opened: None,
-            retired: None,
+            newest: durable,
+            durable,
+            retired: Vec::new(),
             is_apart: false,
             spot_checks: None,
-            must_check: goes_on,
+            must_check: durable.is_some(),
             begun,
+            checkpoint_at: begun,
             process,
         }
         .go_on()
@@ -191,7 +184,10 @@ struct Search<'a> {
     run: &'a mut RunDirectory,
     disk: &'a Deferred<'a>,
     job: &'a Job,
+    /// The layers, on the disk whose syncs wait for a checkpoint.
     store: &'a Store<'a>,
+    /// The same layers, on the disk itself, for files that take the place of durable ones.
+    lasting: &'a Store<'a>,
     pool: Pool<'a>,
     removers: Removers<'a>,
     counters: &'a Counters,
@@ -205,8 +201,12 @@ struct Search<'a> {
     /// The layer that the search pulled from when it made the last one, if its files stay open: the next one
     /// is made from it as well.
     opened: Option<(Depth, Arc<Layer>)>,
-    /// A layer that counts as removed, and whose files are still to be removed.
-    retired: Option<Depth>,
+    /// The newest layer that was made.
+    newest: Option<Depth>,
+    /// The newest layer that the last checkpoint has.
+    durable: Option<Depth>,
+    /// Layers that count as removed, and whose files are still to be removed.
+    retired: Vec<Depth>,
     /// Whether the file systems were asked to lay down the layers apart.
     is_apart: bool,
     /// The spot checks, once there was time for one.
@@ -216,47 +216,31 @@ struct Search<'a> {
     must_check: bool,
     /// When this search began.
     begun: Instant,
+    /// When the last checkpoint ended, or this search began.
+    checkpoint_at: Instant,
     process: ProcessRow,
 }
 
 impl Search<'_> {
     fn go_on(&mut self) -> Result<End> {
         let end = self.make_layers();
+        // What is removed first need not be made durable.
         let removed = self.remove_retired();
-        // The commits are released after a failure too, so that the layers before it stay.
-        let released = self.release();
+        // After a failure too, so that the layers before it stay.
+        let kept = self.checkpoint(None).and_then(|()| self.remove_retired());
         let end = end?;
-        removed?;
-        released?;
+        removed.and(kept)?;
+        self.archive()?;
         Ok(end)
-    }
-
-    /// Makes durable the layers that were held back while the search was young, and ends the deferral. Does
-    /// nothing if none are held back.
-    fn release(&mut self) -> Result<()> {
-        if !self.run.journal.is_held() {
-            return Ok(());
-        }
-        self.disk
-            .flush()
-            .with_context(|| format!("cannot make layers durable in {}", self.run.path.display()))?;
-        self.run.journal.release().context("cannot write run.db")?;
-        let newest = self.run.journal.layers().context("cannot read run.db")?.last().map(|layer| layer.depth);
-        self.archive(newest)
-    }
-
-    fn release_when_grown(&mut self) -> Result<()> {
-        if self.begun.elapsed() >= self.options.sync_after { self.release() } else { Ok(()) }
     }
 
     fn make_layers(&mut self) -> Result<End> {
         let Visited { layers, mut visited, all } = self.run.visited()?;
         self.store.require_run(self.run.manifest.fingerprint)?;
         self.store.sweep(&leftovers(self.store, &layers)?)?;
-        let mut newest = layers.last().map(|layer| layer.depth);
-        self.archive(newest)?;
+        self.archive()?;
         while visited < all {
-            let depth = newest.map_or(Depth(0), Depth::next);
+            let depth = self.newest.map_or(Depth(0), Depth::next);
             if self.options.max_depth.is_some_and(|max| depth.0 > max) {
                 return Ok(End::MaxDepth);
             }
@@ -264,14 +248,13 @@ impl Search<'_> {
                 return Ok(End::Stopped);
             };
             visited += layer.states;
-            newest = Some(depth);
-            self.archive(newest)?;
+            self.archive()?;
         }
         Ok(End::Complete)
     }
 
-    /// Makes one layer and commits it. Returns `None` if the search was stopped. `left` is the number of
-    /// states that are not visited yet.
+    /// Makes one layer and adds it to the journal. Returns `None` if the search was stopped. `left` is the
+    /// number of states that are not visited yet.
     fn make(&mut self, depth: Depth, left: u64) -> Result<Option<LayerRow>> {
         let begun = Instant::now();
         self.require_room(depth, left)?;
@@ -285,41 +268,60 @@ impl Search<'_> {
         let seconds = begun.elapsed().as_secs_f64();
         let waits = self.counters.spent.waits(self.options.threads, begun.elapsed());
         let process = Some(&self.process);
-        let commit = Commit { symmetries, seconds, process, waits: Some(&waits), holders: &[] };
-        failpoint::point("committing");
-        let Committed { layer, retired } = commit_layer(self.run, self.disk, &reports, commit)?;
-        failpoint::point("committed");
-        // Kernel threads need not wait for the removal. While commits are held back, the files are removed
-        // before the commit is durable: without it the run begins anew, and needs no file.
-        self.retired = retired;
-        self.release_when_grown()?;
-        // A young search ends before that pays.
-        if !self.is_apart && !self.run.journal.is_held() {
-            self.store.lay_apart();
-            self.is_apart = true;
-        }
+        let commit = Commit { symmetries, seconds, process, waits: Some(&waits) };
+        let Added { layer, retired } = add_layer(self.run, &reports, commit)?;
+        self.newest = Some(depth);
+        // Kernel threads need not wait for the removal.
+        self.retired.extend(retired);
+        self.checkpoint_if_due()?;
         self.observer.layer_committed(&layer);
         Ok(Some(layer))
     }
 
-    /// Removes the files of a layer that is not needed any more.
-    fn remove_retired(&mut self) -> Result<()> {
-        let Some(depth) = self.retired.take() else {
+    fn checkpoint_if_due(&mut self) -> Result<()> {
+        if self.checkpoint_at.elapsed() < self.options.checkpoint_every {
             return Ok(());
-        };
-        self.remove_files(depth).map_err(|error| self.explain_deletion(depth, error))
+        }
+        // A search that ends before its first checkpoint is due is too short for that to pay.
+        if !self.is_apart {
+            self.store.lay_apart();
+            self.is_apart = true;
+        }
+        self.checkpoint(None)
+    }
+
+    /// Makes durable what was written since the last checkpoint, and then commits the layers that were added
+    /// and the shards `made`, whose sources may be deleted then.
+    fn checkpoint(&mut self, made: Option<(&[ShardReport], Depth)>) -> Result<()> {
+        self.disk.flush().map_err(|error| self.explain_sync(error))?;
+        if made.is_some() || self.run.journal.has_added() {
+            failpoint::point("committing");
+            checkpoint(self.run, self.lasting.disk(), made)?;
+            failpoint::point("committed");
+        }
+        self.durable = self.newest;
+        self.checkpoint_at = Instant::now();
+        Ok(())
+    }
+
+    /// Removes the files of layers that nothing reads any more. If a crash takes the search back to the last
+    /// checkpoint, it reads the two newest layers that this has.
+    fn remove_retired(&mut self) -> Result<()> {
+        let durable = self.durable;
+        let is_kept = |depth: Depth| durable.is_some_and(|newest| (depth..=depth.next()).contains(&newest));
+        let removed: Vec<Depth> = self.retired.extract_if(.., |depth| !is_kept(*depth)).collect();
+        removed.into_iter().try_for_each(|depth| {
+            self.remove_files(depth).map_err(|error| self.explain_deletion(depth, error))
+        })
     }
 
     fn remove_files(&mut self, depth: Depth) -> Result<(), LayerError> {
-        // The files of a young search are small.
-        if !self.run.journal.is_held() {
-            let files = self.store.shards(depth)?.into_iter().map(|shard| Task { depth, shard });
-            // What lies behind a link stays, and `Store::remove` says so.
-            for file in files.filter(|file| !self.store.directory_of(*file).is_symlink()) {
-                self.removers.remove(file)?;
-            }
-            self.removers.finish()?;
+        let files = self.store.shards(depth)?.into_iter().map(|shard| Task { depth, shard });
+        // What lies behind a link stays, and `Store::remove` says so.
+        for file in files.filter(|file| !self.store.directory_of(file.depth).is_symlink()) {
+            self.removers.remove(file)?;
         }
+        self.removers.finish()?;
         self.store.remove(depth)
     }
 
@@ -441,9 +443,11 @@ impl Search<'_> {
             }
             self.observer.progress(self.progress());
             if failure.is_none() && beside.is_ok() {
-                let given_back = self.give_back(depth, older.as_mut());
+                beside = self.tidy(older.as_mut());
                 // The other tasks end first, so that nothing is written any more when this returns.
-                beside = given_back.inspect_err(|_| self.halt.store(true, Ordering::Relaxed));
+                if beside.is_err() {
+                    self.halt.store(true, Ordering::Relaxed);
+                }
             }
             while running < ahead
                 && !self.halt.load(Ordering::Relaxed)
@@ -466,14 +470,19 @@ impl Search<'_> {
         }
     }
 
-    /// Makes durable what is held back, and gives back what is not read any more, as far as it is time.
-    fn give_back(&mut self, depth: Depth, older: Option<&mut Older>) -> Result<()> {
-        self.release_when_grown()?;
-        let Some(older) = older else { return Ok(()) };
-        older.give_back(&mut self.run.journal, &mut self.removers).map_err(|error| match error.downcast() {
-            Ok(error) => self.explain_deletion(depth, error),
-            Err(error) => error,
-        })
+    /// Makes a checkpoint and removes what is not read any more, as far as it is time, while kernel threads
+    /// work.
+    fn tidy(&mut self, older: Option<&mut Older>) -> Result<()> {
+        if let Some(older) = older {
+            let made = older.due().map_err(|error| self.explain_deletion(older.depth(), error))?;
+            if !made.is_empty() {
+                self.checkpoint(Some((&made, older.depth())))?;
+                let given_back = older.give_back(&made, &mut self.removers);
+                given_back.map_err(|error| self.explain_deletion(older.depth(), error))?;
+            }
+        }
+        self.checkpoint_if_due()?;
+        self.remove_retired()
     }
 
     /// Returns the older of the two layers from which the layer at `depth` is made, if there are two.
@@ -506,21 +515,17 @@ impl Search<'_> {
         Progress { cosets: cosets.load(Ordering::Relaxed), states: states.load(Ordering::Relaxed) }
     }
 
-    /// Compresses the layers before the two newest, if they are kept; `newest` is the last committed depth.
-    /// Does nothing while commits are held back.
-    fn archive(&mut self, newest: Option<Depth>) -> Result<()> {
-        if self.run.journal.is_held() {
-            return Ok(());
-        }
+    /// Compresses the layers before the two newest that the last checkpoint has, if they are kept.
+    fn archive(&mut self) -> Result<()> {
         let layers = self.run.journal.layers().context("cannot read run.db")?;
-        for layer in layers.iter().filter(|layer| is_behind(layer, newest)) {
+        for layer in layers.iter().filter(|layer| is_behind(layer, self.durable)) {
             let mut bytes = 0;
             for shard in self.job.geometry.cut.ids() {
                 if self.stop.requested.load(Ordering::Relaxed) {
                     // The next process compresses the rest.
                     return Ok(());
                 }
-                bytes += self.store.archive_shard(&self.job.geometry, layer.depth, shard)?;
+                bytes += self.lasting.archive_shard(&self.job.geometry, layer.depth, shard)?;
             }
             self.run.journal.set_files(layer.depth, Files::Archived).context("cannot write run.db")?;
             debug!(depth = layer.depth.0, bytes, "layer archived");
@@ -554,7 +559,9 @@ pub fn is_settled(run: &RunDirectory, disk: &dyn Disk) -> Result<bool> {
     }
     let newest = layers.last().map(|layer| layer.depth);
     let behind = layers.iter().any(|layer| is_behind(layer, newest));
-    Ok(visited == all && !behind && leftovers(&Store::at(&store_path(run)?, disk)?, &layers)?.is_empty())
+    Ok(visited == all
+        && !behind
+        && leftovers(&Store::at(&root_of_layers(&run.journal, &run.path)?, disk)?, &layers)?.is_empty())
 }
 
 /// Deletes the files of the current layer that a coordinator has left and that may be wrong: those that it
@@ -587,11 +594,6 @@ fn discard_doubtful(run: &mut RunDirectory, store: &Store<'_>, geometry: &Geomet
     let doubtful: Vec<Task> = doubtful.into_iter().collect();
     run.journal.disown_doubted(&doubtful).context("cannot write run.db")?;
     Ok(doubtful.into_iter().try_for_each(|task| store.discard(task))?)
-}
-
-/// Returns the directory in which this process reads and writes layers.
-fn store_path(run: &RunDirectory) -> Result<PathBuf> {
-    run.store()?.ok_or_else(|| with_workers(&run.path))
 }
 
 /// Returns what interruptions have left behind of a run with these layers. The files of the current layer are

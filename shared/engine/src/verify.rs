@@ -10,7 +10,7 @@ use fathom_kernel::Engine;
 use fathom_layer::{Digest, Disk, LayerDigest, LayerError, LayerFile, Totals};
 use fathom_space::counting::Pairs;
 use fathom_space::{CosetGraph, CosetId, Transforms};
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 /// What was read and found to be right.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -97,13 +97,13 @@ pub fn verify_file(job: &Job, store: &Store<'_>, file: &LayerFile, depth: Depth)
 
 /// Makes the job that counting needs. The coset graph is built anew, because kept tables are not relied on.
 fn job(manifest: &RunManifest) -> Result<Job> {
-    let (space, colouring) = manifest.check()?;
+    let (space, colouring) = manifest.open()?;
     let graph = CosetGraph::build(&space, &colouring)?;
     let geometry = Geometry::of(manifest, &space, &colouring)?;
     geometry.check_graph(&graph)?;
     let pairs = Pairs::new(&graph, manifest.inverse_classes);
     Ok(Job {
-        pairs: LazyLock::new(Box::new(|| pairs)),
+        pairs,
         graph: Arc::new(graph),
         geometry,
         order: Arc::new(ShardOrder::by_number(geometry.cut.shards())),

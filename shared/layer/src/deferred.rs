@@ -1,11 +1,15 @@
 //! A disk that makes many files durable together, and later.
 //!
-//! A sync takes milliseconds whatever the size of the file, and a search of a small space waits for nothing
-//! else. As long as a power cut would destroy nothing that matters, files are written and renamed as usual,
-//! but only a [flush](Deferred::flush) makes them durable. Files and directories that are removed before the
-//! flush are never made durable. A file that waits is open, so only so many wait as may be open.
+//! A sync takes milliseconds whatever the size of the file, and a search of a small space would wait for
+//! little else. So files are written and renamed as usual, and a [flush](Deferred::flush) makes durable all
+//! that was written since the flush before. After a power cut a file may have its final name and not its
+//! contents: nothing may rest on a file that was neither flushed nor compared with its checksums since then,
+//! and no file whose contents are still needed may be replaced through this disk.
+//!
+//! Files and directories that are removed before the flush are never made durable. A file that waits is open,
+//! so only so many wait as may be open; the others are made durable at once.
 
-use crate::{Disk, DiskFile, ReadOnce};
+use crate::{Disk, DiskFile, LayerError};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -17,133 +21,192 @@ const SYNCS_AT_ONCE: usize = 8;
 /// The number of files for which a thread is worth its start.
 const SYNCS_A_THREAD: usize = 3;
 
-/// A disk whose syncs wait for the first flush. After that flush each sync happens at once.
+/// A disk whose syncs wait for the next flush.
 #[derive(Debug)]
 pub struct Deferred<'d> {
     disk: &'d dyn Disk,
     waiting: Arc<Mutex<Waiting>>,
+    /// Held by a flush: none succeeds before what an earlier one has taken is durable.
+    flushing: Mutex<()>,
+}
+
+#[derive(Debug, Default)]
+struct Waiting {
+    most_files: usize,
+    /// By the present path of each file.
+    files: BTreeMap<PathBuf, WaitingFile>,
+    directories: BTreeSet<PathBuf>,
+    /// The number of files that have waited so far.
+    numbers: u64,
+    /// The first sync that failed: its path and its error.
+    failed: Option<(PathBuf, io::ErrorKind, String)>,
 }
 
 #[derive(Debug)]
-struct Waiting {
-    defers: bool,
-    most_files: usize,
-    /// By the present path of each file.
-    files: BTreeMap<PathBuf, Box<dyn DiskFile>>,
-    directories: BTreeSet<PathBuf>,
-    /// The error of a flush that failed.
-    failed: Option<(io::ErrorKind, String)>,
+struct WaitingFile {
+    number: u64,
+    /// `None` while a flush makes the file durable.
+    file: Option<OpenFile>,
 }
 
-impl Waiting {
-    fn flush(&mut self, disk: &dyn Disk) -> io::Result<()> {
-        // Another process may have removed some. Some file systems count no names at all.
-        let is_there = |(path, file): &(PathBuf, Box<dyn DiskFile>)| !file.is_removed() || path.exists();
-        let (files, removed): (Vec<_>, Vec<_>) =
-            std::mem::take(&mut self.files).into_iter().partition(is_there);
-        let threads = (files.len() / SYNCS_A_THREAD).clamp(1, SYNCS_AT_ONCE);
-        let files = Mutex::new(files.into_iter().map(|(_, file)| file));
-        let next = || files.lock().unwrap_or_else(PoisonError::into_inner).next();
-        let sync = || std::iter::from_fn(next).try_for_each(|mut file| file.sync());
-        std::thread::scope(|scope| {
-            // If the system has no more threads, those that are there do all of it.
-            let start = |_| std::thread::Builder::new().name("sync".into()).spawn_scoped(scope, sync).ok();
-            let others: Vec<_> = (1..threads).filter_map(start).collect();
-            let all = others.into_iter().map(|other| other.join().expect("a sync does not panic"));
-            all.fold(sync(), Result::and)
-        })?;
-        for directory in std::mem::take(&mut self.directories) {
-            match disk.sync_directory(&directory) {
-                // The directory was removed in the meantime, so it has no names to sync.
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                synced => synced?,
-            }
+#[derive(Debug)]
+struct OpenFile {
+    file: Box<dyn DiskFile>,
+    /// Whether the contents leave the page cache once they are durable.
+    leaves_cache: bool,
+}
+
+impl OpenFile {
+    fn sync(mut self) -> io::Result<()> {
+        self.file.sync()?;
+        if self.leaves_cache {
+            self.file.uncache();
         }
-        // The room of removed files becomes free when they are closed. Nobody waits for that, because it
-        // takes longer than the syncs. If there is no thread for it, they are closed here.
-        let close = std::thread::Builder::new().name("close".into());
-        let _closing = (!removed.is_empty()).then(|| close.spawn(|| drop(removed)));
         Ok(())
     }
 }
 
-impl<'d> Deferred<'d> {
-    /// Makes a disk that delays the syncs of `disk` if `defers`, of at most `most_files` files at a time.
-    pub fn new(disk: &'d dyn Disk, defers: bool, most_files: usize) -> Self {
-        let (files, directories) = (BTreeMap::new(), BTreeSet::new());
-        let waiting = Waiting { defers, most_files, files, directories, failed: None };
-        Self { disk, waiting: Arc::new(Mutex::new(waiting)) }
+impl Waiting {
+    fn fail(&mut self, path: &Path, error: &io::Error) {
+        self.failed.get_or_insert_with(|| (path.into(), error.kind(), error.to_string()));
     }
 
-    /// Returns whether syncs wait.
-    pub fn defers(&self) -> bool {
-        lock(&self.waiting).defers
-    }
-
-    /// Makes the waiting files and directories durable, contents before names. Later syncs happen at once.
-    ///
-    /// # Errors
-    /// If a file or a directory cannot be made durable, now or in an earlier flush: an operating system
-    /// reports lost writes once, so that a second sync of the same file may succeed though its contents
-    /// are lost.
-    pub fn flush(&self) -> io::Result<()> {
-        // The lock is held to the end, so that no other thread syncs a directory before the waiting files are
-        // durable.
-        let mut waiting = lock(&self.waiting);
-        waiting.defers = false;
-        if waiting.failed.is_none()
-            && let Err(error) = waiting.flush(self.disk)
-        {
-            waiting.failed = Some((error.kind(), error.to_string()));
-        }
-        match &waiting.failed {
-            Some((kind, message)) => Err(io::Error::new(*kind, message.clone())),
+    /// Returns the error of the first sync that failed.
+    fn check(&self) -> Result<(), LayerError> {
+        match &self.failed {
+            Some((path, kind, message)) => {
+                Err(LayerError::io("sync", path)(io::Error::new(*kind, message.clone())))
+            }
             None => Ok(()),
         }
     }
 
+    /// Takes the files for a flush, with their numbers.
+    fn take_files(&mut self) -> Vec<(u64, OpenFile)> {
+        let file = |waiting: &mut WaitingFile| Some((waiting.number, waiting.file.take()?));
+        self.files.values_mut().filter_map(file).collect()
+    }
+
+    /// Ends the flush of the files that were taken. Returns the present paths of the `lost` ones, except for
+    /// those that were removed in the meantime.
+    fn end_flush(&mut self, lost: &BTreeMap<u64, io::Error>) -> Vec<PathBuf> {
+        let mut paths = Vec::new();
+        let ended: Vec<_> = self.files.extract_if(.., |_, file| file.file.is_none()).collect();
+        for (path, WaitingFile { number, .. }) in ended {
+            if let Some(error) = lost.get(&number) {
+                self.fail(&path, error);
+                paths.push(path);
+            }
+        }
+        paths
+    }
+
     /// Takes note that a file has another name now.
-    fn was_renamed(&self, from: &Path, to: &Path) {
-        let mut waiting = lock(&self.waiting);
+    fn was_renamed(&mut self, from: &Path, to: &Path) {
         // A file that `to` named before is gone.
-        waiting.files.remove(to);
-        if let Some(file) = waiting.files.remove(from) {
-            waiting.files.insert(to.into(), file);
+        self.files.remove(to);
+        if let Some(file) = self.files.remove(from) {
+            self.files.insert(to.into(), file);
         }
     }
 }
 
+impl<'d> Deferred<'d> {
+    /// Makes a disk that delays the syncs of `disk`, of at most `most_files` files at a time.
+    pub fn new(disk: &'d dyn Disk, most_files: usize) -> Self {
+        let waiting = Waiting { most_files, ..Waiting::default() };
+        Self { disk, waiting: Arc::new(Mutex::new(waiting)), flushing: Mutex::default() }
+    }
+
+    /// Makes durable what waits, contents before names. Other threads may go on meanwhile: what they write
+    /// waits for the next flush.
+    ///
+    /// # Errors
+    /// [`LayerError::Io`] if a file or a directory cannot be made durable, now or at an earlier sync: an
+    /// operating system reports lost writes once, so that a second sync of the same file may succeed though
+    /// its contents are lost. Such a file is removed, so that no later process takes it for whole because it
+    /// can still be read from memory.
+    pub fn flush(&self) -> Result<(), LayerError> {
+        let _flushing = lock(&self.flushing);
+        let mut waiting = lock(&self.waiting);
+        waiting.check()?;
+        let (files, directories) = (waiting.take_files(), std::mem::take(&mut waiting.directories));
+        drop(waiting);
+        let lost = sync_all(files);
+        let mut waiting = lock(&self.waiting);
+        for path in waiting.end_flush(&lost) {
+            // If it cannot be removed, nothing else can be done.
+            let _ = self.disk.remove(&path);
+        }
+        waiting.check()?;
+        drop(waiting);
+        for directory in directories {
+            match self.disk.sync_directory(&directory) {
+                // The directory was removed in the meantime, so it has no names to sync.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => lock(&self.waiting).fail(&directory, &error),
+                Ok(()) => {}
+            }
+        }
+        lock(&self.waiting).check()
+    }
+}
+
+/// Makes files durable, several at a time. Returns the numbers and the errors of those that cannot be.
+fn sync_all(files: Vec<(u64, OpenFile)>) -> BTreeMap<u64, io::Error> {
+    let threads = (files.len() / SYNCS_A_THREAD).clamp(1, SYNCS_AT_ONCE);
+    let files = Mutex::new(files.into_iter());
+    let next = || files.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let sync = || -> BTreeMap<u64, io::Error> {
+        std::iter::from_fn(next).filter_map(|(number, file)| Some((number, file.sync().err()?))).collect()
+    };
+    std::thread::scope(|scope| {
+        // If the system has no more threads, those that are there do all of it.
+        let start = |_| std::thread::Builder::new().name("sync".into()).spawn_scoped(scope, sync).ok();
+        let others: Vec<_> = (1..threads).filter_map(start).collect();
+        let mut lost = sync();
+        others.into_iter().for_each(|other| lost.extend(other.join().expect("a sync does not panic")));
+        lost
+    })
+}
+
 /// Ignores poisoning: no code here panics while it holds the lock, but the disk of a test may.
-fn lock(waiting: &Mutex<Waiting>) -> MutexGuard<'_, Waiting> {
-    waiting.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Disk for Deferred<'_> {
+    fn inner(&self) -> &dyn Disk {
+        self.disk
+    }
+
     fn create(&self, path: &Path) -> io::Result<Box<dyn DiskFile>> {
         let file = Some(self.disk.create(path)?);
-        Ok(Box::new(DeferredFile { path: path.into(), file, waiting: Arc::clone(&self.waiting) }))
+        let waiting = Arc::clone(&self.waiting);
+        Ok(Box::new(DeferredFile { path: path.into(), file, leaves_cache: false, waiting }))
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        // Under the lock, so that a flush that fails knows the name.
+        let mut waiting = lock(&self.waiting);
         self.disk.rename(from, to)?;
-        self.was_renamed(from, to);
+        waiting.was_renamed(from, to);
         Ok(())
     }
 
     fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()> {
+        let mut waiting = lock(&self.waiting);
         self.disk.rename_new(from, to)?;
-        self.was_renamed(from, to);
+        waiting.was_renamed(from, to);
         Ok(())
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {
         self.disk.remove(path)?;
-        lock(&self.waiting).files.remove(path);
+        let removed = lock(&self.waiting).files.remove(path);
+        // Closing the file frees its room, which takes longer than others should wait for the lock.
+        drop(removed);
         Ok(())
-    }
-
-    fn create_directory(&self, path: &Path) -> io::Result<()> {
-        self.disk.create_directory(path)
     }
 
     fn remove_directory(&self, path: &Path) -> io::Result<()> {
@@ -153,29 +216,8 @@ impl Disk for Deferred<'_> {
     }
 
     fn sync_directory(&self, path: &Path) -> io::Result<()> {
-        let mut waiting = lock(&self.waiting);
-        if waiting.defers {
-            waiting.directories.insert(path.into());
-            return Ok(());
-        }
-        drop(waiting);
-        self.disk.sync_directory(path)
-    }
-
-    fn sync_file(&self, path: &Path) -> io::Result<()> {
-        self.disk.sync_file(path)
-    }
-
-    fn open_once(&self, path: &Path) -> io::Result<Box<dyn ReadOnce>> {
-        self.disk.open_once(path)
-    }
-
-    fn free_bytes(&self, path: &Path) -> io::Result<u64> {
-        self.disk.free_bytes(path)
-    }
-
-    fn limit_bytes(&self) -> Option<u64> {
-        self.disk.limit_bytes()
+        lock(&self.waiting).directories.insert(path.into());
+        Ok(())
     }
 }
 
@@ -184,7 +226,9 @@ impl Disk for Deferred<'_> {
 struct DeferredFile {
     /// The path under which the file was created. A file is synced before it is renamed.
     path: PathBuf,
+    /// `None` once the file waits.
     file: Option<Box<dyn DiskFile>>,
+    leaves_cache: bool,
     waiting: Arc<Mutex<Waiting>>,
 }
 
@@ -197,16 +241,26 @@ impl DiskFile for DeferredFile {
     }
 
     fn sync(&mut self) -> io::Result<()> {
+        let Some(mut file) = self.file.take() else { return Ok(()) };
         let mut waiting = lock(&self.waiting);
-        if waiting.defers && waiting.files.len() < waiting.most_files {
-            waiting.files.extend(self.file.take().map(|file| (self.path.clone(), file)));
+        if waiting.files.len() < waiting.most_files {
+            waiting.numbers += 1;
+            let number = waiting.numbers;
+            let file = Some(OpenFile { file, leaves_cache: self.leaves_cache });
+            waiting.files.insert(self.path.clone(), WaitingFile { number, file });
             return Ok(());
         }
         drop(waiting);
-        self.file.as_mut().map_or(Ok(()), |file| file.sync())
+        let synced = file.sync();
+        if let Err(error) = &synced {
+            lock(&self.waiting).fail(&self.path, error);
+        }
+        self.file = Some(file);
+        synced
     }
 
     fn uncache(&mut self) {
+        self.leaves_cache = true;
         if let Some(file) = &mut self.file {
             file.uncache();
         }
@@ -216,36 +270,43 @@ impl DiskFile for DeferredFile {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::LocalDisk;
+    use crate::NullDisk;
+    use std::sync::mpsc;
 
     const MOST: usize = 2;
 
-    /// Records which files and directories are made durable.
+    /// Records which files and directories are made durable, and which files are removed.
     #[derive(Debug, Default)]
     struct Counting(Arc<Mutex<Vec<String>>>);
 
+    impl Counting {
+        fn note(&self, what: &str, path: &Path) {
+            self.0.lock().unwrap().push(format!("{what} {}", path.display()));
+        }
+
+        fn take(&self) -> Vec<String> {
+            std::mem::take(&mut self.0.lock().unwrap())
+        }
+    }
+
     #[derive(Debug)]
-    struct CountingFile(Arc<Mutex<Vec<String>>>, String);
+    struct CountingFile(Counting, PathBuf);
 
     impl Disk for Counting {
+        fn inner(&self) -> &dyn Disk {
+            &NullDisk
+        }
+
         fn create(&self, path: &Path) -> io::Result<Box<dyn DiskFile>> {
-            Ok(Box::new(CountingFile(Arc::clone(&self.0), path.display().to_string())))
+            Ok(Box::new(CountingFile(Self(Arc::clone(&self.0)), path.into())))
         }
-        fn rename(&self, _: &Path, _: &Path) -> io::Result<()> {
-            Ok(())
-        }
-        fn remove(&self, _: &Path) -> io::Result<()> {
-            Ok(())
-        }
-        fn create_directory(&self, _: &Path) -> io::Result<()> {
-            Ok(())
-        }
-        fn remove_directory(&self, _: &Path) -> io::Result<()> {
+        fn remove(&self, path: &Path) -> io::Result<()> {
+            self.note("remove", path);
             Ok(())
         }
         fn sync_directory(&self, path: &Path) -> io::Result<()> {
-            self.0.lock().unwrap().push(path.display().to_string());
-            Ok(())
+            self.note("sync", path);
+            if path.ends_with("lost") { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
         }
     }
 
@@ -254,97 +315,151 @@ mod tests {
             Ok(())
         }
         fn sync(&mut self) -> io::Result<()> {
-            if self.1 == "lost" {
-                return Err(io::Error::other("lost writes"));
-            }
-            self.0.lock().unwrap().push(self.1.clone());
-            Ok(())
+            self.0.note("sync", &self.1);
+            if self.1.ends_with("lost") { Err(io::Error::other("lost writes")) } else { Ok(()) }
         }
-        fn is_removed(&self) -> bool {
-            self.1 == "removed"
+        fn uncache(&mut self) {
+            self.0.note("uncache", &self.1);
         }
     }
 
+    fn write(disk: &Deferred<'_>, name: &str) {
+        let mut file = disk.create(Path::new(name)).unwrap();
+        file.write_at(b"x", 0).unwrap();
+        file.sync().unwrap();
+        disk.sync_directory(Path::new("layers")).unwrap();
+    }
+
     #[test]
-    fn what_waits_is_made_durable_in_a_flush_and_nothing_waits_after_it() {
+    fn each_flush_makes_durable_what_was_written_since_the_one_before() {
         let counting = Counting::default();
-        let synced = Arc::clone(&counting.0);
-        let disk = Deferred::new(&counting, true, MOST);
-        let write = |name: &str| {
-            let mut file = disk.create(Path::new(name)).unwrap();
-            file.write_at(b"x", 0).unwrap();
-            file.sync().unwrap();
-            disk.sync_directory(Path::new("layers")).unwrap();
-        };
-        write("a");
-        write("b");
-        assert!(synced.lock().unwrap().is_empty());
+        let disk = Deferred::new(&counting, MOST);
+        write(&disk, "a");
+        write(&disk, "b");
+        assert_eq!(counting.take(), [""; 0]);
         disk.flush().unwrap();
-        assert_eq!(*synced.lock().unwrap(), ["a", "b", "layers"]);
-        write("c");
-        assert_eq!(synced.lock().unwrap()[3..], ["c", "layers"]);
+        assert_eq!(counting.take(), ["sync a", "sync b", "sync layers"]);
         disk.flush().unwrap();
-        assert_eq!(synced.lock().unwrap().len(), 5);
+        assert_eq!(counting.take(), [""; 0]);
+        write(&disk, "c");
+        disk.flush().unwrap();
+        assert_eq!(counting.take(), ["sync c", "sync layers"]);
     }
 
     #[test]
     fn what_is_removed_before_a_flush_is_not_made_durable() {
         let counting = Counting::default();
-        let disk = Deferred::new(&counting, true, MOST);
+        let disk = Deferred::new(&counting, MOST);
         for name in ["a", "b"] {
-            disk.create(Path::new("part")).unwrap().sync().unwrap();
-            disk.rename(Path::new("part"), Path::new(name)).unwrap();
-            disk.sync_directory(Path::new("layers")).unwrap();
+            write(&disk, "part");
+            disk.rename_new(Path::new("part"), Path::new(name)).unwrap();
         }
         disk.remove(Path::new("a")).unwrap();
         disk.remove_directory(Path::new("layers")).unwrap();
         disk.flush().unwrap();
-        assert_eq!(*counting.0.lock().unwrap(), ["part"]);
+        assert_eq!(counting.take(), ["remove a", "sync part"]);
     }
 
     #[test]
-    fn what_another_process_removed_is_not_made_durable() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("file");
-        let file = LocalDisk.create(&path).unwrap();
-        assert!(!file.is_removed());
+    fn a_file_leaves_the_cache_once_it_is_durable() {
         let counting = Counting::default();
-        let disk = Deferred::new(&counting, true, MOST);
-        disk.create(Path::new("removed")).unwrap().sync().unwrap();
-        disk.create(Path::new("there")).unwrap().sync().unwrap();
+        let disk = Deferred::new(&counting, MOST);
+        let mut file = disk.create(Path::new("a")).unwrap();
+        file.uncache();
+        assert_eq!(counting.take(), ["uncache a"]);
+        file.sync().unwrap();
+        file.uncache();
+        assert_eq!(counting.take(), [""; 0]);
         disk.flush().unwrap();
-        assert_eq!(*counting.0.lock().unwrap(), ["there"]);
-        std::fs::remove_file(&path).unwrap();
-        assert!(file.is_removed());
+        assert_eq!(counting.take(), ["sync a", "uncache a"]);
+    }
+
+    /// The system reports lost writes once, and has the contents in memory for whoever reads them next.
+    #[test]
+    fn after_a_file_was_lost_it_is_gone_and_no_flush_succeeds() {
+        let counting = Counting::default();
+        let disk = Deferred::new(&counting, MOST);
+        write(&disk, "lost");
+        disk.rename_new(Path::new("lost"), Path::new("name")).unwrap();
+        let expected = "cannot sync name";
+        assert_eq!(disk.flush().unwrap_err().to_string(), expected);
+        assert_eq!(counting.take(), ["sync lost", "remove name"]);
+        write(&disk, "b");
+        assert_eq!(disk.flush().unwrap_err().to_string(), expected);
+        assert_eq!(counting.take(), [""; 0]);
     }
 
     #[test]
-    fn a_flush_after_one_that_failed_fails_too() {
+    fn after_a_lost_directory_no_flush_succeeds_and_the_kind_of_the_error_is_known() {
         let counting = Counting::default();
-        let disk = Deferred::new(&counting, true, MOST);
-        disk.create(Path::new("lost")).unwrap().sync().unwrap();
+        let disk = Deferred::new(&counting, MOST);
+        disk.sync_directory(Path::new("lost")).unwrap();
         for _ in 0..2 {
-            assert_eq!(disk.flush().unwrap_err().to_string(), "lost writes");
+            assert!(disk.flush().unwrap_err().is_disk_full());
         }
-    }
-
-    #[test]
-    fn without_deferring_each_sync_happens_at_once() {
-        let counting = Counting::default();
-        let disk = Deferred::new(&counting, false, MOST);
-        disk.create(Path::new("a")).unwrap().sync().unwrap();
-        assert_eq!(*counting.0.lock().unwrap(), ["a"]);
+        assert_eq!(counting.take(), ["sync lost"]);
     }
 
     #[test]
     fn only_so_many_files_wait_as_may_be_open() {
         let counting = Counting::default();
-        let disk = Deferred::new(&counting, true, MOST);
-        for name in ["a", "b", "c"] {
-            disk.create(Path::new(name)).unwrap().sync().unwrap();
-        }
-        assert_eq!(*counting.0.lock().unwrap(), ["c"]);
+        let disk = Deferred::new(&counting, MOST);
+        ["a", "b", "c"].iter().for_each(|name| write(&disk, name));
+        assert_eq!(counting.take(), ["sync c"]);
         disk.flush().unwrap();
-        assert_eq!(*counting.0.lock().unwrap(), ["c", "a", "b"]);
+        assert_eq!(counting.take(), ["sync a", "sync b", "sync layers"]);
+        // An error of a file that does not wait counts for all that follow, too.
+        ["a", "b"].iter().for_each(|name| write(&disk, name));
+        assert!(disk.create(Path::new("lost")).unwrap().sync().is_err());
+        assert!(disk.flush().is_err());
+        assert_eq!(counting.take(), ["sync lost"]);
+    }
+
+    /// A disk whose syncs wait until they are let through.
+    #[derive(Debug)]
+    struct Slow(Mutex<Option<mpsc::Receiver<()>>>);
+
+    #[derive(Debug)]
+    struct SlowFile(Option<mpsc::Receiver<()>>);
+
+    impl Disk for Slow {
+        fn inner(&self) -> &dyn Disk {
+            &NullDisk
+        }
+
+        fn create(&self, _: &Path) -> io::Result<Box<dyn DiskFile>> {
+            Ok(Box::new(SlowFile(self.0.lock().unwrap().take())))
+        }
+    }
+
+    impl DiskFile for SlowFile {
+        fn write_at(&mut self, _: &[u8], _: u64) -> io::Result<()> {
+            Ok(())
+        }
+        fn sync(&mut self) -> io::Result<()> {
+            // The first file waits, the others do not.
+            self.0.take().map_or(Ok(()), |go| go.recv().map_err(io::Error::other))
+        }
+    }
+
+    #[test]
+    fn others_write_while_a_flush_waits_for_the_disk() {
+        let (go, gone) = mpsc::channel();
+        let slow = Slow(Mutex::new(Some(gone)));
+        let disk = Deferred::new(&slow, MOST);
+        write(&disk, "a");
+        std::thread::scope(|scope| {
+            let flush = scope.spawn(|| disk.flush());
+            while lock(&disk.waiting).files.values().any(|file| file.file.is_some()) {
+                std::thread::yield_now();
+            }
+            write(&disk, "b");
+            disk.rename_new(Path::new("b"), Path::new("c")).unwrap();
+            assert!(!flush.is_finished());
+            go.send(()).unwrap();
+            flush.join().unwrap().unwrap();
+        });
+        let waiting: Vec<PathBuf> = lock(&disk.waiting).files.keys().cloned().collect();
+        assert_eq!(waiting, [Path::new("c")]);
     }
 }

@@ -8,7 +8,8 @@
 //! (reading and writing on other threads), [`map`] (memory maps, and what happens when the disk fails under
 //! one), [`mod@evict`] (what leaves memory), [`digest`].
 //!
-//! Invariants: a file that has its final name is complete; the bytes of a file are a function of the states
+//! Invariants: a file that has its final name is complete, unless the power failed before it was durable,
+//! which its checksums show; the bytes of a file are a function of the states
 //! alone; what is read is checked before it is used.
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
@@ -35,7 +36,8 @@ pub use ahead::ReadAhead;
 pub use deferred::Deferred;
 pub use digest::{Digest, LayerDigest, RunDigest, run_digest};
 pub use disk::{
-    Disk, DiskFile, LocalDisk, NullDisk, free_bytes, lay_apart, many_descriptors, sync_tree, tree_bytes,
+    Disk, DiskFile, LocalDisk, NullDisk, create_directory_durably, free_bytes, lay_apart, many_descriptors,
+    tree_bytes,
 };
 pub use encoding::{Encoding, Tensor};
 pub use error::LayerError;

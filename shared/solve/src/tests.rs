@@ -209,8 +209,8 @@ fn run(question: SpaceSpec, path: &std::path::Path, max_depth: Option<u32>) -> R
         fathom_engine::run::RunManifest::plan(question, &space, &plan, shards, Keep::All, false).unwrap();
     let mut run = RunDirectory::create(path, manifest, &[], &LocalDisk).unwrap();
     let kernel = Kernel::Fastest;
-    let sync_after = Options::SYNC_AFTER;
-    let options = Options { threads: 2, kernel, max_depth, memory_bytes: 1 << 30, sync_after };
+    let checkpoint_every = Options::CHECKPOINT_EVERY;
+    let options = Options { threads: 2, kernel, max_depth, memory_bytes: 1 << 30, checkpoint_every };
     search(&mut run, &LocalDisk, options, &Stop::default(), &Silent).unwrap();
     run
 }

@@ -50,37 +50,6 @@ impl Pairs {
         Self { fixed: Fixed::new(graph), inverted: inverted.then(|| Inverted::new(graph).ok()).flatten() }
     }
 
-    /// Lists the states that pairs are counted from, for other processes with the same graph. Returns `None`
-    /// if that takes longer than about a tenth of a second.
-    pub fn list(graph: &CosetGraph, inverted: bool) -> Option<Vec<u8>> {
-        let Fixed::Apart { crossing, .. } = Fixed::within(graph, Inverted::FEW)? else {
-            return None;
-        };
-        let inverted = inverted.then(|| Inverted::within(graph, Inverted::FEW).ok()).flatten();
-        let inverted = match &inverted {
-            Some(inverted) => Some(inverted.listed()?),
-            None => None,
-        };
-        let mut bytes = Vec::new();
-        crossing.encode(&mut bytes);
-        if let Some(listed) = inverted {
-            listed.encode(&mut bytes);
-        }
-        Some(bytes)
-    }
-
-    /// Prepares the count from the result of [`Pairs::list`] for the same graph. Returns `None` if `list` is
-    /// no such result.
-    pub fn from_list(mut list: &[u8], graph: &CosetGraph) -> Option<Self> {
-        let crossing = Listed::decode(&mut list, graph)?;
-        let fixed = Some(Fixed::Apart { inside: Inside::new(graph), crossing });
-        let inverted = match list.is_empty() {
-            true => None,
-            false => Some(Inverted::Listed(Listed::decode(&mut list, graph)?)),
-        };
-        list.is_empty().then_some(Self { fixed, inverted })
-    }
-
     /// Returns the result of [`Pairs::of`] for a coset without states in the layer.
     pub fn of_nothing(&self) -> (Option<u64>, Option<u64>) {
         (self.fixed.is_some().then_some(0), self.inverted.is_some().then_some(0))
@@ -129,17 +98,12 @@ enum Fixed {
 }
 
 impl Fixed {
-    /// Lists the states that symmetries outside those in use fix. Returns `None` if too many words would have
-    /// to be examined; classes are then not counted.
+    /// Lists the states that symmetries outside those in use fix, or tests states where that takes less time,
+    /// or where there are few states. Returns `None` if too many words would have to be examined; classes are
+    /// then not counted.
     fn new(graph: &CosetGraph) -> Option<Self> {
-        Self::within(graph, MOST_CROSSING)
-    }
-
-    /// Does the same with another limit of the words that are examined. States are tested where that takes
-    /// less time, or where there are few states.
-    fn within(graph: &CosetGraph, most: usize) -> Option<Self> {
         let symmetries = graph.space().symmetries().len();
-        let most = StateTest::most_listed(graph, symmetries, most);
+        let most = StateTest::most_listed(graph, symmetries, MOST_CROSSING);
         Self::apart(graph, most).or_else(|| {
             StateTest::is_short(graph, symmetries).then(|| Self::Tested(Self::test(graph).into()))
         })

@@ -8,12 +8,12 @@ use fathom_command::interrupt::on_request;
 use fathom_command::{bad_input, log, machine};
 use fathom_engine::run::{Keep, RunManifest, ShardId, ShardOrder};
 use fathom_engine::shared_store::require_seen;
-use fathom_engine::task::job::Listing;
 use fathom_engine::task::pool::Orders;
 use fathom_engine::task::{Counters, Job, Resources, Store, Watched};
-use fathom_layer::{Deferred, Disk, LimitedDisk, LocalDisk};
+use fathom_layer::{Disk, LimitedDisk, LocalDisk};
+use fathom_proto::LeaveReason;
 use fathom_proto::access::{Access, server};
-use fathom_proto::v1::{DescribeRunResponse, LeaveReason};
+use fathom_proto::v1::DescribeRunResponse;
 use fathom_worker::cluster::Meter;
 use fathom_worker::cluster::caller::Caller;
 use fathom_worker::cluster::driver::{Identity, Worker};
@@ -36,7 +36,7 @@ const NETWORK_THREADS: usize = 2;
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(100);
 
 pub(crate) fn join(args: &JoinArguments, verbosity: log::Verbosity) -> Result<()> {
-    let Some(coordinator) = args.join.as_ref().filter(|_| !args.store.is_empty()) else {
+    let (Some(coordinator), Some(store)) = (&args.join, &args.store) else {
         return Err(bad_input!("name a coordinator with --join and a store with --store, or do a 'task'"));
     };
     if let Some(parent) = args.child_of {
@@ -46,19 +46,11 @@ pub(crate) fn join(args: &JoinArguments, verbosity: log::Verbosity) -> Result<()
     access.may_listen(args.listen)?;
     // The disk is needed until the process ends.
     let limited: Option<&'static LimitedDisk> = match args.disk_limit {
-        Some(most) => {
-            let stores = args.store.iter().map(std::path::absolute).collect::<std::io::Result<Vec<_>>>()?;
-            Some(Box::leak(Box::new(LimitedDisk::new(&stores, most))))
-        }
+        Some(most) => Some(Box::leak(Box::new(LimitedDisk::new(std::path::absolute(store)?, most)))),
         None => None,
     };
     let disk = limited.map_or(&LocalDisk as &'static dyn Disk, |limited| limited);
-    // The coordinator says how long what is written may wait to be made durable.
-    let disk: &'static Deferred<'static> =
-        Box::leak(Box::new(Deferred::new(disk, true, fathom_layer::many_descriptors())));
-    // Several stores refer to each other, so they are made durable one after the other.
-    let several: &dyn Disk = if args.store.len() > 1 { &LocalDisk } else { disk };
-    let home = Home::open(&args.store, several)?;
+    let home = Home::open(store, disk)?;
     log::start(&home.log(), verbosity.lines())?;
     let stop = stop_on_signals()?;
     let runtime = Builder::new_multi_thread().worker_threads(NETWORK_THREADS).enable_all().build()?;
@@ -72,29 +64,24 @@ pub(crate) fn join(args: &JoinArguments, verbosity: log::Verbosity) -> Result<()
         }
     })?;
     let Some(described) = described else { return Ok(()) };
-    let DescribeRunResponse { definition, shared_store, shared_store_id, watched, shard_order, lists_states } =
-        described;
+    let DescribeRunResponse { definition, shared_store, shared_store_id, watched, shard_order } = described;
     let manifest =
         RunManifest::from_toml(&definition).context("the coordinator serves what cannot be used")?;
     log::tag(&manifest.fingerprint.to_string()[..16], &home.id().to_string());
-    let directory = home.of_run(manifest.fingerprint, several)?;
+    let directory = home.of_run(manifest.fingerprint, disk)?;
     keep_definition(&directory, &manifest, disk)?;
     let shared_store = Some(PathBuf::from(shared_store)).filter(|path| !path.as_os_str().is_empty());
     if let Some(shared) = &shared_store {
         require_seen(shared, &shared_store_id)?;
     }
     // The store is needed until the process ends, by its threads and connections.
-    let store: &'static Store<'static> = Box::leak(Box::new(match &shared_store {
-        Some(shared) => Store::at(shared, disk)?,
-        None => Store::open_partly(home.stores(manifest.fingerprint, &LocalDisk)?, disk),
-    }));
-    if let Some(limited) = limited.filter(|_| shared_store.is_some()) {
-        limited.limit_too(store.stores().directories());
+    let root = shared_store.as_ref().unwrap_or(&directory);
+    let store: &'static Store<'static> = Box::leak(Box::new(Store::at(root, disk)?));
+    if let Some((limited, shared)) = limited.zip(shared_store.clone()) {
+        limited.limit_too(shared);
     }
     let (resources, shared) = resources(args);
-    let tables = shared_store.as_ref().unwrap_or(&directory);
-    let listing = lists_states.then(|| listing(&runtime, &caller));
-    let mut job = Job::load_with(&manifest, tables, resources, disk, listing)?;
+    let mut job = Job::load(&manifest, root, resources, disk)?;
     if let Some(all) = shared {
         job.cache = job.cache.shared(all, sharers);
     }
@@ -167,19 +154,6 @@ pub(crate) fn join(args: &JoinArguments, verbosity: log::Verbosity) -> Result<()
         End::Leave(LeaveReason::Failed) => Err(anyhow!("the run has failed: its coordinator says why")),
         _ => Ok(()),
     }
-}
-
-/// Asks for the list of states that the coordinator makes. If the coordinator goes, the list is empty.
-fn listing(runtime: &Runtime, caller: &Caller) -> Listing {
-    let (sender, listed) = std::sync::mpsc::channel();
-    let caller = caller.clone();
-    runtime.spawn(async move {
-        if let Ok(listed) = caller.list_states().await {
-            // The worker may end without having counted anything.
-            let _ = sender.send(listed);
-        }
-    });
-    Box::new(move || listed.recv().unwrap_or_default())
 }
 
 /// Returns what this worker may use of this host. Without `--memory` the host's memory is shared with its

@@ -3,8 +3,9 @@
 use crate::cluster::event::Millis;
 use crate::cluster::parts::Dirty;
 use crate::cluster::parts::backoff::PAUSE;
-use fathom_engine::run::{Task, WorkerId};
+use fathom_engine::run::Task;
 use fathom_layer::{Digest, Totals};
+use fathom_proto::WorkerId;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 

@@ -18,23 +18,17 @@ pub struct Commit {
     unsaved: Vec<ShardId>,
     /// When reports were last made durable.
     saved: Millis,
-    /// Whether the run is young, so that nothing of it is durable yet.
-    is_held: bool,
-    /// Whether a worker was lost while it held files back.
-    lost_files: bool,
 }
 
 impl Commit {
     /// Restores what is committed: `counts` has the number of states at each depth.
-    pub fn new(counts: &[u64], bounds: Bounds, is_held: bool) -> Self {
+    pub fn new(counts: &[u64], bounds: Bounds) -> Self {
         Self {
             visited: counts.iter().sum(),
             newest: counts.last().copied(),
             bounds,
             unsaved: Vec::new(),
             saved: Millis(0),
-            is_held,
-            lost_files: false,
         }
     }
 
@@ -87,21 +81,5 @@ impl Commit {
     pub fn take_unsaved(&mut self, now: Millis) -> Vec<ShardId> {
         self.saved = now;
         std::mem::take(&mut self.unsaved)
-    }
-
-    /// Returns whether the run is young, so that nothing of it is durable yet.
-    pub fn is_held(&self) -> bool {
-        self.is_held
-    }
-
-    /// Notes that a worker was lost while it held files back.
-    pub fn note_lost_files(&mut self) {
-        self.lost_files = true;
-    }
-
-    /// Ends the time in which nothing is durable. Returns whether files may have been lost meanwhile; `None`
-    /// if that time is over already.
-    pub fn release(&mut self) -> Option<bool> {
-        std::mem::take(&mut self.is_held).then_some(self.lost_files)
     }
 }

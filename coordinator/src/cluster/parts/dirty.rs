@@ -3,7 +3,8 @@
 //! Events are frequent and shards are many, so the coordinator looks only at what a change may have made
 //! stale. Each change of a part returns a [`Dirty`], and the state adds it to what it must reconsider.
 
-use fathom_engine::run::{Task, WorkerId};
+use fathom_engine::run::Task;
+use fathom_proto::WorkerId;
 use std::collections::BTreeSet;
 use std::mem::take;
 use std::ops::AddAssign;

@@ -4,8 +4,9 @@
 use crate::cluster::event::Millis;
 use crate::cluster::parts::Dirty;
 use crate::cluster::parts::backoff::PAUSE;
-use fathom_engine::run::{Depth, ShardId, Task, WorkerId};
+use fathom_engine::run::{Depth, ShardId, Task};
 use fathom_layer::Digest;
+use fathom_proto::WorkerId;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A layer file, and the stores that have it.

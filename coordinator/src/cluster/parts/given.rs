@@ -1,7 +1,8 @@
 //! The shards of the current layer whose sources were given back, and those that are ahead of that.
 
+use fathom_engine::run::ShardId;
 use fathom_engine::run::lookback::{most_ahead, most_in_the_making};
-use fathom_engine::run::{ShardId, WorkerId};
+use fathom_proto::WorkerId;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The shards of the current layer, by the fate of their sources.

@@ -5,10 +5,8 @@ use crate::cluster::event::{LeaveReason, Millis, Order, Progress, Registration, 
 use crate::cluster::parts::Dirty;
 use crate::cluster::parts::backoff::{LONGEST_REST, MOST_STRIKES, REST, Unreached, is_of_one_burst};
 use crate::cluster::parts::secret::Secret;
-use crate::rate::Rate;
-use fathom_engine::run::stores::number_of;
-use fathom_engine::run::{ShardId, WorkerId};
-use fathom_proto::Session;
+use fathom_forecast::rate::Rate;
+use fathom_proto::{Session, WorkerId};
 use std::collections::BTreeMap;
 use std::ops::Index;
 use std::time::Duration;
@@ -58,8 +56,6 @@ pub struct Worker {
     pub is_set_aside: bool,
     /// Until this time the worker gets nothing to compute or to copy.
     pub rests_until: Millis,
-    /// The stores that get nothing for a while, by how many stores the worker has and the store's number.
-    pub resting_stores: BTreeMap<(u32, u32), StoreRest>,
     /// Number of failures since the last success.
     pub strikes: u32,
     /// When the last failure was counted.
@@ -237,11 +233,6 @@ impl Members {
         worker.progress = progress;
     }
 
-    /// Notes that a worker holds files back from its first message on.
-    pub fn hold_back(&mut self, id: WorkerId) {
-        self.worker(id).progress.holds_back = true;
-    }
-
     /// Notes the number of a worker's report. Returns whether the report is new; 0 is the number of reports
     /// that are not counted.
     pub fn takes_report(&mut self, id: WorkerId, number: u64) -> bool {
@@ -353,12 +344,6 @@ impl Members {
         Dirty::owners()
     }
 
-    /// Lets one of several stores of a worker rest: the worker gets no shards that lie there.
-    pub fn rest_store(&mut self, id: WorkerId, (number, stores): (u32, u32), rest: StoreRest) -> Dirty {
-        self.worker(id).resting_stores.insert((stores, number), rest);
-        Dirty::owners()
-    }
-
     /// Ends the rests that are over.
     pub fn end_rests(&mut self, now: Millis) -> Dirty {
         let mut is_over = false;
@@ -367,9 +352,6 @@ impl Members {
                 worker.rests_until = Millis(0);
                 is_over = true;
             }
-            let resting = worker.resting_stores.len();
-            worker.resting_stores.retain(|_, rest| rest.until > now);
-            is_over |= worker.resting_stores.len() < resting;
         }
         Dirty::owners().and(Dirty::targets()).only_if(is_over)
     }
@@ -425,15 +407,6 @@ impl Index<WorkerId> for Members {
     }
 }
 
-/// The rest of one of a worker's stores.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StoreRest {
-    /// Until this time the store gets nothing.
-    pub until: Millis,
-    /// The last message of the worker about it.
-    pub message: String,
-}
-
 /// A worker's request that waits for orders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PendingPoll {
@@ -466,7 +439,6 @@ impl Worker {
             draining: false,
             is_set_aside: false,
             rests_until: Millis(0),
-            resting_stores: BTreeMap::new(),
             strikes: 0,
             struck: None,
             unreached: BTreeMap::new(),
@@ -512,19 +484,6 @@ impl Worker {
     /// read.
     pub fn is_able(&self, now: Millis) -> bool {
         self.is_willing(now) && !self.is_cut_off
-    }
-
-    /// Returns the rest of the store in which the worker would keep a shard; `None` if that store does not
-    /// rest.
-    pub fn rest_of_store(&self, shard: ShardId, now: Millis) -> Option<&StoreRest> {
-        let lies_there = |&(stores, number): &(u32, u32)| number_of(shard, stores) == number;
-        let mut resting = self.resting_stores.iter().filter(|(_, rest)| rest.until > now);
-        resting.find(|(store, _)| lies_there(store)).map(|(_, rest)| rest)
-    }
-
-    /// Returns whether the store in which the worker would keep a shard does not rest.
-    pub fn can_keep(&self, shard: ShardId, now: Millis) -> bool {
-        self.rest_of_store(shard, now).is_none()
     }
 
     /// Returns whether the worker can take copies: it stays, and does not rest.

@@ -2,8 +2,8 @@
 //! the workers that compute them.
 
 use crate::cluster::event::Millis;
-use fathom_engine::run::{Depth, ShardId, ShardOrder, ShardReport, Task, WorkerId};
-use fathom_proto::FailureKind;
+use fathom_engine::run::{Depth, ShardId, ShardOrder, ShardReport, Task};
+use fathom_proto::{FailureKind, WorkerId};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;

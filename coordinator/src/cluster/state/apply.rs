@@ -4,10 +4,10 @@
 //! effects to carry out, in order. First the event changes what is known. Then [`State::reconcile`] commits the
 //! layer, orders copies, has lost files computed again, and gives waiting workers their orders.
 
-use crate::cluster::event::{Effect, Ending, Event, Millis, NoteKind, Reply, note};
-use crate::cluster::parts::{Dirty, PendingPoll, Presence, Worker};
+use crate::cluster::event::{Effect, Ending, Event, MadeShard, Millis, NoteKind, Reply, note};
+use crate::cluster::parts::{Dirty, PendingPoll, Presence};
 use crate::cluster::state::State;
-use fathom_engine::run::{MadeShard, Task, WorkerId};
+use fathom_engine::run::Task;
 use fathom_proto::Session;
 use std::sync::Arc;
 use std::time::Duration;
@@ -113,10 +113,6 @@ impl State {
         if now.since(self.commit.saved()) > SAVE_EVERY {
             self.save(now, effects);
         }
-        let holds_back = |(_, worker): (WorkerId, &Worker)| worker.progress.holds_back;
-        if now.since(Millis(0)) >= self.rules.sync_after && !self.members.alive().any(holds_back) {
-            self.release(effects);
-        }
         self.give_back(effects);
         self.dirty += self.members.retry_peers(now).and(self.members.end_rests(now));
         self.dirty += self.files.retry(now);
@@ -138,14 +134,6 @@ impl State {
         if !made.is_empty() {
             let holders = made.iter().flat_map(|(report, _)| self.held_by(report.task)).collect();
             effects.push(Effect::SaveReports(made, holders));
-        }
-    }
-
-    /// Makes durable what was held back while the run was young, and ends that.
-    pub(super) fn release(&mut self, effects: &mut Vec<Effect>) {
-        if let Some(lost_files) = self.commit.release() {
-            let still_there = self.members.alive().any(|(_, worker)| worker.progress.holds_back);
-            effects.push(Effect::Release { with_files: lost_files || still_there });
         }
     }
 }

@@ -12,11 +12,11 @@
 //! than the time left, it is not audited. With a share of all, every shard is audited, whatever time that
 //! takes.
 
-use crate::cluster::event::{Effect, Millis, NoteKind, Order, note_of};
+use crate::cluster::event::{Effect, MadeShard, Millis, NoteKind, Order, note_of};
 use crate::cluster::parts::{Audit, Finding, PARTS, Worker};
 use crate::cluster::state::{State, digest_of};
-use fathom_engine::run::{MadeShard, ShardId, ShardReport, Task, WorkerId};
-use fathom_proto::{Attempt, Done, Failure, Outcome};
+use fathom_engine::run::{ShardId, ShardReport, Task};
+use fathom_proto::{Attempt, Done, Failure, Outcome, WorkerId};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -83,20 +83,16 @@ impl State {
         Some(Order::Audit(task, attempt, other_than))
     }
 
-    /// Returns whether a worker may audit a shard: its store for what the shard reads does not rest, and it
-    /// has not computed the shard yet, or there is nobody else. A shard of which two results differed is not
-    /// left to its maker while a worker of this run may come back.
+    /// Returns whether a worker may audit a shard: it has not computed the shard yet, or there is nobody else.
+    /// A shard of which two results differed is not left to its maker while a worker of this run may come
+    /// back.
     fn may_audit(&self, id: WorkerId, task: Task, audit: &Audit, now: Millis) -> bool {
         let is_doubted = self.audits.is_doubted(task);
         let may_come = |worker: &Worker| is_doubted && !worker.is_set_aside;
-        let can = |worker: &Worker| worker.is_able(now) && worker.can_keep(task.shard, now);
         let is_other = |(other, worker): (WorkerId, &Worker)| {
-            !self.has_found(other, task, audit) && (can(worker) || may_come(worker))
+            !self.has_found(other, task, audit) && (worker.is_able(now) || may_come(worker))
         };
-        let may_decide = || {
-            !self.has_found(id, task, audit) || (audit.other.is_none() && !self.members.iter().any(is_other))
-        };
-        self.members[id].can_keep(task.shard, now) && may_decide()
+        !self.has_found(id, task, audit) || (audit.other.is_none() && !self.members.iter().any(is_other))
     }
 
     /// Returns whether a worker has computed a shard, or may have: a result of its own says nothing more.
@@ -159,9 +155,6 @@ impl State {
                         self.unreached(now, id, *file, addresses, message, effects);
                     }
                     Failure::DiskFull(_) => self.rest(now, id),
-                    Failure::Store { number, stores, message, .. } => {
-                        self.rest_store(now, id, (*number, *stores), message);
-                    }
                     _ => self.strike(now, id, effects),
                 }
             }

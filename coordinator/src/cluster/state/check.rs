@@ -3,7 +3,8 @@
 use crate::cluster::event::Millis;
 use crate::cluster::parts::{Commit, HolderMap};
 use crate::cluster::state::State;
-use fathom_engine::run::{ShardId, Task, WorkerId};
+use fathom_engine::run::{ShardId, Task};
+use fathom_proto::WorkerId;
 
 impl State {
     /// Returns what is committed.

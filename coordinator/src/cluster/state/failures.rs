@@ -11,9 +11,6 @@
 //! - File damaged: the file is discarded, and copied from another holder or computed again. The bound is that
 //!   of stopped tasks.
 //! - Disk full: the worker rests for [`REST`], each time; `status` says when all workers rest.
-//! - One of several stores of a worker failed: the store rests for [`REST`], each time, and the worker gets
-//!   no shards that lie there; `status` says which shards nobody can keep. Unless the store is full, the
-//!   bound is that of other failures.
 //! - Report implausible: the report is refused, and the shard is computed again, by others if there are any.
 //!   The bound is that of other failures.
 //! - Contradiction: the worker rests, and another worker computes the shard. If a second worker finds a
@@ -35,10 +32,10 @@
 
 use crate::cluster::event::{Effect, Ending, Millis, NoteKind, Order, note_of, note_of_worker};
 use crate::cluster::parts::backoff::{PAUSE, REST};
-use crate::cluster::parts::{CopyState, FailedAttempt, Presence, StoreRest, Worker};
+use crate::cluster::parts::{CopyState, FailedAttempt, Presence, Worker};
 use crate::cluster::state::State;
-use fathom_engine::run::{Task, WorkerId};
-use fathom_proto::Failure;
+use fathom_engine::run::Task;
+use fathom_proto::{Failure, WorkerId};
 use std::time::Duration;
 
 /// Number of failures of one task, of a kind that another attempt rarely mends, after which the run ends.
@@ -79,13 +76,6 @@ impl State {
             Failure::DiskFull(_) => {
                 self.set_waiting(task, now);
                 self.rest(now, id);
-            }
-            Failure::Store { number, stores, is_full, message } => {
-                self.set_waiting(task, now);
-                self.rest_store(now, id, (*number, *stores), message);
-                if !is_full {
-                    self.count_failure(now, task, message, effects);
-                }
             }
             Failure::Other(message) => self.refused(now, id, task, message, effects),
             Failure::Contradiction(message) => {
@@ -130,11 +120,6 @@ impl State {
         if self.members.iter().any(|(other, worker)| other != id && worker.is_willing(now)) {
             self.rest(now, id);
         }
-        self.count_failure(now, task, message, effects);
-    }
-
-    /// Counts a failure that another attempt rarely mends, and ends the run if there are too many.
-    fn count_failure(&mut self, now: Millis, task: Task, message: &str, effects: &mut Vec<Effect>) {
         if self.scheduler.note_failure(task) >= MOST_FAILURES {
             let message = format!(
                 "shard {} of depth {} failed {MOST_FAILURES} times, last with: {message}",
@@ -147,19 +132,6 @@ impl State {
     /// Lets a worker rest: it gets nothing for a while, and others take over its tasks.
     pub(super) fn rest(&mut self, now: Millis, id: WorkerId) {
         self.dirty += self.members.rest(id, now.after(REST));
-    }
-
-    /// Lets one of several stores of a worker rest: the worker gets no shards for a while that lie there.
-    pub(super) fn rest_store(
-        &mut self,
-        now: Millis,
-        id: WorkerId,
-        (number, stores): (u32, u32),
-        message: &str,
-    ) {
-        let until = now.after(REST);
-        let rest = StoreRest { until, message: message.into() };
-        self.dirty += self.members.rest_store(id, (number, stores), rest);
     }
 
     /// Counts a failure of a worker. After several failures in a row the worker rests.

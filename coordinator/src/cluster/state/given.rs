@@ -16,7 +16,8 @@
 
 use crate::cluster::event::{Effect, Ending, Millis, NoteKind, Order, note_of};
 use crate::cluster::state::State;
-use fathom_engine::run::{ShardId, Task, WorkerId};
+use fathom_engine::run::{ShardId, Task};
+use fathom_proto::WorkerId;
 
 impl State {
     /// Notes that a worker reads the source of a shard of the current layer.

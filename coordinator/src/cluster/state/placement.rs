@@ -10,8 +10,8 @@
 use crate::cluster::event::Millis;
 use crate::cluster::parts::{HeldFile, Worker};
 use crate::cluster::state::State;
-use fathom_engine::run::WorkerId;
-use fathom_engine::run::{Depth, ShardId, Task};
+use fathom_engine::run::{Depth, Task};
+use fathom_proto::WorkerId;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
@@ -48,7 +48,7 @@ impl State {
                 Candidate { id, threads: worker.threads, is_able, load: 0, share: 0 }
             })
             .collect();
-        let owners = self.deal(candidates, now);
+        let owners = self.deal(candidates);
         self.dirty += self.scheduler.deal(owners);
     }
 
@@ -66,7 +66,7 @@ impl State {
     }
 
     /// Returns the owner of each shard; `None` for all if no candidate is able.
-    fn deal(&self, mut candidates: Vec<Candidate>, now: Millis) -> Vec<Option<WorkerId>> {
+    fn deal(&self, mut candidates: Vec<Candidate>) -> Vec<Option<WorkerId>> {
         let able = candidates.iter().filter(|candidate| candidate.is_able);
         let threads: u128 = able.map(|candidate| u128::from(candidate.threads)).sum();
         if threads == 0 {
@@ -86,9 +86,6 @@ impl State {
         }
         let index: HashMap<WorkerId, usize> =
             candidates.iter().map(|candidate| candidate.id).zip(0..).collect();
-        let can_keep = |candidate: &Candidate, shard: usize| {
-            candidate.is_able && self.members[candidate.id].can_keep(ShardId(shard as u32), now)
-        };
         // The homes of a shard are the holders of its file in the current layer, or else in the newest one.
         let is_held = |file: &&HeldFile| file.holders.iter().any(|&holder| self.members.is_alive(holder));
         let homes_of = |shard: usize| -> Vec<usize> {
@@ -105,7 +102,7 @@ impl State {
                 // A shard that is made counts for its maker.
                 let is_made = own[shard].filter(is_held).is_some();
                 let wish = if by_piece && !is_made { &pieces[shard..=shard] } else { &homes[shard] };
-                let able = wish.iter().copied().filter(|&at| can_keep(&candidates[at], shard));
+                let able = wish.iter().copied().filter(|&at| candidates[at].is_able);
                 let least = able.min_by_key(|&at| candidates[at].load);
                 let has_room =
                     |at: &usize| candidates[*at].load + weights[shard] <= candidates[*at].share + largest;
@@ -126,17 +123,8 @@ impl State {
             while at + 1 < candidates.len() && candidates[at].load + weight / 2 >= candidates[at].share {
                 at += 1;
             }
-            // If a store rests, its shards go to whoever has most room left for them.
-            let left = |candidate: &Candidate| candidate.share.saturating_sub(candidate.load);
-            let others = || (0..candidates.len()).filter(|&other| can_keep(&candidates[other], shard));
-            let owner = match can_keep(&candidates[at], shard) {
-                true => Some(at),
-                false => others().max_by_key(|&other| left(&candidates[other])),
-            };
-            if let Some(owner) = owner {
-                owners[shard] = Some(candidates[owner].id);
-                candidates[owner].load += weight;
-            }
+            owners[shard] = Some(candidates[at].id);
+            candidates[at].load += weight;
         }
         owners
     }
@@ -189,8 +177,7 @@ impl State {
         now: Millis,
         may_take_over: &mut bool,
     ) -> Vec<Task> {
-        let is_for_it =
-            |task: &Task| self.is_open(task, now) && self.members[worker].can_keep(task.shard, now);
+        let is_open = |task: &Task| self.is_open(task, now);
         // Tasks of the current layer need all files of the layers below. A missing file may itself be
         // recomputed.
         if !self.files.missing().is_empty() {
@@ -205,16 +192,16 @@ impl State {
                     *whole.entry(newest).or_insert_with(|| self.unheld(newest).is_empty())
                 }) && older.all(|file| self.is_held(file))
             };
-            return repairs.filter(|task| is_for_it(task) && has_sources(task)).take(most).copied().collect();
+            return repairs.filter(|task| is_open(task) && has_sources(task)).take(most).copied().collect();
         }
         let most = most.min(self.scheduler.room_ahead());
         if most == 0 {
             return Vec::new();
         }
         let queued = self.tasks().unowned().iter().copied().chain(self.tasks().queue(worker));
-        let mut chosen: Vec<Task> = queued.filter(is_for_it).take(most).collect();
+        let mut chosen: Vec<Task> = queued.filter(is_open).take(most).collect();
         if chosen.is_empty() && *may_take_over && now.since(self.scheduler.begun()) >= WORTH_TAKING_OVER {
-            chosen.extend(self.taken_over(now, is_for_it));
+            chosen.extend(self.taken_over(now));
             *may_take_over = !chosen.is_empty();
         }
         chosen
@@ -227,17 +214,18 @@ impl State {
 
     /// Returns the last task of the worker with the most waiting tasks a thread, beyond those that it has
     /// free threads for.
-    fn taken_over(&self, now: Millis, is_for_it: impl Fn(&Task) -> bool) -> Option<Task> {
+    fn taken_over(&self, now: Millis) -> Option<Task> {
+        let is_open = |task: &Task| self.is_open(task, now);
         let over = |(id, worker): &(WorkerId, &Worker)| {
             let threads = if worker.is_able(now) { worker.threads as usize } else { 0 };
             let busy = self.tasks().running(*id).len() + self.audits.running_with(*id);
             let begins = threads.saturating_sub(busy);
             let mut queue = self.tasks().queue(*id);
-            queue.len() > begins && queue.any(|task| is_for_it(&task))
+            queue.len() > begins && queue.any(|task| is_open(&task))
         };
         let per_thread =
             |(id, worker): &(WorkerId, &Worker)| self.tasks().queue(*id).len() / worker.threads as usize;
         let (most, _) = self.members.iter().filter(over).max_by_key(per_thread)?;
-        self.tasks().queue(most).rev().find(is_for_it)
+        self.tasks().queue(most).rev().find(is_open)
     }
 }

@@ -4,9 +4,8 @@
 use crate::cluster::event::{Effect, Ending, LeaveReason, Millis, Note, NoteKind, Order, Reply, note_of};
 use crate::cluster::parts::{CopyState, Presence, TaskProgress, TaskState, Worker};
 use crate::cluster::state::State;
-use fathom_engine::run::WorkerId;
 use fathom_engine::run::{Depth, Keep, ShardReport, Task};
-use fathom_proto::Attempt;
+use fathom_proto::{Attempt, WorkerId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -171,7 +170,6 @@ impl State {
                 willing.map(|(id, _)| (self.files.coming_to(id).len(), id)).collect()
             });
             let is_free = |(_, id): &&(usize, WorkerId)| match self.files.copy(task, *id) {
-                _ if !self.members[*id].can_keep(task.shard, now) => false,
                 Some(CopyState::Ordered(_)) => false,
                 Some(CopyState::Failed(not_before)) => not_before <= now && self.reaches(*id, &from, now),
                 None => !from.contains(id) && self.reaches(*id, &from, now),
@@ -309,7 +307,6 @@ impl State {
         if ending != Ending::Terminated {
             effects.push(Effect::NoteTold);
         }
-        self.release(effects);
         effects.push(Effect::End(ending));
     }
 }

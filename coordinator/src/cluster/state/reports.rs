@@ -4,8 +4,8 @@ use crate::cluster::event::{Effect, Ending, Millis, Note, NoteKind, Order, note,
 use crate::cluster::parts::backoff::PAUSE;
 use crate::cluster::parts::{CopyState, Presence, TaskProgress};
 use crate::cluster::state::{State, digest_of};
-use fathom_engine::run::{ShardReport, Task, WorkerId};
-use fathom_proto::{Attempt, Done, Failure, Outcome};
+use fathom_engine::run::{ShardReport, Task};
+use fathom_proto::{Attempt, Done, Failure, Outcome, WorkerId};
 use std::sync::Arc;
 
 impl State {
@@ -185,9 +185,6 @@ impl State {
                         }
                     }
                     Failure::DiskFull(_) => self.rest(now, id),
-                    Failure::Store { number, stores, message, .. } => {
-                        self.rest_store(now, id, (*number, *stores), message);
-                    }
                     Failure::Unreachable { file, addresses, message } => {
                         self.unreached(now, id, *file, addresses, message, effects);
                     }

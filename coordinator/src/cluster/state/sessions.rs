@@ -6,11 +6,10 @@ use crate::cluster::event::{
 };
 use crate::cluster::parts::{CopyState, FailedAttempt, Presence, TaskProgress, Worker};
 use crate::cluster::state::State;
-use fathom_engine::run::{Depth, Keep, Task, WorkerId};
-use fathom_proto::Session;
+use fathom_engine::run::{Depth, Keep, Task};
+use fathom_proto::{Session, WorkerId};
 use indicatif::HumanBytes;
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 impl State {
     /// Handles a worker that joins or comes back.
@@ -31,7 +30,7 @@ impl State {
             if known.is_some_and(|known| number.is_some() && known.registration == number) {
                 // The message came twice, or the answer was lost. Since then the inventory may have changed.
                 self.members.heard(now, id);
-                return effects.push(Effect::Reply(request, self.registered(now, session)));
+                return effects.push(Effect::Reply(request, self.registered(session)));
             }
             // The process died and was restarted within its lease.
             self.remove_worker(now, id, Presence::Lost, NoteKind::BeginsAgain, effects);
@@ -44,9 +43,6 @@ impl State {
         let held = self.files.held_by(id).clone();
         let session = self.members.new_session(&self.secret, self.epoch);
         self.dirty += self.members.join(now, session, &registration);
-        if self.commit.is_held() {
-            self.members.hold_back(id);
-        }
         let Registration { name, address, threads, memory_bytes, kernel, version, inventory, .. } =
             registration;
         let detail = format!(
@@ -83,7 +79,7 @@ impl State {
             );
             effects.push(note_of_worker(NoteKind::IsAhead, id, Some(detail)));
         }
-        effects.push(Effect::Reply(request, self.registered(now, session)));
+        effects.push(Effect::Reply(request, self.registered(session)));
         for task in other {
             self.order(id, Order::Discard(self.stored(task)));
             effects.push(note_of(NoteKind::OtherFile, Some(id), task, None));
@@ -98,12 +94,8 @@ impl State {
     }
 
     /// Returns the answer to a registration.
-    fn registered(&self, now: Millis, session: Session) -> Reply {
-        let sync_after = match self.commit.is_held() {
-            true => self.rules.sync_after.saturating_sub(now.since(Millis(0))).max(Duration::from_millis(1)),
-            false => Duration::ZERO,
-        };
-        Reply::Registered { session, needed: self.needed(), sync_after }
+    fn registered(&self, session: Session) -> Reply {
+        Reply::Registered { session, needed: self.needed() }
     }
 
     /// Returns the layers that workers should keep.
@@ -187,9 +179,6 @@ impl State {
         effects: &mut Vec<Effect>,
     ) {
         self.audits.give_up(id);
-        if presence != Presence::Left && self.members[id].progress.holds_back {
-            self.commit.note_lost_files();
-        }
         for task in self.tasks().running(id).clone() {
             self.scheduler.note_failed_attempt(task, FailedAttempt { worker: id, at: now, failure: None });
             self.set_waiting(task, Millis(0));
@@ -233,7 +222,8 @@ impl State {
         };
         if !self.members.alive().any(|(other, worker)| other != id && !worker.draining) {
             return Err(format!(
-                "{name:?} is the last worker, and nobody could take over what it holds: start another one, or stop the run with 'fathom stop'"
+                "{name:?} is the last worker, and nobody could take over what it holds: start another one, or stop the run with '{}'",
+                self.commands.stop()
             ));
         }
         self.dirty += self.members.drain(id).and(self.files.evacuate(id));

@@ -4,7 +4,8 @@
 use crate::cluster::event::{Effect, Ending, LeaveReason, Millis, NoteKind, note_of, note_of_worker};
 use crate::cluster::parts::{Audit, Finding, Worker};
 use crate::cluster::state::State;
-use fathom_engine::run::{Task, WorkerId};
+use fathom_engine::run::Task;
+use fathom_proto::WorkerId;
 use std::collections::{BTreeMap, BTreeSet};
 
 impl State {

@@ -6,9 +6,9 @@ use crate::cluster::parts::HeldFile;
 use crate::cluster::parts::backoff::PAUSE;
 use crate::cluster::parts::{FIRST_ATTEMPT, PARTS};
 use crate::cluster::state::{Past, digest_of};
-use fathom_engine::run::{ShardReport, WorkerId};
+use fathom_engine::run::ShardReport;
 use fathom_layer::Digest;
-use fathom_proto::{Done, Failure, Outcome};
+use fathom_proto::{Done, Failure, Outcome, WorkerId};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Returns rules under which every shard is audited.
@@ -280,7 +280,7 @@ fn who_brings_a_file_back_does_not_audit_it() {
     assert_eq!(takes(&mut t, "b"), ["b <- audit 0/0 #1.2 not portable"]);
 }
 
-/// Who made a shard may not be known, as in the journals of earlier versions; its holder may have.
+/// Who made a shard may not be known, because its file was found; its holder may have.
 #[test]
 fn holders_do_not_audit_what_nobody_is_known_to_have_made() {
     let past = Past { files: vec![held(0, 0, "a")], reports: vec![report(0, 0)], ..Past::default() };

@@ -222,3 +222,16 @@ fn a_success_ends_the_row() {
     assert_eq!(t.state.members()[table::id("a")].strikes, 0);
     t.apply(Event::Tick);
 }
+
+/// Two workers must hold each file, and the disk of one of them is full.
+#[test]
+fn copies_that_find_no_place_are_what_a_run_waits_for() {
+    let mut t = Table::with(Rules { replicas: 2, ..rules(1) }, "a b");
+    assert_eq!(crate::cluster::status::obstacle(&t.state, Millis(t.now)), None);
+    assert_eq!(t.take("a", 1), ["a <- make 0/0 #1.1, holders"]);
+    t.made("a", 0, 0, 1);
+    assert!(t.take("b", 0).iter().any(|line| line.starts_with("b <- copy 0/0")));
+    t.copy_failed("b", 0, 0, Failure::DiskFull("cannot write".into()));
+    let obstacle = crate::cluster::status::obstacle(&t.state, Millis(t.now)).unwrap();
+    assert!(obstacle.starts_with("2 workers must hold each file, and not host-b can take"), "{obstacle}");
+}

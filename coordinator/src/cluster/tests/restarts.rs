@@ -126,7 +126,7 @@ fn the_end_waits_for_those_who_were_there() {
 /// version was.
 #[test]
 fn map_numbers_of_another_life_stand_for_nothing() {
-    // Versions of the first epoch, and those that version 0.1.0 used in every epoch.
+    // Small numbers, and versions of the first epoch.
     let first = Table::after(rules(2), 1, past()).state.holder_map().version();
     for number in (0..64).chain(first..first + 64) {
         let mut t = Table::after(rules(2), 2, past());

@@ -6,7 +6,7 @@ use crate::cluster::event::{Effect, Event, Millis, Order, Progress, Registration
 use crate::cluster::state::digest_of;
 use crate::cluster::state::{Past, State};
 use fathom_engine::run::Task;
-use fathom_engine::run::WorkerId;
+use fathom_proto::WorkerId;
 use fathom_proto::{Attempt, Copied, Done, Outcome, Session};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};

@@ -12,10 +12,9 @@ use crate::cluster::event::{
 use crate::cluster::parts::FIRST_ATTEMPT;
 use crate::cluster::parts::HeldFile;
 use crate::cluster::state::{Past, Rules, State, digest_of};
-use fathom_engine::run::WorkerId;
 use fathom_engine::run::{Depth, Keep, Lookback, ShardId, ShardReport, Task};
 use fathom_layer::{Digest, Totals};
-use fathom_proto::{Attempt, Copied, Done, Failure, Outcome, Session, StoredFile};
+use fathom_proto::{Attempt, Copied, Done, Failure, Outcome, Session, StoredFile, WorkerId};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -34,7 +33,6 @@ pub(super) fn rules(shards: u32) -> Rules {
         bounds: Bounds::none(),
         audit: 0,
         clean_stores: false,
-        sync_after: Duration::ZERO,
     }
 }
 
@@ -256,13 +254,6 @@ impl Table {
         self.ask(worker, |request| Event::Heartbeat(request, session, progress))
     }
 
-    /// A heartbeat of a worker that has files which are not durable.
-    pub(super) fn beat_holding_back(&mut self, worker: &str) -> Vec<String> {
-        let (session, progress) =
-            (self.session(worker), Progress { holds_back: true, ..Progress::default() });
-        self.ask(worker, |request| Event::Heartbeat(request, session, progress))
-    }
-
     pub(super) fn outcome(&mut self, worker: &str, outcome: Outcome) -> Vec<String> {
         let session = self.session(worker);
         self.ask(worker, |request| Event::Report { request, session, number: 0, outcomes: vec![outcome] })
@@ -369,9 +360,6 @@ impl Table {
             }
             Effect::RetireShared(depth) => format!("retire shared {depth}"),
             Effect::DiscardShared(task) => format!("discard shared {}", file(*task)),
-            Effect::Release { with_files } => {
-                format!("release{}", if *with_files { " with files" } else { "" })
-            }
             Effect::NoteTold => "told".into(),
             Effect::Note(note) => {
                 let worker = note.worker.map(|id| format!(" {}", name(id))).unwrap_or_default();
@@ -384,14 +372,10 @@ impl Table {
 
     fn said(&mut self, who: &str, reply: &Reply) -> String {
         match reply {
-            Reply::Registered { session, needed, sync_after } => {
+            Reply::Registered { session, needed } => {
                 self.sessions.insert(who.into(), *session);
                 let needed: Vec<String> = needed.iter().map(Depth::to_string).collect();
-                let later = match sync_after.as_millis() {
-                    0 => String::new(),
-                    later => format!(", syncs after {later} ms"),
-                };
-                format!("registered, keeps {}{later}", needed.join(" "))
+                format!("registered, keeps {}", needed.join(" "))
             }
             Reply::Unknown => "unknown".into(),
             Reply::Known => "known".into(),

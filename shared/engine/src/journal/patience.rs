@@ -72,10 +72,6 @@ impl Journal {
                 }
                 Err(error) => error,
             };
-            // Some errors make SQLite undo the whole transaction, with all commits that are held back in it.
-            if self.held && self.database.is_autocommit() {
-                return Err(error.context("what was held back until now is undone"));
-            }
             match may_pass(&error) {
                 Some(_) if self.waits && pauses >= QUIET && GIVES_UP.load(Ordering::Relaxed) => {
                     return Err(error.context("this process was asked to end before that could pass"));
@@ -118,9 +114,8 @@ fn may_pass(error: &anyhow::Error) -> Option<Option<i32>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::WorkerId;
     use fathom_layer::Digest;
-    use rusqlite::Connection;
+    use rusqlite::{Connection, params};
 
     fn journal() -> (tempfile::TempDir, Journal) {
         let directory = tempfile::tempdir().expect("a temporary directory");
@@ -129,7 +124,11 @@ mod tests {
     }
 
     fn save(journal: &mut Journal, number: u8) -> Result<()> {
-        journal.save_worker(WorkerId([number; 16]), &"n".repeat(1000), "")
+        journal.change(|change| {
+            let row = params![number, [number; 1000]];
+            change.database().execute("INSERT INTO watched VALUES (?1, ?2, NULL)", row)?;
+            Ok(())
+        })
     }
 
     /// Simulates a full disk: SQLite reports one when the database has more than `pages` pages.
@@ -151,7 +150,7 @@ mod tests {
             if tries == 3 {
                 set_most_pages(journal, 10_000);
             }
-            journal.database.execute("INSERT INTO worker VALUES (zeroblob(9000), '', '')", [])?;
+            journal.database.execute("INSERT INTO watched VALUES (NULL, zeroblob(9000), NULL)", [])?;
             Ok(())
         });
         saved.expect("it is saved at last");
@@ -173,27 +172,11 @@ mod tests {
         });
     }
 
-    /// With what was held back, the journal would begin at a later depth.
-    #[test]
-    fn what_was_held_back_is_not_lost_unnoticed() {
-        let (_directory, mut journal) = journal();
-        journal.wait_while_busy().expect("it waits");
-        journal.hold().expect("it is free");
-        save(&mut journal, 1).expect("it has room");
-        let full = || Error::SqliteFailure(rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_FULL), None);
-        let error = journal.patiently(|journal| -> Result<()> {
-            journal.database.execute_batch("ROLLBACK")?;
-            Err(full().into())
-        });
-        assert!(error.expect_err("it is undone").to_string().contains("is undone"));
-        assert!(journal.release().is_err() && journal.workers().expect("it is there").is_empty());
-    }
-
     #[test]
     fn what_does_not_pass_is_an_error() {
         let (_directory, mut journal) = journal();
         journal.wait_while_busy().expect("it waits");
-        journal.database.execute_batch("DROP TABLE worker").expect("it was there");
+        journal.database.execute_batch("DROP TABLE watched").expect("it was there");
         let error = save(&mut journal, 1).expect_err("there is no such table");
         assert_eq!(may_pass(&error), None, "{error:#}");
     }

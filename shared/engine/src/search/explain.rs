@@ -20,6 +20,17 @@ impl Search<'_> {
         ))
     }
 
+    /// Returns the error of what could not be made durable, with what to do about it.
+    pub(super) fn explain_sync(&self, error: LayerError) -> anyhow::Error {
+        if error.is_quota() || error.is_disk_full() {
+            return self.explain(self.newest.map_or(Depth(0), Depth::next), error);
+        }
+        let path = shell::path(&self.run.path);
+        anyhow::Error::new(error).context(format!(
+            "layers cannot be made durable; once the disk is in order, go on with 'fathom resume {path}'"
+        ))
+    }
+
     /// Returns the error of a failed task, with what to do about it.
     pub(super) fn explain_task(&self, depth: Depth, error: TaskError) -> anyhow::Error {
         match error {

@@ -24,7 +24,7 @@ pub(super) struct Inversions {
 
 impl Inverted {
     /// The number of words that are examined in any case, which takes a tenth of a second.
-    pub(super) const FEW: usize = 1 << 18;
+    const FEW: usize = 1 << 18;
     /// Examining a word for the list takes about this many times as long as testing a state.
     const TESTS_PER_WORD: u64 = 8;
     /// The largest number of words that are examined for a list, so that the list takes at most about 3 GB.
@@ -33,25 +33,13 @@ impl Inverted {
     /// Prepares the count for the space of a graph. Returns [`NoInverses`] if its states have no inverses.
     pub(super) fn new(graph: &CosetGraph) -> Result<Self, NoInverses> {
         let worth = usize::try_from(graph.space().states() / Self::TESTS_PER_WORD).unwrap_or(usize::MAX);
-        Self::within(graph, worth.clamp(Self::FEW, Self::MOST))
-    }
-
-    /// Does the same, and lists the states only if at most `most` words have to be examined.
-    pub(super) fn within(graph: &CosetGraph, most: usize) -> Result<Self, NoInverses> {
+        let most = worth.clamp(Self::FEW, Self::MOST);
         let inversions = Inversions::of(graph.space())?;
         let most = StateTest::most_listed(graph, inversions.actions.len(), most);
         Ok(match inversions.list(graph, most) {
             Some(listed) => Self::Listed(listed),
             None => Self::Tested(inversions.test().into()),
         })
-    }
-
-    /// Returns the list, if the states are listed.
-    pub(super) fn listed(&self) -> Option<&Listed> {
-        match self {
-            Self::Listed(listed) => Some(listed),
-            Self::Tested(_) => None,
-        }
     }
 
     /// Counts the pairs of the whole orbit of a coset, for the states whose positions `contains` accepts.
@@ -135,7 +123,7 @@ impl Inverses {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::counting::{Fixed, Pairs};
+    use crate::counting::Fixed;
     use crate::{Labels, Plan, Transforms};
     use fathom_puzzle::{Metric, PuzzleSpec};
     use std::collections::HashSet;
@@ -145,24 +133,6 @@ mod tests {
         let labels = Labels::distinct(puzzle.cells);
         let space = Space::new(puzzle, metric, labels).unwrap();
         CosetGraph::build(&space, &Plan::new(&space).unwrap().colouring).unwrap()
-    }
-
-    /// Of a small space nothing is listed, because each process tests the states.
-    #[test]
-    fn a_list_is_read_as_it_was_made() {
-        for (word, metric) in [("2x5", Metric::Multi), ("skewb", Metric::Multi)] {
-            let graph = graph(word, metric);
-            for inverted in [false, true] {
-                let (made, list) = (Pairs::new(&graph, inverted), Pairs::list(&graph, inverted).unwrap());
-                let read = Pairs::from_list(&list, &graph).unwrap();
-                assert_eq!(format!("{read:?}"), format!("{made:?}"), "{word}");
-                for length in (0..list.len()).step_by(7) {
-                    let part = Pairs::from_list(&list[..length], &graph);
-                    assert!(part.is_none_or(|pairs| pairs.inverted.is_none()));
-                }
-            }
-        }
-        assert!(Pairs::list(&graph("2x3", Metric::Multi), true).is_none());
     }
 
     /// Checks that listing and testing agree on sets of states that are closed under symmetries.

@@ -85,43 +85,6 @@ impl Listed {
         (looked_at.into_inner() <= most).then_some(Self { crossing })
     }
 
-    /// Appends the number of entries (8 bytes, little-endian), and for each entry three numbers in LEB128: by
-    /// how much its coset and its position exceed those of the entry before, and its pairs. The first
-    /// position in a coset is taken to follow position 0.
-    pub(super) fn encode(&self, bytes: &mut Vec<u8>) {
-        bytes.extend((self.crossing.len() as u64).to_le_bytes());
-        let mut last = (CosetId(0), 0);
-        for &Crossing { coset, position, pairs } in &self.crossing {
-            let before = if coset == last.0 { last.1 } else { 0 };
-            for number in [coset.0 - last.0.0, position - before, pairs] {
-                push_number(bytes, number);
-            }
-            last = (coset, position);
-        }
-    }
-
-    /// Reads what [`Listed::encode`] has written, from the beginning of `bytes`. Returns `None` if these are
-    /// no list of states of the graph in order.
-    pub(super) fn decode(bytes: &mut &[u8], graph: &CosetGraph) -> Option<Self> {
-        let (length, mut rest) = bytes.split_first_chunk()?;
-        let length = usize::try_from(u64::from_le_bytes(*length)).ok()?;
-        // An entry has three bytes at least.
-        let mut crossing = Vec::with_capacity(length.min(rest.len() / 3));
-        let mut last = (CosetId(0), 0);
-        for _ in 0..length {
-            let mut number = || take_number(&mut rest);
-            let coset = CosetId(last.0.0.checked_add(number()?)?);
-            let before = if coset == last.0 { last.1 } else { 0 };
-            let (position, pairs) = (u32::checked_add(before, number()?)?, number()?);
-            crossing.push(Crossing { coset, position, pairs });
-            last = (coset, position);
-        }
-        *bytes = rest;
-        let ascends = crossing.is_sorted_by(|a, b| a.address() < b.address());
-        let are_there = crossing.last().is_none_or(|last| last.coset.0 < graph.len());
-        (ascends && are_there).then_some(Self { crossing })
-    }
-
     /// Counts the pairs (action, state) of the whole orbit of a coset, for the states whose positions
     /// `contains` accepts.
     pub fn pairs(&self, coset: CosetId, contains: impl Fn(u32) -> bool) -> u64 {
@@ -129,31 +92,6 @@ impl Listed {
         let here = self.crossing[start..].iter().take_while(|c| c.coset == coset);
         here.filter(|c| contains(c.position)).map(|c| u64::from(c.pairs)).sum()
     }
-}
-
-/// Appends a number in LEB128: seven bits a byte, the lowest first, and the highest bit set in all bytes but
-/// the last.
-fn push_number(bytes: &mut Vec<u8>, mut number: u32) {
-    while number >= 0x80 {
-        bytes.push(number as u8 | 0x80);
-        number >>= 7;
-    }
-    bytes.push(number as u8);
-}
-
-/// Reads a number in LEB128 from the beginning of `bytes`. Returns `None` if there is none, or none below
-/// 2^32.
-fn take_number(bytes: &mut &[u8]) -> Option<u32> {
-    let mut number = 0;
-    for shift in (0..).step_by(7).take(5) {
-        let (&byte, rest) = bytes.split_first()?;
-        *bytes = rest;
-        number |= u64::from(byte & 0x7f) << shift;
-        if byte < 0x80 {
-            return u32::try_from(number).ok();
-        }
-    }
-    None
 }
 
 /// Sorts entries, and merges those with the same address.
