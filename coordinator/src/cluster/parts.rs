@@ -1,20 +1,34 @@
-//! The parts of the coordinator's state. Each keeps its own data, changes that data in one place, and returns
-//! what must be reconsidered because of the change.
+//! The parts of the coordinator's state.
+//!
+//! Each part keeps data that must stay consistent, has no public fields, and knows no decision. A change of a
+//! part returns what it has made stale, a [`Dirty`], so that no caller needs to know what depends on what.
+//!
+//! Reading order: `dirty` (what must be reconsidered), `members` (workers and their sessions) with [`backoff`]
+//! (who rests after failures), `files` (holders and copies), `holder_map` (what workers are told of them),
+//! `scheduler` (the layer under way) with `tasks` (its tasks) and `given` (the sources that it no longer needs),
+//! `audits` (shards that are computed twice), `commit` (what is committed and what is durable), `shutdown` (how
+//! the run ends), `secret` (numbers that nobody can foresee).
 
 mod audits;
 pub mod backoff;
+mod commit;
 mod dirty;
 mod files;
 mod given;
+mod holder_map;
 mod members;
 mod scheduler;
 mod secret;
+mod shutdown;
 mod tasks;
 
 pub use audits::{Audit, Audits, FIRST_ATTEMPT, Finding, PARTS};
+pub use commit::Commit;
 pub use dirty::Dirty;
 pub use files::{CopyState, Files, HeldFile};
+pub use holder_map::HolderMap;
 pub use members::{Members, PendingPoll, Presence, Worker};
 pub use scheduler::Scheduler;
 pub use secret::Secret;
+pub use shutdown::{GRACE, Shutdown};
 pub use tasks::{FailedAttempt, TaskProgress, TaskState, Tasks};

@@ -8,11 +8,11 @@ use crate::cluster::checker::Checker;
 use crate::cluster::commands::Commands;
 use crate::cluster::event::{Effect, Ending, Event, Held, Millis, Note, NoteLevel, RequestId};
 use crate::cluster::handle::{Answer, CoordinatorHandle, KeptFiles, Message};
-use crate::cluster::parts::Secret;
+use crate::cluster::parts::{GRACE, Secret};
 use crate::cluster::restore::{check_committed, compare, drop_false, past, store_of};
 use crate::cluster::retire::Retirer;
 use crate::cluster::service::require_small_shards;
-use crate::cluster::state::{GRACE, Rules, State};
+use crate::cluster::state::{Rules, State};
 use crate::cluster::view::{LayerProgress, News, ShardStory, View};
 use crate::cluster::waiting::{self, Waiting};
 use crate::cluster::{room, status, tables};
@@ -109,8 +109,7 @@ impl<'d> Coordinator<'d> {
         let addresses = past.workers.iter().map(|(id, _, address)| (*id, address.clone())).collect();
         let given_back: Vec<ShardId> = past.given_back.keys().copied().collect();
         let secret = Secret::random().context("no random bytes for the numbers of sessions")?;
-        let mut state = State::new(rules, epoch, past).with_secret(secret);
-        state.commands = commands;
+        let mut state = State::new(rules, epoch, past).with_secret(secret).with_commands(commands);
         state.draw_again();
         let (sender, messages) = unbounded();
         let (events, _) = broadcast::channel(EVENTS);
@@ -211,12 +210,12 @@ impl<'d> Coordinator<'d> {
         info!(
             run = self.name(),
             depth = self.state.depth().0,
-            epoch = self.state.epoch,
-            shards = self.state.rules.shards,
+            epoch = self.state.epoch(),
+            shards = self.state.rules().shards,
             layers_at = %self.layers_at,
             "serving"
         );
-        if self.state.ending.is_some() {
+        if self.state.ending().is_some() {
             info!(patience_s = GRACE.as_secs(), "the run has ended: waiting for its workers, to tell them");
         }
         let mut ticked = Instant::now();
@@ -234,7 +233,7 @@ impl<'d> Coordinator<'d> {
                     return self.ended(ending);
                 }
             }
-            self.is_ending.store(self.state.ending.is_some(), Ordering::Relaxed);
+            self.is_ending.store(self.state.ending().is_some(), Ordering::Relaxed);
             self.tell_of_waits();
             let left = TICK.saturating_sub(ticked.elapsed());
             let event = match self.messages.recv_timeout(left) {
@@ -387,7 +386,7 @@ impl<'d> Coordinator<'d> {
     /// Tells the log why the run waits, if it has waited for long, and that it goes on.
     fn tell_of_waits(&mut self) {
         let now = self.now();
-        let obstacle = || status::obstacle(&self.state, now).filter(|_| self.state.ending.is_none());
+        let obstacle = || status::obstacle(&self.state, now).filter(|_| self.state.ending().is_none());
         match self.waiting.look(now, obstacle) {
             Some(waiting::News::Waits(detail)) => {
                 warn!(run = self.name(), detail, "run waits");

@@ -92,6 +92,25 @@ impl Service {
         })
     }
 
+    /// Returns what a worker sent, or `None` if its session is unknown: a message that does not fit this run may be from
+    /// a worker of another run, which registers again and then learns that.
+    async fn of_session<T, E: Into<Status>>(
+        &self,
+        session: u64,
+        sent: Result<T, E>,
+    ) -> Result<Option<T>, Status> {
+        match sent {
+            Ok(sent) => Ok(Some(sent)),
+            Err(error) => {
+                let ask = |request| Event::Heartbeat(request, Session(session), Progress::default());
+                match known(self.handle.ask(ask).await?)? {
+                    true => Err(error.into()),
+                    false => Ok(None),
+                }
+            }
+        }
+    }
+
     fn registration(
         &self,
         request: v1::RegisterRequest,
@@ -238,7 +257,9 @@ impl coordinator_server::Coordinator for Service {
         request: Request<v1::HeartbeatRequest>,
     ) -> Result<Response<v1::HeartbeatResponse>, Status> {
         let v1::HeartbeatRequest { session, progress } = request.into_inner();
-        let progress = self.progress(progress.unwrap_or_default())?;
+        let Some(progress) = self.of_session(session, self.progress(progress.unwrap_or_default())).await? else {
+            return Ok(Response::new(v1::HeartbeatResponse { known: false }));
+        };
         let answer =
             self.handle.ask(move |request| Event::Heartbeat(request, Session(session), progress)).await?;
         Ok(Response::new(v1::HeartbeatResponse { known: known(answer)? }))
@@ -274,7 +295,9 @@ impl coordinator_server::Coordinator for Service {
     ) -> Result<Response<v1::ReportResponse>, Status> {
         let v1::ReportRequest { session, number, outcomes } = request.into_inner();
         let outcomes = outcomes.into_iter().map(|outcome| convert::outcome(outcome, &self.geometry));
-        let outcomes = outcomes.collect::<Result<_, _>>()?;
+        let Some(outcomes) = self.of_session(session, outcomes.collect::<Result<_, _>>()).await? else {
+            return Ok(Response::new(v1::ReportResponse { known: false }));
+        };
         let session = Session(session);
         let answer =
             self.handle.ask(move |request| Event::Report { request, session, number, outcomes }).await?;
@@ -283,8 +306,9 @@ impl coordinator_server::Coordinator for Service {
 
     async fn leave(&self, request: Request<v1::LeaveRequest>) -> Result<Response<v1::LeaveResponse>, Status> {
         let v1::LeaveRequest { session, progress } = request.into_inner();
-        if let Some(progress) = progress {
-            let progress = self.progress(progress)?;
+        if let Some(progress) = progress
+            && let Some(progress) = self.of_session(session, self.progress(progress)).await?
+        {
             self.handle.ask(move |request| Event::Heartbeat(request, Session(session), progress)).await?;
         }
         self.handle.ask(move |request| Event::Leave(request, Session(session))).await?;

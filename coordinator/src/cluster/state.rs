@@ -1,12 +1,15 @@
-//! The coordinator's knowledge of a run on many hosts.
+//! What the coordinator knows of a run on many hosts, and what it decides.
 //!
-//! Reading order of the decisions: `apply` (what an event changes), `sessions` (workers that come and go),
-//! `reports` (what workers report), `failures` (how failed orders are handled), `audits` (shards that are
-//! computed twice), `verdicts` (what follows from their results), `reconcile` (what follows from the state),
-//! `given` (sources given back while a layer is computed), `placement` (which worker computes which shard).
+//! A [`State`] has [parts](crate::cluster::parts), each with data of its own. The decisions are functions of the
+//! state, in files by subject. They read all parts, and change each by its own methods only. Such a change
+//! returns what it has made stale, which is collected in one place; `reconcile` takes from there what must be
+//! reconsidered after an event.
 //!
-//! Three tables keep data that must stay consistent, and each table changes its data in one place: `Tasks`,
-//! `Files` and `Members`.
+//! Reading order: `apply` (what an event changes), `sessions` (workers that come and go), `reports` (what
+//! workers report), `failures` (how failed orders are handled), `audits` (shards that are computed twice),
+//! `verdicts` (what follows from the results of audits), `reconcile` (what follows from the state), `given`
+//! (sources given back while a layer is computed), `placement` (which worker computes which shard), `check`
+//! (invariants, for tests).
 
 mod apply;
 mod audits;
@@ -20,19 +23,18 @@ mod reports;
 mod sessions;
 mod verdicts;
 
-use crate::cluster::bounds::{Bounds, Implausible};
+use crate::cluster::bounds::Bounds;
 use crate::cluster::commands::Commands;
 use crate::cluster::event::{Ending, Holders, Holding, Millis, Order};
-use crate::cluster::parts::{Audits, Dirty, Files, HeldFile, Members, Scheduler, Secret, Tasks};
+use crate::cluster::parts::{
+    Audits, Commit, Dirty, Files, HeldFile, HolderMap, Members, Scheduler, Secret, Shutdown, Tasks,
+};
 use fathom_engine::run::{Depth, Keep, Lookback, ShardId, ShardOrder, ShardReport, Task};
 use fathom_layer::{Digest, LayerDigest};
 use fathom_proto::{StoredFile, WorkerId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
-
-/// Time that workers have to leave when the run ends.
-pub(super) const GRACE: Duration = Duration::from_secs(30);
 
 /// Settings that stay the same while a coordinator runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,7 +57,7 @@ pub struct Rules {
     pub lease: Duration,
     /// Interval between the heartbeats of a worker.
     pub heartbeat: Duration,
-    /// Bounds that a report must keep.
+    /// Bounds that a report must keep when the coordinator starts.
     pub bounds: Bounds,
     /// Share of the time of all shards that audits may take, in millionths; 0 for no audits.
     pub audit: u32,
@@ -66,43 +68,21 @@ pub struct Rules {
 /// The state of a run, as the coordinator knows it.
 #[derive(Clone, Debug)]
 pub struct State {
-    /// The fixed settings.
-    pub rules: Rules,
+    rules: Rules,
     /// The commands that messages name.
-    pub commands: Commands,
+    commands: Commands,
     /// Number of the present epoch: how often the run was served.
-    pub epoch: u64,
-    /// The secret behind the numbers of sessions and the choice of audits.
+    epoch: u64,
     secret: Secret,
-    /// Number of states in all committed layers.
-    pub visited: u64,
-    /// Number of states in the newest committed layer.
-    pub newest: Option<u64>,
-    /// The tasks of the current layer, and the tasks that recompute lost files.
-    scheduler: Scheduler,
-    /// The files of the current layer, and of the earlier layers that are still read or kept.
-    files: Files,
-    /// All workers that ever registered with this run.
     members: Members,
-    /// The open audits of the current layer.
+    files: Files,
+    holder_map: HolderMap,
+    scheduler: Scheduler,
     audits: Audits,
+    commit: Commit,
+    shutdown: Shutdown,
     /// What [`State::apply`] must still reconsider.
-    pub dirty: Dirty,
-    /// The holder map that workers were last sent.
-    pub told: Option<Arc<Holders>>,
-    /// The version of the holder map. The version grows with each change of the map and with each epoch, so
-    /// that a version of one epoch never stands for a map of another.
-    pub version: u64,
-    /// Shards whose reports are not durable yet.
-    pub unsaved: Vec<ShardId>,
-    /// When reports were last made durable.
-    pub saved: Millis,
-    /// When the coordinator last looked for silent workers.
-    pub looked: Millis,
-    /// How the run ends, and until when workers have time to leave.
-    pub ending: Option<(Ending, Millis)>,
-    /// Whether [`Effect::End`](crate::cluster::event::Effect::End) was issued.
-    pub ended: bool,
+    dirty: Dirty,
 }
 
 /// What the journal knows of a run from earlier epochs.
@@ -141,21 +121,15 @@ impl State {
             commands: Commands::default(),
             epoch,
             secret: Secret::default(),
-            visited: past.counts.iter().sum(),
-            newest: past.counts.last().copied(),
-            scheduler: Scheduler::new(depth, Arc::new(order), rules.keep, past.given_back),
-            files: Files::new(past.files),
             members: Members::default(),
+            files: Files::new(past.files),
+            holder_map: HolderMap::new(epoch),
+            scheduler: Scheduler::new(depth, Arc::new(order), rules.keep, past.given_back),
             audits: Audits::default(),
+            commit: Commit::new(&past.counts, rules.bounds),
+            shutdown: Shutdown::default(),
             // A file may have been lost while the last epoch ended.
             dirty: Dirty::missing().and(Dirty::orphans()).and(Dirty::owners()),
-            told: None,
-            version: epoch << 32 | 1,
-            unsaved: Vec::new(),
-            saved: Millis(0),
-            looked: Millis(0),
-            ending: None,
-            ended: false,
         };
         for (id, name, address) in past.workers {
             state.members.restore(id, name, address, past.set_aside.contains(&id));
@@ -172,13 +146,40 @@ impl State {
         let is_made = |task| state.scheduler.tasks().is_made(task);
         state.audits.restore(of_layer(past.disowned), of_layer(past.doubted), is_made);
         // The last epoch may have ended between the last commit and the end of the run. Its workers are told.
-        state.ending = state.is_through().map(|ending| (ending, Millis(0).after(GRACE)));
+        if let Some(ending) = state.is_through() {
+            state.shutdown.begin(Millis(0), ending);
+        }
         state
     }
 
     /// Returns this state with a secret of its own.
     pub fn with_secret(self, secret: Secret) -> Self {
         Self { secret, ..self }
+    }
+
+    /// Returns this state with the commands that messages name.
+    pub fn with_commands(self, commands: Commands) -> Self {
+        Self { commands, ..self }
+    }
+
+    /// Returns the fixed settings.
+    pub fn rules(&self) -> &Rules {
+        &self.rules
+    }
+
+    /// Returns the number of the present epoch: how often the run was served.
+    pub fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    /// Returns the commands that messages name.
+    pub fn commands(&self) -> &Commands {
+        &self.commands
+    }
+
+    /// Returns how the run ends; `None` if it does not end yet.
+    pub fn ending(&self) -> Option<&Ending> {
+        self.shutdown.ending()
     }
 
     /// Returns the depth of the current layer.
@@ -217,26 +218,13 @@ impl State {
     }
 
     /// Returns how the run ends, or `None` if a layer is left to compute.
-    pub fn is_through(&self) -> Option<Ending> {
+    fn is_through(&self) -> Option<Ending> {
         let is_deep_enough =
             self.depth().previous().is_some_and(|last| self.rules.max_depth.is_some_and(|max| last.0 >= max));
-        match self.visited >= self.rules.states {
+        match self.commit.visited() >= self.rules.states {
             true => Some(Ending::Complete),
             false => is_deep_enough.then_some(Ending::MaxDepth),
         }
-    }
-
-    /// Checks whether a report is plausible, from what is known without its files.
-    ///
-    /// # Errors
-    /// The first bound that the report breaks.
-    pub fn check_report(&self, report: &ShardReport) -> Result<(), Implausible> {
-        // A recomputed file was checked when it was first computed, and its digest is compared.
-        if report.task.depth != self.depth() {
-            return Ok(());
-        }
-        let left = self.rules.states.saturating_sub(self.visited);
-        self.rules.bounds.check(report, self.newest, left)
     }
 
     /// Returns all shards of a layer.
@@ -247,6 +235,11 @@ impl State {
     /// Returns the live workers that hold a file.
     pub fn holders_alive(&self, task: Task) -> impl Iterator<Item = WorkerId> {
         self.files.holders(task).filter(|&holder| self.members.is_alive(holder))
+    }
+
+    /// Returns the holders of a file, alive or not, in the form in which they are made durable.
+    fn held_by(&self, task: Task) -> impl Iterator<Item = (Task, WorkerId)> {
+        self.files.holders(task).map(move |holder| (task, holder))
     }
 
     /// Returns a file with its digest, in the form that workers are sent.
@@ -272,7 +265,7 @@ impl State {
     }
 
     /// Returns the files of a layer, indexed by shard.
-    pub fn layer(&self, depth: Depth) -> Vec<Option<&HeldFile>> {
+    fn layer(&self, depth: Depth) -> Vec<Option<&HeldFile>> {
         let mut layer = vec![None; self.rules.shards as usize];
         for (shard, file) in self.files.of_layer(depth) {
             if let Some(place) = layer.get_mut(shard.0 as usize) {
@@ -283,27 +276,25 @@ impl State {
     }
 
     /// Returns the files of a layer that no live worker holds.
-    pub fn unheld(&self, depth: Depth) -> Vec<Task> {
+    fn unheld(&self, depth: Depth) -> Vec<Task> {
         let is_held = |file: &HeldFile| file.holders.iter().any(|&holder| self.members.is_alive(holder));
         let shards = self.shards().zip(self.layer(depth));
         let unheld = shards.filter(|(_, file)| !file.is_some_and(is_held));
         unheld.map(|(shard, _)| Task { depth, shard }).collect()
     }
 
-    /// Returns the holder map of the layers that tasks read now. The map is rebuilt only when `version`
-    /// changes, because it is large and all workers receive it. Copies taken since then may be absent from
-    /// it.
-    pub fn holders(&mut self) -> Arc<Holders> {
-        if let Some(told) = self.told.as_ref().filter(|told| told.version == self.version) {
-            return Arc::clone(told);
+    /// Returns the holder map of the layers that tasks read now. Workers that have the present version need
+    /// not be sent it.
+    fn holders(&mut self) -> Arc<Holders> {
+        if let Some(holders) = self.holder_map.broadcast() {
+            return Arc::clone(holders);
         }
         let mut depths: BTreeSet<Depth> = self.rules.lookback.below(self.depth()).collect();
         for (repaired, _) in self.tasks().repairs() {
             depths.extend(self.rules.lookback.below(repaired.depth));
         }
-        let holders = Arc::new(self.holders_of(depths));
-        self.told = Some(Arc::clone(&holders));
-        holders
+        let layers = self.holders_of(depths);
+        self.holder_map.set_broadcast(layers)
     }
 
     /// Returns the holder map of the kept committed layers. Every worker can read a shared store, so there
@@ -311,7 +302,8 @@ impl State {
     pub fn kept(&self) -> Holders {
         let depths: BTreeSet<Depth> = self.files.iter().map(|(task, _)| task.depth).collect();
         let is_kept = |depth: &Depth| *depth < self.depth() && self.scheduler.removed_layer() != Some(*depth);
-        let mut kept = self.holders_of(depths.into_iter().filter(is_kept));
+        let layers = self.holders_of(depths.into_iter().filter(is_kept));
+        let mut kept = Holders { version: self.holder_map.version(), layers };
         if self.rules.shared_store {
             let workers: Vec<WorkerId> = self.members.alive().map(|(id, _)| id).collect();
             for (_, shards) in &mut kept.layers {
@@ -324,14 +316,14 @@ impl State {
         kept
     }
 
-    fn holders_of(&self, depths: impl IntoIterator<Item = Depth>) -> Holders {
+    fn holders_of(&self, depths: impl IntoIterator<Item = Depth>) -> Vec<(Depth, Vec<Holding>)> {
         let of_shard = |file: Option<&HeldFile>| {
             let holders = file.into_iter().flat_map(|file| &file.holders);
             let holders = holders.copied().filter(|&holder| self.members.is_alive(holder)).collect();
             Holding { digest: file.map(|file| file.digest), holders }
         };
         let of_layer = |depth| (depth, self.layer(depth).into_iter().map(of_shard).collect());
-        Holders { version: self.version, layers: depths.into_iter().map(of_layer).collect() }
+        depths.into_iter().map(of_layer).collect()
     }
 
     /// Queues an order for a worker, to be sent when the worker next asks.

@@ -137,14 +137,14 @@ impl ClusterStatus {
                 _ => {}
             }
         }
-        let waiting = state.rules.shards - done - running;
+        let waiting = state.rules().shards - done - running;
         // A layer that waits for files, workers or room has no rate.
         let obstacle = obstacle(state, now);
         let is_at_work = obstacle.is_none()
             && state.files().missing().is_empty()
             && state.members().alive().next().is_some();
         let eta = (done > 0 && is_at_work)
-            .then(|| seconds / f64::from(done) * f64::from(state.rules.shards - done));
+            .then(|| seconds / f64::from(done) * f64::from(state.rules().shards - done));
         let is_shown = |id: WorkerId, worker: &Worker| match worker.presence() {
             Presence::Alive(_) | Presence::Awaited => true,
             Presence::Lost | Presence::Left => {
@@ -179,7 +179,7 @@ impl WorkerStatus {
     fn of(id: WorkerId, worker: &Worker, state: &State, now: Millis) -> Self {
         let presence = match worker.presence() {
             // The worker's lease is not over yet.
-            Presence::Alive(_) if now.since(worker.heard) > 3 * state.rules.heartbeat => "silent",
+            Presence::Alive(_) if now.since(worker.heard) > 3 * state.rules().heartbeat => "silent",
             Presence::Alive(_) if worker.draining => "draining",
             Presence::Alive(_) => "alive",
             Presence::Awaited => "awaited",
@@ -235,15 +235,15 @@ pub(super) fn obstacle(state: &State, now: Millis) -> Option<String> {
     }
     let alive = state.members().alive().count();
     if alive == 0 {
-        return Some(format!("no worker is there: start one with '{}'", state.commands.join()));
+        return Some(format!("no worker is there: start one with '{}'", state.commands().join()));
     }
     if let Some(dispute) = state.dispute() {
         return Some(dispute);
     }
-    if alive < state.rules.replicas {
+    if alive < state.rules().replicas {
         return Some(format!(
             "{} workers must hold each file, and {alive} are there: start more",
-            state.rules.replicas
+            state.rules().replicas
         ));
     }
     if state.members().alive().all(|(_, worker)| worker.draining) {
@@ -263,10 +263,10 @@ fn without_copies(state: &State, now: Millis) -> Option<String> {
     let names = state.members().alive().filter(|(_, worker)| !is_willing(worker));
     let names: Vec<&str> = names.map(|(_, worker)| worker.name.as_str()).collect();
     let willing = state.members().alive().filter(|(_, worker)| is_willing(worker)).count();
-    (willing < state.rules.replicas).then(|| {
+    (willing < state.rules().replicas).then(|| {
         format!(
             "{} workers must hold each file, and not {} can take copies now, because they are drained, or rest: disks may be full, or quotas used up; the log says more, and another worker would help",
-            state.rules.replicas,
+            state.rules().replicas,
             names.join(", ")
         )
     })

@@ -80,7 +80,7 @@ impl View {
             states: states(state),
             shards,
             layers: changed.then(layers).transpose()?,
-            heartbeat: state.rules.heartbeat,
+            heartbeat: state.rules().heartbeat,
             journal: *journal,
             news,
         })

@@ -274,6 +274,12 @@ async fn messages_that_make_no_sense_to_a_coordinator() {
             .into_inner()
             .known
     );
+    // What a worker of another run reports: it is told to register again, and learns then that this is another run.
+    let of_another_run = v1::Outcome { file: Some(file(1, 8)), attempt: None, result: None };
+    let report = v1::ReportRequest { session, number: 0, outcomes: vec![of_another_run] };
+    assert!(!client.report(report).await.unwrap().into_inner().known);
+    let progress = Some(v1::Progress { underway: vec![file(1, 8)], ..Default::default() });
+    assert!(!client.heartbeat(v1::HeartbeatRequest { session, progress }).await.unwrap().into_inner().known);
     client.leave(v1::LeaveRequest { session, progress: None }).await.unwrap();
 
     // A worker that reports a task that it was not given.

@@ -70,6 +70,12 @@ impl Dirty {
         self
     }
 
+    /// Returns whether the missing files must be found.
+    #[cfg(test)]
+    pub fn has_missing(&self) -> bool {
+        self.missing
+    }
+
     /// Returns whether the missing files must be found, from now on as if they need not.
     pub fn take_missing(&mut self) -> bool {
         take(&mut self.missing)

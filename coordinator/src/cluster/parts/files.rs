@@ -153,6 +153,11 @@ impl Files {
         Dirty::copies(coming).and(lost(self.held_by(worker).iter().copied()))
     }
 
+    /// Returns what must be reconsidered because a worker is to leave once others hold its files.
+    pub fn evacuate(&self, worker: WorkerId) -> Dirty {
+        Dirty::copies(self.held_by(worker).iter().copied())
+    }
+
     /// Forgets a file that may be wrong and is made again, with its copies. Returns `None` if the file was
     /// unknown.
     pub fn discard(&mut self, task: Task) -> Option<Dirty> {
@@ -223,9 +228,10 @@ impl Files {
         self.copies.remove(&(task, worker));
     }
 
-    /// Sets which needed files no live worker holds.
-    pub fn set_missing(&mut self, missing: BTreeSet<Task>) {
+    /// Sets which needed files no live worker holds. Tasks begin only when none is missing.
+    pub fn set_missing(&mut self, missing: BTreeSet<Task>) -> Dirty {
         self.missing = missing;
+        Dirty::all_workers()
     }
 
     /// Sets which files some worker needs and cannot reach.

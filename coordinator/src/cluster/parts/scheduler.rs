@@ -183,6 +183,13 @@ impl Scheduler {
         self.done == shards
     }
 
+    /// Returns the shards of the layer that are known to be done.
+    #[cfg(test)]
+    pub fn done(&self) -> impl Iterator<Item = Task> {
+        let depth = self.depth();
+        (0..self.done).map(move |shard| Task { depth, shard: ShardId(shard) })
+    }
+
     /// Notes that shards that were done may be so no longer.
     pub fn recount(&mut self) {
         self.done = 0;

@@ -95,7 +95,7 @@ static NO_PLACES: BTreeSet<u32> = BTreeSet::new();
 
 impl Tasks {
     /// Returns the tasks of a layer, none of them begun, without owners.
-    pub fn of_layer(depth: Depth, order: Arc<ShardOrder>) -> Self {
+    pub(super) fn of_layer(depth: Depth, order: Arc<ShardOrder>) -> Self {
         let tasks = || order.shards().iter().map(|&shard| Task { depth, shard });
         Self {
             depth,
@@ -155,7 +155,7 @@ impl Tasks {
     }
 
     /// Sets the owner of each shard of the current layer, and sorts the waiting tasks into the queues.
-    pub fn deal(&mut self, owners: Vec<Option<WorkerId>>) {
+    pub(super) fn deal(&mut self, owners: Vec<Option<WorkerId>>) {
         self.owners = owners;
         self.queues.clear();
         self.unowned.clear();
@@ -198,7 +198,12 @@ impl Tasks {
 
     /// Changes the progress of a task. A waiting task is not given out before `not_before`. Returns the
     /// former progress, or `None` if there is no such task.
-    pub fn set(&mut self, task: Task, making: TaskProgress, not_before: Millis) -> Option<TaskProgress> {
+    pub(super) fn set(
+        &mut self,
+        task: Task,
+        making: TaskProgress,
+        not_before: Millis,
+    ) -> Option<TaskProgress> {
         let state = self.known.get_mut(&task)?;
         state.not_before = not_before;
         let was = std::mem::replace(&mut state.making, making.clone());
@@ -234,7 +239,7 @@ impl Tasks {
     ///
     /// # Panics
     /// If there is no such task.
-    pub fn begin(&mut self, task: Task, worker: WorkerId, is_afresh: bool, now: Millis) -> u32 {
+    pub(super) fn begin(&mut self, task: Task, worker: WorkerId, is_afresh: bool, now: Millis) -> u32 {
         self.set(task, TaskProgress::Running(worker, now), now);
         let state = self.expected(task);
         state.attempts += 1;
@@ -247,7 +252,7 @@ impl Tasks {
     ///
     /// # Panics
     /// If there is no such task.
-    pub fn restore(&mut self, report: ShardReport, maker: Option<WorkerId>) {
+    pub(super) fn restore(&mut self, report: ShardReport, maker: Option<WorkerId>) {
         let task = report.task;
         self.set(task, TaskProgress::Made(Arc::new(report)), Millis(0));
         self.expected(task).maker = maker;
@@ -257,7 +262,7 @@ impl Tasks {
     ///
     /// # Panics
     /// If there is no such task.
-    pub fn note_maker(&mut self, task: Task, maker: Option<WorkerId>, now: Millis) -> Duration {
+    pub(super) fn note_maker(&mut self, task: Task, maker: Option<WorkerId>, now: Millis) -> Duration {
         let state = self.expected(task);
         let took = now.since(state.given);
         (state.maker, state.took) = (maker, Some(took));
@@ -268,7 +273,7 @@ impl Tasks {
     ///
     /// # Panics
     /// If there is no such task.
-    pub fn note_failure(&mut self, task: Task) -> u32 {
+    pub(super) fn note_failure(&mut self, task: Task) -> u32 {
         let state = self.expected(task);
         state.failures += 1;
         state.failures
@@ -278,7 +283,7 @@ impl Tasks {
     ///
     /// # Panics
     /// If there is no such task.
-    pub fn note_failed_attempt(&mut self, task: Task, attempt: FailedAttempt) {
+    pub(super) fn note_failed_attempt(&mut self, task: Task, attempt: FailedAttempt) {
         let failed = &mut self.expected(task).failed;
         failed.push_back(attempt);
         if failed.len() > MOST_FAILED {
@@ -291,7 +296,7 @@ impl Tasks {
     ///
     /// # Panics
     /// If there is no such task.
-    pub fn note_contradiction(&mut self, task: Task, worker: WorkerId) -> Option<WorkerId> {
+    pub(super) fn note_contradiction(&mut self, task: Task, worker: WorkerId) -> Option<WorkerId> {
         self.expected(task).contradicted_by.replace(worker)
     }
 
@@ -300,7 +305,7 @@ impl Tasks {
     }
 
     /// Adds a task that recomputes a lost file. Returns whether it is new.
-    pub fn add_repair(&mut self, task: Task) -> bool {
+    pub(super) fn add_repair(&mut self, task: Task) -> bool {
         let is_new = !self.known.contains_key(&task);
         if is_new {
             self.known.insert(task, TaskState::default());
@@ -310,7 +315,7 @@ impl Tasks {
     }
 
     /// Removes a task.
-    pub fn forget(&mut self, task: Task) {
+    pub(super) fn forget(&mut self, task: Task) {
         if let Some(state) = self.known.remove(&task) {
             self.leave(task, &state.making);
         }

@@ -1,15 +1,14 @@
-//! The coordinator's decisions.
+//! What an event changes.
 //!
 //! [`State::apply`] is pure: the time is an argument, and the call only changes the state and returns the
-//! effects to carry out, in order. First the event changes what is known. Then the consequences are reconciled:
-//! a layer is committed, copies are ordered, lost files are computed again, and waiting workers get their
-//! orders.
+//! effects to carry out, in order. First the event changes what is known. Then [`State::reconcile`] commits the
+//! layer, orders copies, has lost files computed again, and gives waiting workers their orders.
 
 use crate::cluster::event::{Effect, Ending, Event, MadeShard, Millis, NoteKind, Reply, note};
 use crate::cluster::parts::{Dirty, PendingPoll, Presence};
-use crate::cluster::state::{GRACE, State};
+use crate::cluster::state::State;
 use fathom_engine::run::Task;
-use fathom_proto::{Session, WorkerId};
+use fathom_proto::Session;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -93,20 +92,11 @@ impl State {
         effects.extend(older.map(|poll| Effect::Reply(poll.request, Reply::Orders(Vec::new(), None))));
     }
 
-    /// Begins to end the run. A run that is ending already keeps its ending, except that a failure replaces
-    /// it. [`Ending::Terminated`] then only ends the wait for workers.
+    /// Begins to end the run: see [`Shutdown::begin`](crate::cluster::parts::Shutdown::begin).
     pub(super) fn end(&mut self, now: Millis, ending: Ending, effects: &mut Vec<Effect>) {
         self.audits.clear();
-        let until = if ending == Ending::Terminated { now } else { now.after(GRACE) };
-        match &mut self.ending {
-            None => {
-                self.save(now, effects);
-                self.ending = Some((ending, until));
-            }
-            Some((_, before)) if ending == Ending::Terminated => *before = until,
-            Some((Ending::Failed(_), _)) => {}
-            Some(before) if matches!(ending, Ending::Failed(_)) => *before = (ending, until),
-            Some(_) => {}
+        if self.shutdown.begin(now, ending) {
+            self.save(now, effects);
         }
     }
 
@@ -120,19 +110,19 @@ impl State {
         for poll in self.members.take_expired(now, LONGEST_WAIT) {
             effects.push(Effect::Reply(poll.request, Reply::Orders(Vec::new(), None)));
         }
-        if now.since(self.saved) > SAVE_EVERY {
+        if now.since(self.commit.saved()) > SAVE_EVERY {
             self.save(now, effects);
         }
         self.give_back(effects);
         self.dirty += self.members.retry_peers(now).and(self.members.end_rests(now));
         self.dirty += self.files.retry(now);
+        // Tasks and audits that were to wait may be given out now.
         self.dirty += Dirty::all_workers();
     }
 
     /// Makes the reports durable that are not yet.
     pub(super) fn save(&mut self, now: Millis, effects: &mut Vec<Effect>) {
-        self.saved = now;
-        let shards = std::mem::take(&mut self.unsaved);
+        let shards = self.commit.take_unsaved(now);
         let depth = self.depth();
         let made: Vec<MadeShard> = shards
             .into_iter()
@@ -145,9 +135,5 @@ impl State {
             let holders = made.iter().flat_map(|(report, _)| self.held_by(report.task)).collect();
             effects.push(Effect::SaveReports(made, holders));
         }
-    }
-
-    pub(super) fn held_by(&self, task: Task) -> impl Iterator<Item = (Task, WorkerId)> {
-        self.files.holders(task).map(move |holder| (task, holder))
     }
 }

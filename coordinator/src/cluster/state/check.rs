@@ -1,11 +1,27 @@
 //! The invariants of a state between events. Tests call [`State::check`] after each event.
 
 use crate::cluster::event::Millis;
+use crate::cluster::parts::{Commit, HolderMap};
 use crate::cluster::state::State;
 use fathom_engine::run::{ShardId, Task};
 use fathom_proto::WorkerId;
 
 impl State {
+    /// Returns what is committed.
+    pub(in crate::cluster) fn commit(&self) -> &Commit {
+        &self.commit
+    }
+
+    /// Returns the holder map.
+    pub(in crate::cluster) fn holder_map(&self) -> &HolderMap {
+        &self.holder_map
+    }
+
+    /// Sets the share of audits, in millionths.
+    pub(in crate::cluster) fn set_audit(&mut self, share: u32) {
+        self.rules.audit = share;
+    }
+
     /// Sets the size of a file, in bytes.
     pub(in crate::cluster) fn set_bytes(&mut self, task: Task, bytes: u64) {
         self.files.set_bytes(task, bytes);
@@ -33,6 +49,21 @@ impl State {
         }
         for (id, _) in self.members.iter().filter(|(_, worker)| !worker.is_alive()) {
             assert!(self.files.coming_to(id).is_empty(), "{id} is gone, and copies come to it");
+        }
+        self.check_reconciled();
+    }
+
+    /// Panics if something has changed, and what depends on it was not reconsidered.
+    fn check_reconciled(&self) {
+        if self.dirty.has_missing() {
+            return;
+        }
+        assert_eq!(*self.files.missing(), self.find_missing(), "files went missing, or were found");
+        for task in self.scheduler.done() {
+            assert!(self.is_done(task), "{task:?} is no longer done");
+        }
+        if self.ending().is_none() {
+            assert_eq!(self.find_orphans(), [], "shards without a holder are not made again");
         }
     }
 }

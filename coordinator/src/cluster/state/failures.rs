@@ -157,7 +157,7 @@ impl State {
 
     /// Notes that a worker could not fetch a file from the holders at some addresses. A holder that has
     /// meanwhile begun again elsewhere is not to blame.
-    pub(in crate::cluster) fn unreached(
+    pub(super) fn unreached(
         &mut self,
         now: Millis,
         id: WorkerId,

@@ -37,13 +37,13 @@ impl State {
 
     /// Gives back the sources of the shards that are durable, done and not being audited.
     pub(super) fn give_back(&mut self, effects: &mut Vec<Effect>) {
-        let Some(older) = self.scheduler.given_layer().filter(|_| self.ending.is_none()) else {
+        let Some(older) = self.scheduler.given_layer().filter(|_| self.ending().is_none()) else {
             return;
         };
         let depth = self.depth();
         let is_ready = |shard: &ShardId| {
             let task = Task { depth, shard: *shard };
-            !self.unsaved.contains(shard) && self.is_done(task) && !self.audits.is_open(task)
+            self.commit.is_saved(*shard) && self.is_done(task) && !self.audits.is_open(task)
         };
         let ready: Vec<ShardId> = self.scheduler.ahead().filter(is_ready).collect();
         if ready.is_empty() {

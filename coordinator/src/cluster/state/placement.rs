@@ -36,7 +36,7 @@ struct Candidate {
 
 impl State {
     /// Assigns the shards of the current layer to workers.
-    pub fn plan_owners(&mut self, now: Millis) {
+    pub(in crate::cluster) fn plan_owners(&mut self, now: Millis) {
         self.find_cut_off(now);
         self.scheduler.bound_ahead(self.members.alive().map(|(_, worker)| u64::from(worker.threads)).sum());
         let candidates: Vec<Candidate> = self
@@ -170,7 +170,7 @@ impl State {
     }
 
     /// Returns at most `most` tasks for a worker. Clears `may_take_over` if no task could be taken over.
-    pub fn tasks_for(
+    pub(super) fn tasks_for(
         &self,
         worker: WorkerId,
         most: usize,

@@ -1,8 +1,8 @@
-//! The decisions that follow from the state, whatever event changed it.
+//! The decisions that follow from the state, whatever event changed it. They look only at what the changes of
+//! the parts have made stale.
 
-use crate::cluster::bounds::counted;
 use crate::cluster::event::{Effect, Ending, LeaveReason, Millis, Note, NoteKind, Order, Reply, note_of};
-use crate::cluster::parts::{CopyState, Dirty, Presence, TaskProgress, TaskState, Worker};
+use crate::cluster::parts::{CopyState, Presence, TaskProgress, TaskState, Worker};
 use crate::cluster::state::State;
 use fathom_engine::run::{Depth, Keep, ShardReport, Task};
 use fathom_proto::{Attempt, WorkerId};
@@ -18,24 +18,25 @@ impl State {
             self.scheduler.recount();
         }
         // When the run ends, workers leave with their files and may come back with them.
-        if self.dirty.take_orphans() && self.ending.is_none() {
-            self.forget_unheld();
+        if self.dirty.take_orphans() && self.ending().is_none() {
+            for task in self.find_orphans() {
+                self.set_waiting(task, Millis(0));
+            }
         }
-        while self.ending.is_none() && self.is_layer_done() {
-            self.commit(now, effects);
+        while self.ending().is_none() && self.is_layer_done() {
+            self.commit_layer(now, effects);
         }
         is_stale |= self.dirty.take_missing();
         if is_stale {
-            self.version += 1;
-            self.find_missing();
+            self.holder_map.change();
+            self.dirty += self.files.set_missing(self.find_missing());
             self.check_given_back(now, effects);
             self.repair(now, effects);
-            self.dirty += Dirty::all_workers();
         }
         if self.dirty.take_owners() {
             self.plan_owners(now);
         }
-        if self.ending.is_none() {
+        if self.ending().is_none() {
             self.order_copies(now, effects);
             self.make_room_ahead(now, effects);
         }
@@ -45,21 +46,15 @@ impl State {
     }
 
     /// Commits the current layer, which is done, and begins the next one.
-    fn commit(&mut self, now: Millis, effects: &mut Vec<Effect>) {
+    fn commit_layer(&mut self, now: Millis, effects: &mut Vec<Effect>) {
         let depth = self.depth();
         let reports: Vec<Arc<ShardReport>> =
             self.tasks().reports().map(|(report, _)| Arc::clone(report)).collect();
-        if let Some(report) = reports.first() {
-            self.rules.bounds.counted.get_or_insert_with(|| counted(report));
-        }
-        let states = reports.iter().map(|report| report.totals.states).sum::<u64>();
-        self.visited += states;
-        self.newest = Some(states);
+        self.commit.add_layer(&reports);
         let took = now.since(self.scheduler.begun());
         let holders = self.files.iter().map(|(task, _)| task).filter(|task| task.depth.0 + 1 >= depth.0);
         let holders = holders.flat_map(|task| self.held_by(task)).collect();
         effects.push(Effect::Commit(reports, took, holders));
-        self.unsaved.clear();
         if let Some(retired) = depth.previous().and_then(Depth::previous) {
             if self.rules.shared_store {
                 effects.push(Effect::RetireShared(retired));
@@ -79,15 +74,13 @@ impl State {
         }
     }
 
-    /// Finds the files that the current layer needs and that no live worker holds.
-    fn find_missing(&mut self) {
+    /// Returns the files that the current layer needs and that no live worker holds.
+    pub(super) fn find_missing(&self) -> BTreeSet<Task> {
         let below = self.rules.lookback.below(self.depth());
-        let missing =
-            below.flat_map(|depth| self.unheld(depth)).filter(|&task| !self.scheduler.is_given_back(task));
+        let missing = below.flat_map(|depth| self.unheld(depth));
+        let missing = missing.filter(|&task| !self.scheduler.is_given_back(task));
         // Shards of the current layer that cannot be computed again are needed, too.
-        let given_back = self.scheduler.given_back().filter(|&task| !self.is_held(task));
-        let missing = missing.chain(given_back).collect();
-        self.files.set_missing(missing);
+        missing.chain(self.scheduler.given_back().filter(|&task| !self.is_held(task))).collect()
     }
 
     /// Begins tasks that recompute missing files, if the files that they read are there. If those are missing
@@ -230,15 +223,8 @@ impl State {
 
     /// Tells all workers to leave when the run ends.
     fn order_to_leave(&mut self) {
-        let Some((ending, _)) = &self.ending else {
+        let Some(reason) = self.shutdown.leave_reason(self.rules.clean_stores) else {
             return;
-        };
-        let reason = match ending {
-            Ending::Complete if self.rules.clean_stores => LeaveReason::Clean,
-            Ending::Complete | Ending::MaxDepth => LeaveReason::Done,
-            Ending::Stopped => LeaveReason::Stopped,
-            Ending::Terminated => LeaveReason::CoordinatorGoes,
-            Ending::Failed(_) => LeaveReason::Failed,
         };
         let untold = |(_, worker): &(WorkerId, &Worker)| worker.leaving != Some(reason);
         for id in self.members.alive().filter(untold).map(|(id, _)| id).collect::<Vec<_>>() {
@@ -261,7 +247,7 @@ impl State {
                 continue;
             };
             if self.members[id].is_able(now)
-                && self.ending.is_none()
+                && self.ending().is_none()
                 && poll.tasks > 0
                 && !self.scheduler.is_behind()
             {
@@ -291,7 +277,7 @@ impl State {
             let reads = orders
                 .iter()
                 .any(|order| matches!(order, Order::Make(..) | Order::MakeAfresh(..) | Order::Audit(..)));
-            let news = reads && poll.version != self.version;
+            let news = reads && poll.version != self.holder_map.version();
             let holders = news.then(|| self.holders());
             self.members.answered(id);
             effects.push(Effect::Reply(poll.request, Reply::Orders(orders, holders)));
@@ -312,15 +298,11 @@ impl State {
     /// waited for too: they may be about to register, and would otherwise keep trying until their patience
     /// ends.
     fn finish(&mut self, now: Millis, effects: &mut Vec<Effect>) {
-        let Some((ending, until)) = &self.ending else {
+        let is_to_be_told = |worker: &Worker| worker.is_alive() || worker.presence() == Presence::Awaited;
+        let is_awaited = || self.members.iter().any(|(_, worker)| is_to_be_told(worker));
+        let Some(ending) = self.shutdown.finish(now, is_awaited) else {
             return;
         };
-        let is_to_be_told = |worker: &Worker| worker.is_alive() || worker.presence() == Presence::Awaited;
-        if self.ended || (now < *until && self.members.iter().any(|(_, worker)| is_to_be_told(worker))) {
-            return;
-        }
-        let ending = ending.clone();
-        self.ended = true;
         self.save(now, effects);
         if ending != Ending::Terminated {
             effects.push(Effect::NoteTold);

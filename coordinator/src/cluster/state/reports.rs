@@ -42,7 +42,10 @@ impl State {
                         _ => self.set_waiting(task, now),
                     };
                 }
-                if let Err(reason) = self.check_report(&report) {
+                // A recomputed file was checked when it was first computed, and its digest is compared.
+                if task.depth == self.depth()
+                    && let Err(reason) = self.commit.check_report(&report, self.rules.states)
+                {
                     let detail = Some(reason.to_string());
                     effects.push(note_of(NoteKind::Implausible, Some(id), task, detail));
                     return self.refused(now, id, task, &reason.to_string(), effects);
@@ -106,7 +109,7 @@ impl State {
         }
         self.dirty += self.files.add_holder(task, holder);
         if task.depth == self.depth() {
-            self.unsaved.push(task.shard);
+            self.commit.note_unsaved(task.shard);
             let maker = match (is_found, was_known) {
                 (false, _) => Some(id),
                 // The worker has found the very file that was reported.
@@ -192,8 +195,8 @@ impl State {
         }
     }
 
-    /// Has the shards of the current layer computed again that have no holder left.
-    pub(super) fn forget_unheld(&mut self) {
+    /// Returns the shards of the current layer that have no holder left and can be computed again.
+    pub(super) fn find_orphans(&self) -> Vec<Task> {
         // Holders known from an earlier epoch may still come back.
         let may_have = |id: WorkerId| {
             self.members.is_alive(id)
@@ -203,9 +206,6 @@ impl State {
         // A shard that cannot be computed again is waited for.
         let can_be_made = |task: &Task| self.scheduler.can_be_made(task.shard);
         let made = made.filter(can_be_made);
-        let unheld: Vec<Task> = made.filter(|&task| !self.files.holders(task).any(may_have)).collect();
-        for task in unheld {
-            self.set_waiting(task, Millis(0));
-        }
+        made.filter(|&task| !self.files.holders(task).any(may_have)).collect()
     }
 }

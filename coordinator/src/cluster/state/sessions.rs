@@ -4,7 +4,7 @@ use crate::cluster::event::{
     Effect, LeaveReason, Millis, NoteKind, Order, Progress, Registration, Reply, RequestId, note_of,
     note_of_worker,
 };
-use crate::cluster::parts::{CopyState, Dirty, FailedAttempt, Presence, TaskProgress, Worker};
+use crate::cluster::parts::{CopyState, FailedAttempt, Presence, TaskProgress, Worker};
 use crate::cluster::state::State;
 use fathom_engine::run::{Depth, Keep, Task};
 use fathom_proto::{Session, WorkerId};
@@ -108,7 +108,7 @@ impl State {
     }
 
     /// Notes how far a worker is, and puts orders back into the queue that it does not know of.
-    pub(in crate::cluster) fn heartbeat(
+    pub(super) fn heartbeat(
         &mut self,
         now: Millis,
         session: Session,
@@ -226,8 +226,7 @@ impl State {
                 self.commands.stop()
             ));
         }
-        self.dirty += self.members.drain(id);
-        self.dirty += Dirty::copies(self.files.held_by(id).iter().copied());
+        self.dirty += self.members.drain(id).and(self.files.evacuate(id));
         effects.push(note_of_worker(NoteKind::Drained, id, None));
         Ok(format!("{id} leaves when what it holds is with others"))
     }

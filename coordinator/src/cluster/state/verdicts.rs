@@ -2,7 +2,7 @@
 //! aside and whose shards are made again, or the end of the run.
 
 use crate::cluster::event::{Effect, Ending, LeaveReason, Millis, NoteKind, note_of, note_of_worker};
-use crate::cluster::parts::{Audit, Dirty, Finding, Worker};
+use crate::cluster::parts::{Audit, Finding, Worker};
 use crate::cluster::state::State;
 use fathom_engine::run::Task;
 use fathom_proto::WorkerId;
@@ -157,7 +157,7 @@ impl State {
             // An earlier audit by this worker differed too, and had its consequences.
             return;
         }
-        self.dirty += self.members.set_aside(id);
+        self.dirty += self.members.set_aside(id).and(self.files.evacuate(id));
         let name = self.members[id].name.clone();
         effects.push(note_of(NoteKind::SetAside, Some(id), task, Some(name)));
         effects.push(Effect::SetAside(id));
@@ -165,7 +165,6 @@ impl State {
             // What the worker is making would replace the right file.
             self.dirty += self.members.order_to_leave(id, LeaveReason::Stopped);
         }
-        self.dirty += Dirty::copies(self.files.held_by(id).iter().copied());
         let (kept, dirty) = self.members.take_drains_back();
         self.dirty += dirty;
         for id in kept {
@@ -233,7 +232,7 @@ impl State {
 
     /// Handles a result of a shard of the current layer that differs from what was reported before. The shard
     /// is made again and audited, so that whoever was wrong is found.
-    pub(in crate::cluster) fn doubt(&mut self, id: WorkerId, task: Task, effects: &mut Vec<Effect>) {
+    pub(super) fn doubt(&mut self, id: WorkerId, task: Task, effects: &mut Vec<Effect>) {
         let detail = "an earlier report says otherwise".to_owned();
         effects.push(note_of(NoteKind::AuditDiffers, Some(id), task, Some(detail)));
         self.note_doubt(task, effects);
@@ -262,7 +261,7 @@ impl State {
         // Files in the stores of workers stay: a worker ignores its own file when it makes the shard afresh,
         // and a file with another digest than the reported one makes no holder.
         self.audits.disown([task]);
-        self.unsaved.retain(|shard| *shard != task.shard);
+        self.commit.forget(task.shard);
         self.set_waiting(task, Millis(0));
     }
 }

@@ -69,8 +69,8 @@ fn without_a_third_worker_the_run_ends() {
     t.made_wrong("a", 0, 0, 1);
     assert_eq!(takes(&mut t, "b"), ["b <- audit 0/0 #1.1 not portable"]);
     t.audited("b", 0, 0, 1);
-    let failed = |t: &Table| match &t.state.ending {
-        Some((crate::cluster::event::Ending::Failed(message), _)) => message.clone(),
+    let failed = |t: &Table| match t.state.ending() {
+        Some(crate::cluster::event::Ending::Failed(message)) => message.clone(),
         other => panic!("{other:?}"),
     };
     let message = failed(&t);
@@ -95,7 +95,7 @@ fn one_worker_that_contradicts_itself_ends_the_run() {
     t.made_wrong("a", 0, 0, 1);
     takes(&mut t, "a");
     t.audited("a", 0, 0, 1);
-    assert!(matches!(t.state.ending, Some((crate::cluster::event::Ending::Failed(_), _))));
+    assert!(matches!(t.state.ending(), Some(crate::cluster::event::Ending::Failed(_))));
 }
 
 /// An audit that fails again and again does not stop the run.
@@ -214,7 +214,7 @@ fn the_findings_of_a_worker_that_is_wrong_are_forgotten() {
     assert!(lines.contains(&"set aside a".into()), "{lines:?}");
     // The report that shard 1 differs comes too late.
     t.made_wrong("a", 0, 1, FIRST_ATTEMPT + 1);
-    assert!(t.state.ending.is_none() && t.state.audits().results() == (0, 1));
+    assert!(t.state.ending().is_none() && t.state.audits().results() == (0, 1));
 }
 
 /// A run that waits for a third worker says so when there is none.
@@ -259,7 +259,7 @@ fn a_shard_that_was_reported_before_is_made_afresh_by_others() {
     assert_eq!(takes(&mut t, "c"), ["c <- audit 0/1 #1.1 not portable, make 0/0 afresh #1.2"]);
     t.audited("c", 0, 1, 1);
     assert_eq!(t.made("c", 0, 0, 2), ["doubt 0/0", "forget 0/0", "c <- known"]);
-    assert!(t.state.ending.is_none() && t.state.audits().is_doubted(task(0, 0)));
+    assert!(t.state.ending().is_none() && t.state.audits().is_doubted(task(0, 0)));
     assert_eq!(takes(&mut t, "c"), ["c <- make 0/0 afresh #1.3"]);
     t.made("c", 0, 0, 3);
     assert_eq!(takes(&mut t, "b"), ["b <- audit 0/0 #1.2 not portable"]);
@@ -448,7 +448,7 @@ fn nobody_is_blamed_for_a_file_that_was_found() {
         t.found_wrong("a", 0, 0, 1);
         assert_eq!(takes(&mut t, "b"), ["b <- audit 0/0 #1.1"]);
         let lines = t.audited("b", 0, 0, 1);
-        assert!(lines.contains(&"forget 0/0".into()) && t.state.ending.is_none(), "{lines:?}");
+        assert!(lines.contains(&"forget 0/0".into()) && t.state.ending().is_none(), "{lines:?}");
         assert_eq!(takes(&mut t, "a"), ["a <- make 0/0 afresh #1.2"]);
     }
 }

@@ -127,7 +127,7 @@ fn the_end_waits_for_those_who_were_there() {
 #[test]
 fn map_numbers_of_another_life_stand_for_nothing() {
     // Small numbers, and versions of the first epoch.
-    let first = Table::after(rules(2), 1, past()).state.version;
+    let first = Table::after(rules(2), 1, past()).state.holder_map().version();
     for number in (0..64).chain(first..first + 64) {
         let mut t = Table::after(rules(2), 2, past());
         t.join_with("a", 1, &[(0, 0), (1, 0)]);

@@ -260,7 +260,7 @@ impl Table {
     }
 
     pub(super) fn attempt(&self, number: u32) -> Option<Attempt> {
-        Some(Attempt { epoch: self.state.epoch, number })
+        Some(Attempt { epoch: self.state.epoch(), number })
     }
 
     pub(super) fn made(&mut self, worker: &str, depth: u32, shard: u32, attempt: u32) -> Vec<String> {

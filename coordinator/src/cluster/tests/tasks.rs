@@ -48,7 +48,7 @@ fn reports_that_come_twice_count_once() {
     assert_eq!(t.made("a", 0, 0, 1), ["a <- known"]);
     assert_eq!(t.made("a", 0, 1, 1), ["a <- known", "commit 0/0 0/1 in 0 ms, held 0/0 a, 0/1 a"]);
     assert_eq!(t.made("a", 0, 1, 1), ["a <- known"]);
-    assert_eq!(t.state.visited, 20);
+    assert_eq!(t.state.commit().visited(), 20);
 }
 
 #[test]
@@ -205,7 +205,7 @@ fn a_contradiction_waits_for_a_worker_that_rests() {
     for attempt in [1, 2] {
         let failure = Failure::Contradiction("too many".into());
         assert_eq!(t.failed("a", 0, 0, attempt, failure), ["a <- known"]);
-        assert_eq!(t.state.ending, None);
+        assert_eq!(t.state.ending(), None);
         t.take("a", 1);
         t.now += 10_000;
         t.beat("a", &[]);

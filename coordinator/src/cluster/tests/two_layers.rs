@@ -13,8 +13,8 @@ fn two(shards: u32) -> Rules {
 }
 
 fn failure(t: &Table) -> &str {
-    match &t.state.ending {
-        Some((Ending::Failed(message), _)) => message,
+    match t.state.ending() {
+        Some(Ending::Failed(message)) => message,
         other => panic!("{other:?}"),
     }
 }
@@ -31,7 +31,7 @@ fn at_work(rules: Rules) -> Table {
 /// Returns a table of two shards at depth 2, from which on every shard is audited.
 fn audited(workers: &str) -> Table {
     let mut t = Table::with(two(2), workers).at_depth(2);
-    t.state.rules.audit = PARTS;
+    t.state.set_audit(PARTS);
     t
 }
 
@@ -251,7 +251,7 @@ fn a_worker_that_was_wrong_ends_the_run_if_its_shards_cannot_be_made_again() {
             t.state.note_audited(ShardId(0));
         }
         t.tick(501);
-        t.state.rules.audit = PARTS;
+        t.state.set_audit(PARTS);
         t.take("b", 1);
         t.made_wrong("b", 2, 1, 1);
         t.take("c", 1);
@@ -259,7 +259,7 @@ fn a_worker_that_was_wrong_ends_the_run_if_its_shards_cannot_be_made_again() {
         // There is nothing against a, so its shard stays.
         t.take("a", 1);
         t.audited("a", 2, 1, 2);
-        assert!(t.state.ending.is_none() && t.state.members()[table::id("b")].is_set_aside);
+        assert!(t.state.ending().is_none() && t.state.members()[table::id("b")].is_set_aside);
         assert!(t.state.files().contains(task(2, 0)));
     }
     for is_audited in [false, true] {
@@ -274,13 +274,13 @@ fn a_worker_that_was_wrong_ends_the_run_if_its_shards_cannot_be_made_again() {
         }
         t.tick(501);
         assert!(t.state.scheduler().is_given_back(task(0, right)));
-        t.state.rules.audit = PARTS;
+        t.state.set_audit(PARTS);
         t.made_wrong("b", 2, wrong, 1);
         t.take("c", 1);
         t.audited("c", 2, wrong, 1);
         t.take("a", 1);
         t.audited("a", 2, wrong, 2);
-        assert_eq!(t.state.ending.is_none(), is_audited);
+        assert_eq!(t.state.ending().is_none(), is_audited);
         if !is_audited {
             let message = failure(&t);
             assert!(message.contains("host-b was wrong"), "{message}");

@@ -6,7 +6,7 @@ impl Simulation {
     pub(super) fn start_coordinator(&mut self) {
         let files = &self.disks[0];
         self.coordinator.start(self.now, files);
-        if let Some(state) = self.coordinator.state.as_ref().filter(|state| state.rules.shared_store) {
+        if let Some(state) = self.coordinator.state.as_ref().filter(|state| state.rules().shared_store) {
             // What is missing in a shared store shows when a worker reads it.
             let missing =
                 state.files().iter().map(|(task, _)| task).filter(|&task| files.get(task).is_none());
@@ -73,10 +73,10 @@ impl Simulation {
     pub(super) fn check_map(&self, sender: Sender, version: u64) {
         let worker = &self.workers[sender.worker];
         let (Some(state), Some(process)) = (&self.coordinator.state, &worker.process) else { return };
-        if worker.life != sender.life || version != state.version {
+        if worker.life != sender.life || version != state.holder_map().version() {
             return;
         }
-        let told = state.told.as_ref().filter(|told| told.version == version);
+        let told = state.holder_map().broadcast();
         let told =
             told.unwrap_or_else(|| panic!("worker {} knows a map that nobody was told", sender.worker));
         let map = self.message(told);
