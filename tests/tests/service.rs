@@ -159,7 +159,7 @@ fn a_file_that_may_not_grow_ends_a_run_with_a_message() {
     well(&fathom().args(["resume", "-q"]).arg(&run).output().unwrap());
 }
 
-/// A young search keeps files open until they are made durable, but no more than it may have.
+/// A search keeps files open until the next checkpoint, but no more than it may have.
 #[test]
 fn a_search_has_more_shards_than_it_may_have_open_files() {
     let directory = fathom_tests::tempdir().unwrap();

@@ -229,9 +229,9 @@ impl Search<'_> {
     fn go_on(&mut self) -> Result<End> {
         let end = self.make_layers();
         // After a failure too, so that the layers before it stay.
-        let kept = self.checkpoint(None).and_then(|()| self.remove_retired());
+        let ended = self.checkpoint(None).and_then(|()| self.remove_retired());
         let end = end?;
-        kept?;
+        ended?;
         self.archive()?;
         Ok(end)
     }
@@ -295,6 +295,8 @@ impl Search<'_> {
     /// Makes durable what was written since the last checkpoint, and then commits the layers that were added
     /// and the shards `made`, whose sources may be deleted then.
     fn checkpoint(&mut self, made: Option<(&[ShardReport], Depth)>) -> Result<()> {
+        // What is gone is not made durable.
+        self.remove_retired()?;
         self.disk.flush().map_err(|error| self.explain_sync(error))?;
         if made.is_some() || self.run.journal.has_added() {
             failpoint::point("committing");
