@@ -1,56 +1,37 @@
 #!/usr/bin/env bash
-# Prints the tables of docs/scaling.md: `records/scaling.sh [SPACE...]`. Takes some minutes; kernels are timed on this machine.
+# Prints the table of docs/scaling.md: `records/scaling.sh [SPACE...]`. The kernels are timed on this machine.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 cargo build --release --locked --bin fathom
-threads=32
 spaces=("$@")
-if [ ${#spaces[@]} -eq 0 ]; then
-    spaces=(4x4 2x8 3x6 2x9)
-fi
-
+[ ${#spaces[@]} -gt 0 ] || spaces=(4x4 2x8 3x6)
+echo "| space | workers | time | limited by | disk a worker | memory a worker | sent a worker | sent in all |"
+echo "|---|---|---|---|---|---|---|---|"
 for space in "${spaces[@]}"; do
-    for workers in 1 4 16 64 256 1024; do
-        # Four shards for each thread, as far as that goes; eight where cosets are so large that the threads of
-        # a worker share a shard, because memory holds the sources of a smaller shard more easily.
-        each=4
-        case $space in 3x6 | 2x9) each=8 ;; esac
-        shards=$((workers * threads * each))
-        shards=$((shards < 512 ? 512 : shards > 16384 ? 16384 : shards))
-        target/release/fathom plan "$space" --workers "$workers" --threads $threads --network 25G --disk 2G \
-            --memory 256GiB --shards $shards --json
-    done | python3 -c '
-import json
-import sys
+    for workers in 1 4 16 64 256; do
+        # Four shards for each thread, as far as that goes.
+        shards=$((workers * 128 < 512 ? 512 : workers * 128 > 16384 ? 16384 : workers * 128))
+        target/release/fathom plan "$space" --workers $workers --threads 32 --network 25G --disk 2G --memory 256GiB \
+            --shards $shards --json
+    done
+done | python3 -c '
+import json, sys
 
-def size(bytes):
-    for unit in ["B", "kB", "MB", "GB", "TB"]:
-        if bytes < 1000 or unit == "TB":
-            return f"{bytes:.3g} {unit}" if bytes < 1000 else f"{bytes:,.0f} {unit}"
-        bytes /= 1000
+def scaled(number, units):
+    for unit, factor, most in units:
+        if number < most * factor:
+            return f"{number / factor:.3g} {unit}"
+
+def size(number):
+    return scaled(number, [(unit, 1000 ** n, 1000) for n, unit in enumerate(["B", "kB", "MB", "GB", "TB", "PB"])])
 
 def time(seconds):
-    for unit, factor, most in [("s", 1, 600), ("min", 60, 300), ("h", 3600, 1e9)]:
-        if seconds < most * factor:
-            return f"{seconds / factor:.2g} {unit}" if seconds / factor < 10 else f"{seconds / factor:.0f} {unit}"
+    return scaled(seconds, [("s", 1, 600), ("min", 60, 300), ("h", 3600, 1e9)])
 
-rows = [json.loads(line) for line in sys.stdin]
-first = rows[0]
-print("### {space} `{metric}`\n\n{states:,} states, {representative_cosets:,} cosets, "
-      "a dense layer takes {layer}; growth {growth}.\n".format(
-          **first, layer=size(first["layer_bytes"]), growth=first["cluster"]["growth"]))
-print("| workers | shards | beyond memory | time | disk a worker | received a worker | sent in all | memory a worker "
-      "| and for layers | limited by |")
-print("|---|---|---|---|---|---|---|---|---|---|")
-for row in rows:
+for row in map(json.loads, sys.stdin):
     c = row["cluster"]
-    other = {**c, **c["other_way"]}
-    differ = any(c[key] != other[key] for key in ["seconds", "sent_bytes"])
-    for way in [c, other] if differ else [c]:
-        cells = [c["workers"], c["shards"], way["beyond_memory"] if differ else "-", time(way["seconds"]),
-                 size(way["worker_disk_bytes"]), size(way["worker_received_bytes"]), size(way["sent_bytes"]),
-                 size(c["worker_process_bytes"]), size(c["worker_cache_bytes"]), way["limit"]]
-        print("| " + " | ".join(str(cell) for cell in cells) + " |")
-print()
+    least = "at least " if c["beyond_memory"] else ""
+    cells = [row["space"], c["workers"], least + time(c["seconds"]), c["limit"], size(c["worker_disk_bytes"]),
+             size(c["worker_process_bytes"] + c["worker_cache_bytes"]), size(c["worker_sent_bytes"]), size(c["sent_bytes"])]
+    print("| " + " | ".join(map(str, cells)) + " |")
 '
-done

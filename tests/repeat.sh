@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Repeats tests beside four busy loops, to find those that hope for luck.
 #
-#     tests/repeat.sh N [FILE ...]     N times the tests of tests/tests/FILE.rs; by default cluster*, processes, crashes and slurm;
+#     tests/repeat.sh N [NAME ...]     N times the tests of a file or folder of tests/tests; by default cluster, processes and crashes;
 #                                      'all' is the whole suite
 #
 # BUSY is the number of busy loops, for a machine that is busy already.
@@ -13,7 +13,7 @@ cd "$(dirname "$0")/.."
 times=${1:?how often}
 shift
 tests=("$@")
-[ ${#tests[@]} -gt 0 ] || tests=(cluster cluster_faults cluster_lies cluster_network cluster_two_layers processes crashes slurm)
+[ ${#tests[@]} -gt 0 ] || tests=(cluster processes crashes)
 logs=target/repeat
 mkdir -p "$logs"
 cargo test --release --workspace --no-run --quiet

@@ -36,7 +36,7 @@ use std::path::PathBuf;
 #[command(name = "fathom", version, long_version = fathom_worker::version::long(), max_term_width = 100)]
 #[command(subcommand_required = true, arg_required_else_help = true)]
 pub(crate) struct Arguments {
-    /// Say nothing but errors on standard error
+    /// Say nothing but errors and warnings on standard error
     #[arg(short, long, global = true, conflicts_with = "verbose", help_heading = OUTPUT)]
     quiet: bool,
     /// Say what happens to every task on standard error

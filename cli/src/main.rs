@@ -8,36 +8,29 @@
 mod arguments;
 mod commands;
 
+use anyhow::Result;
 use arguments::{Arguments, Command};
 use fathom_command::doing::doing;
 use fathom_command::log::Verbosity;
+use fathom_command::output;
 use fathom_command::terminal_line::tell;
-use fathom_command::{exit, failpoint, output};
+use fathom_worker::process;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let arguments = match Arguments::of_process() {
-        Ok(arguments) => arguments,
-        Err(error) => return exit::end(Err(error), fathom_engine::run::error::is_bad_input),
-    };
-    if let Err(error) = failpoint::check() {
-        return exit::end(Err(error), fathom_engine::run::error::is_bad_input);
-    }
+    process::run(Arguments::of_process, run)
+}
+
+fn run(arguments: Arguments) -> Result<()> {
     let verbosity = arguments.verbosity();
     if verbosity == Verbosity::Quiet {
         output::leave_out_remarks();
-    }
-    if let Err(error) = fathom_layer::map::report_faults() {
-        tell(&format!("warning: faults under memory maps will not be reported: {error}"));
-    }
-    if let Err(error) = fathom_command::machine::raise_descriptor_limit() {
-        tell(&format!("warning: there may not be enough file descriptors: {error}"));
     }
     if let Err(error) = fathom_command::interrupt::listen() {
         tell(&format!("warning: a signal will end this process without a word: {error}"));
     }
     let _doing = doing_of(&arguments.command).map(doing);
-    let result = match arguments.command {
+    match arguments.command {
         Command::Run(args) => commands::run::run(&args, verbosity),
         Command::Resume(args) => commands::run::resume(&args, verbosity),
         Command::Merge(args) => commands::merge::merge(&args, verbosity),
@@ -69,8 +62,7 @@ fn main() -> ExitCode {
         Command::Compare(args) => commands::compare::compare(&args),
         Command::Completions(args) => commands::shell::completions(&args),
         Command::Man(args) => commands::shell::man(&args),
-    };
-    exit::end(result, fathom_engine::run::error::is_bad_input)
+    }
 }
 
 /// Returns what a command is doing, for people who wait while the command prints nothing.

@@ -65,6 +65,8 @@ pub struct Access {
     /// The name that the certificates of others must have.
     name: ServerName<'static>,
     insecure: bool,
+    /// The options that this was loaded from, as words of a command line.
+    options: Arc<str>,
     /// The connections of callers.
     connections: connections::Connections,
     refusals: Arc<refusals::Refusals>,
@@ -119,9 +121,16 @@ impl Access {
             name: ServerName::try_from(name.to_owned())
                 .map_err(|_| bad_input!("--tls-name: {name:?} is no name that a certificate can have"))?,
             insecure: asked.insecure,
+            options: asked.options().into(),
             connections: connections::Connections::default(),
             refusals: Arc::default(),
         })
+    }
+
+    /// Returns the options that other processes of the run need, as words of a command line, each after a
+    /// space.
+    pub fn options(&self) -> &str {
+        &self.options
     }
 
     /// Checks that this process may listen on an address: a loopback address is always allowed, any other

@@ -2,8 +2,7 @@
 //! checked here, once.
 
 use crate::outcome::{Copied, Done, Failure, Outcome, StoredFile};
-use crate::{Attempt, v1};
-use fathom_engine::run::WorkerId;
+use crate::{Attempt, LeaveReason, Order, WorkerId, v1};
 use fathom_engine::run::{Depth, Geometry, ShardId, ShardReport, Task};
 use fathom_layer::{Digest, Totals};
 
@@ -260,9 +259,6 @@ impl From<Failure> for v1::Failure {
                 message,
             }),
             Failure::DiskFull(message) => Kind::DiskFull(v1::DiskFull { message }),
-            Failure::Store { number, stores, is_full, message } => {
-                Kind::StoreFailed(v1::StoreFailed { number, stores, is_full, message })
-            }
             Failure::Other(message) => Kind::Other(v1::Other { message }),
             Failure::Contradiction(message) => Kind::Contradiction(v1::Contradiction { message }),
         };
@@ -289,14 +285,81 @@ pub fn failure(failure: v1::Failure, geometry: &Geometry) -> Result<Failure, Mal
             message: text(damaged.message),
         },
         Kind::DiskFull(full) => Failure::DiskFull(text(full.message)),
-        Kind::StoreFailed(failed) => {
-            let v1::StoreFailed { number, stores, is_full, message } = failed;
-            if number >= stores {
-                return Err(malformed("number of a store", format!("is {number} of {stores}")));
-            }
-            Failure::Store { number, stores, is_full, message: text(message) }
-        }
         Kind::Other(other) => Failure::Other(text(other.message)),
         Kind::Contradiction(contradiction) => Failure::Contradiction(text(contradiction.message)),
+    })
+}
+
+impl From<Order<String>> for v1::Order {
+    fn from(order: Order<String>) -> Self {
+        use v1::order::Kind;
+        let make = |task: Task, attempt: Attempt| v1::MakeShard {
+            file: Some(task.into()),
+            attempt: Some(attempt.into()),
+            ..Default::default()
+        };
+        let kind = match order {
+            Order::Make(task, attempt) => Kind::MakeShard(make(task, attempt)),
+            Order::MakeAfresh(task, attempt) => {
+                Kind::MakeShard(v1::MakeShard { afresh: true, ..make(task, attempt) })
+            }
+            Order::Audit(task, attempt, other_than_kernel) => {
+                Kind::MakeShard(v1::MakeShard { audit: true, other_than_kernel, ..make(task, attempt) })
+            }
+            Order::Copy(file, addresses) => {
+                Kind::TakeCopy(v1::TakeCopy { file: Some(file.into()), addresses })
+            }
+            Order::Discard(file) => Kind::Discard(file.into()),
+            Order::GiveBack(task) => Kind::GiveBack(task.into()),
+            Order::Retire(depth) => Kind::RetireLayer(v1::RetireLayer { depth: depth.0 }),
+            Order::Leave(reason) => {
+                let reason = match reason {
+                    LeaveReason::Done => v1::LeaveReason::Done,
+                    LeaveReason::Stopped => v1::LeaveReason::Stopped,
+                    LeaveReason::Clean => v1::LeaveReason::Clean,
+                    LeaveReason::Drained => v1::LeaveReason::Drained,
+                    LeaveReason::Failed => v1::LeaveReason::Failed,
+                    LeaveReason::CoordinatorGoes => v1::LeaveReason::CoordinatorGoes,
+                };
+                Kind::Leave(v1::Leave { reason: reason.into() })
+            }
+        };
+        Self { kind: Some(kind) }
+    }
+}
+
+/// Converts an order.
+///
+/// # Errors
+/// [`Malformed`] if a part is missing or invalid, or the run does not have the file.
+pub fn order(order: v1::Order, geometry: &Geometry) -> Result<Order<String>, Malformed> {
+    use v1::order::Kind;
+    Ok(match order.kind.ok_or_else(|| malformed("order", "is of no kind that is known"))? {
+        Kind::MakeShard(v1::MakeShard { file, attempt, audit, other_than_kernel, afresh }) => {
+            let attempt = attempt.map_or(Attempt { epoch: 0, number: 0 }, Attempt::from);
+            let task = self::file(file.as_ref(), geometry)?;
+            match (audit, afresh) {
+                (true, _) => Order::Audit(task, attempt, other_than_kernel),
+                (false, true) => Order::MakeAfresh(task, attempt),
+                (false, false) => Order::Make(task, attempt),
+            }
+        }
+        Kind::TakeCopy(v1::TakeCopy { file, addresses }) => {
+            Order::Copy(stored_file(file.as_ref(), geometry)?, addresses)
+        }
+        Kind::Discard(file) => Order::Discard(stored_file(Some(&file), geometry)?),
+        Kind::GiveBack(file) => Order::GiveBack(self::file(Some(&file), geometry)?),
+        Kind::RetireLayer(v1::RetireLayer { depth }) => Order::Retire(Depth(depth)),
+        Kind::Leave(v1::Leave { reason }) => Order::Leave(match v1::LeaveReason::try_from(reason) {
+            Ok(v1::LeaveReason::Done) => LeaveReason::Done,
+            Ok(v1::LeaveReason::Stopped) => LeaveReason::Stopped,
+            Ok(v1::LeaveReason::Clean) => LeaveReason::Clean,
+            Ok(v1::LeaveReason::Drained) => LeaveReason::Drained,
+            Ok(v1::LeaveReason::Failed) => LeaveReason::Failed,
+            Ok(v1::LeaveReason::CoordinatorGoes) => LeaveReason::CoordinatorGoes,
+            Ok(v1::LeaveReason::Unspecified) | Err(_) => {
+                return Err(malformed("reason to leave", format!("is {reason}, which is not known")));
+            }
+        }),
     })
 }

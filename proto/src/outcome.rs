@@ -74,18 +74,6 @@ pub enum Failure {
     /// The worker has no room for a file: its disk is full, or its quota is used up. Others do the task.
     #[error("no room to write a file: {0}")]
     DiskFull(String),
-    /// One of several stores of the worker cannot take a file. Others do the tasks of its shards.
-    #[error("store {number} of {stores}: {message}")]
-    Store {
-        /// The number of the store, counted from 0.
-        number: u32,
-        /// How many stores the worker has.
-        stores: u32,
-        /// Whether it has no room.
-        is_full: bool,
-        /// What is wrong with it.
-        message: String,
-    },
     /// Any other failure. The task is tried again a limited number of times.
     #[error("{0}")]
     Other(String),
@@ -105,8 +93,6 @@ pub enum FailureKind {
     Damaged,
     /// [`Failure::DiskFull`].
     DiskFull,
-    /// [`Failure::Store`].
-    Store,
     /// [`Failure::Contradiction`].
     Contradiction,
     /// [`Failure::Other`].
@@ -121,7 +107,6 @@ impl FailureKind {
             Self::Unreachable => "peer unreachable",
             Self::Damaged => "file damaged",
             Self::DiskFull => "disk full",
-            Self::Store => "store failed",
             Self::Contradiction => "contradiction",
             Self::Other => "other",
         }
@@ -136,7 +121,6 @@ impl Failure {
             Self::Unreachable { .. } => FailureKind::Unreachable,
             Self::Damaged { .. } => FailureKind::Damaged,
             Self::DiskFull(_) => FailureKind::DiskFull,
-            Self::Store { .. } => FailureKind::Store,
             Self::Contradiction(_) => FailureKind::Contradiction,
             Self::Other(_) => FailureKind::Other,
         }

@@ -1,7 +1,7 @@
 //! The messages and services of `proto/fathom/v1/fathom.proto`.
 //!
 //! The code is generated and committed, so that building Fathom needs no generator;
-//! `tests/tests/generated.rs` checks that the code is current.
+//! `tests/tests/repository/generated.rs` checks that the code is current.
 
 #![allow(missing_docs, unreachable_pub, clippy::doc_markdown, rustdoc::all)]
 

@@ -16,7 +16,7 @@ fn main() -> anyhow::Result<()> {
     };
     let (depth, number): (u32, usize) = (depth.parse()?, number.parse()?);
     let run = RunDirectory::open_for_reading(Path::new(directory))?;
-    let (space, colouring) = run.manifest.check()?;
+    let (space, colouring) = run.manifest.open()?;
     let graph = CosetGraph::build(&space, &colouring)?;
     let geometry = Geometry::of(&run.manifest, &space, &colouring)?;
     let layer = Store::at(&run.path, &LocalDisk)?.open(&geometry, Depth(depth))?;

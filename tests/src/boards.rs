@@ -1,6 +1,6 @@
 //! Small boards of any kind, for properties that must hold for all of them.
 
-use fathom_engine::run::manifest::SpaceSpec;
+use fathom_engine::run::SpaceSpec;
 use fathom_puzzle::{Board, Metric, PuzzleSpec};
 use fathom_space::Labels;
 use proptest::prelude::*;

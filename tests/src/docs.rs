@@ -114,7 +114,11 @@ pub fn shown_now(block: &Block, directory: &Path) -> Block {
             std::fs::write(directory.join(name), shown.join("\n") + "\n")
                 .expect("the directory can be written");
         }
-        let printed = printed(command, directory);
+        // On standard error are cargo's messages and the progress, which a terminal shows as a moving bar.
+        let printed = match command.strip_prefix("cargo run --release --bin fathom -- ") {
+            Some(arguments) => printed(&format!("fathom {arguments} 2>/dev/null"), directory),
+            None => printed(command, directory),
+        };
         let printed: Vec<String> =
             printed.lines().filter(|line| !line.ends_with(" …")).map(str::to_owned).collect();
         let without = if block.words_alone { words_of } else { without_times };

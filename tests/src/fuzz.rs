@@ -1,12 +1,12 @@
 //! Targets that fuzzers call with arbitrary bytes. Each target is a function here. `tests/fuzz` has a program
-//! for each target, and a small corpus, which `tests/tests/fuzz.rs` runs as an ordinary test.
+//! for each target, and a small corpus, which `tests/tests/repository/fuzz.rs` runs as an ordinary test.
 //!
 //! A target must return for any bytes. If a target panics, or takes more time or memory than its bytes
 //! justify, the fuzzer has found a fault.
 
 use crate::forge::{HEADER, header_of, reseal};
-use fathom_engine::run::manifest::{RunManifest, SpaceSpec};
 use fathom_engine::run::{Geometry, ShardCut, ShardId};
+use fathom_engine::run::{RunManifest, SpaceSpec};
 use fathom_engine::task::layer::bits;
 use fathom_kernel::{Engine, Kernel};
 use fathom_layer::chunk::{self, Coset};
@@ -15,7 +15,7 @@ use fathom_proto::{convert, v1};
 use fathom_puzzle::load::{self, Format};
 use fathom_puzzle::{Definition, PuzzleSpec};
 use fathom_space::fingerprint::fingerprint;
-use fathom_space::{AxisMap, Labels, Shape, Transform};
+use fathom_space::{AxisMap, Labels, Shape, Space, Transform};
 use prost::Message;
 use std::fs;
 use std::sync::Arc;
@@ -214,10 +214,12 @@ pub fn run_toml(bytes: &[u8]) {
     if !is_small(&manifest.spec.source) {
         return;
     }
-    let Ok(space) = manifest.spec.space() else { return };
-    let Ok(colouring) = manifest.cut(&space) else { return };
-    manifest.fingerprint = Digest(fingerprint(&space, &colouring, manifest.shards));
-    if let Ok((space, colouring)) = manifest.check() {
+    let SpaceSpec { source, metric, labels } = manifest.spec.clone();
+    let Ok(puzzle) = source.unsearched(metric) else { return };
+    let Ok(space) = Space::open(puzzle, metric, labels, &manifest.plan.encoding) else { return };
+    let Ok(colouring) = manifest.plan.colouring(&space) else { return };
+    manifest.plan.fingerprint = Digest(fingerprint(&space, &colouring));
+    if let Ok((space, colouring)) = manifest.open() {
         let _ = Geometry::of(&manifest, &space, &colouring);
     }
 }

@@ -7,6 +7,7 @@ pub mod cluster;
 pub mod docs;
 pub mod forge;
 pub mod fuzz;
+pub mod imports;
 pub mod layers;
 pub mod page;
 pub mod process;
@@ -14,7 +15,7 @@ pub mod slurm;
 
 use fathom_engine::directory::RunDirectory;
 use fathom_engine::observer::Silent;
-use fathom_engine::run::manifest::{Keep, RunManifest, SpaceSpec};
+use fathom_engine::run::{Keep, RunManifest, SpaceSpec};
 use fathom_engine::search::{Options, Stop, search};
 use fathom_engine::summary::Summary;
 use fathom_engine::task::Kernel;
@@ -152,21 +153,21 @@ impl Default for Setup {
 impl Setup {
     /// Makes the directory of a run.
     pub fn begin(&self, question: SpaceSpec, path: &Path, disk: &dyn Disk) -> anyhow::Result<RunDirectory> {
-        self.begin_in(question, path, &[], disk)
+        self.begin_in(question, path, None, disk)
     }
 
-    /// Makes the directory of a run whose layers are spread over these stores.
+    /// Makes the directory of a run whose layers go into `store`, or into its directory.
     pub fn begin_in(
         &self,
         question: SpaceSpec,
         path: &Path,
-        stores: &[PathBuf],
+        store: Option<&Path>,
         disk: &dyn Disk,
     ) -> anyhow::Result<RunDirectory> {
         let space = question.space()?;
         let plan = Plan::new(&space)?;
         let manifest = RunManifest::plan(question, &space, &plan, self.shards, self.keep, false)?;
-        RunDirectory::create_planned(path, manifest, (space, None), &[], stores, disk)
+        RunDirectory::create_planned(path, manifest, (space, None), &[], store, disk)
     }
 
     /// Goes on with a run.

@@ -6,13 +6,13 @@
 use crate::texts;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
-use std::net::TcpListener;
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Output, Stdio};
-use std::sync::LazyLock;
-use std::sync::atomic::{AtomicU16, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
+use tokio::net::TcpSocket;
 
 /// The time limit for anything that a test waits for.
 pub const PATIENCE: Duration = Duration::from_secs(120);
@@ -56,28 +56,21 @@ pub fn until_stopped(process: &Child) {
     });
 }
 
-/// Returns a free port that the system gives to nobody unasked, and that no other process of tests uses, so
-/// that the port stays free while nobody listens.
+/// Returns a free port, and holds it until this process ends, so that the system gives it to nobody while no
+/// server listens. The socket that holds the port is bound and does not listen. Servers that ask for the port
+/// by its number can listen if they set `SO_REUSEADDR`, as those of tokio, the standard library, Slurm and
+/// Chromium do.
 ///
 /// # Panics
-/// If twenty other processes of tests run.
+/// If no port is free.
 pub fn free_port() -> u16 {
-    const PORTS: u16 = 1_000;
-    static TRIED: AtomicU16 = AtomicU16::new(0);
-    /// The first of this process's ports, and the lock that keeps other processes off them.
-    static OURS: LazyLock<(u16, File)> = LazyLock::new(|| {
-        let ours = |first: u16| {
-            let lock = File::create(std::env::temp_dir().join(format!("fathom-tests-{first}.lock"))).ok()?;
-            lock.try_lock().ok().map(|()| (first, lock))
-        };
-        (10..30).find_map(|thousands| ours(thousands * PORTS)).expect("ports that no other tests use")
-    });
-    loop {
-        let port = OURS.0 + TRIED.fetch_add(1, Ordering::Relaxed) % PORTS;
-        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
-            return port;
-        }
-    }
+    static HELD: Mutex<Vec<TcpSocket>> = Mutex::new(Vec::new());
+    let socket = TcpSocket::new_v4().expect("a socket");
+    socket.set_reuseaddr(true).expect("sockets have the option");
+    socket.bind((Ipv4Addr::UNSPECIFIED, 0).into()).expect("a free port");
+    let port = socket.local_addr().expect("a bound socket has an address").port();
+    HELD.lock().unwrap_or_else(PoisonError::into_inner).push(socket);
+    port
 }
 
 /// Starts a command, and waits until the command has said a word on standard error. What the command says
@@ -125,4 +118,25 @@ pub fn well(output: &Output) -> String {
     let (out, err) = texts(output);
     assert!(output.status.success(), "{err}");
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::{TcpListener, TcpStream};
+
+    #[test]
+    fn a_held_port_is_for_servers_only() {
+        let port = free_port();
+        let address = (Ipv4Addr::LOCALHOST, port);
+        for _ in 0..2 {
+            assert!(TcpStream::connect(address).is_err(), "nobody listens");
+            let listener = TcpListener::bind(address).unwrap();
+            let _client = TcpStream::connect(address).unwrap();
+            // The server closes first, and leaves a connection in TIME-WAIT.
+            drop(listener.accept().unwrap());
+        }
+        // The system gives no port away that it would refuse here.
+        assert!(TcpSocket::new_v4().unwrap().bind(address.into()).is_err());
+    }
 }

@@ -6,6 +6,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -70,7 +71,8 @@ impl Slurm {
         let host = host.trim().split('.').next().unwrap_or_default();
         let [controller, node] = [(); 2].map(|()| free_port());
         // The port of a coordinator follows from the number of its job, and tests share this host.
-        let first_job = u32::from(controller) * 8 % 10_000 + 1;
+        static STARTED: AtomicU32 = AtomicU32::new(0);
+        let first_job = (std::process::id() + STARTED.fetch_add(1, Ordering::Relaxed)) % 625 * 16 + 1;
         let (processors, path) =
             (std::thread::available_parallelism().map_or(1, usize::from), path.display());
         let text = format!(

@@ -26,7 +26,7 @@ use std::time::Duration;
     after_help = JOIN_EXAMPLES
 )]
 pub(crate) struct Arguments {
-    /// Say nothing but errors on standard error
+    /// Say nothing but errors and warnings on standard error
     #[arg(short, long, global = true, conflicts_with = "verbose", help_heading = OUTPUT)]
     quiet: bool,
     /// Say what happens to every task on standard error
@@ -59,8 +59,7 @@ impl Arguments {
 const JOIN_EXAMPLES: &str = "\
 Examples:
   fathom-worker --join node-0:7400 --listen 0.0.0.0:0 --store /scratch/fathom --keys keys
-  fathom-worker --join 127.0.0.1:7400 --store store --threads 8 --memory 16GiB --disk-limit 500GiB
-  fathom-worker --join node-0:7400 --store /disk0/fathom --store /disk1/fathom --keys keys";
+  fathom-worker --join 127.0.0.1:7400 --store store --threads 8 --memory 16GiB --disk-limit 500GiB";
 const TASK_EXAMPLES: &str = "\
 Examples:
   fathom-worker task --run runs/4x4-multi --depth 9 --shards 0-15";
@@ -90,10 +89,9 @@ pub(crate) struct JoinArguments {
     /// The coordinator to work for, as HOST:PORT
     #[arg(long, value_name = "HOST:PORT", requires = "store")]
     pub(crate) join: Option<String>,
-    /// Where this worker keeps its layers, on a disk of its own; given several times, on several disks,
-    /// layers are spread over all of them. It must come back with the same directories
+    /// Where this worker keeps its layers, on a disk of its own; it must come back with the same directory
     #[arg(long, value_name = "DIR", requires = "join")]
-    pub(crate) store: Vec<PathBuf>,
+    pub(crate) store: Option<PathBuf>,
     /// What this worker is called [default: the name of this host]
     #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) name: Option<String>,
@@ -104,7 +102,7 @@ pub(crate) struct JoinArguments {
     /// coordinator sees it]
     #[arg(long, value_name = "HOST")]
     pub(crate) advertise: Option<Reached>,
-    /// How long the coordinator may be silent before this worker gives up, for example 15min
+    /// How long calls to the coordinator may fail before this worker gives up, for example 15min
     #[arg(long, value_name = "TIME", default_value = "15min", allow_hyphen_values = true, value_parser = humantime::parse_duration)]
     pub(crate) patience: Duration,
     #[command(flatten)]
@@ -114,7 +112,7 @@ pub(crate) struct JoinArguments {
     /// links are as fast as the disk)
     #[arg(long, value_name = "WAY", default_value_t)]
     pub(crate) beyond_memory: BeyondMemory,
-    /// The most that files in a store may take of its disk, for example 500GiB [default: what is free]
+    /// The most that files in the store may take of its disk, for example 500GiB [default: what is free]
     #[arg(long, value_name = "SIZE", allow_hyphen_values = true, value_parser = size)]
     pub(crate) disk_limit: Option<u64>,
     /// The process that has started this worker, and without which it must not go on
@@ -141,9 +139,9 @@ pub(crate) struct TaskArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct CleanArguments {
-    /// The store, as the worker was given it; of several stores all, or the first
-    #[arg(long, value_name = "DIR", required = true)]
-    pub(crate) store: Vec<PathBuf>,
+    /// The store, as the worker was given it
+    #[arg(long, value_name = "DIR")]
+    pub(crate) store: PathBuf,
     /// Only what it holds of this run, by the beginning of the run's fingerprint; may be given several times
     /// [default: all runs]
     #[arg(long, value_name = "RUN")]
@@ -161,9 +159,9 @@ pub(crate) struct CleanArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct VerifyArguments {
-    /// The store, as the worker was given it; of several stores all, or the first
-    #[arg(long, value_name = "DIR", required = true)]
-    pub(crate) store: Vec<PathBuf>,
+    /// The store, as the worker was given it
+    #[arg(long, value_name = "DIR")]
+    pub(crate) store: PathBuf,
     /// Print one JSON object instead of text
     #[arg(long, help_heading = OUTPUT)]
     pub(crate) json: bool,

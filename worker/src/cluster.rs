@@ -4,17 +4,14 @@
 //! Reading order: [`home`] (the worker's directory, and its recovery), [`files`] (the open files of the
 //! store), [`inputs`] (the layers that tasks read), [`holders`] (which peers hold which files), [`fetch`]
 //! (the client side of the exchange), [`exchange`] (the server side), [`caller`] (calls to the coordinator),
-//! [`session`] (the decisions, without side effects), [`driver`] (carries them out), `ended` (what the
-//! kernel threads have done), `orders` (copying,
-//! discarding and retiring files), `prepare` (fetching what a task reads before it begins), [`failure`]
-//! (errors of this worker's disks, for the coordinator).
+//! [`session`] (the decisions, without side effects), [`driver`] (carries them out), [`failure`] (errors of this
+//! worker's disks, for the coordinator).
 //!
 //! Invariants: a file that is reported as made or copied is durable; data from a peer are checked before they
 //! are used; kernel threads never wait for the network.
 
 pub mod caller;
 pub mod driver;
-mod ended;
 pub mod exchange;
 pub mod failure;
 pub mod fetch;
@@ -22,8 +19,6 @@ pub mod files;
 pub mod holders;
 pub mod home;
 pub mod inputs;
-mod orders;
-mod prepare;
 pub mod session;
 
 use fathom_layer::ImportMemory;

@@ -2,11 +2,12 @@
 //! `commands/`.
 //!
 //! `fathom-engine` computes the tasks; [`cluster`] takes orders from a coordinator and exchanges layer files
-//! with other workers. [`resources`] and [`settings`] are shared by the commands.
+//! with other workers. [`process`], [`resources`] and [`settings`] are shared by the commands.
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod cluster;
+pub mod process;
 pub mod resources;
 pub mod settings;
 pub mod version;

@@ -8,31 +8,21 @@
 mod arguments;
 mod commands;
 
+use anyhow::Result;
 use arguments::{Arguments, Command};
-use fathom_command::terminal_line::tell;
-use fathom_command::{exit, failpoint};
+use fathom_worker::process;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let arguments = match Arguments::of_process() {
-        Ok(arguments) => arguments,
-        Err(error) => return exit::end(Err(error), fathom_engine::run::error::is_bad_input),
-    };
-    if let Err(error) = failpoint::check() {
-        return exit::end(Err(error), fathom_engine::run::error::is_bad_input);
-    }
+    process::run(Arguments::of_process, run)
+}
+
+fn run(arguments: Arguments) -> Result<()> {
     let verbosity = arguments.verbosity();
-    if let Err(error) = fathom_layer::map::report_faults() {
-        tell(&format!("warning: faults under memory maps will not be reported: {error}"));
-    }
-    if let Err(error) = fathom_command::machine::raise_descriptor_limit() {
-        tell(&format!("warning: there may not be enough file descriptors: {error}"));
-    }
-    let result = match arguments.command {
+    match arguments.command {
         Some(Command::Task(args)) => commands::task::task(&args, verbosity),
         Some(Command::Verify(args)) => commands::verify::verify(&args),
         Some(Command::Clean(args)) => commands::clean::clean(&args),
         None => commands::join::join(&arguments.join, verbosity),
-    };
-    exit::end(result, fathom_engine::run::error::is_bad_input)
+    }
 }

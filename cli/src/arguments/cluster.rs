@@ -6,7 +6,7 @@ use super::search::{BeginArguments, OnDoneArguments};
 use super::space::SpaceArguments;
 use clap::{Args, value_parser};
 use fathom_command::address::to_listen_on;
-use fathom_coordinator::cluster::audit::PARTS;
+use fathom_coordinator::cluster::parts::PARTS;
 use fathom_proto::access::AccessArguments;
 use std::net::SocketAddr;
 use std::path::PathBuf;

@@ -14,7 +14,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ("This program", &["bench", "completions", "man", "help"]),
 ];
 
-/// What people type, by command. `tests/tests/help.rs` parses each line.
+/// What people type, by command. `tests/tests/command_line/help.rs` parses each line.
 const EXAMPLES: [(&str, &[&str]); 28] = [
     (
         "run",

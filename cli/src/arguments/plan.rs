@@ -8,9 +8,9 @@ use clap::{Args, value_parser};
 use fathom_command::bad_input;
 use fathom_command::machine::{self, size};
 use fathom_engine::run::manifest::Keep;
-use fathom_engine::task::BeyondMemory;
 use fathom_forecast::Cluster;
 use fathom_report::text::many;
+use std::path::PathBuf;
 
 /// More workers than this are beyond what predictions are good for.
 const MOST_WORKERS: i64 = 4096;
@@ -29,6 +29,9 @@ pub(crate) struct PlanArguments {
     /// Print one JSON object instead of text
     #[arg(long, help_heading = OUTPUT)]
     pub(crate) json: bool,
+    /// Write the plan to a new file, which 'fathom run --plan' takes
+    #[arg(long, short = 'o', value_name = "FILE", help_heading = OUTPUT)]
+    pub(crate) output: Option<PathBuf>,
     /// Plan for so many workers that send each other what they need
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=MOST_WORKERS))]
     pub(crate) workers: Option<u32>,
@@ -45,10 +48,6 @@ pub(crate) struct PlanArguments {
     /// Workers that hold each file
     #[arg(long, value_name = "R", requires = "workers", default_value_t = 1, value_parser = value_parser!(u32).range(1..))]
     replicas: u32,
-    /// What happens to cosets from other workers that exceed three quarters of the memory for layers: disk
-    /// (they are written there), fetch (they are fetched again), or auto (what is faster)
-    #[arg(long, value_name = "WAY", requires = "workers", default_value = "auto", value_parser = way)]
-    pub(crate) beyond_memory: Way,
     /// How many shards to cut the space into [default: by its size]
     #[arg(long, requires = "workers", value_parser = value_parser!(u32).range(1..=MOST_SHARDS))]
     pub(crate) shards: Option<u32>,
@@ -80,21 +79,6 @@ impl PlanArguments {
             memory_bytes: self.memory.unwrap_or_else(|| machine::memory_bytes(None)),
             replicas: self.replicas,
         }))
-    }
-}
-
-/// A way with cosets that exceed the memory; `None` for the faster one.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Way(pub(crate) Option<BeyondMemory>);
-
-/// Reads a way, or `auto`.
-fn way(text: &str) -> Result<Way, String> {
-    match text {
-        "auto" => Ok(Way(None)),
-        _ => match text.parse() {
-            Ok(way) => Ok(Way(Some(way))),
-            Err(_) => Err(format!("it is 'auto', 'disk' or 'fetch', not {text:?}")),
-        },
     }
 }
 

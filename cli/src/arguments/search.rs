@@ -25,7 +25,8 @@ pub(crate) struct OnDoneArguments {
     ///
     /// A shell runs the command, with the result in its environment: FATHOM_STATUS (complete, max-depth,
     /// stopped or failed), FATHOM_RUN, FATHOM_SPACE, FATHOM_METRIC, FATHOM_STATES, FATHOM_DEPTH (the
-    /// last one), FATHOM_GOD_NUMBER (if complete), FATHOM_SECONDS, FATHOM_DIGEST, FATHOM_ERROR (if failed).
+    /// last one), FATHOM_GOD_NUMBER (if complete), FATHOM_INVERSE_CLOSED (false if distances are one way),
+    /// FATHOM_SECONDS, FATHOM_DIGEST, FATHOM_ERROR (if failed).
     /// A page that stays with --http-linger stays after the command.
     #[arg(long, value_name = "COMMAND")]
     pub(crate) on_done: Option<String>,
@@ -39,7 +40,7 @@ pub(crate) struct SearchArguments {
     /// Stop when this depth is made
     #[arg(long, value_name = "D")]
     pub(crate) max_depth: Option<u32>,
-    /// The most that files in the run's directory, or in each --store, may take of their disk, for example
+    /// The most that files of the run in its directory, or in its --store, may take of the disk, for example
     /// 500GiB [default: what is free]
     #[arg(long, value_name = "SIZE", allow_hyphen_values = true, value_parser = size)]
     pub(crate) disk_limit: Option<u64>,
@@ -73,13 +74,11 @@ pub(crate) struct BeginArguments {
     /// Where directories of runs are made that --dir does not name
     #[arg(long, value_name = "DIR", env = "FATHOM_DIR", hide_env_values = true, default_value = "runs")]
     pub(crate) runs: PathBuf,
-    /// A directory for layers, below which they get one of their own; given several times, on several disks,
-    /// layers are spread over all of them [default: the run's directory]
+    /// Search by the plan in this file, which 'fathom plan --output' has written
     ///
-    /// A run that exists finds its stores by itself. Where they are mounted elsewhere now, name all of them
-    /// again, in any order.
-    #[arg(long, value_name = "DIR")]
-    pub(crate) store: Vec<PathBuf>,
+    /// Runs by one plan end with the same digest, on every machine and in every version that reads the plan.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) plan: Option<PathBuf>,
     /// How many shards to cut the space into [default: by its size; of run by the threads too]
     #[arg(long, value_parser = value_parser!(u32).range(1..=MOST_SHARDS))]
     pub(crate) shards: Option<u32>,
@@ -106,6 +105,11 @@ pub(crate) struct RunArguments {
     pub(crate) space: SpaceArguments,
     #[command(flatten)]
     pub(crate) begin: BeginArguments,
+    /// A directory for layers, below which they get one of their own [default: the run's directory]
+    ///
+    /// A run that exists knows where its layers are.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) store: Option<PathBuf>,
     /// Search with this many worker processes on this machine
     ///
     /// They share threads, memory and the run's directory.
@@ -121,9 +125,6 @@ pub(crate) struct RunArguments {
 pub(crate) struct ResumeArguments {
     /// The run's directory
     pub(crate) dir: PathBuf,
-    /// A directory for layers, if these are mounted elsewhere than before: name all of them, in any order
-    #[arg(long, value_name = "DIR")]
-    pub(crate) store: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) search: SearchArguments,
     #[command(flatten)]

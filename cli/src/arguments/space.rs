@@ -3,8 +3,8 @@
 use anyhow::Result;
 use clap::Args;
 use fathom_command::{bad_input, output, shell};
-use fathom_engine::run::manifest::{DEFINITION, SpaceSpec};
-use fathom_puzzle::{Metric, PuzzleSpec, SourceError};
+use fathom_engine::run::{DEFINITION, SpaceSpec};
+use fathom_puzzle::{Metric, PuzzleSpec, SourceError, one_way_note};
 use fathom_space::Labels;
 use std::path::Path;
 
@@ -106,22 +106,12 @@ impl SpaceArguments {
         reduced(source).map_err(|error| bad_input!("{error}"))
     }
 
-    /// The question as it was asked by this command when the moves of all files were exactly those that are
-    /// listed, if that was another.
-    pub(crate) fn under_old_default(&self, spec: &SpaceSpec) -> Option<SpaceSpec> {
-        if self.metric.is_some() || self.moves.is_some() {
-            return None;
-        }
-        let source = spec.source.under_old_default()?;
-        Some(SpaceSpec { source, metric: Metric::Given, labels: spec.labels.clone() })
-    }
-
     pub(crate) fn spec(&self) -> Result<SpaceSpec> {
         let refused = |error: SourceError| bad_input!("{error}");
         let whole = self.whole()?;
         let metric = self.metric.unwrap_or(whole.metric());
         let whole = whole.in_metric(metric).map_err(refused)?;
-        let (source, metric) = match &self.moves {
+        let (mut source, metric) = match &self.moves {
             None => (whole, metric),
             Some(names) => (whole.with_moves(metric, names).map_err(refused)?, Metric::Given),
         };
@@ -136,14 +126,10 @@ impl SpaceArguments {
         let option = if self.track.is_some() { "--track" } else { "--labels" };
         let labels = labels.map_err(|error| bad_input!("{option}: {error}"))?;
         source.check_labels(labels.of_pieces()).map_err(|error| bad_input!("{option}: {error}"))?;
-        let remarks = source.remarks(metric, self.moves.is_some()).map_err(|error| bad_input!("{error}"))?;
-        for remark in remarks.into_iter().chain(source.remark_on_labels(labels.of_pieces())) {
-            // Where other labels are asked for, those of the file do not matter.
-            if !(remark.contains("--labelled")
-                && (self.labelled || self.track.is_some() || self.labels.is_some()))
-            {
-                output::remark(&remark);
-            }
+        source.remark_on_labels(labels.of_pieces(), self.track.is_none() && self.labels.is_none());
+        source.remarks().iter().for_each(|remark| output::remark(remark));
+        if source.is_one_way(metric).map_err(|error| bad_input!("{error}"))? {
+            output::warning(&one_way_note());
         }
         Ok(SpaceSpec { source, metric, labels })
     }

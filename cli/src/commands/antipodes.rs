@@ -10,7 +10,7 @@ use fathom_command::{bad_input, machine, output, shell};
 use fathom_engine::directory::RunDirectory;
 use fathom_engine::estimate::Peak;
 use fathom_engine::observer::Silent;
-use fathom_engine::run::manifest::{Keep, RunManifest, SpaceSpec};
+use fathom_engine::run::{Keep, RunManifest, SpaceSpec};
 use fathom_engine::run::{Lookback, Makers};
 use fathom_engine::search::{Options, Stop, search};
 use fathom_engine::task::Kernel;
@@ -83,7 +83,7 @@ fn run(args: &AntipodesArguments, path: &Path) -> Result<RunDirectory> {
     let shards = Makers::one_process(threads).shards(&plan, Lookback::of(&space));
     let manifest = RunManifest::plan(spec, &space, &plan, Some(shards), Keep::All, false)?;
     let graph = plan.graph().cloned();
-    let mut run = RunDirectory::create_planned(path, manifest, (space, graph), &[], &[], &LocalDisk)?;
+    let mut run = RunDirectory::create_planned(path, manifest, (space, graph), &[], None, &LocalDisk)?;
     let options = Options {
         threads,
         kernel: Kernel::Fastest,
@@ -152,6 +152,7 @@ fn tell(args: &AntipodesArguments, run: &RunDirectory) -> Result<()> {
             "symmetries": symmetries,
             "symmetries_are_all": run.space.has_all_symmetries(),
             "up_to_inversion": args.up_to_inversion,
+            "notes": run.manifest.spec.notes(run.space.is_closed_under_inverses()),
             "representatives": told.iter().map(class).collect::<Vec<_>>(),
         });
         return output::line(&json.to_string());

@@ -3,8 +3,9 @@
 use crate::commands::gauge::Reading;
 use crate::commands::gauge::line::{duration, percent, rounded};
 use fathom_command::machine::host_name;
-use fathom_coordinator::at_work::{FILE, Progress};
-pub(crate) use fathom_coordinator::at_work::{Note, of};
+use fathom_coordinator::cluster::commands::Commands;
+use fathom_engine::at_work::{FILE, Progress};
+pub(crate) use fathom_engine::at_work::{Note, of};
 use fathom_layer::writer::temporary;
 use indicatif::HumanBytes;
 use std::fs;
@@ -17,13 +18,13 @@ const STALE: u64 = 20;
 
 /// Describes for people which process works on the run, with its progress and speed.
 pub(crate) fn text(note: &Note) -> String {
-    let Note { host, pid, what, address, since, disk_limit_bytes, progress, age } = note;
+    let Note { host, pid, what, address: _, status_command, since, disk_limit_bytes, progress, age } = note;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(*since, |now| now.as_secs());
     let mut lines = vec![format!(
         "{what} by process {pid} on {host}, for {}",
         duration(now.saturating_sub(*since) as f64)
     )];
-    lines.extend(address.as_ref().map(|address| format!("'fathom status {address}' tells how far it is")));
+    lines.extend(status_command.as_ref().map(|command| format!("'{command}' shows the progress")));
     if let Some(progress) = progress {
         let Progress { depth, shards_done, shards, cosets_done, cosets, depth_seconds, .. } = *progress;
         lines.push(format!(
@@ -63,7 +64,7 @@ impl AtWork {
     pub(crate) fn begin(
         run: &Path,
         what: &str,
-        address: Option<String>,
+        commands: Option<&Commands>,
         disk_limit_bytes: Option<u64>,
     ) -> Self {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
@@ -71,7 +72,8 @@ impl AtWork {
             host: host_name(),
             pid: std::process::id(),
             what: what.into(),
-            address,
+            address: commands.map(|commands| commands.address().to_owned()),
+            status_command: commands.map(Commands::status),
             since,
             disk_limit_bytes,
             progress: None,
@@ -162,6 +164,7 @@ mod tests {
             pid: 7,
             what: "searched".into(),
             address: None,
+            status_command: None,
             since: 0,
             disk_limit_bytes: None,
             progress: Some(progress.clone()),

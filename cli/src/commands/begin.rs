@@ -2,75 +2,58 @@
 
 use crate::arguments::{BeginArguments, RunArguments, SpaceArguments};
 use crate::commands::planning::planned;
+use crate::commands::served::is_same;
 use anyhow::{Context, Result};
 use fathom_command::doing::doing;
 use fathom_command::{bad_input, output};
 use fathom_engine::directory::{Found, RunDirectory, look};
 use fathom_engine::estimate::Peak;
-use fathom_engine::journal::Files;
 use fathom_engine::run::budget::Budget;
-use fathom_engine::run::manifest::{Keep, RunManifest, SpaceSpec};
-use fathom_engine::run::{Lookback, Makers, Stores, stores};
+use fathom_engine::run::{Keep, Lookback, Makers, PlanFile, RunError, RunManifest, SpaceSpec};
 use fathom_engine::search::Options;
 use fathom_engine::task::Kernel;
 use fathom_engine::watch;
 use fathom_kernel::reference::Distances;
-use fathom_layer::{LocalDisk, free_bytes, tree_bytes};
-use fathom_puzzle::Metric;
+use fathom_layer::{Digest, LocalDisk, free_bytes};
 use fathom_report::text::many;
 use fathom_space::{Labels, Plan, Space};
 use indicatif::{HumanBytes, HumanCount};
 use std::path::{Path, PathBuf};
 
-/// Opens the directory of a run, or makes one for a new run by `makers`. All checks of a new run,
+/// Opens the directory of a run, or makes one for a new run by `makers`, with its layers below `store` if that
+/// is given. All checks of a new run,
 /// `require` among them, come before anything is written. `require` also returns which layers the new run
 /// keeps; `None` stands for the default.
 pub(crate) fn open_or_begin(
     space: &SpaceArguments,
     args: &BeginArguments,
+    store: Option<&Path>,
     makers: Makers,
     require: impl FnOnce(&Space, &Plan, &Path) -> Result<Option<Keep>>,
 ) -> Result<RunDirectory> {
-    stores::require_distinct(&args.store)?;
     let reading = doing("reading the puzzle");
-    let mut spec = space.spec()?;
-    let old = space.under_old_default(&spec);
-    let mut space = spec.space()?;
+    let spec = space.spec()?;
+    let space = spec.space()?;
     drop(reading);
-    let place = |spec: &SpaceSpec, space: &Space| {
+    let path = args.dir.clone().unwrap_or_else(|| {
         let are_its_own = spec.labels == Labels::from_values(spec.source.solved());
-        args.dir.clone().unwrap_or_else(|| args.runs.join(space.short_slug(are_its_own)))
-    };
-    let mut path = place(&spec, &space);
-    if let Some(old) = old
-        && (args.dir.is_none() || look(&path)? == Found::Run)
-    {
-        let begun = begun_before(&old, &path, place)?;
-        if let Some((there, old_space)) = begun {
-            output::remark(&format!(
-                "{} was begun when exactly the listed moves of such files were meant, and goes on so, in the metric 'given'; name another directory with --dir, or --metric multi, to search with all powers",
-                there.display()
-            ));
-            (spec, space, path) = (old, old_space, there);
-        }
-    }
-    if args.dir.is_none() && look(&path)? == Found::Nothing {
-        // Version 0.1.0 gave the directory this name.
-        let old = args.runs.join(space.slug());
-        if old != path && look(&old)? == Found::Run && RunManifest::read(&old)?.spec == spec {
-            output::remark(&format!("the run goes on in {}, where it began", old.display()));
-            path = old;
-        }
-    }
+        args.runs.join(space.short_slug(are_its_own))
+    });
     match look(&path)? {
         Found::Run => {
             let directory = RunDirectory::open(&path)?;
             require_same(&directory, &spec, args)?;
-            find_stores(&directory, &args.store)?;
+            store.map_or(Ok(()), |store| require_same_store(&directory, store))?;
             Ok(directory)
         }
         Found::Nothing => {
-            let outline = planned(&spec, &space, || Plan::outline(&space))?;
+            let (space, outline) = match &args.plan {
+                Some(file) => recorded(file, &spec)?,
+                None => {
+                    let outline = planned(&spec, &space, || Plan::outline(&space))?;
+                    (space, outline)
+                }
+            };
             let asked = require(&space, &outline, &path)?;
             let plan = planned(&spec, &space, || outline.exact(&space))?;
             let watched = match &args.watch_states {
@@ -85,10 +68,10 @@ pub(crate) fn open_or_begin(
             let shards = args.shards.unwrap_or_else(by_size);
             let manifest = RunManifest::plan(spec, &space, &plan, Some(shards), keep, args.inverse_classes)?;
             let graph = plan.graph().cloned();
-            require_outside(&args.store, &path)?;
-            let stores = stores::of_run(&args.store, manifest.fingerprint);
-            stores::make(&stores, &LocalDisk)?;
-            RunDirectory::create_planned(&path, manifest, (space, graph), &watched, &stores, &LocalDisk)
+            store.map_or(Ok(()), |store| require_outside(store, &path))?;
+            let store = store.map(|store| store_of_run(store, manifest.fingerprint));
+            let store = store.as_deref();
+            RunDirectory::create_planned(&path, manifest, (space, graph), &watched, store, &LocalDisk)
         }
         Found::Other => Err(bad_input!(
             "{} is not empty and holds no run; it was left as it is: name another directory with --dir",
@@ -97,35 +80,39 @@ pub(crate) fn open_or_begin(
     }
 }
 
-/// Checks that stores do not lie in the directory of the run, which must be empty when the run begins.
-fn require_outside(stores: &[PathBuf], run: &Path) -> Result<()> {
-    let run = std::path::absolute(run)?;
-    for store in stores {
-        if std::path::absolute(store)?.starts_with(&run) {
-            return Err(bad_input!(
-                "the store {} lies in the run's directory {}: leave out --store, for layers lie there anyway, or name another directory",
-                store.display(),
-                run.display()
-            ));
-        }
+/// Makes the space of what is searched by the plan in a file, and returns it with the plan.
+///
+/// # Errors
+/// If the file is not a plan, or is a plan of something else.
+fn recorded(file: &Path, spec: &SpaceSpec) -> Result<(Space, Plan)> {
+    let PlanFile { spec: planned, plan } = PlanFile::read(file)?;
+    if planned != *spec {
+        let (planned, asked) = (planned.to_string(), spec.to_string());
+        return Err(RunError::OtherPlan { planned, asked }.into());
     }
-    Ok(())
+    let wrong = |source| RunError::PlanFile { path: file.into(), source: Box::new(source) };
+    let (space, colouring) = plan.open(spec).map_err(wrong)?;
+    let plan =
+        Plan::recorded(&space, colouring, plan.cosets).ok_or(RunError::TensorTooLarge).map_err(wrong)?;
+    Ok((space, plan))
 }
 
-/// Returns the directory and the space of a run of `old`, which is what the same arguments meant in earlier
-/// versions. Returns `None` if there is no such run, or if `path` holds a run of what they mean now.
-fn begun_before(
-    old: &SpaceSpec,
-    path: &Path,
-    place: impl Fn(&SpaceSpec, &Space) -> PathBuf,
-) -> Result<Option<(PathBuf, Space)>> {
-    if look(path)? == Found::Run && RunManifest::read(path)?.spec.metric == Metric::Multi {
-        return Ok(None);
+/// Returns the directory for the layers of a run below a directory that may have layers of several runs.
+pub(crate) fn store_of_run(store: &Path, fingerprint: Digest) -> PathBuf {
+    store.join(&fingerprint.to_string()[..16])
+}
+
+/// Checks that a store is not in the directory of the run, which must be empty when the run begins.
+fn require_outside(store: &Path, run: &Path) -> Result<()> {
+    let run = std::path::absolute(run)?;
+    if std::path::absolute(store)?.starts_with(&run) {
+        return Err(bad_input!(
+            "the store {} is in the run's directory {}: leave out --store, because layers go there anyway, or name another directory",
+            store.display(),
+            run.display()
+        ));
     }
-    let space = old.space()?;
-    let there = place(old, &space);
-    let is_old = look(&there)? == Found::Run && RunManifest::read(&there)?.spec == *old;
-    Ok(is_old.then_some((there, space)))
+    Ok(())
 }
 
 /// Returns an error unless the directory holds the run that the arguments describe.
@@ -142,6 +129,14 @@ fn require_same(directory: &RunDirectory, spec: &SpaceSpec, args: &BeginArgument
                 bad_input!("{path} holds the run {held}, not {asked}: name another directory with --dir")
             }
         });
+    }
+    if let Some(file) = &args.plan
+        && PlanFile::read(file)?.plan != there.plan
+    {
+        return Err(bad_input!(
+            "the run in {path} was started with another plan than {}: leave out --plan, or name another directory with --dir",
+            file.display()
+        ));
     }
     if let Some(shards) = args.shards.filter(|&shards| shards != there.shards) {
         return Err(bad_input!(
@@ -173,29 +168,18 @@ fn require_same(directory: &RunDirectory, spec: &SpaceSpec, args: &BeginArgument
     Ok(())
 }
 
-/// Finds the stores of a run that exists among the directories that are given with `--store`, if any are.
-///
-/// # Errors
-/// If they are not the stores of the run.
-pub(crate) fn find_stores(run: &RunDirectory, given: &[PathBuf]) -> Result<()> {
-    if given.is_empty() {
+/// Checks that the layers of a run that exists are below the directory that is given with `--store`.
+fn require_same_store(run: &RunDirectory, store: &Path) -> Result<()> {
+    let given = std::path::absolute(store_of_run(store, run.manifest.fingerprint))?;
+    let there = run.store_path()?;
+    if there.as_ref().is_some_and(|there| is_same(there, &given)) {
         return Ok(());
     }
-    stores::require_distinct(given)?;
-    let mut stores = Stores::of(&run.path)?;
-    if !stores.are_listed() {
-        let layers = run.journal.layers().context("cannot read run.db")?;
-        if !layers.is_empty() && layers.iter().all(|layer| layer.files == Files::Removed) {
-            // 'fathom remove' has removed the list with the layers.
-            return Ok(());
-        }
-        return Err(bad_input!(
-            "the layers of the run in {} do not lie in stores, and stay where they are: leave out --store, or name another directory with --dir",
-            run.path.display()
-        ));
-    }
-    stores.arrange(&stores::of_run(given, run.manifest.fingerprint), false, &LocalDisk)?;
-    Ok(())
+    Err(bad_input!(
+        "the layers of the run in {} are {}, and stay there: leave out --store, or name another directory with --dir",
+        run.path.display(),
+        there.map_or("on its workers".into(), |there| format!("in {}", there.display()))
+    ))
 }
 
 /// Checks that this machine has the kernel, the memory and the disk for a new run. Returns which layers the
@@ -216,8 +200,8 @@ pub(crate) fn require_resources(
     require_room(args, space, plan, path)
 }
 
-/// Checks that the disks can hold a new run. Returns which layers the run keeps: what was asked for, or two
-/// layers if nothing was asked for and the disks cannot hold the three of the default.
+/// Checks that the disk can hold a new run. Returns which layers the run keeps: what was asked for, or two
+/// layers if nothing was asked for and the disk cannot hold the three of the default.
 pub(crate) fn require_room(
     args: &RunArguments,
     space: &Space,
@@ -226,25 +210,13 @@ pub(crate) fn require_room(
 ) -> Result<Option<Keep>> {
     let asked = args.begin.keep;
     let by_default = Lookback::of(space).keep(asked)?;
-    let at = match &args.begin.store[..] {
-        [] => vec![path.to_owned()],
-        stores => stores.to_vec(),
-    };
+    let place = args.store.as_deref().unwrap_or(path);
     let peak_to = |max_depth, keep| {
         let threads = args.search.options().threads;
         let (shards, workers) = (args.begin.shards, args.workers);
         Peak { keep, max_depth, threads, shards, workers }.bytes(space, plan)
     };
-    // What shards that go to all disks in turn can take before the first disk is full.
-    let mut rooms = Vec::new();
-    for (store, sharers) in at.iter().zip(stores::sharers(&at)) {
-        let mut free = free_bytes(store)? / sharers;
-        if let Some(limit) = args.search.disk_limit {
-            free = free.min(limit.saturating_sub(tree_bytes(store)?));
-        }
-        rooms.push((free * at.len() as u64, store));
-    }
-    let (free, least) = rooms.into_iter().min().expect("there is a directory");
+    let free = free_bytes(place)?.min(args.search.disk_limit.unwrap_or(u64::MAX));
     // It takes some milliseconds to count the states up to a depth, and mostly there is room for all of them.
     if args.search.max_depth.is_some() && peak_to(None, by_default) <= free {
         return Ok(asked);
@@ -268,18 +240,12 @@ pub(crate) fn require_room(
         two if two < needed && may_keep_two => format!(" ({} with two layers)", HumanBytes(two)),
         _ => String::new(),
     };
-    let (place, way_out) = match at.len() {
-        1 => (format!("at {}", least.display()), "name a directory on another disk with --dir or --store"),
-        stores => (
-            format!("for what is spread evenly over {stores} stores, of which {} has least", least.display()),
-            "name stores on other disks",
-        ),
-    };
     Err(bad_input!(
-        "{} needs up to {} of disk{two}, and {} are free {place}{}, {} bytes too few: make room, {way_out}, or ask for less with --track, --labels or --max-depth",
+        "{} needs up to {} of disk{two}, and {} are free at {}{}, {} bytes too few: make room, name a directory on another disk with --dir or --store, or ask for less with --track, --labels or --max-depth",
         space.slug(),
         HumanBytes(needed),
         HumanBytes(free),
+        place.display(),
         limit.unwrap_or_default(),
         HumanCount(needed - free)
     ))

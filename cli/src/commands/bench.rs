@@ -9,7 +9,7 @@ use fathom_engine::directory::RunDirectory;
 use fathom_engine::estimate::dense_pull_time;
 use fathom_engine::observer::Silent;
 use fathom_engine::rates::{self, Rate};
-use fathom_engine::run::manifest::{Keep, RunManifest, SpaceSpec};
+use fathom_engine::run::{Keep, RunManifest, SpaceSpec};
 use fathom_engine::run::{Lookback, Makers};
 use fathom_engine::search::{Options, Stop, search};
 use fathom_engine::task::Kernel;

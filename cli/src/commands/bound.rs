@@ -26,11 +26,13 @@ pub(crate) fn bound(args: &BoundArguments) -> Result<()> {
     let boards = match &args.bounded {
         Bounded::SquareOne => return square1::bound(args),
         Bounded::Puzzle(space, definition) => {
+            let notes = definition.remarks_without_labels();
+            notes.iter().for_each(|note| output::remark(note));
             let metric = args.metric.unwrap_or_else(|| definition.metric());
             let cover = Cover::of(definition, metric).map_err(|error| bad_input!("{error}"))?;
             return match args.upper {
                 true => from_above(args, &cover, space),
-                false => puzzle::from_below(&cover, args),
+                false => puzzle::from_below(&cover, &notes, args),
             };
         }
         Bounded::Boards(boards) => boards,

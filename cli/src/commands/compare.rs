@@ -12,8 +12,17 @@ use serde_json::{Map, Value, json};
 use std::path::Path;
 
 /// Fields with one value for the whole run.
-const SINGLE: [&str; 8] =
-    ["space", "metric", "labels", "states", "god_number", "complete", "symmetries", "digest"];
+const SINGLE: [&str; 9] = [
+    "space",
+    "metric",
+    "labels",
+    "states",
+    "inverse_closed",
+    "god_number",
+    "complete",
+    "symmetries",
+    "digest",
+];
 /// Fields with a number for each depth.
 const BY_DEPTH: [&str; 3] = ["counts", "classes", "classes_with_inverse"];
 

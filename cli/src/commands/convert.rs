@@ -30,6 +30,9 @@ fn in_the_hand(word: &str) -> Result<Definition> {
         PuzzleSpec::Defined(definition) if definition.free().is_empty() => {
             Ok(family::in_hand(word).unwrap_or(*definition))
         }
-        PuzzleSpec::Defined(definition) => Ok(*definition),
+        PuzzleSpec::Defined(definition) => {
+            definition.remarks_without_labels().into_iter().for_each(output::remark);
+            Ok(*definition)
+        }
     }
 }

@@ -3,12 +3,12 @@
 pub(crate) mod line;
 
 use anyhow::Result;
-use fathom_coordinator::rate::Rate;
 use fathom_engine::directory::{RunDirectory, Visited};
 use fathom_engine::journal::LayerRow;
 use fathom_engine::observer::Progress;
 use fathom_engine::run::Depth;
 use fathom_forecast::outlook::{Outlook, TimeLeft};
+use fathom_forecast::rate::Rate;
 use fathom_layer::tree_bytes;
 use fathom_space::Shape;
 use std::cell::Cell;
@@ -97,7 +97,7 @@ pub(crate) struct Gauge {
 impl Gauge {
     pub(crate) fn new(run: &RunDirectory, max_depth: Option<u32>) -> Result<Self> {
         let Visited { layers, visited, all } = run.visited()?;
-        let colouring = run.manifest.cut(&run.space)?;
+        let colouring = run.manifest.plan.colouring(&run.space)?;
         let shape = Shape::of(&run.space, &colouring).ok_or(fathom_engine::run::RunError::TensorTooLarge)?;
         Ok(Self {
             files: Some(RunFiles { directories: run.directories()?, listing: Cell::default() }),

@@ -106,6 +106,15 @@ impl Generators {
         Group::new(self.points, self.moves.iter().map(|m| m.action.clone()).collect())
     }
 
+    /// Returns what users are told about how the puzzle was read. The group permutes all points, so labels do
+    /// not matter.
+    fn notes(&self) -> Vec<&str> {
+        match &self.source {
+            PuzzleSpec::Board(_) => Vec::new(),
+            PuzzleSpec::Defined(definition) => definition.remarks_without_labels(),
+        }
+    }
+
     fn names(&self) -> Vec<&str> {
         self.moves.iter().map(|m| m.name.as_str()).collect()
     }
@@ -130,7 +139,12 @@ pub(crate) fn group(args: &GroupArguments) -> Result<()> {
         return square1::element(text, args);
     }
     let puzzle = generators(args)?;
-    let print = |text: String, json: Value| output::line(&if args.json { json.to_string() } else { text });
+    let notes = puzzle.notes();
+    notes.iter().for_each(|note| output::remark(note));
+    let print = |text: String, mut json: Value| {
+        json["notes"] = json!(notes);
+        output::line(&if args.json { json.to_string() } else { text })
+    };
     if let Some(text) = &question.element {
         let (text, json) = element(&puzzle, &puzzle.element("--element", text)?);
         return print(text, json);

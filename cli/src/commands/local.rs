@@ -13,13 +13,14 @@ use fathom_command::interrupt::interrupts;
 use fathom_command::{bad_input, log};
 use fathom_coordinator::cluster::event::Ending;
 use fathom_coordinator::cluster::handle::CoordinatorHandle;
-use fathom_coordinator::page::Listening;
 use fathom_engine::directory::{LOG, RunDirectory};
 use fathom_engine::journal::LayersAt;
 use fathom_engine::run::{Makers, RunError, lock, tables};
 use fathom_engine::search::Options;
 use fathom_engine::task::Store;
+use fathom_engine::tasks;
 use fathom_layer::LocalDisk;
+use fathom_page::Listening;
 use fathom_proto::access::{Access, AccessArguments};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -56,7 +57,8 @@ pub(crate) fn run(args: &RunArguments, workers: u32, verbosity: log::Verbosity) 
         memory_bytes: options.memory_bytes / u64::from(workers),
         ..options
     };
-    let mut run = open_or_begin(&args.space, &args.begin, makers, |space, plan, path| {
+    let store = args.store.as_deref();
+    let mut run = open_or_begin(&args.space, &args.begin, store, makers, |space, plan, path| {
         require_resources(args, of_worker, space, plan, path)
     })?;
     log::start(&run.path.join(LOG), verbosity.lines())?;
@@ -74,7 +76,7 @@ pub(crate) fn run(args: &RunArguments, workers: u32, verbosity: log::Verbosity) 
 /// Serves a run to `workers` workers on this machine, until the run ends.
 fn with_workers(
     args: &RunArguments,
-    run: RunDirectory,
+    mut run: RunDirectory,
     program: &Path,
     workers: u32,
     verbosity: log::Verbosity,
@@ -92,19 +94,23 @@ fn with_workers(
     };
     let access = Access::load(&AccessArguments::default())?;
     let layers_at = layers_at(&run)?;
-    let stores = stores(&run.path, workers, &layers_at)?;
-    if layers_at == LayersAt::RunDirectory {
-        remove_unfinished(&run)?;
-    }
+    let root = match &layers_at {
+        LayersAt::RunDirectory => run.path.clone(),
+        LayersAt::Store(store) => {
+            run.claim(store, &LocalDisk)?;
+            store.clone()
+        }
+        LayersAt::Workers => return Err(tasks::with_workers(&run.path)),
+    };
+    let homes = homes(&run.path, workers)?;
+    remove_unfinished(&run, &root)?;
     let options = args.search.options();
-    let threads = (options.threads / stores.len()).max(1);
-    let memory = options.memory_bytes / stores.len() as u64;
-    // Each worker applies the whole limit to the run's directory.
-    let shares = if layers_at == LayersAt::Workers { stores.len() as u64 } else { 1 };
+    let threads = (options.threads / homes.len()).max(1);
+    let memory = options.memory_bytes / homes.len() as u64;
     let display = DisplayOptions { verbosity, max_depth: args.search.max_depth, holds_layers: true };
-    if let Some(graph) = run.graph.as_ref().filter(|_| layers_at == LayersAt::RunDirectory) {
+    if let Some(graph) = &run.graph {
         // Planning has made the tables, and workers need not make them again.
-        tables::keep(&run.path, run.manifest.fingerprint, graph, &LocalDisk);
+        tables::keep(&root, run.manifest.fingerprint, graph, &LocalDisk);
     }
     let listener = listen(cluster.listen)?;
     let served = Served::begin(run, listener, &layers_at, &cluster, &access, display)?;
@@ -117,7 +123,7 @@ fn with_workers(
     let refusal = Mutex::new(None);
     let served = std::thread::scope(|scope| -> Result<_> {
         let mut keepers = Vec::new();
-        for (number, store) in stores.iter().enumerate() {
+        for (number, home) in homes.iter().enumerate() {
             let mut command = Command::new(program);
             // Once this process is gone, another one may go on in the run's directory, where workers write.
             command
@@ -126,12 +132,13 @@ fn with_workers(
                 .args(["--threads", &threads.to_string(), "--memory", &format!("{memory}B")])
                 .args(["--kernel", &options.kernel.to_string()])
                 .arg("--store")
-                .arg(store)
+                .arg(home)
                 .arg(if verbosity == log::Verbosity::Verbose { "-v" } else { "-q" })
                 .stdin(Stdio::null())
                 .stdout(Stdio::null());
+            // Each worker applies the whole limit to the directory of the layers.
             if let Some(most) = args.search.disk_limit {
-                command.args(["--disk-limit", &format!("{}B", most / shares)]);
+                command.args(["--disk-limit", &format!("{most}B")]);
             }
             // Settings that the user has made for other commands must not affect these workers.
             for variable in ["FATHOM_KEYS", "FATHOM_THREADS", "FATHOM_MEMORY"] {
@@ -173,45 +180,38 @@ fn with_workers(
     ended
 }
 
-/// Returns where the layers of a run lie: in the run's directory, unless it has layers elsewhere. Fathom
-/// 0.1.0 left them with the workers.
+/// Returns the place of the layers of a run. A run without layers, which was to be served, can begin anew in
+/// its own directory.
 fn layers_at(run: &RunDirectory) -> Result<LayersAt> {
-    match run.visited()?.layers.is_empty() {
-        true => Ok(LayersAt::RunDirectory),
-        false => run.journal.layers_at().context("cannot read run.db"),
+    match run.journal.layers_at().context("cannot read run.db")? {
+        LayersAt::Workers if run.visited()?.layers.is_empty() => Ok(LayersAt::RunDirectory),
+        layers_at => Ok(layers_at),
     }
 }
 
-/// Makes the directories of `workers` workers. If layers lie with the workers, and there were more workers
-/// before, all of them are kept at work, because they hold files that the run needs.
-fn stores(run: &Path, workers: u32, layers_at: &LayersAt) -> Result<Vec<PathBuf>> {
-    let directory = run.join(WORKERS);
-    let before = match layers_at {
-        LayersAt::Workers => (0..).take_while(|number| directory.join(number.to_string()).is_dir()).count(),
-        LayersAt::RunDirectory | LayersAt::SharedStore(_) => 0,
-    };
-    let stores: Vec<PathBuf> =
-        (0..before.max(workers as usize)).map(|number| directory.join(number.to_string())).collect();
-    for store in &stores {
-        std::fs::create_dir_all(store).with_context(|| format!("cannot make {}", store.display()))?;
-        await_end(store)?;
+/// Makes the directories of `workers` workers.
+fn homes(run: &Path, workers: u32) -> Result<Vec<PathBuf>> {
+    let homes: Vec<PathBuf> = (0..workers).map(|number| run.join(WORKERS).join(number.to_string())).collect();
+    for home in &homes {
+        std::fs::create_dir_all(home).with_context(|| format!("cannot make {}", home.display()))?;
+        await_end(home)?;
     }
-    Ok(stores)
+    Ok(homes)
 }
 
-/// Removes what killed workers have left of files in the run's directory.
-fn remove_unfinished(run: &RunDirectory) -> Result<()> {
-    let store = Store::at(&run.path, &LocalDisk)?;
+/// Removes what killed workers have left of files in the directory of the layers.
+fn remove_unfinished(run: &RunDirectory, root: &Path) -> Result<()> {
+    let store = Store::at(root, &LocalDisk)?;
     store.require_run(run.manifest.fingerprint)?;
     Ok(store.depths()?.into_iter().try_for_each(|depth| store.remove_unfinished(depth))?)
 }
 
 /// Waits until no worker has the lock of a directory any more. When a coordinator is killed, the system kills
 /// its workers, which takes a moment.
-fn await_end(store: &Path) -> Result<()> {
+fn await_end(home: &Path) -> Result<()> {
     let begun = Instant::now();
     loop {
-        match lock::exclusive(store) {
+        match lock::exclusive(home) {
             Err(RunError::Busy { .. }) if begun.elapsed() < WORKER_ENDS => std::thread::sleep(LOOK_AGAIN),
             taken => return Ok(taken.map(drop)?),
         }

@@ -10,7 +10,7 @@ use fathom_engine::directory::{LOG, RunDirectory, Visited};
 use fathom_engine::run::{Depth, Geometry, Lookback, ShardId, ShardReport, Task, tables};
 use fathom_engine::search::leftovers;
 use fathom_engine::task::{Store, Watched};
-use fathom_engine::tasks::{require_layers_here, why_not_opened};
+use fathom_engine::tasks::why_not_opened;
 use fathom_engine::watch;
 use fathom_layer::{LayerError, LocalDisk};
 use rayon::prelude::*;
@@ -20,12 +20,14 @@ use std::time::SystemTime;
 pub(crate) fn merge(args: &MergeArguments, verbosity: log::Verbosity) -> Result<()> {
     let mut run = RunDirectory::open(&args.dir)?;
     log::start(&run.path.join(LOG), verbosity.lines())?;
+    let root = run.claim_layers(&LocalDisk)?;
+    let store = Store::at(&root, &LocalDisk)?;
     let Visited { layers, visited, all } = run.visited()?;
     let (depth, next) = (Depth(args.depth), Depth(layers.len() as u32));
     if depth < next || visited == all {
         // The layer is committed already, perhaps by a driver that was interrupted, or lies beyond the last
         // one.
-        return report(&run, args.json);
+        return report(&run, &store, args.json);
     }
     if depth > next {
         return Err(bad_input!(
@@ -34,13 +36,11 @@ pub(crate) fn merge(args: &MergeArguments, verbosity: log::Verbosity) -> Result<
             last = run.manifest.shards - 1
         ));
     }
-    require_layers_here(&run.journal, &run.path)?;
     let doubtful = run.journal.doubtful().context("cannot read run.db")?.into_iter();
     let doubtful: Vec<ShardId> = doubtful.filter(|task| task.depth == depth).map(|task| task.shard).collect();
     require_certain(&args.dir, depth, &doubtful, "may be wrong, as a coordinator has found")?;
-    let (space, colouring) = run.manifest.check()?;
+    let (space, colouring) = run.manifest.open()?;
     let geometry = Geometry::of(&run.manifest, &space, &colouring)?;
-    let store = Store::at(&run.path, &LocalDisk)?;
     let watched = run.journal.watched().context("cannot read run.db")?;
     let watched = match watched.is_empty() {
         true => Watched::default(),
@@ -93,9 +93,9 @@ pub(crate) fn merge(args: &MergeArguments, verbosity: log::Verbosity) -> Result<
     let modified = |shard: &ShardId| store.path(depth, *shard).metadata().and_then(|file| file.modified());
     let times: Vec<SystemTime> = shards.iter().flat_map(modified).collect();
     let symmetries = space.symmetries().len() as u64;
-    let commit = Commit { symmetries, seconds: seconds(&times), process: None, waits: None, holders: &[] };
-    commit_layer(&mut run, &LocalDisk, &reports, commit)?;
-    report(&run, args.json)
+    let commit = Commit { symmetries, seconds: seconds(&times), process: None, waits: None };
+    commit_layer(&mut run, &LocalDisk, &reports, commit, &|_, _| Ok(()))?;
+    report(&run, &store, args.json)
 }
 
 /// Checks that the files of no shards are in doubt; `reason` says why they are.
@@ -112,10 +112,9 @@ fn require_certain(run: &Path, depth: Depth, doubtful: &[ShardId], reason: &str)
 
 /// Deletes the files that are no longer needed, also those that an interrupted merge has left, and prints the
 /// result so far.
-fn report(run: &RunDirectory, json: bool) -> Result<()> {
-    let store = Store::at(&run.path, &LocalDisk)?;
+fn report(run: &RunDirectory, store: &Store<'_>, json: bool) -> Result<()> {
     store.require_run(run.manifest.fingerprint)?;
-    store.sweep(&leftovers(&store, &run.visited()?.layers)?)?;
+    store.sweep(&leftovers(store, &run.visited()?.layers)?)?;
     watch::write(&run.path, &run.journal, &LocalDisk)?;
     result::print(run, json)
 }

@@ -32,6 +32,7 @@ pub(crate) fn after(args: &OnDoneArguments, run: &Path, is_stopped: bool, end: R
             .env("FATHOM_DEPTH", summary.counts.len().saturating_sub(1).to_string())
             .env("FATHOM_SECONDS", format!("{:.1}", summary.seconds))
             .env("FATHOM_DIGEST", &summary.digest);
+        shell.env("FATHOM_INVERSE_CLOSED", summary.inverse_closed.to_string());
         if let Some(depth) = summary.god_number {
             shell.env("FATHOM_GOD_NUMBER", depth.to_string());
         }
@@ -49,8 +50,8 @@ pub(crate) fn after(args: &OnDoneArguments, run: &Path, is_stopped: bool, end: R
     };
     match shell.env("FATHOM_STATUS", status).status() {
         Ok(status) if status.success() => {}
-        Ok(status) => output::remark(&format!("the command of --on-done ended with {status}")),
-        Err(error) => output::remark(&format!("the command of --on-done cannot be started: {error}")),
+        Ok(status) => output::warning(&format!("the command of --on-done ended with {status}")),
+        Err(error) => output::warning(&format!("the command of --on-done cannot be started: {error}")),
     }
     end
 }

@@ -7,10 +7,13 @@ use fathom_command::interrupt::{Interrupts, interrupts};
 use fathom_command::output;
 use fathom_coordinator::cluster::event::Ending;
 use fathom_coordinator::cluster::handle::CoordinatorHandle;
-use fathom_coordinator::page::{Limits, Listening, Local, Page, RunState, StatusMaker};
+use fathom_coordinator::feed::directory::Directory;
+use fathom_coordinator::feed::served::{self, Served};
 use fathom_engine::directory::RunDirectory;
 use fathom_engine::observer::{Observer, Silent};
 use fathom_engine::search::End;
+use fathom_page::feed::StatusMaker;
+use fathom_page::{Limits, Listening, Local, Page, RunState};
 use fathom_proto::access::PageTls;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -51,7 +54,7 @@ impl Shown {
         let local = listening.is_some().then(|| Local::new(run, limits)).transpose()?;
         let page = match (listening, &local) {
             (Some(listening), Some(local)) => {
-                Some(listening.show_local(run, local, of_directory(&run.path))?)
+                Some(listening.show(run, Box::new(local.clone()), of_directory(&run.path))?)
             }
             _ => None,
         };
@@ -65,7 +68,13 @@ impl Shown {
         run: &RunDirectory,
         handle: &CoordinatorHandle,
     ) -> Result<Self> {
-        let page = listening.map(|listening| listening.show_served(run, handle)).transpose()?;
+        let page = match listening {
+            Some(listening) => {
+                let feed = Box::new(Served::new(run, handle.clone())?);
+                Some(listening.show(run, feed, served::status(handle))?)
+            }
+            None => None,
+        };
         Ok(Self::new(page, None, args))
     }
 
@@ -76,8 +85,7 @@ impl Shown {
         run: &RunDirectory,
     ) -> Result<Self> {
         let listening = listening.filter(|_| args.http_linger.is_some());
-        let page =
-            listening.map(|listening| listening.show_directory(run, of_directory(&run.path))).transpose()?;
+        let page = listening.map(|listening| show_directory(listening, run)).transpose()?;
         let shown = Self::new(page, None, args);
         shown.ends_with_a_signal();
         Ok(shown)
@@ -141,6 +149,11 @@ pub(crate) fn state_of(ending: &Ending) -> RunState {
     }
 }
 
+/// Shows a directory, in which nothing is written.
+fn show_directory(listening: Listening, run: &RunDirectory) -> Result<Page> {
+    listening.show_for_reading(run, Box::new(Directory::new(run)), of_directory(&run.path))
+}
+
 fn of_directory(path: &Path) -> StatusMaker {
     let path = path.to_owned();
     Arc::new(move || {
@@ -168,7 +181,7 @@ pub(crate) fn page(args: &PageArguments) -> Result<()> {
     let run = RunDirectory::open_for_reading(&args.dir)?;
     let stopped = stopped();
     let Some(listening) = listening else { return Ok(()) };
-    let page = listening.show_directory(&run, of_directory(&run.path))?;
+    let page = show_directory(listening, &run)?;
     output::line(page.address())?;
     let until = http.http_linger.map(|linger| Instant::now() + linger);
     while !stopped.load(Ordering::Relaxed) && until.is_none_or(|until| Instant::now() < until) {

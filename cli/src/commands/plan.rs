@@ -4,24 +4,32 @@ use crate::arguments::PlanArguments;
 use crate::commands::planning::planned;
 use anyhow::Result;
 use fathom_command::bad_input;
+use fathom_command::exit::said_by_system;
 use fathom_command::output;
 use fathom_engine::estimate::Estimate;
-use fathom_engine::run::manifest::{RunManifest, SpaceSpec};
-use fathom_engine::run::{Lookback, Makers};
-use fathom_forecast::sizes::GrowthSource;
-use fathom_forecast::{Cluster, Forecast, OtherWay};
+use fathom_engine::run::{Lookback, Makers, PlanDocument, PlanFile, RunManifest, SpaceSpec};
+use fathom_engine::task::BeyondMemory;
+use fathom_forecast::growth::GrowthSource;
+use fathom_forecast::{Cluster, Forecast};
 use fathom_report::text::{many, or_more};
 use fathom_space::Plan;
 use indicatif::{HumanBytes, HumanCount};
 use serde::Serialize;
+use std::io::Write;
+use std::path::Path;
 
 pub(crate) fn plan(args: &PlanArguments) -> Result<()> {
     let spec = args.space.spec()?;
     let space = spec.space()?;
-    let plan = planned(&spec, &space, || match args.workers {
-        // The forecast for a cluster needs the exact number of cosets.
-        Some(_) => Plan::new(&space),
-        None => Plan::outline(&space),
+    if let Some(file) = &args.output
+        && file.exists()
+    {
+        return Err(bad_input!("{} already exists: choose another --output", file.display()));
+    }
+    let plan = planned(&spec, &space, || match (args.workers, &args.output) {
+        (None, None) => Plan::outline(&space),
+        // The forecast for a cluster and a plan file need the exact number of cosets.
+        _ => Plan::new(&space),
     })?;
     let lookback = Lookback::of(&space);
     let keep = lookback.keep(args.keep)?;
@@ -40,13 +48,18 @@ pub(crate) fn plan(args: &PlanArguments) -> Result<()> {
             let makers = Makers { processes: args.workers.unwrap_or(1), ..Makers::unknown() };
             let shards = args.shards.unwrap_or_else(|| makers.shards(&plan, lookback));
             let manifest = RunManifest::plan(spec.clone(), &space, &plan, Some(shards), keep, false)?;
-            Some(Forecast::of(&manifest, &space, &plan, cluster, args.beyond_memory.0)?)
+            Some(Forecast::new(&manifest, &space, &plan, cluster)?)
         }
         None => None,
     };
+    if let Some(file) = &args.output {
+        let plan = PlanFile { spec: spec.clone(), plan: PlanDocument::of(&space, &plan) };
+        write_new(file, &plan.to_toml())?;
+    }
     output::line(&match (args.json, &forecast) {
         (true, cluster) => {
-            serde_json::to_string(&Planned { estimate: &estimate, cluster: cluster.as_ref() })?
+            let notes = &spec.notes(estimate.inverse_closed);
+            serde_json::to_string(&Planned { estimate: &estimate, notes, cluster: cluster.as_ref() })?
         }
         (false, None) => {
             format!("{}\n{}", space_text(&estimate, &spec), one_text(&estimate, args.memory))
@@ -57,11 +70,21 @@ pub(crate) fn plan(args: &PlanArguments) -> Result<()> {
     })
 }
 
+/// Writes a file that does not exist yet.
+fn write_new(path: &Path, text: &str) -> Result<()> {
+    let failed =
+        |error: &std::io::Error| bad_input!("cannot write {}: {}", path.display(), said_by_system(error));
+    let mut file = std::fs::File::create_new(path).map_err(|error| failed(&error))?;
+    file.write_all(text.as_bytes()).map_err(|error| failed(&error))
+}
+
 /// The object that `plan --json` prints.
 #[derive(Serialize)]
 struct Planned<'a> {
     #[serde(flatten)]
     estimate: &'a Estimate,
+    /// What must be known of the results of a run.
+    notes: &'a [String],
     #[serde(skip_serializing_if = "Option::is_none")]
     cluster: Option<&'a Forecast>,
 }
@@ -161,62 +184,46 @@ fn cluster_text(forecast: &Forecast) -> String {
         idle => format!(", which leaves {} idle: ask for more with --shards", many(idle, "thread")),
     };
     let growth = match forecast.growth {
-        GrowthSource::Measured => "measured: the space was searched",
-        GrowthSource::Known => "known, its spread over the cosets is modelled",
-        GrowthSource::Modelled => "modelled from the first depths",
+        GrowthSource::Known => "known",
+        GrowthSource::Modelled => "counted for the first depths, and extrapolated",
+    };
+    let dense = match workers {
+        1 => String::new(),
+        _ => format!("a dense layer is sent {:.1} times in all\n", forecast.layers_sent),
+    };
+    let beyond_memory = match forecast.beyond_memory {
+        None => String::new(),
+        Some(way) => {
+            let faster = match way {
+                BeyondMemory::Fetch => "a link is faster than a disk",
+                BeyondMemory::Disk => "a disk is at least as fast as a link",
+            };
+            format!(
+                "beyond memory: memory is too small for cosets from others, so the time is a lower bound; use fathom-worker --beyond-memory {way}, because {faster}\n"
+            )
+        }
     };
     format!(
         "cluster: {} of {}, each with {} Gbit/s, {} GB/s of disk, {} of memory{copies}
 shards: {}{idle}
-{}growth: {growth}
+growth: {growth}
 memory a worker: {}, and {} for layers and cosets from others
 disk a worker at the peak: {}
-received a worker: {}
-sent a worker: {}, {} in all
-{}time: about {}, limited by {}",
+{dense}sent a worker: {}, and as much received; {} in all
+{beyond_memory}time: about {}, limited by {}",
         many(workers.into(), "worker"),
         many(threads as u64, "thread"),
         network_bits_per_second as f64 / 1e9,
         disk_bytes_per_second as f64 / 1e9,
         HumanBytes(memory_bytes),
         HumanCount(forecast.shards.into()),
-        order_text(forecast),
         HumanBytes(forecast.worker_process_bytes),
         HumanBytes(forecast.worker_cache_bytes),
         HumanBytes(forecast.worker_disk_bytes),
-        HumanBytes(forecast.worker_received_bytes),
         HumanBytes(forecast.worker_sent_bytes),
         HumanBytes(forecast.sent_bytes),
-        beyond_memory_text(forecast),
         seconds(forecast.seconds),
-        forecast.limit.word()
-    )
-}
-
-/// Describes what the order of shards brings, if there are several workers.
-fn order_text(forecast: &Forecast) -> String {
-    let Forecast { by_bisection, layers_sent, layers_sent_by_number, .. } = forecast;
-    match (forecast.cluster.workers, by_bisection) {
-        (1, _) => String::new(),
-        (_, true) => format!(
-            "order of shards: by bisection; a dense layer is sent {layers_sent:.1} times in all, by number {layers_sent_by_number:.1} times\n"
-        ),
-        (_, false) => {
-            format!("order of shards: by number; a dense layer is sent {layers_sent:.1} times in all\n")
-        }
-    }
-}
-
-/// Describes what happens to cosets that exceed the memory, if there are any.
-fn beyond_memory_text(forecast: &Forecast) -> String {
-    let OtherWay { beyond_memory, seconds: other, sent_bytes, .. } = forecast.other_way;
-    if (forecast.seconds, forecast.sent_bytes) == (other, sent_bytes) {
-        return String::new();
-    }
-    format!(
-        "beyond memory: {}; {beyond_memory} would take about {}\n",
-        forecast.beyond_memory,
-        seconds(other)
+        forecast.limit.as_str()
     )
 }
 

@@ -4,10 +4,9 @@
 use anyhow::{Error, Result};
 use fathom_command::bad_input;
 use fathom_command::doing::doing;
-use fathom_engine::run::manifest::SpaceSpec;
-use fathom_puzzle::Told;
+use fathom_engine::run::SpaceSpec;
 use fathom_report::text::{grouped, many};
-use fathom_space::{Plan, PlanError, Space};
+use fathom_space::{Base, Plan, PlanError, Space};
 use indicatif::HumanBytes;
 use num_bigint::BigUint;
 
@@ -26,7 +25,7 @@ pub(crate) fn planned(
 /// Returns the pieces that determine where all others are, as `--track` takes them, if all are told apart.
 fn base(spec: &SpaceSpec) -> Option<String> {
     let puzzle = spec.source.puzzle(spec.metric).ok().filter(|_| spec.labels.are_distinct())?;
-    let pieces = Told::of(&puzzle)?.pieces_of_base();
+    let pieces = Base::find(&puzzle)?.pieces_of_base();
     Some(pieces.iter().map(usize::to_string).collect::<Vec<_>>().join(","))
 }
 

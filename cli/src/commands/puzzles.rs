@@ -68,10 +68,11 @@ impl Known {
     /// Writes the known God's numbers, each with its space and metric if those are not the ones of the line.
     fn gods_numbers(&self) -> String {
         let words = |known: &GodsNumber| {
-            let GodsNumber { space, metric, gods_number, .. } = known;
+            let GodsNumber { space, metric, gods_number, inverse_closed, .. } = known;
             let space = if *space == self.word { String::new() } else { format!("{space}: ") };
             let metric = if *metric == self.metric { String::new() } else { format!(" {metric}") };
-            format!("{space}{gods_number}{metric}")
+            let one_way = if *inverse_closed { "" } else { " one way" };
+            format!("{space}{gods_number}{metric}{one_way}")
         };
         self.known.iter().map(words).collect::<Vec<_>>().join(", ")
     }

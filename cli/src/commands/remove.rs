@@ -1,14 +1,15 @@
 //! `fathom remove`: deletes the layers of a run; its results stay unless `--all` is given.
 
 use crate::arguments::RemoveArguments;
+use crate::commands::begin::store_of_run;
 use anyhow::{Context, Result};
 use fathom_command::{bad_input, output};
 use fathom_engine::directory::{Found, JOURNAL, RunDirectory, Visited, look};
 use fathom_engine::journal::{Files, LayersAt};
-use fathom_engine::run::Stores;
 use fathom_engine::run::lock::{self, LOCK, Lock};
-use fathom_engine::run::manifest::DEFINITION;
-use fathom_engine::run::stores::{self, LIST};
+use fathom_engine::run::{DEFINITION, OWNER};
+use fathom_engine::shared_store;
+use fathom_engine::task::LAYERS;
 use fathom_layer::tree_bytes;
 use fathom_layer::writer::unfinished;
 use fathom_proto::access::{local, page};
@@ -17,8 +18,11 @@ use serde_json::json;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The files that a search needs and the results do not. The list of stores goes when they are removed.
-const DATA: [&str; 5] = ["layers", "workers", "cosets.bin", "stores.toml.tmp", LIST];
+/// The files that a search needs and the results do not.
+const DATA: [&str; 3] = [LAYERS, "workers", "cosets.bin"];
+/// The files of the run in a store outside its directory. The mark goes last: it is what shows that the others
+/// are of this run.
+const IN_STORE: [&str; 3] = [LAYERS, "cosets.bin", OWNER];
 /// The other files that Fathom makes in a run's directory.
 const RESULTS: [&str; 10] = [
     "watched.csv",
@@ -45,27 +49,22 @@ pub(crate) fn remove(args: &RemoveArguments) -> Result<()> {
         return Err(bad_input!("{} holds no run, and was left as it is", path.display()));
     }
     let _lock = lock::exclusive(path)?;
-    // The stores are locked too, so that no running worker loses its store.
-    let _stores = stores(path)?;
+    // The workers' stores are locked too, so that no running worker loses its store.
+    let _workers = lock_workers(path)?;
     let names: Vec<&str> = match args.all {
         true => DATA.into_iter().chain(RESULTS).chain(LAST).collect(),
         false => DATA.into(),
     };
-    let list = Stores::of(path)?;
-    list.require_no_copy()?;
-    let mut stores = Vec::new();
-    for (store, is_there) in list.outside() {
-        match is_there {
-            Ok(()) => stores.push(store.to_owned()),
-            Err(reason) => output::remark(&format!("{} keeps what it holds: {reason}", store.display())),
-        }
+    let store = store(path)?;
+    let in_store = store.as_deref().map(|store| (store, &IN_STORE[..]));
+    let mut paths = Vec::new();
+    for (directory, names) in in_store.into_iter().chain([(&**path, &*names)]) {
+        let unfinished = unfinished(directory);
+        paths.extend(unfinished.with_context(|| format!("cannot list {}", directory.display()))?);
+        paths.extend(names.iter().map(|name| directory.join(name)));
     }
-    let unfinished = unfinished(path).with_context(|| format!("cannot list {}", path.display()))?;
-    let own = unfinished.into_iter().chain(names.iter().map(|name| path.join(name)));
-    let there: Vec<(PathBuf, u64)> = stores
-        .iter()
-        .cloned()
-        .chain(own)
+    let there: Vec<(PathBuf, u64)> = paths
+        .into_iter()
         .filter(|path| path.symlink_metadata().is_ok())
         .map(|path| Ok((path.clone(), bytes_of(&path)?)))
         .collect::<Result<_>>()?;
@@ -73,25 +72,50 @@ pub(crate) fn remove(args: &RemoveArguments) -> Result<()> {
         if !args.all {
             note_removal(path)?;
         }
-        // What is damaged can be removed, too.
-        let layers_at = RunDirectory::open_for_reading(path).and_then(|run| run.journal.layers_at());
-        if let Ok(LayersAt::SharedStore(store)) = layers_at {
-            output::remark(&format!("its layers lie in {}, and stay there", store.display()));
-        }
         for (path, _) in &there {
             let removed = match path.symlink_metadata()?.is_dir() {
-                true if stores.contains(path) => stores::remove(path),
                 true => fs::remove_dir_all(path),
                 false => fs::remove_file(path),
             };
             removed.with_context(|| format!("cannot remove {}", path.display()))?;
         }
-        if args.all {
+        for directory in store.iter().chain(args.all.then_some(path)) {
             // This fails if there are other files, which are not Fathom's and stay.
-            let _ = fs::remove_dir(path);
+            let _ = fs::remove_dir(directory);
         }
     }
     tell(args, &there)
+}
+
+/// Returns the directory that `fathom run --store` has made for the layers of a run, and that has the run's
+/// mark. Layers in a directory of the user, which hosts may share, stay.
+///
+/// # Errors
+/// If the run's directory is a copy of the one that has these layers.
+fn store(path: &Path) -> Result<Option<PathBuf>> {
+    // What is damaged can be removed, too.
+    let Ok(run) = RunDirectory::open_for_reading(path) else {
+        output::remark("its files are damaged: layers in another directory, if it has any, stay there");
+        return Ok(None);
+    };
+    let LayersAt::Store(store) = run.journal.layers_at().context("cannot read run.db")? else {
+        return Ok(None);
+    };
+    let fingerprint = run.manifest.fingerprint;
+    if store.parent().is_none_or(|parent| store_of_run(parent, fingerprint) != store) {
+        output::remark(&format!("its layers are in {}, and stay there", store.display()));
+        return Ok(None);
+    }
+    if shared_store::is_owned(&run.journal, (path, fingerprint), &store)? {
+        return Ok(Some(store));
+    }
+    if run.visited()?.layers.iter().any(|layer| layer.files != Files::Removed) {
+        output::remark(&format!(
+            "layers in {} stay there: it does not have the mark of this run, or its disk is not mounted",
+            store.display()
+        ));
+    }
+    Ok(None)
 }
 
 /// Notes in the journal that no layer is kept. Returns an error if the run is not complete, because then it
@@ -112,7 +136,7 @@ fn note_removal(path: &Path) -> Result<()> {
 }
 
 /// Locks the stores of the workers that `fathom run --workers` started.
-fn stores(path: &Path) -> Result<Vec<Lock>> {
+fn lock_workers(path: &Path) -> Result<Vec<Lock>> {
     let Ok(entries) = fs::read_dir(path.join("workers")) else {
         return Ok(Vec::new());
     };

@@ -1,7 +1,7 @@
 //! `fathom run` and `fathom resume`.
 
 use crate::arguments::{HttpArguments, ResumeArguments, RunArguments, SearchArguments};
-use crate::commands::begin::{find_stores, open_or_begin, require_resources};
+use crate::commands::begin::{open_or_begin, require_resources};
 use crate::commands::local;
 use crate::commands::on_done;
 use crate::commands::page::{self, Shown};
@@ -12,14 +12,13 @@ use fathom_command::exit::Interrupted;
 use fathom_command::interrupt::{Interrupts, interrupts};
 use fathom_command::log::{self, Verbosity};
 use fathom_command::shell;
-use fathom_coordinator::page::{Limits, Listening, RunState};
 use fathom_engine::directory::{LOG, RunDirectory};
 use fathom_engine::observer::Both;
 use fathom_engine::run::Makers;
 use fathom_engine::search::{End, Options, Stop, is_settled, search};
 use fathom_engine::watch;
 use fathom_layer::{Disk, LimitedDisk, LocalDisk};
-use std::path::PathBuf;
+use fathom_page::{Limits, Listening, RunState};
 use std::sync::atomic::Ordering;
 
 pub(crate) fn run(args: &RunArguments, verbosity: Verbosity) -> Result<()> {
@@ -29,7 +28,8 @@ pub(crate) fn run(args: &RunArguments, verbosity: Verbosity) -> Result<()> {
     let options = args.search.options();
     let page = (page::listen(&args.http)?, &args.http);
     let makers = Makers::one_process(options.threads);
-    let directory = open_or_begin(&args.space, &args.begin, makers, |space, plan, path| {
+    let store = args.store.as_deref();
+    let directory = open_or_begin(&args.space, &args.begin, store, makers, |space, plan, path| {
         require_resources(args, options, space, plan, path)
     })?;
     go_on(directory, &args.search, verbosity, page)
@@ -38,7 +38,6 @@ pub(crate) fn run(args: &RunArguments, verbosity: Verbosity) -> Result<()> {
 pub(crate) fn resume(args: &ResumeArguments, verbosity: Verbosity) -> Result<()> {
     let page = (page::listen(&args.http)?, &args.http);
     let directory = RunDirectory::open(&args.dir)?;
-    find_stores(&directory, &args.store)?;
     go_on(directory, &args.search, verbosity, page)
 }
 
@@ -73,14 +72,8 @@ fn searched(
     shown: &Shown,
 ) -> Result<RunState> {
     let options = args.options();
-    let directories = directory.directories()?;
-    // The limit is one of each store, of which the run has a directory in each.
-    let stores: Vec<PathBuf> =
-        directories[1..].iter().filter_map(|path| path.parent()).map(Into::into).collect();
-    let limited = args.disk_limit.map(|most| match &stores[..] {
-        [] => LimitedDisk::new(&directories, most),
-        stores => LimitedDisk::new(stores, most),
-    });
+    let layers_at = directory.store_path()?.unwrap_or_else(|| directory.path.clone());
+    let limited = args.disk_limit.map(|most| LimitedDisk::new(layers_at, most));
     let disk: &dyn Disk = limited.as_ref().map_or(&LocalDisk, |limited| limited);
     watch::write(&directory.path, &directory.journal, &LocalDisk)?;
     let mut state = RunState::Complete;

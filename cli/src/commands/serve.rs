@@ -9,6 +9,7 @@ use crate::commands::served::{Served, ended, listen, on_signals, report};
 use anyhow::{Context, Result};
 use fathom_command::{bad_input, log};
 use fathom_coordinator::cluster::handle::CoordinatorHandle;
+use fathom_coordinator::cluster::tables;
 use fathom_engine::directory::LOG;
 use fathom_engine::journal::LayersAt;
 use fathom_engine::run::Makers;
@@ -23,7 +24,7 @@ pub(crate) fn serve(args: &ServeArguments, verbosity: log::Verbosity) -> Result<
         None => LayersAt::Workers,
         // The run's own directory is made below.
         Some(path) if path.is_dir() || args.begin.dir.as_ref() == Some(path) => {
-            LayersAt::SharedStore(std::path::absolute(path)?)
+            LayersAt::Store(std::path::absolute(path)?)
         }
         Some(path) => {
             return Err(bad_input!(
@@ -32,15 +33,10 @@ pub(crate) fn serve(args: &ServeArguments, verbosity: log::Verbosity) -> Result<
             ));
         }
     };
-    if !args.begin.store.is_empty() && (args.shared_store.is_none() || args.begin.dir != args.shared_store) {
-        return Err(bad_input!(
-            "--store spreads the layers in the run's own directory, which --shared-store must name as --dir does; workers that keep layers themselves take --store"
-        ));
-    }
     let listening = page::listen(&args.http)?;
     let mut listener = None;
-    let mut run = open_or_begin(&args.space, &args.begin, Makers::unknown(), |_, _, _| {
-        if let LayersAt::SharedStore(store) = &layers_at {
+    let mut run = open_or_begin(&args.space, &args.begin, None, Makers::unknown(), |_, _, _| {
+        if let LayersAt::Store(store) = &layers_at {
             shared_store::require_free(store, &LocalDisk)?;
         }
         listener = Some(listen(args.cluster.listen)?);
@@ -48,7 +44,7 @@ pub(crate) fn serve(args: &ServeArguments, verbosity: log::Verbosity) -> Result<
     })?;
     log::start(&run.path.join(LOG), verbosity.lines())?;
     // If the last coordinator was killed, workers may wait to be told that the run has ended.
-    let is_told = !run.journal.has_untold().context("cannot read run.db")?;
+    let is_told = !tables::has_untold(&run.journal).context("cannot read run.db")?;
     if let Some(ending) = ended(&run, args.cluster.max_depth)?.filter(|_| is_told) {
         let shown = Shown::ended(listening, &args.http, &run)?;
         let reported = report(&ending, &run, args.json);

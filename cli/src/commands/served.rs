@@ -10,14 +10,16 @@ use fathom_command::bad_input;
 use fathom_command::doing::doing;
 use fathom_command::exit::said_by_system;
 use fathom_command::interrupt::tell_of_stop;
+use fathom_command::shell;
 use fathom_command::terminal_line;
-use fathom_command::{machine, shell};
 use fathom_coordinator::cluster::bounds::Bounds;
+use fathom_coordinator::cluster::commands::Commands;
 use fathom_coordinator::cluster::event::Ending;
 use fathom_coordinator::cluster::handle::CoordinatorHandle;
 use fathom_coordinator::cluster::serve::Coordinator;
 use fathom_coordinator::cluster::service::Service;
 use fathom_coordinator::cluster::state::Rules;
+use fathom_coordinator::cluster::tables;
 use fathom_engine::directory::{RunDirectory, Visited};
 use fathom_engine::journal::{self, LayersAt};
 use fathom_engine::run::{Geometry, Lookback, ShardOrder};
@@ -120,20 +122,21 @@ impl Served {
         let shared_store = match &layers_at {
             LayersAt::Workers => None,
             LayersAt::RunDirectory => Some(absolute(&run.path)?),
-            LayersAt::SharedStore(path) => Some(absolute(path)?),
+            LayersAt::Store(path) => Some(absolute(path)?),
         };
         if args.replicas > 1 && shared_store.is_some() {
             return Err(bad_input!(
                 "--replicas and --shared-store contradict each other: in a shared store each file is there once for all"
             ));
         }
-        if let LayersAt::SharedStore(path) = &layers_at {
+        if let LayersAt::Store(path) = &layers_at {
             run.claim(path, &LocalDisk)?;
         }
         let shared_store_id = match &layers_at {
-            LayersAt::SharedStore(_) => run.journal.store_id().context("cannot read run.db")?,
+            LayersAt::Store(_) => run.journal.store_id().context("cannot read run.db")?,
             LayersAt::RunDirectory | LayersAt::Workers => None,
         };
+        let is_local = options.holds_layers;
         let options = DisplayOptions {
             holds_layers: options.holds_layers || layers_at == LayersAt::RunDirectory,
             ..options
@@ -166,16 +169,12 @@ impl Served {
             Some(token) => access.requiring(token),
             None => access.clone(),
         };
-        // Other hosts cannot call an address that stands for all addresses of this one.
-        let called = match address.ip().is_unspecified() {
-            true => format!("{}:{}", machine::host_name(), address.port()),
-            false => address.to_string(),
-        };
-        let at_work = AtWork::begin(&run.path, "served", Some(called), None);
+        let commands = Commands::new(address, access.options());
+        let at_work = AtWork::begin(&run.path, "served", Some(&commands), None);
         // If another process locks run.db, or its disk is full, the run pauses instead of failing.
         run.journal.wait_while_busy().context("cannot use run.db")?;
-        order_shards(&mut run, &layers_at)?;
-        let (coordinator, handle) = Coordinator::new(run, &LocalDisk, rules, layers_at)?;
+        order_shards(&mut run, &layers_at, is_local)?;
+        let (coordinator, handle) = Coordinator::new(run, &LocalDisk, rules, layers_at, commands)?;
         let description = DescribeRunResponse {
             definition: definition.to_toml(),
             shared_store: shared_store.unwrap_or_default(),
@@ -233,24 +232,26 @@ impl Served {
 }
 
 /// Chooses the order in which workers get the shards of a new run, so that they fetch little from each other,
-/// or read little from the store that they share.
-fn order_shards(run: &mut RunDirectory, layers_at: &LayersAt) -> Result<()> {
+/// or read little from the store that they share. `is_local` says whether 'fathom run' starts the workers.
+fn order_shards(run: &mut RunDirectory, layers_at: &LayersAt, is_local: bool) -> Result<()> {
     /// Smaller layers of a shared store stay in memory.
     const LARGE_LAYER: u64 = 1 << 30;
     let shards = run.manifest.shards;
-    let is_ordered = run.journal.shard_order(shards).context("cannot read run.db")?.is_some();
+    let is_ordered = tables::shard_order(&run.journal, shards).context("cannot read run.db")?.is_some();
     if is_ordered || !run.visited()?.layers.is_empty() {
         return Ok(());
     }
-    let colouring = run.manifest.cut(&run.space)?;
+    let colouring = run.manifest.plan.colouring(&run.space)?;
     let geometry = Geometry::of(&run.manifest, &run.space, &colouring)?;
     let is_worth = match layers_at {
         LayersAt::Workers => true,
-        LayersAt::SharedStore(_) => geometry.dense_bytes >= LARGE_LAYER,
+        LayersAt::Store(_) if !is_local => geometry.dense_bytes >= LARGE_LAYER,
         // 'fathom run' makes the tables for its workers while these start, and they need not be made twice.
-        LayersAt::RunDirectory => geometry.dense_bytes >= LARGE_LAYER && run.graph.is_some(),
+        LayersAt::Store(_) | LayersAt::RunDirectory => {
+            geometry.dense_bytes >= LARGE_LAYER && run.graph.is_some()
+        }
     };
-    let cosets = run.manifest.representative_cosets;
+    let cosets = run.manifest.plan.cosets;
     if !is_worth || shards == 1 || !ShardOrder::is_sought(&run.space, &colouring, cosets) {
         return Ok(());
     }
@@ -261,19 +262,19 @@ fn order_shards(run: &mut RunDirectory, layers_at: &LayersAt) -> Result<()> {
     };
     geometry.check_graph(&graph)?;
     let order = ShardOrder::by_bisection(&graph, geometry.cut, ShardOrder::MOST_BYTES);
-    run.journal.save_shard_order(&order).context("cannot write run.db")
+    tables::save_shard_order(&mut run.journal, &order).context("cannot write run.db")
 }
 
 /// Returns where the layers of the run lie. Returns an error if the run has layers elsewhere.
 fn fitting(run: &RunDirectory, args: &LayersAt) -> Result<LayersAt> {
     let args = match args {
-        LayersAt::SharedStore(path) if is_same(path, &run.path) => LayersAt::RunDirectory,
+        LayersAt::Store(path) if is_same(path, &run.path) => LayersAt::RunDirectory,
         other => other.clone(),
     };
     let Visited { layers, .. } = run.visited()?;
     let before = run.journal.layers_at().context("cannot read run.db")?;
     let same = match (&before, &args) {
-        (LayersAt::SharedStore(a), LayersAt::SharedStore(b)) => is_same(a, b),
+        (LayersAt::Store(a), LayersAt::Store(b)) => is_same(a, b),
         (before, args) => before == args,
     };
     if layers.is_empty() || same {
@@ -284,7 +285,7 @@ fn fitting(run: &RunDirectory, args: &LayersAt) -> Result<LayersAt> {
         LayersAt::RunDirectory => bad_input!(
             "the layers of the run in {path} lie in its own directory: serve it with --shared-store {path} if all workers see that, or go on with 'fathom resume {path}'"
         ),
-        LayersAt::SharedStore(store) => bad_input!(
+        LayersAt::Store(store) => bad_input!(
             "the layers of the run in {path} lie in {}: serve it with --shared-store {}",
             store.display(),
             shell::path(&store)
@@ -295,7 +296,8 @@ fn fitting(run: &RunDirectory, args: &LayersAt) -> Result<LayersAt> {
     })
 }
 
-fn is_same(a: &Path, b: &Path) -> bool {
+/// Returns whether two paths lead to the same directory.
+pub(crate) fn is_same(a: &Path, b: &Path) -> bool {
     let same = a.canonicalize().ok().zip(b.canonicalize().ok()).map(|(a, b)| a == b);
     same.unwrap_or(a == b)
 }

@@ -72,7 +72,8 @@ pub(crate) fn solve(args: &SolveArguments) -> Result<()> {
             (found, "bidirectional")
         }
     };
-    print(args, &model, &state, &found, method)
+    let one_way = spec.source.is_one_way(spec.metric).map_err(|error| bad_input!("{error}"))?;
+    print(args, &model, &state, &found, method, &spec.notes(!one_way))
 }
 
 /// Returns a text, or its beginning if the text is too long for a message.
@@ -155,6 +156,7 @@ fn print(
     state: &OrientedPermutation,
     found: &Solutions,
     method: &str,
+    notes: &[String],
 ) -> Result<()> {
     let Solutions { distance, solutions, more } = found;
     let solutions: Vec<String> =
@@ -168,6 +170,7 @@ fn print(
             "solutions": solutions,
             "more": more,
             "method": method,
+            "notes": notes,
         });
         return output::line(&json.to_string());
     }

@@ -26,6 +26,7 @@ struct Status<'a> {
     summary: &'a Summary,
     processes: &'a [ProcessRow],
     waits: Vec<Waited>,
+    layers_at: String,
     at_work: Option<&'a Note>,
 }
 
@@ -122,8 +123,13 @@ fn of_directory(path: &Path, json: bool) -> Result<(Found, String)> {
     let note = at_work::of(path).filter(|_| !summary.complete);
     let found = if note.is_some() { Found::AtWork } else { Found::Still };
     if json {
-        let waits = Waited::of(&run)?;
-        let status = Status { summary: &summary, processes: &processes, waits, at_work: note.as_ref() };
+        let status = Status {
+            summary: &summary,
+            processes: &processes,
+            waits: Waited::of(&run)?,
+            layers_at: run.journal.layers_at().context("cannot read run.db")?.to_string(),
+            at_work: note.as_ref(),
+        };
         return Ok((found, serde_json::to_string(&status)?));
     }
     let mut lines = vec![text::growth(&summary)];
@@ -146,11 +152,12 @@ pub(crate) fn way_on(run: &RunDirectory, path: &Path) -> Result<String> {
     let path = shell::path(path);
     Ok(match run.journal.layers_at().context("cannot read run.db")? {
         LayersAt::RunDirectory => format!("go on with 'fathom resume {path}'"),
-        LayersAt::SharedStore(store) => format!(
-            "its layers lie in {}: go on with 'fathom serve … --dir {path} --shared-store {}'",
-            store.display(),
-            shell::path(&store)
-        ),
+        LayersAt::Store(store) => {
+            let store = shell::path(&store);
+            format!(
+                "its layers are in {store}: go on with 'fathom resume {path}', or on several hosts with 'fathom serve … --dir {path} --shared-store {store}'"
+            )
+        }
         LayersAt::Workers => {
             format!("its layers lie with its workers: go on with 'fathom serve … --dir {path}'")
         }

@@ -1,9 +1,10 @@
 //! The inputs and outputs of the coordinator's decisions: events, and the effects that follow.
 
-use crate::rate::Moment;
-use fathom_engine::run::{Depth, MadeShard, ShardReport, Task, WorkerId};
+use fathom_engine::run::{Depth, ShardReport, Task};
+use fathom_forecast::rate::Moment;
 use fathom_layer::Digest;
-use fathom_proto::{Attempt, FailureKind, Outcome, Session, StoredFile, Usage};
+pub use fathom_proto::LeaveReason;
+use fathom_proto::{Attempt, FailureKind, Outcome, Session, StoredFile, Usage, WorkerId};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -143,47 +144,14 @@ pub enum Event {
     Tick,
 }
 
-/// Why a worker is told to leave.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LeaveReason {
-    /// The run is complete, or has reached its last depth.
-    Done,
-    /// A user stopped the run.
-    Stopped,
-    /// The run is complete, and the worker is to delete its files of the run.
-    Clean,
-    /// The worker was drained.
-    Drained,
-    /// The run has failed.
-    Failed,
-    /// The coordinator ends and will come back.
-    CoordinatorGoes,
-}
-
 /// An order to a worker.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Order {
-    /// Compute a shard. A complete file of the shard may be used instead.
-    Make(Task, Attempt),
-    /// Compute a shard, even if there is a file of the shard: that file may be wrong.
-    MakeAfresh(Task, Attempt),
-    /// Compute a shard again without keeping its file, if possible with another engine than the named one.
-    Audit(Task, Attempt, String),
-    /// Copy a file from one of these workers.
-    Copy(StoredFile, Vec<WorkerId>),
-    /// Delete a file that is damaged, or is not the reported one.
-    Discard(StoredFile),
-    /// Delete a file that is no longer read.
-    GiveBack(Task),
-    /// Delete a layer, or compress it if it is kept: no task reads it any more, except to exclude visited
-    /// states.
-    Retire(Depth),
-    /// Leave the run.
-    Leave(LeaveReason),
-}
+pub type Order = fathom_proto::Order<WorkerId>;
 
 /// The holders of files: one pair for each file and holder.
 pub type Held = Vec<(Task, WorkerId)>;
+
+/// The report of a finished shard, and the worker that computed the shard, if that is known.
+pub type MadeShard = (Arc<ShardReport>, Option<WorkerId>);
 
 /// The holder map: the holders of each shard of the layers that tasks read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -444,4 +412,29 @@ pub enum Effect {
     Note(Note),
     /// Ends the run, after the replies before this effect.
     End(Ending),
+}
+
+/// Returns a line for the log about the outcome of an order.
+pub(super) fn note(
+    kind: NoteKind,
+    worker: Option<WorkerId>,
+    outcome: &Outcome,
+    detail: Option<String>,
+) -> Effect {
+    Effect::Note(Note { kind, worker, task: Some(outcome.task), attempt: outcome.attempt, detail })
+}
+
+/// Returns a line for the log about a file.
+pub(super) fn note_of(
+    kind: NoteKind,
+    worker: Option<WorkerId>,
+    task: Task,
+    detail: Option<String>,
+) -> Effect {
+    Effect::Note(Note { kind, worker, task: Some(task), attempt: None, detail })
+}
+
+/// Returns a line for the log about a worker.
+pub(super) fn note_of_worker(kind: NoteKind, worker: WorkerId, detail: Option<String>) -> Effect {
+    Effect::Note(Note { kind, worker: Some(worker), task: None, attempt: None, detail })
 }

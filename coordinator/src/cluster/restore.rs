@@ -1,12 +1,15 @@
 //! What a coordinator finds of its run when it starts: the journal, and the files in the store that all
 //! workers share.
 
-use crate::cluster::state::{HeldFile, Past, Rules, digest_of};
+use crate::cluster::parts::HeldFile;
+use crate::cluster::state::{Past, Rules, digest_of};
+use crate::cluster::tables;
 use anyhow::{Context, Result};
 use fathom_engine::journal::{Files, Journal, LayerRow, LayersAt};
-use fathom_engine::run::{Depth, Geometry, ShardReport, Task, WorkerId};
+use fathom_engine::run::{Depth, Geometry, ShardReport, Task};
 use fathom_engine::task::{Store, store};
 use fathom_layer::{Disk, LayerError};
+use fathom_proto::WorkerId;
 use std::collections::BTreeMap;
 use std::path::Path;
 use tracing::warn;
@@ -32,7 +35,7 @@ pub(super) fn past(journal: &Journal, layers: &[LayerRow], rules: &Rules) -> Res
     }
     let holders = match shared_store {
         true => files.keys().map(|&task| (task, WorkerId::SHARED_STORE)).collect(),
-        false => journal.holders()?,
+        false => tables::holders(journal)?,
     };
     for (task, worker) in holders {
         if let Some(file) = files.get_mut(&task) {
@@ -41,12 +44,12 @@ pub(super) fn past(journal: &Journal, layers: &[LayerRow], rules: &Rules) -> Res
     }
     Ok(Past {
         counts: layers.iter().map(|layer| layer.states).collect(),
-        order: journal.shard_order(shards)?,
-        workers: journal.workers()?,
-        set_aside: journal.workers_set_aside()?,
+        order: tables::shard_order(journal, shards)?,
+        workers: tables::workers(journal)?,
+        set_aside: tables::workers_set_aside(journal)?,
         disowned: journal.disowned()?,
         doubted: journal.doubted()?,
-        makers: journal.makers()?,
+        makers: tables::makers(journal)?,
         files: files.into_iter().collect(),
         reports,
         given_back,
@@ -61,7 +64,7 @@ pub(super) fn store_of<'d>(
 ) -> Result<Option<Store<'d>>> {
     Ok(match layers_at {
         LayersAt::RunDirectory => Some(Store::at(run, disk)?),
-        LayersAt::SharedStore(path) => Some(Store::at(path, disk)?),
+        LayersAt::Store(path) => Some(Store::at(path, disk)?),
         LayersAt::Workers => None,
     })
 }

@@ -19,7 +19,7 @@ pub(super) fn warning(run: &RunDirectory, state: &State, geometry: &Geometry) ->
     let need = match (state.rules.keep, &layers[..]) {
         // Sources that are given back make room, except those of the shards that are ahead.
         (Keep::Two, [.., older, _]) => {
-            let threads = state.workers.alive().map(|(_, worker)| u64::from(worker.threads)).sum();
+            let threads = state.members().alive().map(|(_, worker)| u64::from(worker.threads)).sum();
             let shards = state.rules.shards;
             let ahead =
                 u128::from(need) * u128::from(most_in_the_making(shards, threads)) / u128::from(shards);
@@ -28,7 +28,7 @@ pub(super) fn warning(run: &RunDirectory, state: &State, geometry: &Geometry) ->
         _ => need,
     };
     // A worker that has not reported its free bytes yet has 0, so the sum would be too small.
-    let free: Vec<u64> = state.workers.alive().map(|(_, worker)| worker.progress.free_bytes).collect();
+    let free: Vec<u64> = state.members().alive().map(|(_, worker)| worker.progress.free_bytes).collect();
     Ok(if free.contains(&0) { None } else { short(need, &free, &state.rules) })
 }
 

@@ -5,27 +5,29 @@
 
 use crate::cluster::bounds::Bounds;
 use crate::cluster::checker::Checker;
+use crate::cluster::commands::Commands;
 use crate::cluster::event::{Effect, Ending, Event, Held, Millis, Note, NoteLevel, RequestId};
 use crate::cluster::handle::{Answer, CoordinatorHandle, KeptFiles, Message};
+use crate::cluster::parts::Secret;
 use crate::cluster::restore::{check_committed, compare, drop_false, past, store_of};
 use crate::cluster::retire::Retirer;
 use crate::cluster::service::require_small_shards;
 use crate::cluster::state::{GRACE, Rules, State};
 use crate::cluster::view::{LayerProgress, News, ShardStory, View};
 use crate::cluster::waiting::{self, Waiting};
-use crate::cluster::{room, status};
+use crate::cluster::{room, status, tables};
 use anyhow::{Context, Result};
 use crossbeam_channel::{Receiver, RecvTimeoutError, unbounded};
 use fathom_command::{failpoint, machine};
 use fathom_engine::commit::{Commit, commit_layer};
 use fathom_engine::directory::{RunDirectory, Visited};
 use fathom_engine::journal::{Files, LayerRow, LayersAt};
-use fathom_engine::run::WorkerId;
 use fathom_engine::run::{Depth, Geometry, Keep, ShardId, ShardOrder, ShardReport, Task};
 use fathom_engine::task::Store;
 use fathom_layer::{Digest, Disk};
-use fathom_proto::{Done, Failure, Latencies, Outcome, StoredFile};
+use fathom_proto::{Done, Failure, Latencies, Outcome, StoredFile, WorkerId};
 use fathom_report::text::many;
+use rusqlite::Connection;
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -81,8 +83,9 @@ impl<'d> Coordinator<'d> {
         disk: &'d dyn Disk,
         mut rules: Rules,
         layers_at: LayersAt,
+        commands: Commands,
     ) -> Result<(Self, CoordinatorHandle)> {
-        let (space, colouring) = run.manifest.check()?;
+        let (space, colouring) = run.manifest.open()?;
         let geometry = Geometry::of(&run.manifest, &space, &colouring)?;
         require_small_shards(&geometry)?;
         let symmetries = space.symmetries().len() as u64;
@@ -92,7 +95,7 @@ impl<'d> Coordinator<'d> {
             layers.first().map(|layer| (layer.classes.is_some(), layer.classes_with_inverse.is_some()));
         let watched = run.journal.watched().context("cannot read run.db")?.len();
         rules.bounds = Bounds::new(geometry, &space, watched, counted);
-        let epoch = run.journal.begin_epoch(&layers_at).context("cannot write run.db")?;
+        let epoch = tables::begin_epoch(&mut run.journal, &layers_at).context("cannot write run.db")?;
         let mut past = past(&run.journal, &layers, &rules).context("cannot read run.db")?;
         let store = store_of(&layers_at, &run.path, disk)?;
         if let Some(store) = &store {
@@ -105,8 +108,9 @@ impl<'d> Coordinator<'d> {
         }
         let addresses = past.workers.iter().map(|(id, _, address)| (*id, address.clone())).collect();
         let given_back: Vec<ShardId> = past.given_back.keys().copied().collect();
-        let mut state = State::new(rules, epoch, past);
-        getrandom::fill(&mut state.session_key).context("no random bytes for the numbers of sessions")?;
+        let secret = Secret::random().context("no random bytes for the numbers of sessions")?;
+        let mut state = State::new(rules, epoch, past).with_secret(secret);
+        state.commands = commands;
         state.draw_again();
         let (sender, messages) = unbounded();
         let (events, _) = broadcast::channel(EVENTS);
@@ -151,7 +155,7 @@ impl<'d> Coordinator<'d> {
             return Ok(());
         };
         store.require_run(Digest(self.geometry.fingerprint))?;
-        let older = self.state.given_layer();
+        let older = self.state.scheduler().given_layer();
         let is_removed = |depth: Depth| {
             Some(depth) != older && layers.get(depth.0 as usize).is_some_and(|l| l.files == Files::Removed)
         };
@@ -168,7 +172,7 @@ impl<'d> Coordinator<'d> {
 
     /// Returns the order in which workers get shards.
     pub fn order(&self) -> &ShardOrder {
-        &self.state.order
+        self.state.scheduler().order()
     }
 
     /// Returns the run.
@@ -206,7 +210,7 @@ impl<'d> Coordinator<'d> {
     fn until_end(mut self) -> Result<(Ending, RunDirectory)> {
         info!(
             run = self.name(),
-            depth = self.state.depth.0,
+            depth = self.state.depth().0,
             epoch = self.state.epoch,
             shards = self.state.rules.shards,
             layers_at = %self.layers_at,
@@ -367,8 +371,7 @@ impl<'d> Coordinator<'d> {
             }
         }
         let is_behind = self.retirer.as_ref().is_some_and(Retirer::is_behind);
-        self.state.unsettled.all_awake |= self.state.is_behind && !is_behind;
-        self.state.is_behind = is_behind;
+        self.state.set_behind(is_behind);
         Ok(())
     }
 
@@ -401,10 +404,10 @@ impl<'d> Coordinator<'d> {
     fn commit(&mut self, reports: &[Arc<ShardReport>], took: Duration, held: &Held) -> Result<()> {
         failpoint::point("committing");
         let seconds = took.as_secs_f64();
-        let commit =
-            Commit { symmetries: self.symmetries, seconds, process: None, waits: None, holders: held };
+        let note_commit = |database: &Connection, retired| tables::note_commit(database, retired, held);
+        let commit = Commit { symmetries: self.symmetries, seconds, process: None, waits: None };
         let begun = Instant::now();
-        let layer = commit_layer(&mut self.run, self.disk, reports, commit)?;
+        let layer = commit_layer(&mut self.run, self.disk, reports, commit, &note_commit)?;
         self.journal.note(begun.elapsed());
         failpoint::point("committed");
         self.news.layer(layer.depth, format!("{} in {seconds:.1} s", many(layer.states, "state")));
@@ -429,12 +432,12 @@ impl<'d> Coordinator<'d> {
             Effect::SaveReports(made, held) => {
                 failpoint::point("saving");
                 let begun = Instant::now();
-                self.run.journal.save_reports(&made, &held).context(failed)?;
+                tables::save_reports(&mut self.run.journal, &made, &held).context(failed)?;
                 self.journal.note(begun.elapsed());
             }
             Effect::GiveBack(files, held) => {
                 let begun = Instant::now();
-                self.run.journal.give_back_held(&files, &held).context(failed)?;
+                tables::give_back(&mut self.run.journal, &files, &held).context(failed)?;
                 self.journal.note(begun.elapsed());
                 failpoint::point("giving back");
                 if let Some(store) = &self.store {
@@ -443,13 +446,13 @@ impl<'d> Coordinator<'d> {
                 failpoint::point("given back");
             }
             Effect::ForgetReports(tasks) => {
-                self.run.journal.forget_reports(&tasks).context(failed)?;
+                tables::forget_reports(&mut self.run.journal, &tasks).context(failed)?;
             }
             Effect::Doubt(task) => self.run.journal.doubt(task).context(failed)?,
-            Effect::SetAside(id) => self.run.journal.set_aside(id).context(failed)?,
+            Effect::SetAside(id) => tables::set_aside(&mut self.run.journal, id).context(failed)?,
             Effect::SaveWorker(id, name, address) => {
                 let begun = Instant::now();
-                self.run.journal.save_worker(id, &name, &address).context(failed)?;
+                tables::save_worker(&mut self.run.journal, id, &name, &address).context(failed)?;
                 self.journal.note(begun.elapsed());
                 Arc::make_mut(&mut self.addresses).insert(id, address);
             }
@@ -464,10 +467,11 @@ impl<'d> Coordinator<'d> {
                     store.discard_wrong(&self.geometry, task)?;
                 }
             }
-            Effect::NoteTold => self.run.journal.note_told().context(failed)?,
+            Effect::NoteTold => tables::note_told(&mut self.run.journal).context(failed)?,
             Effect::Note(note) => self.note(&note),
             Effect::End(ending) => {
-                let sent: u64 = self.state.workers.iter().map(|(_, worker)| worker.progress.sent_bytes).sum();
+                let sent: u64 =
+                    self.state.members().iter().map(|(_, worker)| worker.progress.sent_bytes).sum();
                 info!(
                     run = self.name(),
                     ending = ?ending,

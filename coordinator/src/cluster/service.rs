@@ -1,14 +1,14 @@
 //! The gRPC service around the decisions: converts messages to events, and replies to messages.
 
-use crate::cluster::event::{Event, Holders, Holding, LeaveReason, Order, Progress, Registration, Reply};
+use crate::cluster::event::{Event, Holders, Holding, Progress, Registration, Reply};
 use crate::cluster::handle::{Answer, Closed, CoordinatorHandle, KeptFiles, held_up};
 use anyhow::Result;
 use fathom_command::bad_input;
-use fathom_engine::run::{Depth, Geometry, Task, WorkerId};
+use fathom_engine::run::{Depth, Geometry, Task};
 use fathom_proto::access::Access;
 use fathom_proto::v1;
 use fathom_proto::v1::coordinator_server::{self, CoordinatorServer};
-use fathom_proto::{Session, convert};
+use fathom_proto::{Session, WorkerId, convert};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::pin::Pin;
@@ -258,7 +258,10 @@ impl coordinator_server::Coordinator for Service {
             }
             Reply::Orders(orders, holders) => Ok(Response::new(v1::TakeOrdersResponse {
                 known: true,
-                orders: orders.into_iter().map(|order| message(order, &addresses)).collect(),
+                orders: orders
+                    .into_iter()
+                    .map(|order| order.with_holders(|id| addresses.get(&id).cloned()).into())
+                    .collect(),
                 holders: holders.map(|holders| message_of_holders(&holders, &addresses)),
             })),
             reply => Err(unfitting(&reply)),
@@ -343,44 +346,6 @@ impl coordinator_server::Coordinator for Service {
         });
         Ok(Response::new(Box::pin(ReceiverStream::new(receiver))))
     }
-}
-
-fn message(order: Order, addresses: &BTreeMap<WorkerId, String>) -> v1::Order {
-    use v1::order::Kind;
-    let kind = match order {
-        Order::Make(task, attempt) => {
-            let (file, attempt) = (Some(task.into()), Some(attempt.into()));
-            Kind::MakeShard(v1::MakeShard { file, attempt, ..Default::default() })
-        }
-        Order::MakeAfresh(task, attempt) => {
-            let (file, attempt) = (Some(task.into()), Some(attempt.into()));
-            Kind::MakeShard(v1::MakeShard { file, attempt, afresh: true, ..Default::default() })
-        }
-        Order::Audit(task, attempt, other_than_kernel) => {
-            let (file, attempt) = (Some(task.into()), Some(attempt.into()));
-            let audit = true;
-            Kind::MakeShard(v1::MakeShard { file, attempt, audit, other_than_kernel, ..Default::default() })
-        }
-        Order::Copy(file, from) => Kind::TakeCopy(v1::TakeCopy {
-            file: Some(file.into()),
-            addresses: from.iter().filter_map(|id| addresses.get(id).cloned()).collect(),
-        }),
-        Order::Discard(file) => Kind::Discard(file.into()),
-        Order::GiveBack(task) => Kind::GiveBack(task.into()),
-        Order::Retire(depth) => Kind::RetireLayer(v1::RetireLayer { depth: depth.0 }),
-        Order::Leave(reason) => {
-            let reason = match reason {
-                LeaveReason::Done => v1::LeaveReason::Done,
-                LeaveReason::Stopped => v1::LeaveReason::Stopped,
-                LeaveReason::Clean => v1::LeaveReason::Clean,
-                LeaveReason::Drained => v1::LeaveReason::Drained,
-                LeaveReason::Failed => v1::LeaveReason::Failed,
-                LeaveReason::CoordinatorGoes => v1::LeaveReason::CoordinatorGoes,
-            };
-            Kind::Leave(v1::Leave { reason: reason.into() })
-        }
-    };
-    v1::Order { kind: Some(kind) }
 }
 
 pub(super) fn message_of_holders(holders: &Holders, addresses: &BTreeMap<WorkerId, String>) -> v1::Holders {

@@ -1,26 +1,32 @@
 //! The coordinator's knowledge of a run on many hosts.
 //!
+//! Reading order of the decisions: `apply` (what an event changes), `sessions` (workers that come and go),
+//! `reports` (what workers report), `failures` (how failed orders are handled), `audits` (shards that are
+//! computed twice), `verdicts` (what follows from their results), `reconcile` (what follows from the state), [`given`] (sources given back while a layer is
+//! computed), [`placement`] (which worker computes which shard).
+//!
 //! Three tables keep data that must stay consistent, and each table changes its data in one place: [`Tasks`],
 //! [`Files`] and [`Workers`].
 
+mod apply;
+mod audits;
 #[cfg(test)]
 mod check;
-mod files;
-pub(super) mod tasks;
-mod workers;
+pub(super) mod failures;
+mod given;
+mod placement;
+mod reconcile;
+mod reports;
+mod sessions;
+mod verdicts;
 
-pub use files::{CopyState, Files, HeldFile};
-pub use tasks::{TaskProgress, TaskState, Tasks};
-pub use workers::{PendingPoll, Presence, StoreRest, Unreached, Worker, Workers};
-
-use crate::cluster::audit::Audits;
 use crate::cluster::bounds::{Bounds, Implausible};
+use crate::cluster::commands::Commands;
 use crate::cluster::event::{Ending, Holders, Holding, Millis, Order};
-use crate::cluster::given::GivenBack;
-use fathom_engine::run::WorkerId;
+use crate::cluster::parts::{Audits, Dirty, Files, HeldFile, Members, Scheduler, Secret, Tasks};
 use fathom_engine::run::{Depth, Keep, Lookback, ShardId, ShardOrder, ShardReport, Task};
 use fathom_layer::{Digest, LayerDigest};
-use fathom_proto::{Session, StoredFile};
+use fathom_proto::{StoredFile, WorkerId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
@@ -62,40 +68,26 @@ pub struct Rules {
 pub struct State {
     /// The fixed settings.
     pub rules: Rules,
-    /// The order in which workers get shards.
-    pub order: Arc<ShardOrder>,
+    /// The commands that messages name.
+    pub commands: Commands,
     /// Number of the present epoch: how often the run was served.
     pub epoch: u64,
-    /// Number of sessions begun in this epoch.
-    pub sessions: u64,
-    /// The secret that session numbers are derived from, so that they cannot be guessed. All zeros in tests.
-    pub session_key: [u8; 32],
-    /// The depth of the current layer.
-    pub depth: Depth,
-    /// When the current layer began.
-    pub begun: Millis,
+    /// The secret behind the numbers of sessions and the choice of audits.
+    secret: Secret,
     /// Number of states in all committed layers.
     pub visited: u64,
     /// Number of states in the newest committed layer.
     pub newest: Option<u64>,
     /// The tasks of the current layer, and the tasks that recompute lost files.
-    pub tasks: Tasks,
+    scheduler: Scheduler,
     /// The files of the current layer, and of the earlier layers that are still read or kept.
-    pub files: Files,
+    files: Files,
     /// All workers that ever registered with this run.
-    pub workers: Workers,
+    members: Members,
     /// The open audits of the current layer.
-    pub audits: Audits,
-    /// Shards of the current layer whose sources were given back, so that they cannot be computed again.
-    pub given: GivenBack,
-    /// All shards before this number are done.
-    pub done: u32,
-    /// Files that are needed and that no live worker holds.
-    pub missing: BTreeSet<Task>,
-    /// Files that some worker needs, and of which that worker can reach no holder.
-    pub bridged: BTreeSet<Task>,
-    /// What [`State::apply`] must still look at.
-    pub unsettled: Unsettled,
+    audits: Audits,
+    /// What [`State::apply`] must still reconsider.
+    pub dirty: Dirty,
     /// The holder map that workers were last sent.
     pub told: Option<Arc<Holders>>,
     /// The version of the holder map. The version grows with each change of the map and with each epoch, so
@@ -109,34 +101,8 @@ pub struct State {
     pub looked: Millis,
     /// How the run ends, and until when workers have time to leave.
     pub ending: Option<(Ending, Millis)>,
-    /// Whether old layers of a shared store must be retired before more is made.
-    pub is_behind: bool,
     /// Whether [`Effect::End`](crate::cluster::event::Effect::End) was issued.
     pub ended: bool,
-}
-
-/// What must be looked at again, because an event changed something that it depends on. Both events and
-/// shards are many, so nothing else is looked at.
-#[derive(Clone, Debug, Default)]
-pub struct Unsettled {
-    /// A worker came or went, or a needed file was lost: find the missing files, and how to recompute them.
-    pub moved: bool,
-    /// A worker may have lost a file of the current layer.
-    pub unheld: bool,
-    /// The shards must be assigned to workers again.
-    pub owners: bool,
-    /// Files that may need more copies.
-    pub files: BTreeSet<Task>,
-    /// Files that need more copies, and for which no worker could take one.
-    pub lacking: BTreeSet<Task>,
-    /// A worker may now be able to take a copy of a `lacking` file.
-    pub targets: bool,
-    /// When the `lacking` files were last tried.
-    pub tried: Millis,
-    /// Workers for which there may be orders.
-    pub awake: BTreeSet<WorkerId>,
-    /// Whether there may be orders for all workers.
-    pub all_awake: bool,
 }
 
 /// What the journal knows of a run from earlier epochs.
@@ -169,74 +135,91 @@ impl State {
     /// Restores the state from the journal; an empty `Past` starts a new run.
     pub fn new(rules: Rules, epoch: u64, past: Past) -> Self {
         let depth = Depth(past.counts.len() as u32);
-        let order = Arc::new(past.order.unwrap_or_else(|| ShardOrder::by_number(rules.shards)));
+        let order = past.order.unwrap_or_else(|| ShardOrder::by_number(rules.shards));
         let mut state = Self {
             rules,
-            order: Arc::clone(&order),
+            commands: Commands::default(),
             epoch,
-            sessions: 0,
-            session_key: [0; 32],
-            depth,
-            begun: Millis(0),
+            secret: Secret::default(),
             visited: past.counts.iter().sum(),
             newest: past.counts.last().copied(),
-            tasks: Tasks::of_layer(depth, order),
+            scheduler: Scheduler::new(depth, Arc::new(order), rules.keep, past.given_back),
             files: Files::new(past.files),
-            workers: Workers::default(),
+            members: Members::default(),
             audits: Audits::default(),
-            given: GivenBack::new(past.given_back),
-            done: 0,
-            missing: BTreeSet::new(),
-            bridged: BTreeSet::new(),
             // A file may have been lost while the last epoch ended.
-            unsettled: Unsettled { moved: true, unheld: true, owners: true, ..Unsettled::default() },
+            dirty: Dirty::missing().and(Dirty::orphans()).and(Dirty::owners()),
             told: None,
             version: epoch << 32 | 1,
             unsaved: Vec::new(),
             saved: Millis(0),
             looked: Millis(0),
             ending: None,
-            is_behind: false,
             ended: false,
         };
         for (id, name, address) in past.workers {
-            let is_set_aside = past.set_aside.contains(&id);
-            let mut worker = Worker::known(name, address);
-            (worker.draining, worker.is_set_aside) = (is_set_aside, is_set_aside);
-            state.workers.insert(id, worker);
+            state.members.restore(id, name, address, past.set_aside.contains(&id));
         }
-        state.audits.disowned = past.disowned.into_iter().filter(|task| task.depth == depth).collect();
-        state.audits.doubted = past.doubted.into_iter().filter(|task| task.depth == depth).collect();
-        state.unsettled.files = state.files.iter().map(|(task, _)| task).collect();
+        state.dirty += Dirty::copies(state.files.iter().map(|(task, _)| task));
         for report in past.reports.into_iter().filter(|report| report.task.depth == depth) {
             if state.files.contains(report.task) {
-                state.given.note_made(report.task.shard);
                 let maker = past.makers.get(&report.task).copied();
-                let maker = maker.filter(|&id| state.workers.get(id).is_some());
-                state.tasks.restore(report, maker);
+                let maker = maker.filter(|&id| state.members.get(id).is_some());
+                state.scheduler.restore(report, maker);
             }
         }
-        // A doubtful file whose report was lost may be found, and nobody would know who made it.
-        let is_made = |task: &Task| state.tasks.get(*task).is_some_and(|made| made.report().is_some());
-        let unmade: Vec<Task> = state.audits.doubted.iter().copied().filter(|task| !is_made(task)).collect();
-        state.audits.disowned.extend(unmade);
+        let of_layer = |tasks: BTreeSet<Task>| tasks.into_iter().filter(|task| task.depth == depth).collect();
+        let is_made = |task| state.scheduler.tasks().is_made(task);
+        state.audits.restore(of_layer(past.disowned), of_layer(past.doubted), is_made);
         // The last epoch may have ended between the last commit and the end of the run. Its workers are told.
         state.ending = state.is_through().map(|ending| (ending, Millis(0).after(GRACE)));
         state
     }
 
-    /// Resets the tasks of the current layer: none of them is begun.
-    pub fn begin_tasks(&mut self) {
-        self.tasks = Tasks::of_layer(self.depth, Arc::clone(&self.order));
-        self.given = GivenBack::new(BTreeMap::new());
-        self.done = 0;
-        self.unsettled.owners = true;
+    /// Returns this state with a secret of its own.
+    pub fn with_secret(self, secret: Secret) -> Self {
+        Self { secret, ..self }
+    }
+
+    /// Returns the depth of the current layer.
+    pub fn depth(&self) -> Depth {
+        self.scheduler.depth()
+    }
+
+    /// Returns the layer under way.
+    pub fn scheduler(&self) -> &Scheduler {
+        &self.scheduler
+    }
+
+    /// Returns the tasks of the current layer, and those that recompute lost files.
+    pub fn tasks(&self) -> &Tasks {
+        self.scheduler.tasks()
+    }
+
+    /// Notes whether old layers of a shared store must be retired before more is made.
+    pub fn set_behind(&mut self, is_behind: bool) {
+        self.dirty += self.scheduler.set_behind(is_behind);
+    }
+
+    /// Returns the open audits, and their results.
+    pub fn audits(&self) -> &Audits {
+        &self.audits
+    }
+
+    /// Returns the files of the newest layers.
+    pub fn files(&self) -> &Files {
+        &self.files
+    }
+
+    /// Returns the workers of the run.
+    pub fn members(&self) -> &Members {
+        &self.members
     }
 
     /// Returns how the run ends, or `None` if a layer is left to compute.
     pub fn is_through(&self) -> Option<Ending> {
         let is_deep_enough =
-            self.depth.previous().is_some_and(|last| self.rules.max_depth.is_some_and(|max| last.0 >= max));
+            self.depth().previous().is_some_and(|last| self.rules.max_depth.is_some_and(|max| last.0 >= max));
         match self.visited >= self.rules.states {
             true => Some(Ending::Complete),
             false => is_deep_enough.then_some(Ending::MaxDepth),
@@ -249,7 +232,7 @@ impl State {
     /// The first bound that the report breaks.
     pub fn check_report(&self, report: &ShardReport) -> Result<(), Implausible> {
         // A recomputed file was checked when it was first computed, and its digest is compared.
-        if report.task.depth != self.depth {
+        if report.task.depth != self.depth() {
             return Ok(());
         }
         let left = self.rules.states.saturating_sub(self.visited);
@@ -261,24 +244,9 @@ impl State {
         (0..self.rules.shards).map(ShardId)
     }
 
-    /// Returns whether a worker is alive; a shared store always is.
-    pub fn is_alive(&self, worker: WorkerId) -> bool {
-        worker == WorkerId::SHARED_STORE || self.workers.get(worker).is_some_and(Worker::is_alive)
-    }
-
-    /// Returns the number of a new session: a function of the key, the epoch and the number of sessions
-    /// before. The number is never 0.
-    pub fn new_session(&mut self) -> Session {
-        self.sessions += 1;
-        let (epoch, number) = (self.epoch.to_le_bytes(), self.sessions.to_le_bytes());
-        let digest = Digest::of(&[&self.session_key[..], &epoch, &number].concat());
-        let number = digest.0.first_chunk().expect("a digest has 32 bytes");
-        Session(u64::from_le_bytes(*number).max(1))
-    }
-
     /// Returns the live workers that hold a file.
     pub fn holders_alive(&self, task: Task) -> impl Iterator<Item = WorkerId> {
-        self.files.holders(task).filter(|&holder| self.is_alive(holder))
+        self.files.holders(task).filter(|&holder| self.members.is_alive(holder))
     }
 
     /// Returns a file with its digest, in the form that workers are sent.
@@ -293,18 +261,14 @@ impl State {
 
     /// Returns whether a task is done: its report is in, and enough live workers hold the file.
     pub fn is_done(&self, task: Task) -> bool {
-        let is_made = self.tasks.get(task).is_some_and(|state| state.report().is_some());
-        is_made && self.holders_alive(task).count() >= self.rules.replicas
+        self.tasks().is_made(task) && self.holders_alive(task).count() >= self.rules.replicas
     }
 
-    /// Returns whether all shards of the current layer are done and no audit is open. Looks at each shard
-    /// once, until a holder is lost.
-    pub fn is_layer_done(&mut self) -> bool {
-        let depth = self.depth;
-        while self.done < self.rules.shards && self.is_done(Task { depth, shard: ShardId(self.done) }) {
-            self.done += 1;
-        }
-        self.done == self.rules.shards && self.audits.is_empty()
+    /// Returns whether all shards of the current layer are done and no audit is open.
+    fn is_layer_done(&mut self) -> bool {
+        let Self { rules, members, files, scheduler, audits, .. } = self;
+        let holders = |task| files.holders(task).filter(|&holder| members.is_alive(holder)).count();
+        scheduler.is_layer_done(|task| holders(task) >= rules.replicas) && audits.is_empty()
     }
 
     /// Returns the files of a layer, indexed by shard.
@@ -320,7 +284,7 @@ impl State {
 
     /// Returns the files of a layer that no live worker holds.
     pub fn unheld(&self, depth: Depth) -> Vec<Task> {
-        let is_held = |file: &HeldFile| file.holders.iter().any(|&holder| self.is_alive(holder));
+        let is_held = |file: &HeldFile| file.holders.iter().any(|&holder| self.members.is_alive(holder));
         let shards = self.shards().zip(self.layer(depth));
         let unheld = shards.filter(|(_, file)| !file.is_some_and(is_held));
         unheld.map(|(shard, _)| Task { depth, shard }).collect()
@@ -333,8 +297,8 @@ impl State {
         if let Some(told) = self.told.as_ref().filter(|told| told.version == self.version) {
             return Arc::clone(told);
         }
-        let mut depths: BTreeSet<Depth> = self.rules.lookback.below(self.depth).collect();
-        for (repaired, _) in self.tasks.repairs() {
+        let mut depths: BTreeSet<Depth> = self.rules.lookback.below(self.depth()).collect();
+        for (repaired, _) in self.tasks().repairs() {
             depths.extend(self.rules.lookback.below(repaired.depth));
         }
         let holders = Arc::new(self.holders_of(depths));
@@ -346,10 +310,10 @@ impl State {
     /// each shard names one worker, in turn.
     pub fn kept(&self) -> Holders {
         let depths: BTreeSet<Depth> = self.files.iter().map(|(task, _)| task.depth).collect();
-        let is_kept = |depth: &Depth| *depth < self.depth && self.removed_layer() != Some(*depth);
+        let is_kept = |depth: &Depth| *depth < self.depth() && self.scheduler.removed_layer() != Some(*depth);
         let mut kept = self.holders_of(depths.into_iter().filter(is_kept));
         if self.rules.shared_store {
-            let workers: Vec<WorkerId> = self.workers.alive().map(|(id, _)| id).collect();
+            let workers: Vec<WorkerId> = self.members.alive().map(|(id, _)| id).collect();
             for (_, shards) in &mut kept.layers {
                 for (shard, holding) in shards.iter_mut().enumerate() {
                     holding.holders =
@@ -363,84 +327,27 @@ impl State {
     fn holders_of(&self, depths: impl IntoIterator<Item = Depth>) -> Holders {
         let of_shard = |file: Option<&HeldFile>| {
             let holders = file.into_iter().flat_map(|file| &file.holders);
-            let holders = holders.copied().filter(|&holder| self.is_alive(holder)).collect();
+            let holders = holders.copied().filter(|&holder| self.members.is_alive(holder)).collect();
             Holding { digest: file.map(|file| file.digest), holders }
         };
         let of_layer = |depth| (depth, self.layer(depth).into_iter().map(of_shard).collect());
         Holders { version: self.version, layers: depths.into_iter().map(of_layer).collect() }
     }
 
-    /// Returns a worker that is known to exist.
-    ///
-    /// # Panics
-    /// If no worker with this id ever registered.
-    pub fn worker(&mut self, id: WorkerId) -> &mut Worker {
-        self.workers.get_mut(id).expect("workers that were named once stay known")
-    }
-
     /// Queues an order for a worker, to be sent when the worker next asks.
-    pub fn order(&mut self, id: WorkerId, order: Order) {
-        self.worker(id).orders.push(order);
-        self.unsettled.awake.insert(id);
+    fn order(&mut self, id: WorkerId, order: Order) {
+        self.dirty += self.members.order(id, order);
     }
 
-    /// Changes the progress of a task. A waiting task is not given out before `not_before`.
-    pub fn set_progress(&mut self, task: Task, making: TaskProgress, not_before: Millis) {
-        let waits = making == TaskProgress::Waiting;
-        if task.depth == self.depth {
-            match &making {
-                TaskProgress::Made(_) => self.given.note_made(task.shard),
-                TaskProgress::Waiting | TaskProgress::Running(..) => self.given.unmade(task.shard),
-            }
-        }
-        match self.tasks.set(task, making, not_before) {
-            None => return,
-            Some(TaskProgress::Made(_)) => self.audits.forget(task),
-            Some(TaskProgress::Waiting | TaskProgress::Running(..)) => {}
-        }
-        if waits {
-            match self.tasks.owner(task) {
-                Some(owner) => self.unsettled.awake.insert(owner),
-                None => std::mem::replace(&mut self.unsettled.all_awake, true),
-            };
-        }
-    }
-
-    /// Notes that a worker, or the shared store, now holds a file. Ignores unknown files.
-    pub fn add_holder(&mut self, task: Task, id: WorkerId) {
-        if self.files.add_holder(task, id) {
-            self.unsettled.files.insert(task);
-            // A worker that could not reach this file may now be able to work again.
-            self.unsettled.owners |= self.bridged.contains(&task);
-        }
-    }
-
-    /// Notes that a worker does not hold a file. Returns whether it was noted as a holder.
-    pub fn remove_holder(&mut self, task: Task, id: WorkerId) -> bool {
-        let was_held = self.files.remove_holder(task, id);
-        if was_held {
-            self.mark_lost([task]);
-        }
-        was_held
-    }
-
-    /// Notes that files have fewer live holders than before.
-    pub fn mark_lost(&mut self, tasks: impl IntoIterator<Item = Task>) {
-        self.done = 0;
-        self.unsettled.moved = true;
-        self.unsettled.unheld = true;
-        self.unsettled.files.extend(tasks);
-    }
-
-    /// Forgets that a copy was ordered from a worker. Returns the progress of that copy.
-    pub fn forget_copy(&mut self, task: Task, id: WorkerId) -> Option<CopyState> {
-        self.unsettled.files.insert(task);
-        self.files.forget_copy(task, id)
+    /// Puts a task back into the queue. If it was made, its audit is forgotten.
+    fn set_waiting(&mut self, task: Task, not_before: Millis) {
+        self.dirty += self.scheduler.wait(task, not_before);
+        self.audits.forget(task);
     }
 
     /// Returns the workers that must come back for the run to go on: the holders of the missing files.
     pub fn waiting_for(&self) -> BTreeSet<WorkerId> {
-        self.missing.iter().flat_map(|task| self.files.holders(*task)).collect()
+        self.files.missing().iter().flat_map(|task| self.files.holders(*task)).collect()
     }
 }
 

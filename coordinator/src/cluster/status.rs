@@ -1,13 +1,14 @@
 //! The status of a run on many hosts, for people.
 
 use crate::cluster::event::Millis;
-use crate::cluster::failures::STALL;
-use crate::cluster::state::{Presence, State, TaskProgress, Worker};
+use crate::cluster::parts::{Presence, TaskProgress, Worker};
+use crate::cluster::state::State;
+use crate::cluster::state::failures::STALL;
 use anyhow::Result;
 use fathom_engine::directory::RunDirectory;
-use fathom_engine::run::{ShardId, Task, WorkerId};
+use fathom_engine::run::Task;
 use fathom_engine::summary::Summary;
-use fathom_proto::Latencies;
+use fathom_proto::{Latencies, WorkerId};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -126,11 +127,11 @@ impl Status {
 impl ClusterStatus {
     /// Returns the status of a cluster.
     pub(super) fn of(state: &State, now: Millis) -> Self {
-        let seconds = now.since(state.begun).as_secs_f64();
+        let seconds = now.since(state.scheduler().begun()).as_secs_f64();
         let (mut done, mut running) = (0, 0);
         for shard in state.shards() {
-            let task = Task { depth: state.depth, shard };
-            match state.tasks.get(task).map(|task| &task.making) {
+            let task = Task { depth: state.depth(), shard };
+            match state.tasks().get(task).map(|task| &task.making) {
                 _ if state.is_done(task) => done += 1,
                 Some(TaskProgress::Running(..) | TaskProgress::Made(_)) => running += 1,
                 _ => {}
@@ -139,25 +140,27 @@ impl ClusterStatus {
         let waiting = state.rules.shards - done - running;
         // A layer that waits for files, workers or room has no rate.
         let obstacle = obstacle(state, now);
-        let is_at_work =
-            obstacle.is_none() && state.missing.is_empty() && state.workers.alive().next().is_some();
+        let is_at_work = obstacle.is_none()
+            && state.files().missing().is_empty()
+            && state.members().alive().next().is_some();
         let eta = (done > 0 && is_at_work)
             .then(|| seconds / f64::from(done) * f64::from(state.rules.shards - done));
         let is_shown = |id: WorkerId, worker: &Worker| match worker.presence() {
             Presence::Alive(_) | Presence::Awaited => true,
             Presence::Lost | Presence::Left => {
-                !state.files.held_by(id).is_empty() || now.since(worker.heard) < SHOWN
+                !state.files().held_by(id).is_empty() || now.since(worker.heard) < SHOWN
             }
         };
-        let shown = state.workers.iter().filter(|(id, worker)| is_shown(*id, worker));
+        let shown = state.members().iter().filter(|(id, worker)| is_shown(*id, worker));
         let workers: Vec<WorkerStatus> =
             shown.map(|(id, worker)| WorkerStatus::of(id, worker, state, now)).collect();
-        let name = |id: &WorkerId| state.workers.get(*id).map_or_else(|| id.to_string(), |w| w.name.clone());
-        let (agreed, differed) = state.audits.results();
-        let set_aside = state.workers.iter().filter(|(_, worker)| worker.is_set_aside);
+        let name =
+            |id: &WorkerId| state.members().get(*id).map_or_else(|| id.to_string(), |w| w.name.clone());
+        let (agreed, differed) = state.audits().results();
+        let set_aside = state.members().iter().filter(|(_, worker)| worker.is_set_aside);
         let set_aside = set_aside.map(|(_, worker)| worker.name.clone()).collect();
         Self {
-            depth: state.depth.0,
+            depth: state.depth().0,
             shards_done: done,
             shards_running: running,
             shards_waiting: waiting,
@@ -191,8 +194,8 @@ impl WorkerStatus {
             presence: presence.into(),
             threads: worker.threads,
             kernel: worker.kernel.clone(),
-            shards_running: state.tasks.running(id).len() as u32,
-            files: state.files.held_by(id).len() as u32,
+            shards_running: state.tasks().running(id).len() as u32,
+            files: state.files().held_by(id).len() as u32,
             states_per_second: worker.rate.per_second(now).filter(|_| worker.is_alive()).unwrap_or(0.0),
             heard_seconds: heard,
             sent_bytes: worker.progress.sent_bytes,
@@ -213,13 +216,13 @@ impl WorkerStatus {
 /// Returns the reason why the run cannot go on, if there is one.
 pub(super) fn obstacle(state: &State, now: Millis) -> Option<String> {
     let name = |id: &WorkerId| {
-        state.workers.get(*id).map_or_else(|| id.to_string(), |worker| format!("{} ({id})", worker.name))
+        state.members().get(*id).map_or_else(|| id.to_string(), |worker| format!("{} ({id})", worker.name))
     };
-    if let Some(task) = state.missing.first() {
+    if let Some(task) = state.files().missing().first() {
         let holders: Vec<String> = state.waiting_for().iter().map(name).collect();
         let what = format!(
             "{} files are held only by workers that are away, among them shard {} of depth {}",
-            state.missing.len(),
+            state.files().missing().len(),
             task.shard,
             task.depth
         );
@@ -230,9 +233,9 @@ pub(super) fn obstacle(state: &State, now: Millis) -> Option<String> {
             false => format!("{what}: waiting for {} to come back with its store", holders.join(", ")),
         });
     }
-    let alive = state.workers.alive().count();
+    let alive = state.members().alive().count();
     if alive == 0 {
-        return Some("no worker is there: start one with 'fathom-worker --join'".into());
+        return Some(format!("no worker is there: start one with '{}'", state.commands.join()));
     }
     if let Some(dispute) = state.dispute() {
         return Some(dispute);
@@ -243,26 +246,23 @@ pub(super) fn obstacle(state: &State, now: Millis) -> Option<String> {
             state.rules.replicas
         ));
     }
-    if state.workers.alive().all(|(_, worker)| worker.draining) {
+    if state.members().alive().all(|(_, worker)| worker.draining) {
         return Some("all workers are being drained: start another one".into());
     }
-    if state.workers.alive().all(|(_, worker)| worker.rests_until > now) {
+    if state.members().alive().all(|(_, worker)| worker.rests_until > now) {
         return Some(
             "all workers rest, because their disks are full, their quotas are used up, or tasks failed there: the log says more".into(),
         );
     }
-    without_copies(state, now)
-        .or_else(|| kept_by_nobody(state, now))
-        .or_else(|| unreached(state, now))
-        .or_else(|| stalled(state, now))
+    without_copies(state, now).or_else(|| unreached(state, now)).or_else(|| stalled(state, now))
 }
 
 /// Returns which workers are missing for the copies that each file must have.
 fn without_copies(state: &State, now: Millis) -> Option<String> {
     let is_willing = |worker: &Worker| worker.is_willing(now);
-    let names = state.workers.alive().filter(|(_, worker)| !is_willing(worker));
+    let names = state.members().alive().filter(|(_, worker)| !is_willing(worker));
     let names: Vec<&str> = names.map(|(_, worker)| worker.name.as_str()).collect();
-    let willing = state.workers.alive().filter(|(_, worker)| is_willing(worker)).count();
+    let willing = state.members().alive().filter(|(_, worker)| is_willing(worker)).count();
     (willing < state.rules.replicas).then(|| {
         format!(
             "{} workers must hold each file, and not {} can take copies now, because they are drained, or rest: disks may be full, or quotas used up; the log says more, and another worker would help",
@@ -272,23 +272,9 @@ fn without_copies(state: &State, now: Millis) -> Option<String> {
     })
 }
 
-/// Returns which shards no worker can keep, because the stores in which they would lie have failed.
-fn kept_by_nobody(state: &State, now: Millis) -> Option<String> {
-    let willing = || state.workers.alive().filter(|(_, worker)| worker.is_willing(now));
-    let has_no_place = |shard: &ShardId| willing().all(|(_, worker)| !worker.can_keep(*shard, now));
-    let shard = state.shards().find(has_no_place)?;
-    let reasons: Vec<String> = willing()
-        .filter_map(|(_, worker)| Some((worker, worker.rest_of_store(shard, now)?)))
-        .map(|(worker, rest)| format!("{}: {}", worker.name, rest.message))
-        .collect();
-    (!reasons.is_empty()).then(|| {
-        format!("no worker has a store for shard {shard} that works: {}: see to the disks, or start another worker", reasons.join("; "))
-    })
-}
-
 /// Returns which workers have done nothing for their orders for a while.
 fn stalled(state: &State, now: Millis) -> Option<String> {
-    let stalled = state.workers.alive().filter(|(_, worker)| worker.stalls(now, IDLE));
+    let stalled = state.members().alive().filter(|(_, worker)| worker.stalls(now, IDLE));
     let names: Vec<String> = stalled
         .map(|(_, worker)| {
             let minutes = now.since(worker.moved).as_secs() / 60;
@@ -307,18 +293,18 @@ fn stalled(state: &State, now: Millis) -> Option<String> {
 /// Returns which workers cannot reach others, and what that means for the run.
 fn unreached(state: &State, now: Millis) -> Option<String> {
     let pairs: Vec<String> = state
-        .workers
+        .members()
         .alive()
         .flat_map(|(_, worker)| {
             let marked = worker.unreached.iter().filter(|(_, unreached)| unreached.is_marked(now));
             marked.filter_map(|(peer, unreached)| {
-                let peer = state.workers.get(*peer)?;
+                let peer = state.members().get(*peer)?;
                 let (from, to, at) = (&worker.name, &peer.name, &peer.address);
-                Some(format!("{from} cannot reach {to} at {at} ({})", unreached.message))
+                Some(format!("{from} cannot reach {to} at {at} ({})", unreached.message()))
             })
         })
         .collect();
-    let able = state.workers.alive().filter(|(_, worker)| worker.is_able(now)).map(|(_, w)| w.name.clone());
+    let able = state.members().alive().filter(|(_, worker)| worker.is_able(now)).map(|(_, w)| w.name.clone());
     let able: Vec<String> = able.collect();
     let what = match able.is_empty() {
         true => "nobody reaches all that is needed".to_owned(),

@@ -14,7 +14,6 @@ mod room;
 mod scale;
 mod shared;
 mod simulator;
-mod stores;
 mod table;
 mod tasks;
 mod two_layers;

@@ -1,22 +1,22 @@
 //! The data of the web page of a run on many hosts, shard by shard, and the totals for a line of progress.
 
 use crate::cluster::event::{Millis, Note, NoteKind, NoteLevel, Progress};
-use crate::cluster::state::{CopyState, State, TaskProgress};
+use crate::cluster::parts::{CopyState, TaskProgress};
+use crate::cluster::state::State;
 use crate::cluster::status::ClusterStatus;
 use anyhow::{Context, Result};
 use fathom_engine::directory::RunDirectory;
 use fathom_engine::journal::LayerRow;
-use fathom_engine::run::{Depth, ShardCut, ShardId, Task, WorkerId};
-use fathom_proto::{FailureKind, Latencies};
+use fathom_engine::run::{Depth, ShardCut, ShardId, Task};
+use fathom_proto::{FailureKind, Latencies, WorkerId};
 use indicatif::{HumanBytes, HumanCount};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// The progress of a shard of the current layer.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ShardState {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ShardStage {
     /// No worker computes the shard.
-    #[default]
     Waiting,
     /// No worker computes the shard, because an attempt failed.
     Failed,
@@ -30,20 +30,8 @@ pub enum ShardState {
     Done,
 }
 
-impl ShardState {
-    /// All states, each with its letter and its name.
-    pub const ALL: [(Self, char, &'static str); 6] = [
-        (Self::Waiting, 'w', "waiting"),
-        (Self::Failed, 'f', "failed"),
-        (Self::Fetching, 'g', "fetching"),
-        (Self::Running, 'r', "running"),
-        (Self::Copying, 'c', "copying"),
-        (Self::Done, 'd', "done"),
-    ];
-}
-
 /// A shard's progress, and the worker that computes it or one that holds it.
-pub type ShardView = (ShardState, Option<WorkerId>);
+pub type ShardView = (ShardStage, Option<WorkerId>);
 
 /// The data of the page.
 #[derive(Clone, Debug)]
@@ -76,13 +64,16 @@ impl View {
         known_layers: usize,
         (journal, news): (&Latencies, News),
     ) -> Result<Self> {
-        let changed = known_layers != state.depth.0 as usize;
+        let changed = known_layers != state.depth().0 as usize;
         let layers = || run.journal.layers().context("cannot read run.db");
-        let fetching: BTreeSet<Task> =
-            state.workers.alive().flat_map(|(_, worker)| worker.progress.fetching.iter().copied()).collect();
+        let fetching: BTreeSet<Task> = state
+            .members()
+            .alive()
+            .flat_map(|(_, worker)| worker.progress.fetching.iter().copied())
+            .collect();
         let shards: Vec<ShardView> = state
             .shards()
-            .map(|shard| shard_view(state, &fetching, Task { depth: state.depth, shard }))
+            .map(|shard| shard_view(state, &fetching, Task { depth: state.depth(), shard }))
             .collect();
         Ok(Self {
             status: ClusterStatus::of(state, now),
@@ -97,20 +88,20 @@ impl View {
 }
 
 fn shard_view(state: &State, fetching: &BTreeSet<Task>, task: Task) -> ShardView {
-    let Some(progress) = state.tasks.get(task) else {
-        return (ShardState::Waiting, None);
+    let Some(progress) = state.tasks().get(task) else {
+        return (ShardStage::Waiting, None);
     };
     match &progress.making {
         TaskProgress::Waiting if progress.failed.back().is_some_and(|last| last.failure.is_some()) => {
-            (ShardState::Failed, None)
+            (ShardStage::Failed, None)
         }
-        TaskProgress::Waiting => (ShardState::Waiting, None),
-        TaskProgress::Running(worker, _) if fetching.contains(&task) => (ShardState::Fetching, Some(*worker)),
-        TaskProgress::Running(worker, _) => (ShardState::Running, Some(*worker)),
+        TaskProgress::Waiting => (ShardStage::Waiting, None),
+        TaskProgress::Running(worker, _) if fetching.contains(&task) => (ShardStage::Fetching, Some(*worker)),
+        TaskProgress::Running(worker, _) => (ShardStage::Running, Some(*worker)),
         TaskProgress::Made(_) => {
             let holder = state.holders_alive(task).next().filter(|&id| id != WorkerId::SHARED_STORE);
             let done = state.is_done(task);
-            (if done { ShardState::Done } else { ShardState::Copying }, holder)
+            (if done { ShardStage::Done } else { ShardStage::Copying }, holder)
         }
     }
 }
@@ -138,9 +129,9 @@ impl LayerProgress {
     /// # Errors
     /// If the journal cannot be read.
     pub(super) fn of(run: &RunDirectory, state: &State, cut: ShardCut, known_layers: usize) -> Result<Self> {
-        let changed = known_layers != state.depth.0 as usize;
+        let changed = known_layers != state.depth().0 as usize;
         let layers = || run.journal.layers().context("cannot read run.db");
-        let is_done = |shard: &ShardId| state.is_done(Task { depth: state.depth, shard: *shard });
+        let is_done = |shard: &ShardId| state.is_done(Task { depth: state.depth(), shard: *shard });
         let done = state.shards().filter(is_done);
         let (shards, cosets) = done.fold((0, 0), |(shards, cosets), shard| {
             let range = cut.range(shard);
@@ -148,11 +139,11 @@ impl LayerProgress {
         });
         let begun: u64 = at_work(state).map(|progress| progress.cosets).sum();
         Ok(Self {
-            depth: state.depth,
+            depth: state.depth(),
             cosets: cosets.max(begun).min(cut.cosets().into()),
             shards,
             states: states(state),
-            bytes: state.tasks.reports().map(|(report, _)| report.bytes).sum(),
+            bytes: state.tasks().reports().map(|(report, _)| report.bytes).sum(),
             layers: changed.then(layers).transpose()?,
         })
     }
@@ -161,14 +152,14 @@ impl LayerProgress {
 /// Returns the number of states found in the current layer, as far as known: the larger of the sum of the
 /// reports and the sum of the workers' own counts. The two overlap, so they cannot be added.
 pub(super) fn states(state: &State) -> u64 {
-    let made = state.tasks.reports().map(|(report, _)| report.totals.states);
+    let made = state.tasks().reports().map(|(report, _)| report.totals.states);
     made.sum::<u64>().max(at_work(state).map(|progress| progress.states).sum())
 }
 
 /// Returns the progress of the live workers that have begun with the current layer.
 fn at_work(state: &State) -> impl Iterator<Item = &Progress> {
-    let progress = state.workers.alive().map(|(_, worker)| &worker.progress);
-    progress.filter(|progress| progress.depth == Some(state.depth))
+    let progress = state.members().alive().map(|(_, worker)| &worker.progress);
+    progress.filter(|progress| progress.depth == Some(state.depth()))
 }
 
 /// The history of a shard of the current layer, as pairs of a label and a text.
@@ -177,13 +168,13 @@ pub struct ShardStory(pub Vec<(&'static str, String)>);
 
 impl ShardStory {
     pub(super) fn of(state: &State, shard: ShardId, now: Millis) -> Self {
-        let task = Task { depth: state.depth, shard };
-        let name = |id: WorkerId| match state.workers.get(id) {
+        let task = Task { depth: state.depth(), shard };
+        let name = |id: WorkerId| match state.members().get(id) {
             Some(worker) => worker.name.clone(),
             None if id == WorkerId::SHARED_STORE => "the shared store".into(),
             None => id.to_string(),
         };
-        let Some(progress) = state.tasks.get(task) else {
+        let Some(progress) = state.tasks().get(task) else {
             return Self::default();
         };
         let mut facts = vec![
@@ -197,7 +188,7 @@ impl ShardStory {
         }));
         match &progress.making {
             TaskProgress::Waiting => {
-                let owner = state.tasks.owner(task);
+                let owner = state.tasks().owner(task);
                 facts.extend(owner.map(|owner| ("waits for", name(owner))));
                 if progress.not_before > now {
                     let pause = progress.not_before.since(now).as_secs_f64();
@@ -216,11 +207,11 @@ impl ShardStory {
                 facts.push(("size", HumanBytes(report.bytes).to_string()));
             }
         }
-        let holders: Vec<String> = state.files.holders(task).map(name).collect();
+        let holders: Vec<String> = state.files().holders(task).map(name).collect();
         if !holders.is_empty() {
             facts.push(("held by", holders.join(", ")));
         }
-        for (worker, copying) in state.files.copies_of(task) {
+        for (worker, copying) in state.files().copies_of(task) {
             let how = match copying {
                 CopyState::Ordered(_) => "copied to",
                 CopyState::Failed(_) => "not yet copied to",

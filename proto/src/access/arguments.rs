@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use clap::Args;
-use fathom_command::bad_input;
+use fathom_command::{bad_input, shell};
 use std::path::PathBuf;
 
 /// Who may talk to this process, and how it calls others.
@@ -60,6 +60,24 @@ impl AccessArguments {
         })
     }
 
+    /// Returns these options as words of a command line, each after a space: other processes of the run need
+    /// the same. Paths are absolute.
+    pub(super) fn options(&self) -> String {
+        let absolute =
+            |path: &PathBuf| shell::path(&std::path::absolute(path).unwrap_or_else(|_| path.clone()));
+        let files = [
+            ("keys", self.keys.as_ref().filter(|_| !self.insecure)),
+            ("token-file", self.token_file.as_ref()),
+            ("tls-cert", self.tls_cert.as_ref()),
+            ("tls-key", self.tls_key.as_ref()),
+            ("tls-ca", self.tls_ca.as_ref()),
+        ];
+        let files = files.map(|(option, path)| Some(format!(" --{option} {}", absolute(path?))));
+        let name = self.tls_name.as_ref().map(|name| format!(" --tls-name {}", shell::quoted(name)));
+        let insecure = self.insecure.then(|| " --insecure".to_owned());
+        files.into_iter().chain([name, insecure]).flatten().collect()
+    }
+
     pub(super) fn has_tls(&self) -> bool {
         self.tls_cert.is_some() || self.tls_key.is_some() || self.tls_ca.is_some() || self.tls_name.is_some()
     }
@@ -79,4 +97,31 @@ pub(super) struct GivenFiles {
     pub(super) cert: Option<GivenFile>,
     pub(super) key: Option<GivenFile>,
     pub(super) ca: Option<GivenFile>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_are_given_again() {
+        let options = |arguments: AccessArguments| arguments.options();
+        assert_eq!(options(AccessArguments::default()), "");
+        let keys = AccessArguments { keys: Some("/etc/my keys".into()), ..AccessArguments::default() };
+        assert_eq!(options(keys.clone()), " --keys '/etc/my keys'");
+        // The directory of keys is passed over.
+        assert_eq!(options(AccessArguments { insecure: true, ..keys }), " --insecure");
+        let here = std::env::current_dir().unwrap();
+        let files = AccessArguments {
+            token_file: Some("token".into()),
+            tls_cert: Some("/c".into()),
+            tls_key: Some("/k".into()),
+            tls_ca: Some("/a".into()),
+            tls_name: Some("node7".into()),
+            ..AccessArguments::default()
+        };
+        let token = shell::path(&here.join("token"));
+        let all = format!(" --token-file {token} --tls-cert /c --tls-key /k --tls-ca /a --tls-name node7");
+        assert_eq!(options(files), all);
+    }
 }

@@ -191,7 +191,10 @@ impl Call {
                     Ok(stream) => Io::Right(TlsStream::Client(stream)),
                     Err((error, tcp)) => {
                         part(tcp, &[]).await;
-                        return Err(failed(error));
+                        return Err(match Refusal::of(&error) {
+                            Some(Refusal::NotTls) => self.refused(Refusal::NoTls),
+                            _ => failed(error),
+                        });
                     }
                 }
             }
@@ -208,7 +211,7 @@ impl Call {
         while said.len() < FRAME_HEADER {
             let length = io.read_buf(&mut said).await?;
             if matches!(io, Io::Left(_)) && matches!(said.first(), Some(&(TLS_HANDSHAKE | TLS_ALERT))) {
-                return Ok(Err(self.refused(Refusal::Tls)));
+                return Ok(Err(self.refused(Refusal::TlsRequired)));
             }
             if length == 0 {
                 // The connection may break within the frame. The length comes first, in three bytes.

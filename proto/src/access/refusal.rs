@@ -8,10 +8,10 @@ use std::time::Duration;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
     /// There is no certificate.
-    #[error("was not given: give --tls-cert and --tls-key")]
+    #[error("was not given: add --keys DIR, or --tls-cert and --tls-key")]
     Missing,
     /// The certificate is from an authority that is not trusted.
-    #[error("is from another authority: use files of the same 'fathom keys' on both sides")]
+    #[error("is from another authority: name files of the same 'fathom keys' with --keys on both sides")]
     Foreign,
     /// The certificate has expired, or is not valid yet.
     #[error("has expired or is not valid yet: make a new one, or set the clock right")]
@@ -27,12 +27,17 @@ pub enum Fault {
 /// Why two processes cannot communicate. In the messages, "it" is the peer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// This side speaks TLS.
-    #[error("it speaks plain text and this side TLS: give the --tls options to both or to neither")]
-    PlainText,
-    /// This side speaks plain text.
-    #[error("it speaks TLS and this side plain text: give the --tls options to both or to neither")]
-    Tls,
+    /// The client does not use TLS, and the server does.
+    #[error("the server requires TLS: add --keys DIR (or set FATHOM_KEYS)")]
+    TlsRequired,
+    /// The client uses TLS, and the server does not.
+    #[error(
+        "the server does not use TLS: leave out --keys (or unset FATHOM_KEYS), or start the server with --keys DIR"
+    )]
+    NoTls,
+    /// The peer begins TLS and continues with something else.
+    #[error("what it says is not TLS")]
+    NotTls,
     /// The peer speaks another protocol.
     #[error("what it says is not HTTP/2")]
     NotHttp2,
@@ -70,7 +75,7 @@ impl Refusal {
                 Some(fault) => Self::Ours(fault),
                 None => Self::OtherTls(format!("it says {alert:?}")),
             },
-            Error::InvalidMessage(InvalidMessage::InvalidContentType) => Self::PlainText,
+            Error::InvalidMessage(InvalidMessage::InvalidContentType) => Self::NotTls,
             other => Self::OtherTls(other.to_string()),
         })
     }

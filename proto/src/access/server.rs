@@ -237,8 +237,8 @@ async fn listen_to(tcp: TcpStream, tls: Option<TlsAcceptor>) -> Result<Greeted, 
     let away = |refusal, tcp, last_word| Turned::Away { refusal, tcp: Some(tcp), last_word };
     let mut io = match (tls, speaks_tls) {
         (None, false) => Io::Left(tcp),
-        (None, true) => return Err(away(Refusal::Tls, tcp, PLAIN_REPLY)),
-        (Some(_), false) => return Err(away(Refusal::PlainText, tcp, TLS_REPLY)),
+        (None, true) => return Err(away(Refusal::NoTls, tcp, PLAIN_REPLY)),
+        (Some(_), false) => return Err(away(Refusal::TlsRequired, tcp, TLS_REPLY)),
         (Some(tls), true) => match tls.accept(tcp).into_fallible().await {
             Ok(stream) => Io::Right(TlsStream::Server(stream)),
             Err((error, tcp)) => {

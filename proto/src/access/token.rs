@@ -101,7 +101,9 @@ impl Access {
     pub fn token_check(&self) -> TokenCheck {
         TokenCheck {
             expected: self.token.clone(),
-            hint: self.hint.clone().unwrap_or_else(|| "give the token of this run with --token-file".into()),
+            hint: self.hint.clone().unwrap_or_else(|| {
+                "give the keys of this run with --keys, or its token with --token-file".into()
+            }),
             told: Arc::default(),
             connections: self.connections.clone(),
             refusals: Arc::clone(&self.refusals),

@@ -4,7 +4,7 @@
 //! `FATHOM_FAILPOINT=POINT:N` kills the process when it reaches `POINT` for the N-th time, as `kill -9`
 //! would. `FATHOM_FAILPOINT=POINT:N:stop` stops the process there, as `kill -STOP` would, until it gets
 //! SIGCONT. `FATHOM_FAILPOINT=POINT:N:flip` has the process err there from the N-th time on, as one with bad
-//! memory does. `FATHOM_DRILL` is an older name of the variable.
+//! memory does.
 //!
 //! A search with a failpoint makes a checkpoint at each depth, however short the depth is, so that what is
 //! committed at a point does not depend on the speed of the machine.
@@ -17,8 +17,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The environment variable.
 pub const VARIABLE: &str = "FATHOM_FAILPOINT";
-/// The name that the variable had in version 0.1.0.
-const OLD_VARIABLE: &str = "FATHOM_DRILL";
 
 /// All points.
 const POINTS: [&str; 15] = [
@@ -46,12 +44,12 @@ const POINTS: [&str; 15] = [
 pub fn check() -> anyhow::Result<()> {
     match asked() {
         None => Ok(()),
-        Some((variable, text)) => match Failpoint::parse(&text) {
+        Some(text) => match Failpoint::parse(&text) {
             None => Err(bad_input!(
-                "{variable} is {text:?}, which is not POINT:N, POINT:N:stop or POINT:N:flip: unset it, unless this is a test"
+                "{VARIABLE} is {text:?}, which is not POINT:N, POINT:N:stop or POINT:N:flip: unset it, unless this is a test"
             )),
             Some(Failpoint { point, .. }) if !POINTS.contains(&&*point) => Err(bad_input!(
-                "{variable} is {text:?}, and there is no point {point:?}: there are {}",
+                "{VARIABLE} is {text:?}, and there is no point {point:?}: there are {}",
                 POINTS.join(", ")
             )),
             Some(_) => Ok(()),
@@ -59,9 +57,9 @@ pub fn check() -> anyhow::Result<()> {
     }
 }
 
-/// Returns the name and the value of the environment variable, if it is set.
-fn asked() -> Option<(&'static str, String)> {
-    [VARIABLE, OLD_VARIABLE].into_iter().find_map(|variable| Some((variable, std::env::var(variable).ok()?)))
+/// Returns the value of the environment variable, if it is set.
+fn asked() -> Option<String> {
+    std::env::var(VARIABLE).ok()
 }
 
 struct Failpoint {
@@ -87,7 +85,7 @@ impl Failpoint {
 
 fn failpoint() -> Option<&'static Failpoint> {
     static FAILPOINT: OnceLock<Option<Failpoint>> = OnceLock::new();
-    let failpoint = FAILPOINT.get_or_init(|| Failpoint::parse(&asked()?.1));
+    let failpoint = FAILPOINT.get_or_init(|| Failpoint::parse(&asked()?));
     failpoint.as_ref()
 }
 

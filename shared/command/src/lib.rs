@@ -3,8 +3,9 @@
 //! Reading order: [`exit`] (errors as users meet them, and exit codes), [`output`] (results),
 //! [`terminal_line`] (the last line of a terminal), [`mod@doing`] (announces what takes long), [`interrupt`]
 //! (signals), [`scratch`] (temporary directories), [`log`] (all other messages, in files that `rotation`
-//! keeps small), [`shell`] (commands that are printed), [`machine`] (memory and processors), [`address`]
-//! (addresses that people give), [`failpoint`] (kills or stops the process at a given point).
+//! keeps small), [`log_text`] (lines of those files, as text for people), [`shell`] (commands that are
+//! printed), [`machine`] (memory and processors), [`address`] (addresses that people give), [`failpoint`]
+//! (kills or stops the process at a given point).
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
@@ -14,6 +15,7 @@ pub mod exit;
 pub mod failpoint;
 pub mod interrupt;
 pub mod log;
+pub mod log_text;
 pub mod machine;
 pub mod output;
 mod rotation;

@@ -1,4 +1,4 @@
-//! Results on standard output, and remarks on standard error.
+//! Results on standard output, and remarks and warnings on standard error.
 
 use anyhow::{Context, Result};
 use std::io::{self, ErrorKind, Write};
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Whether remarks are left out.
 static QUIET: AtomicBool = AtomicBool::new(false);
 
-/// Leaves out remarks, for a program that was asked to say nothing but errors.
+/// Leaves out remarks, for a program that was asked to say nothing but errors and warnings.
 pub fn leave_out_remarks() {
     QUIET.store(true, Ordering::Relaxed);
 }
@@ -22,6 +22,12 @@ pub fn remark(text: &str) {
     if !is_quiet() {
         crate::terminal_line::tell(&format!("note: {text}"));
     }
+}
+
+/// Writes a line on standard error about a result that may be mistaken, or about something that was not
+/// done, even if remarks are left out.
+pub fn warning(text: &str) {
+    crate::terminal_line::tell(&format!("warning: {text}"));
 }
 
 /// Writes a result and a line end. It is no error if the reader has closed the pipe.

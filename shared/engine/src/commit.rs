@@ -4,9 +4,8 @@
 use crate::audit::first;
 use crate::counts::{Classes, check_growth};
 use crate::directory::{RunDirectory, Visited};
-use crate::journal::{Entry, Files, LayerRow, ProcessRow, ShardRow};
-use crate::run::WorkerId;
-use crate::run::{Depth, Keep, ShardReport, Task};
+use crate::journal::{Beside, Entry, Files, LayerRow, ProcessRow, ShardRow};
+use crate::run::{Depth, Keep, ShardReport};
 use crate::task::Waits;
 use crate::watch;
 use anyhow::{Context, Result, anyhow};
@@ -22,7 +21,7 @@ const PIECES_IN_LONG_RUN: usize = 2_000_000;
 const PIECES_IN_SHORT_RUN: usize = 20_000;
 
 /// What a commit records besides the reports.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Commit<'a> {
     /// The number of symmetries of the space.
     pub symmetries: u64,
@@ -32,8 +31,6 @@ pub struct Commit<'a> {
     pub process: Option<&'a ProcessRow>,
     /// The time that the threads of this process spent on each activity, if the process made the layer.
     pub waits: Option<&'a Waits>,
-    /// The holders of the files of the newest layers, if workers hold them.
-    pub holders: &'a [(Task, WorkerId)],
 }
 
 /// A layer that was added to the journal.
@@ -82,7 +79,6 @@ pub fn add_layer<R: Borrow<ShardReport>>(
         found,
         process: commit.process.cloned(),
         waits: commit.waits.copied(),
-        holders: commit.holders.to_vec(),
     };
     run.journal.add(entry).context("cannot read run.db")?;
     info!(
@@ -113,14 +109,12 @@ pub fn checkpoint(
         None => run.journal.checkpoint(),
     };
     committed.context("cannot write run.db")?;
-    if has_found && let Err(error) = watch::write(&run.path, &run.journal, disk) {
-        // A failure is not fatal: the file is written again at the end of the run.
-        warn!(error = format!("{error:#}"), "watched states are not written");
-    }
+    write_watched(run, disk, has_found);
     Ok(())
 }
 
-/// Adds the layer at the next depth to the journal, and commits it at once.
+/// Adds the layer at the next depth to the journal, and commits it at once. `beside` writes what a crate above
+/// this one has in the same transaction.
 ///
 /// # Errors
 /// The errors of [`add_layer`] and [`checkpoint`].
@@ -129,10 +123,22 @@ pub fn commit_layer<R: Borrow<ShardReport>>(
     disk: &dyn Disk,
     reports: &[R],
     commit: Commit<'_>,
+    beside: Beside<'_>,
 ) -> Result<LayerRow> {
-    let Added { layer, .. } = add_layer(run, reports, commit)?;
-    checkpoint(run, disk, None)?;
+    let Added { layer, retired } = add_layer(run, reports, commit)?;
+    let has_found = run.journal.has_found();
+    let committed = run.journal.checkpoint_with(|change| beside(change.database(), retired));
+    committed.context("cannot write run.db")?;
+    write_watched(run, disk, has_found);
     Ok(layer)
+}
+
+/// Writes the depths of watched states, if some were found. A failure is not fatal: the file is written again
+/// at the end of the run.
+fn write_watched(run: &RunDirectory, disk: &dyn Disk, has_found: bool) {
+    if has_found && let Err(error) = watch::write(&run.path, &run.journal, disk) {
+        warn!(error = format!("{error:#}"), "watched states are not written");
+    }
 }
 
 /// Checks the counts of the first depths against the puzzle's moves, once when the run has become a long one,

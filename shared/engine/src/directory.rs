@@ -1,5 +1,5 @@
-//! A run's directory, with `run.toml`, `run.db`, `lock`, `log.jsonl`, `layers/` or the list of
-//! [`stores`], for large runs `cosets.bin`, and if states are watched `watched.csv`.
+//! A run's directory, with `run.toml`, `run.db`, `lock`, `log.jsonl`, `layers/` unless the layers are in a
+//! store elsewhere, for large runs `cosets.bin`, and if states are watched `watched.csv`.
 //!
 //! The lock is created first, then the journal, and `run.toml` last, so that creation can be interrupted
 //! anywhere: without `run.toml` there is no run yet, and creating it again is safe.
@@ -7,23 +7,23 @@
 use crate::counts::{Classes, check_growth};
 use crate::journal::{Journal, LayerRow, LayersAt};
 use crate::run::lock::{self, LOCK, Lock};
-use crate::run::manifest::{DEFINITION, RunManifest};
-use crate::run::{Depth, Stores, stores};
+use crate::run::{DEFINITION, Depth, Owner, RunError, RunManifest};
 use crate::shared_store;
+use crate::tasks::root_of_layers;
 use anyhow::{Context, Result, anyhow};
 use fathom_command::bad_input;
 use fathom_layer::writer::unfinished;
-use fathom_layer::{Digest, Disk, LocalDisk};
+use fathom_layer::{Digest, Disk, LocalDisk, create_directory_durably};
 use fathom_space::{CosetGraph, Space};
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The name of the journal.
 pub use crate::journal::NAME as JOURNAL;
 /// The files that an interrupted creation may leave behind.
-const LEFTOVERS: [&str; 6] =
-    [LOCK, JOURNAL, "run.db-journal", "run.toml.tmp", stores::LIST, "stores.toml.tmp"];
+const LEFTOVERS: [&str; 4] = [LOCK, JOURNAL, "run.db-journal", "run.toml.tmp"];
 /// The name of the log, which has progress as JSON lines.
 pub const LOG: &str = "log.jsonl";
 
@@ -104,26 +104,28 @@ impl RunDirectory {
         watched: &[Box<[u8]>],
         disk: &dyn Disk,
     ) -> Result<Self> {
-        let space = manifest.space()?;
-        Self::create_planned(path, manifest, (space, None), watched, &[], disk)
+        let (space, _) = manifest.open()?;
+        Self::create_planned(path, manifest, (space, None), watched, None, disk)
     }
 
     /// Does the same as [`RunDirectory::create`] for a run whose space, and perhaps whose coset graph, is
-    /// already known. The layers are spread over `stores`; with none they lie in the directory.
+    /// already known. The layers go into `store`, a new or empty directory, or else into the run's directory.
     ///
     /// # Errors
-    /// The errors of [`RunDirectory::create`].
+    /// The errors of [`RunDirectory::create`], and [`RunError::Store`] if the store is not empty or cannot be
+    /// made.
     pub fn create_planned(
         path: &Path,
         manifest: RunManifest,
         (space, graph): (Space, Option<Arc<CosetGraph>>),
         watched: &[Box<[u8]>],
-        stores: &[PathBuf],
+        store: Option<&Path>,
         disk: &dyn Disk,
     ) -> Result<Self> {
+        // The store comes first: without it, the run could not continue.
+        let store = store.map(|store| make_store(store, disk)).transpose()?;
         let make = || -> Result<(Journal, Lock)> {
-            let absent: Vec<&Path> = path.ancestors().take_while(|path| !path.exists()).collect();
-            disk.create_directory(path)?;
+            create_directory_durably(path, disk)?;
             let lock = lock::exclusive(path)?;
             // Another process may have begun, and even ended, a run here since the caller looked.
             if look(path)? != Found::Nothing {
@@ -136,9 +138,9 @@ impl RunDirectory {
                     disk.remove(&path.join(name))?;
                 }
             }
-            let journal = Journal::create(&path.join(JOURNAL), manifest.fingerprint, watched)?;
-            if !stores.is_empty() {
-                Stores::create(path, stores, disk)?;
+            let mut journal = Journal::create(&path.join(JOURNAL), manifest.fingerprint, watched)?;
+            if let Some(store) = store {
+                journal.set_layers_at(&LayersAt::Store(store))?;
             }
             let temporary = path.join(format!("{DEFINITION}.tmp"));
             let mut file = disk.create(&temporary)?;
@@ -146,18 +148,10 @@ impl RunDirectory {
             file.sync()?;
             disk.rename(&temporary, &path.join(DEFINITION))?;
             disk.sync_directory(path)?;
-            for made in [path].into_iter().chain(absent.into_iter().filter(|made| *made != path)) {
-                match made.parent() {
-                    Some(parent) if parent.as_os_str().is_empty() => disk.sync_directory(Path::new("."))?,
-                    Some(parent) => disk.sync_directory(parent)?,
-                    None => {}
-                }
-            }
             Ok((journal, lock))
         };
         let (journal, lock) =
             make().with_context(|| format!("cannot make the run directory {}", path.display()))?;
-        Stores::of(path)?.claim(disk)?;
         Ok(Self { path: path.into(), manifest, space, graph, journal, lock: Some(lock) })
     }
 
@@ -166,19 +160,13 @@ impl RunDirectory {
     /// # Errors
     /// If there is no run, another process holds it, or its files are missing or damaged.
     pub fn open(path: &Path) -> Result<Self> {
-        let manifest = RunManifest::read(path)?;
+        let (manifest, space) = RunManifest::read_and_open(path)?;
         let lock = lock::exclusive(path)?;
-        Stores::of(path)?.require_no_copy()?;
         for left in unfinished(path).unwrap_or_default() {
             // What stays takes only room.
             let _ = LocalDisk.remove(&left);
         }
-        let run = Self::read(path, manifest, Some(lock))?;
-        if run.visited()?.layers.is_empty() {
-            // The run may have been interrupted before its stores were made.
-            Stores::of(path)?.claim(&LocalDisk)?;
-        }
-        Ok(run)
+        Self::read(path, (manifest, space), Some(lock))
     }
 
     /// Opens the directory of a run to read all of it, with a lock that keeps other processes from changing
@@ -187,9 +175,9 @@ impl RunDirectory {
     /// # Errors
     /// If there is no run, another process holds it, or its files are missing or damaged.
     pub fn open_unchanging(path: &Path) -> Result<Self> {
-        let manifest = RunManifest::read(path)?;
+        let (manifest, space) = RunManifest::read_and_open(path)?;
         let lock = lock::reading(path)?;
-        Self::read(path, manifest, Some(lock))
+        Self::read(path, (manifest, space), Some(lock))
     }
 
     /// Opens the directory of a run for reading without a lock, even if another process works on the run.
@@ -197,7 +185,7 @@ impl RunDirectory {
     /// # Errors
     /// If there is no run, or its files are missing or damaged.
     pub fn open_for_reading(path: &Path) -> Result<Self> {
-        Self::read(path, RunManifest::read(path)?, None)
+        Self::read(path, RunManifest::read_and_open(path)?, None)
     }
 
     /// Gives the lock up, because this process only tells of the run from now on.
@@ -205,49 +193,60 @@ impl RunDirectory {
         self.lock = None;
     }
 
-    /// Returns the root of the run's layers: the directory that has `layers/`, or the list of stores. `None`
-    /// if workers keep the layers.
+    /// Returns the directory that has `layers/`; `None` if workers keep the layers.
     ///
     /// # Errors
     /// If the journal cannot be read, or names an unknown place.
     pub fn store_path(&self) -> Result<Option<PathBuf>> {
         Ok(match self.journal.layers_at().context("cannot read run.db")? {
             LayersAt::RunDirectory => Some(self.path.clone()),
-            LayersAt::SharedStore(path) => Some(path),
+            LayersAt::Store(path) => Some(path),
             LayersAt::Workers => None,
         })
     }
 
-    /// Returns what [`RunDirectory::store_path`] does, and checks that a shared store can be reached.
+    /// Returns what [`RunDirectory::store_path`] does, and checks that a store elsewhere can be reached.
     ///
     /// # Errors
-    /// The errors of [`RunDirectory::store_path`], and [`fathom_command::exit::BadInput`] if a shared store
-    /// is not there, or belongs to another run now.
+    /// The errors of [`RunDirectory::store_path`], and [`fathom_command::exit::BadInput`] if the store is
+    /// not there, or belongs to another run now.
     pub fn store(&self) -> Result<Option<PathBuf>> {
-        if let LayersAt::SharedStore(path) = self.journal.layers_at().context("cannot read run.db")? {
+        if let LayersAt::Store(path) = self.journal.layers_at().context("cannot read run.db")? {
             shared_store::require_own(&self.journal, &self.path, &path)?;
         }
         self.store_path()
     }
 
-    /// Takes a shared store for this run, which is about to write there: the store gets the run's mark.
+    /// Returns the directory that has the run's layers, where this process is about to write. A store
+    /// elsewhere is [claimed](RunDirectory::claim).
+    ///
+    /// # Errors
+    /// [`fathom_command::exit::BadInput`] if workers keep the layers, and the errors of
+    /// [`RunDirectory::claim`].
+    pub fn claim_layers(&mut self, disk: &dyn Disk) -> Result<PathBuf> {
+        if let LayersAt::Store(store) = self.journal.layers_at().context("cannot read run.db")? {
+            self.claim(&store, disk)?;
+        }
+        root_of_layers(&self.journal, &self.path)
+    }
+
+    /// Takes a store for this run, which is about to write there: the store gets the run's mark.
     ///
     /// # Errors
     /// [`fathom_command::exit::BadInput`] if the store is not there, belongs to another run, or holds layers
     /// that are not of this run.
-    pub fn claim(&mut self, shared_store: &Path, disk: &dyn Disk) -> Result<()> {
+    pub fn claim(&mut self, store: &Path, disk: &dyn Disk) -> Result<()> {
         let run = (&*self.path, self.manifest.fingerprint);
-        shared_store::claim(&mut self.journal, run, shared_store, disk)
+        shared_store::claim(&mut self.journal, run, store, disk)
     }
 
-    /// Returns the directories with the run's files: its own, and if there are any the stores of its layers.
+    /// Returns the directories with the run's files: its own, and that of its layers if it is another one.
     ///
     /// # Errors
-    /// If the list of stores cannot be read.
+    /// If the journal cannot be read, or names an unknown place.
     pub fn directories(&self) -> Result<Vec<PathBuf>> {
-        let stores = Stores::of(&self.path)?;
-        let listed = stores.directories().iter().filter(|_| stores.are_listed()).cloned();
-        Ok(std::iter::once(self.path.clone()).chain(listed).collect())
+        let store = self.store_path()?.filter(|store| *store != self.path);
+        Ok(std::iter::once(self.path.clone()).chain(store).collect())
     }
 
     /// Returns the digests of the shards of a finished layer, in order.
@@ -278,7 +277,7 @@ impl RunDirectory {
         Ok(Visited { layers, visited, all })
     }
 
-    fn read(path: &Path, manifest: RunManifest, lock: Option<Lock>) -> Result<Self> {
+    fn read(path: &Path, (manifest, space): (RunManifest, Space), lock: Option<Lock>) -> Result<Self> {
         let db = path.join(JOURNAL);
         if !db.try_exists()? {
             return Err(anyhow!(
@@ -289,7 +288,6 @@ impl RunDirectory {
         }
         let journal = Journal::open(&db, manifest.fingerprint)
             .with_context(|| format!("cannot use {}", db.display()))?;
-        let space = manifest.space()?;
         let run = Self { path: path.into(), manifest, space, graph: None, journal, lock };
         run.check_counts()?;
         Ok(run)
@@ -320,5 +318,34 @@ impl RunDirectory {
             Some(depth) => Err(anyhow!("run.db has a watched state at depth {depth}, which is not finished")),
             None => Ok(()),
         }
+    }
+}
+
+/// Makes the directory of a store durably, if it is not there. Returns its absolute path.
+fn make_store(store: &Path, disk: &dyn Disk) -> Result<PathBuf, RunError> {
+    let refused = |reason: String| RunError::Store { path: store.into(), reason };
+    if let Some(owner) = Owner::of(store)? {
+        let run = owner.run.display();
+        return Err(refused(format!(
+            "it belongs to the run in {run}: delete it if that run no longer needs it, or name another directory"
+        )));
+    }
+    match fs::read_dir(store).map(|mut entries| entries.next()) {
+        Err(error) if error.kind() == ErrorKind::NotFound => {}
+        Err(error) => return Err(refused(error.to_string())),
+        Ok(None) => {}
+        Ok(Some(entry)) => {
+            let name = entry.map_err(|error| refused(error.to_string()))?.file_name();
+            return Err(refused(format!("it holds something else, {}", Path::new(&name).display())));
+        }
+    }
+    let make = || {
+        create_directory_durably(store, disk)?;
+        std::path::absolute(store)
+    };
+    let path = make().map_err(|error| refused(error.to_string()))?;
+    match path.to_str() {
+        Some(_) => Ok(path),
+        None => Err(refused("its path is not UTF-8".into())),
     }
 }

@@ -46,6 +46,8 @@ pub struct Estimate {
     pub states: u64,
     /// The number of moves.
     pub moves: usize,
+    /// Whether the moves are closed under inverses.
+    pub inverse_closed: bool,
     /// The number of pieces that words tell apart, and of all pieces, if the former determine where the
     /// others are (`docs/decisions/0037`); `None` if words tell all pieces apart that have different labels.
     pub told_apart: Option<(usize, usize)>,
@@ -111,6 +113,7 @@ impl Estimate {
             labels: (!space.given_labels().are_distinct()).then(|| space.given_labels().of_pieces().to_vec()),
             states: u64::try_from(space.states()).expect("a planned space has fewer than 2^64 states"),
             moves: space.moves().len(),
+            inverse_closed: space.is_closed_under_inverses(),
             told_apart: space.told_apart(),
             colouring: plan.colouring.of_pieces().to_vec(),
             axes: plan.shape.lengths().to_vec(),
@@ -234,7 +237,7 @@ fn most_states(space: &Space, depth: u32) -> Option<u64> {
 
 /// Counts the states of the first depths, up to `depth`: as many depths as take little time, and one more.
 /// The result ends with depth 1 at the earliest, or with an empty depth if the space has no more states.
-fn first_counts(space: &Space, depth: u32) -> Vec<u64> {
+pub fn first_counts(space: &Space, depth: u32) -> Vec<u64> {
     // Each state has a word for each free move, and so has each of its neighbours.
     let few = (1 << 13) / (space.free_order() as usize).pow(2);
     let state_of = |word: &[u8]| space.words_of(word).min().expect("the identity is a free move");

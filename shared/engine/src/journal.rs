@@ -8,15 +8,18 @@
 //! The database uses a rollback journal and not WAL, so that `fathom status` can read it from other hosts and
 //! from read-only directories. Checkpoints are rare enough to pay for that.
 
-mod cluster;
+mod change;
+mod current;
 mod patience;
+mod place;
 mod waits;
 
-pub use cluster::LayersAt;
+pub use change::{Beside, Change};
+pub use current::Maker;
 pub use patience::{give_up, obstacle};
+pub use place::LayersAt;
 
-use crate::run::WorkerId;
-use crate::run::{Depth, ShardId, ShardReport, Task};
+use crate::run::{Depth, ShardId, ShardReport};
 use crate::task::Waits;
 use anyhow::{Context, Result, anyhow};
 use fathom_layer::{Digest, LayerDigest, RunDigest, Totals};
@@ -29,7 +32,7 @@ use std::path::{Path, PathBuf};
 /// The name of the journal in the run's directory.
 pub const NAME: &str = "run.db";
 /// The version of the schema.
-const SCHEMA: i32 = 4;
+const SCHEMA: i32 = 5;
 
 /// The state of a layer's files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -144,8 +147,6 @@ pub struct Entry {
     pub process: Option<ProcessRow>,
     /// The time that the threads of this process spent on each activity, if the process made the layer.
     pub waits: Option<Waits>,
-    /// The holders of files, if workers keep the layers.
-    pub holders: Vec<(Task, WorkerId)>,
 }
 
 /// An open journal.
@@ -194,14 +195,22 @@ impl Journal {
                  kernel TEXT NOT NULL, memory_bytes INTEGER NOT NULL, cache_bytes INTEGER NOT NULL,
                  seconds REAL NOT NULL, peak_anonymous_bytes INTEGER);
              CREATE TABLE cluster (epoch INTEGER NOT NULL, layers_at TEXT NOT NULL);
-             CREATE TABLE worker (id BLOB PRIMARY KEY, name TEXT NOT NULL, address TEXT NOT NULL);
-             CREATE TABLE holder (
-                 depth INTEGER NOT NULL, shard INTEGER NOT NULL, worker BLOB NOT NULL,
-                 PRIMARY KEY (depth, shard, worker));
              CREATE TABLE report (
                  depth INTEGER NOT NULL, shard INTEGER NOT NULL, stored INTEGER NOT NULL, states INTEGER NOT NULL,
                  pairs INTEGER, inverse_pairs INTEGER, bytes INTEGER NOT NULL, watched TEXT NOT NULL,
                  checksums BLOB NOT NULL, PRIMARY KEY (depth, shard));
+             CREATE TABLE store_id (id TEXT NOT NULL);
+             CREATE TABLE disowned (depth INTEGER NOT NULL, shard INTEGER NOT NULL, PRIMARY KEY (depth, shard));
+             CREATE TABLE doubted (depth INTEGER NOT NULL, shard INTEGER NOT NULL, PRIMARY KEY (depth, shard));
+             CREATE TABLE maker (
+                 depth INTEGER NOT NULL, shard INTEGER NOT NULL, worker BLOB NOT NULL,
+                 PRIMARY KEY (depth, shard));
+             CREATE TABLE given_back (
+                 depth INTEGER NOT NULL, shard INTEGER NOT NULL, audited INTEGER NOT NULL,
+                 PRIMARY KEY (depth, shard));
+             CREATE TABLE wait (
+                 depth INTEGER PRIMARY KEY, kernel REAL NOT NULL, sources REAL NOT NULL, subtract REAL NOT NULL,
+                 write REAL NOT NULL, sync REAL NOT NULL, barrier REAL NOT NULL);
              CREATE TABLE watched (number INTEGER PRIMARY KEY, tiles BLOB NOT NULL, depth INTEGER);
              INSERT INTO run VALUES (x'{fingerprint}');
              PRAGMA user_version = {SCHEMA};"
@@ -438,18 +447,26 @@ impl Journal {
     }
 
     /// Does a [checkpoint](Journal::checkpoint) that makes another change in the same transaction.
-    fn checkpoint_with(&mut self, change: impl Fn(&Connection) -> Result<()>) -> Result<()> {
-        self.process = self.patiently(|journal| {
-            let transaction = journal.database.transaction()?;
+    ///
+    /// # Errors
+    /// As [`Journal::checkpoint`], and those of the change.
+    pub fn checkpoint_with(&mut self, mut change: impl FnMut(&mut Change<'_>) -> Result<()>) -> Result<()> {
+        let (process, removed) = self.patiently(|journal| {
+            let mut changed = Change { transaction: journal.database.savepoint()?, removed: None };
             let mut process = journal.process;
             for (entry, run_digest) in &journal.added {
-                process = write_layer(&transaction, entry, *run_digest, process)?;
+                process = write_layer(&changed.transaction, entry, *run_digest, process)?;
             }
-            change(&transaction)?;
+            change(&mut changed)?;
+            let Change { transaction, removed } = changed;
             transaction.commit()?;
-            Ok(process)
+            Ok((process, removed))
         })?;
+        self.process = process;
         self.added.clear();
+        if let Some(known) = &mut self.known {
+            known.note_files(removed, Files::Removed);
+        }
         Ok(())
     }
 
@@ -484,7 +501,7 @@ fn write_layer(
     run_digest: Digest,
     row: Option<i64>,
 ) -> Result<Option<i64>> {
-    let Entry { layer, shards, retired, found, process, waits, holders } = entry;
+    let Entry { layer, shards, retired, found, process, waits } = entry;
     let run = |statement, values: &[&dyn ToSql]| -> rusqlite::Result<usize> {
         database.prepare_cached(statement)?.execute(values)
     };
@@ -505,7 +522,6 @@ fn write_layer(
     )?;
     run("DELETE FROM report WHERE depth <= ?1", &[&layer.depth.0])?;
     if let Some(depth) = *retired {
-        run("DELETE FROM holder WHERE depth <= ?1", &[&depth.0])?;
         set_files(database, depth, Files::Removed)?;
     }
     let mut insert = database.prepare_cached("INSERT INTO shard VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")?;
@@ -530,7 +546,6 @@ fn write_layer(
             ));
         }
     }
-    cluster::note_holders(database, holders)?;
     if let Some(waits) = waits {
         waits::note(database, layer.depth, waits)?;
     }

@@ -9,20 +9,23 @@
 //! recorded), [`summary`] (results), [`verify`] (files compared with the journal), [`tables`] (cosets for
 //! commands that read a run), [`mod@tasks`] (runs from files to files), [`mod@audit`] (what must be true of
 //! distances, checked by other means than the search), [`estimate`] (what a run will need), [`rates`] (how
-//! fast this machine is), [`membership`] (why an element is not in a group).
+//! fast this machine is), [`membership`] (why an element is not in a group), [`at_work`] (which process works on
+//! a run), [`enumeration`] (all of this in a few lines).
 //!
 //! Invariants: a search adds up reports; of states it looks only at the few of its spot checks, and at those
 //! of the first depths, which it counts a second time. A layer counts when its row is committed, and its
 //! files are durable before that. Later commits extend the journal and never contradict it.
 //!
-//! `examples/enumerate.rs` is a whole search in thirty lines.
+//! [`Enumeration`] is the whole of it in a few lines, for programs that use the engine.
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
+pub mod at_work;
 pub mod audit;
 pub mod commit;
 pub mod counts;
 pub mod directory;
+pub mod enumeration;
 pub mod estimate;
 pub mod journal;
 pub mod membership;
@@ -39,3 +42,5 @@ pub mod task;
 pub mod tasks;
 pub mod verify;
 pub mod watch;
+
+pub use enumeration::Enumeration;

@@ -2,11 +2,10 @@
 //! bench`.
 
 use anyhow::{Context, Result};
-use fathom_layer::{Disk, DiskFile, Identity, LayerFile, LayerWriter, LocalDisk, Totals, archive};
+use fathom_layer::{Disk, Identity, LayerFile, LayerWriter, LocalDisk, NullDisk, Totals, archive};
 use fathom_space::Shape;
 use serde::Serialize;
 use std::hint::black_box;
-use std::io;
 use std::path::Path;
 use std::time::Instant;
 
@@ -31,41 +30,6 @@ impl Rate {
         let begun = Instant::now();
         let result = work()?;
         Ok((Self { what, bytes_per_second: bytes as f64 / begun.elapsed().as_secs_f64() }, result))
-    }
-}
-
-/// A disk that discards all writes, so that encoding is measured alone.
-#[derive(Debug)]
-struct Nowhere;
-
-impl Disk for Nowhere {
-    fn create(&self, _: &Path) -> io::Result<Box<dyn DiskFile>> {
-        Ok(Box::new(Self))
-    }
-    fn rename(&self, _: &Path, _: &Path) -> io::Result<()> {
-        Ok(())
-    }
-    fn remove(&self, _: &Path) -> io::Result<()> {
-        Ok(())
-    }
-    fn create_directory(&self, _: &Path) -> io::Result<()> {
-        Ok(())
-    }
-    fn remove_directory(&self, _: &Path) -> io::Result<()> {
-        Ok(())
-    }
-    fn sync_directory(&self, _: &Path) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-impl DiskFile for Nowhere {
-    fn write_at(&mut self, bytes: &[u8], _: u64) -> io::Result<()> {
-        black_box(bytes);
-        Ok(())
-    }
-    fn sync(&mut self) -> io::Result<()> {
-        Ok(())
     }
 }
 
@@ -101,7 +65,7 @@ pub fn encodings(shape: &Shape, directory: &Path) -> Result<Vec<Rate>> {
     ] {
         let packed = random(shape.packed_bytes() as usize, one_in);
         let path = directory.join(format!("one-in-{one_in}.layer"));
-        rates.push(Rate::of(what[0], bytes, || write(&Nowhere, &path, &packed))?.0);
+        rates.push(Rate::of(what[0], bytes, || write(&NullDisk, &path, &packed))?.0);
         write(&LocalDisk, &path, &packed)?;
         rates.push(Rate::of(what[1], bytes, || read(&path))?.0);
         if one_in == 8 {

@@ -1,11 +1,12 @@
 //! The definition of a run, which is the same for all processes and hosts: what is enumerated, and how it is
 //! cut into shards.
 //!
-//! Reading order: [`manifest`] (`run.toml`), [`makers`] (how many shards), [`cut`] (cosets into shards),
-//! [`order`] (which shards lie close together), [`geometry`] (sizes and identities of files), [`stores`] (the
-//! directories of layers), [`lock`] (which processes work on a run), [`task`] (the unit of work, and its
-//! report), [`lookback`] (the layers that a layer is made from), [`worker_id`] (the identity of a worker),
-//! [`tables`] (the cosets, kept in a file), [`budget`] (the division of memory), [`error`].
+//! Reading order: [`space_spec`] (what is enumerated), [`plan_document`] (by which plan), [`manifest`]
+//! (`run.toml`, with both), [`makers`] (how many shards), [`cut`] (cosets into shards), [`order`] (which shards
+//! lie close together), [`geometry`] (sizes and identities of files), [`owner`] (to which run a store belongs),
+//! [`lock`] (which processes work on a run), [`task`] (the unit of work, and its report), [`lookback`] (the
+//! layers that a layer is made from), [`tables`] (the cosets, kept in a file), [`budget`] (the division of
+//! memory), [`error`].
 
 pub mod budget;
 pub mod cut;
@@ -16,18 +17,29 @@ pub mod lookback;
 pub mod makers;
 pub mod manifest;
 pub mod order;
-pub mod stores;
+pub mod owner;
+pub mod plan_document;
+pub mod space_spec;
 pub mod tables;
 pub mod task;
-pub mod worker_id;
 
 pub use cut::ShardCut;
 pub use error::RunError;
 pub use geometry::Geometry;
 pub use lookback::Lookback;
 pub use makers::Makers;
-pub use manifest::{Keep, RunManifest, SpaceSpec};
+pub use manifest::{Keep, RunManifest};
 pub use order::ShardOrder;
-pub use stores::Stores;
-pub use task::{Depth, MadeShard, ShardId, ShardReport, Task};
-pub use worker_id::WorkerId;
+pub use owner::{OWNER, Owner};
+pub use plan_document::{PlanDocument, PlanFile};
+pub use space_spec::SpaceSpec;
+pub use task::{Depth, ShardId, ShardReport, Task};
+
+/// The name of the definition in a run's directory.
+pub const DEFINITION: &str = "run.toml";
+
+/// The format version of `run.toml` and of plan files. The schema of `run.db` has a version of its own.
+pub const FORMAT: u32 = 1;
+
+/// The author that is written to files: the program and its version.
+const AUTHOR: &str = concat!("fathom ", env!("CARGO_PKG_VERSION"));

@@ -10,7 +10,7 @@
 use crate::audit::spot::SpotChecks;
 use crate::commit::{Added, Commit, add_layer, checkpoint};
 use crate::directory::{RunDirectory, Visited};
-use crate::journal::{Files, LayerRow, LayersAt, ProcessRow, ShardRow};
+use crate::journal::{Files, LayerRow, ProcessRow, ShardRow};
 use crate::observer::{Observer, Progress};
 use crate::older::Older;
 use crate::removers::Removers;
@@ -18,12 +18,11 @@ use crate::run::{Depth, Geometry, Keep, Lookback, ShardReport, Task};
 use crate::task::{
     Counters, Job, Kernel, Layer, Leftovers, Pool, Resources, Store, TaskError, Watched, store,
 };
-use crate::tasks::with_workers;
+use crate::tasks::root_of_layers;
 use anyhow::{Context, Result};
 use fathom_command::{failpoint, machine};
 use fathom_layer::{Deferred, Disk, LayerError, many_descriptors};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -96,10 +95,7 @@ pub fn search(
 ) -> Result<End> {
     let _span = info_span!("run", id = %&run.manifest.fingerprint.to_string()[..16]).entered();
     let begun = Instant::now();
-    if let LayersAt::SharedStore(store) = run.journal.layers_at().context("cannot read run.db")? {
-        run.claim(&std::path::absolute(store)?, disk)?;
-    }
-    let store_path = store_path(run)?;
+    let store_path = run.claim_layers(disk)?;
     let resources = Resources {
         kernel: options.kernel,
         threads: options.threads,
@@ -109,9 +105,9 @@ pub fn search(
     let graph = run.graph.take();
     let colouring = match &graph {
         Some(graph) => graph.colouring().clone(),
-        None => run.manifest.cut(&run.space)?,
+        None => run.manifest.plan.colouring(&run.space)?,
     };
-    run.manifest.check_cut(&run.space, &colouring)?;
+    run.manifest.plan.check(&run.space, &colouring)?;
     observer.tables_begin();
     let job = Job::of(&run.manifest, (&run.space, &colouring), graph, &run.path, resources, disk);
     let job = job.and_then(|mut job| job.order_shards().map(|()| job));
@@ -270,7 +266,7 @@ impl Search<'_> {
         let seconds = begun.elapsed().as_secs_f64();
         let waits = self.counters.spent.waits(self.options.threads, begun.elapsed());
         let process = Some(&self.process);
-        let commit = Commit { symmetries, seconds, process, waits: Some(&waits), holders: &[] };
+        let commit = Commit { symmetries, seconds, process, waits: Some(&waits) };
         let Added { layer, retired } = add_layer(self.run, &reports, commit)?;
         self.newest = Some(depth);
         // Kernel threads need not wait for the removal.
@@ -322,7 +318,7 @@ impl Search<'_> {
     fn remove_files(&mut self, depth: Depth) -> Result<(), LayerError> {
         let files = self.store.shards(depth)?.into_iter().map(|shard| Task { depth, shard });
         // What lies behind a link stays, and `Store::remove` says so.
-        for file in files.filter(|file| !self.store.directory_of(*file).is_symlink()) {
+        for file in files.filter(|file| !self.store.directory_of(file.depth).is_symlink()) {
             self.removers.remove(file)?;
         }
         self.removers.finish()?;
@@ -563,7 +559,9 @@ pub fn is_settled(run: &RunDirectory, disk: &dyn Disk) -> Result<bool> {
     }
     let newest = layers.last().map(|layer| layer.depth);
     let behind = layers.iter().any(|layer| is_behind(layer, newest));
-    Ok(visited == all && !behind && leftovers(&Store::at(&store_path(run)?, disk)?, &layers)?.is_empty())
+    Ok(visited == all
+        && !behind
+        && leftovers(&Store::at(&root_of_layers(&run.journal, &run.path)?, disk)?, &layers)?.is_empty())
 }
 
 /// Deletes the files of the current layer that a coordinator has left and that may be wrong: those that it
@@ -596,11 +594,6 @@ fn discard_doubtful(run: &mut RunDirectory, store: &Store<'_>, geometry: &Geomet
     let doubtful: Vec<Task> = doubtful.into_iter().collect();
     run.journal.disown_doubted(&doubtful).context("cannot write run.db")?;
     Ok(doubtful.into_iter().try_for_each(|task| store.discard(task))?)
-}
-
-/// Returns the directory in which this process reads and writes layers.
-fn store_path(run: &RunDirectory) -> Result<PathBuf> {
-    run.store()?.ok_or_else(|| with_workers(&run.path))
 }
 
 /// Returns what interruptions have left behind of a run with these layers. The files of the current layer are

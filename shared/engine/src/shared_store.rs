@@ -1,18 +1,17 @@
-//! The store that all workers of a run share, where it is another directory than the run's: which run it
-//! belongs to.
+//! A store outside the directory of its run, such as one that all workers of the run share: to which run it
+//! belongs.
 
 use crate::journal::{self, Files, Journal, LayerRow};
-use crate::run::manifest::{DEFINITION, RunManifest};
-use crate::run::stores::{LAYERS, OWNER, Owner};
-use crate::task::Store;
+use crate::run::{DEFINITION, OWNER, Owner, RunManifest};
+use crate::task::{LAYERS, Store};
 use anyhow::{Context, Result};
 use fathom_command::bad_input;
 use fathom_layer::{Digest, Disk, LocalDisk};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// Takes a shared store for a run that is about to write there: the store gets the run's mark. `run` is the
-/// run's directory, and `fingerprint` the run's.
+/// Takes a store for a run that is about to write there: the store gets the run's mark. `run` is the run's
+/// directory, and `fingerprint` the run's.
 pub(crate) fn claim(
     journal: &mut Journal,
     (run, fingerprint): (&Path, Digest),
@@ -48,7 +47,7 @@ pub(crate) fn claim(
     Ok(())
 }
 
-/// Checks that no run has a shared store, and that there are no layers in it.
+/// Checks that no run has a store, and that there are no layers in it.
 ///
 /// # Errors
 /// [`fathom_command::exit::BadInput`] with the way out.
@@ -56,14 +55,14 @@ pub fn require_free(store: &Path, disk: &dyn Disk) -> Result<()> {
     let place = store.display();
     if let Some(owner) = Owner::of(store)? {
         return Err(bad_input!(
-            "the shared store {place} belongs to the run in {}: name another directory, or delete {place}/{LAYERS} and {place}/{OWNER} if that run no longer needs them",
+            "the store {place} belongs to the run in {}: name another directory, or delete {place}/{LAYERS} and {place}/{OWNER} if that run no longer needs them",
             owner.run.display()
         ));
     }
     match Store::at(store, disk)?.depths()?.is_empty() {
         true => Ok(()),
         false => Err(bad_input!(
-            "the shared store {place} holds layers of which the run knows nothing: name another directory, or delete {place}/{LAYERS} if no run needs them"
+            "the store {place} holds layers of which the run knows nothing: name another directory, or delete {place}/{LAYERS} if no run needs them"
         )),
     }
 }
@@ -87,8 +86,8 @@ pub fn require_seen(store: &Path, id: &str) -> Result<()> {
     }
 }
 
-/// Checks that a shared store can be reached, and does not belong to another run meanwhile. A store of an
-/// earlier version has no mark.
+/// Checks that a store can be reached, and does not belong to another run meanwhile. A store without layers
+/// need not have the mark yet.
 pub(crate) fn require_own(journal: &Journal, run: &Path, store: &Path) -> Result<()> {
     require_there(run, store)?;
     let known = journal.store_id().context("cannot read run.db")?;
@@ -104,19 +103,24 @@ pub(crate) fn require_own(journal: &Journal, run: &Path, store: &Path) -> Result
     }
 }
 
+/// Returns whether a store has the mark of a run, so that its layers can be removed with the run.
+///
+/// # Errors
+/// [`fathom_command::exit::BadInput`] if the run's directory is a copy of the one that has the store.
+pub fn is_owned(journal: &Journal, (run, fingerprint): (&Path, Digest), store: &Path) -> Result<bool> {
+    let known = journal.store_id().context("cannot read run.db")?;
+    match Owner::of(store)?.filter(|owner| known.as_ref() == Some(&owner.id)) {
+        Some(owner) => require_no_copy((run, fingerprint), store, &owner).map(|()| true),
+        None => Ok(false),
+    }
+}
+
 fn require_there(run: &Path, store: &Path) -> Result<()> {
     if store.is_dir() {
         return Ok(());
     }
-    // Earlier versions recorded the path as it was given.
-    let way_out = match store.is_absolute() {
-        true => "mount its disk",
-        false => {
-            "go to the directory from which the run was served first, because this path is relative to it"
-        }
-    };
     Err(bad_input!(
-        "there is no directory {}, where the layers of the run in {} lie: {way_out}",
+        "there is no directory {}, where the layers of the run in {} lie: mount its disk",
         store.display(),
         run.display()
     ))

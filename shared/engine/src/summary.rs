@@ -4,6 +4,7 @@ use crate::directory::{RunDirectory, Visited};
 use crate::journal::LayerRow;
 use anyhow::{Context, Result};
 use fathom_layer::{Digest, run_digest};
+use fathom_puzzle::{ONE_WAY, one_way_note};
 use fathom_space::Space;
 use indicatif::HumanCount;
 use serde::Serialize;
@@ -23,6 +24,8 @@ pub struct Summary {
     pub god_number: Option<u32>,
     /// Whether every state was visited.
     pub complete: bool,
+    /// Whether the moves are closed under inverses. If not, distances are one way, from the solved state.
+    pub inverse_closed: bool,
     /// The number of states at depth 0, 1, 2, …
     pub counts: Vec<u64>,
     /// The number of states up to symmetry at each depth; `None` if not counted.
@@ -41,6 +44,8 @@ pub struct Summary {
     pub layer_bytes: Vec<u64>,
     /// The digest of all layers so far.
     pub digest: String,
+    /// What must be known of the results: how the puzzle was read, and that distances are one way if they are.
+    pub notes: Vec<String>,
     /// The number of watched states at each depth; `None` if none are watched.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub watched: Option<Vec<u64>>,
@@ -65,6 +70,7 @@ impl Summary {
         let Visited { layers, visited, all } = run.visited()?;
         let counts: Vec<u64> = layers.iter().map(|layer| layer.states).collect();
         let complete = visited == all;
+        let inverse_closed = space.is_closed_under_inverses();
         let states = run.journal.watched().context("cannot read run.db")?;
         let mut watched = vec![0; layers.len()];
         let known = states.iter().filter_map(|state| state.depth);
@@ -82,15 +88,17 @@ impl Summary {
             states: all,
             god_number: layers.last().filter(|_| complete).map(|layer| layer.depth.0),
             complete,
+            inverse_closed,
             classes: layers.iter().map(|layer| layer.classes).collect(),
             classes_with_inverse: layers.iter().map(|layer| layer.classes_with_inverse).collect(),
             symmetries: space.symmetry_order(),
             symmetries_are_all: space.has_all_symmetries(),
-            representative_cosets: run.manifest.representative_cosets,
+            representative_cosets: run.manifest.plan.cosets,
             seconds: microseconds(
                 // The sum of no numbers is -0.
                 layers.iter().map(|layer| layer.seconds).fold(0.0, |sum, seconds| sum + seconds),
             ),
+            notes: spec.notes(inverse_closed),
             watched: (!states.is_empty()).then_some(watched),
             watched_missing,
             seconds_each: layers.iter().map(|layer| layer.seconds).collect(),
@@ -101,9 +109,25 @@ impl Summary {
         })
     }
 
-    /// Returns the name of the largest distance: it is God's number only if all pieces differ.
+    /// Returns the name of the largest distance: it is God's number only if all pieces differ and the moves
+    /// are closed under inverses.
     pub fn largest_distance_is(&self) -> &'static str {
-        if self.labels.is_some() { "largest distance" } else { "God's number" }
+        match (self.labels.is_some(), self.inverse_closed) {
+            (false, true) => "God's number",
+            (true, true) => "largest distance",
+            (false, false) => "directed diameter",
+            (true, false) => "largest directed distance",
+        }
+    }
+
+    /// Returns the clause that distances are one way, if they are.
+    pub fn one_way(&self) -> Option<&'static str> {
+        (!self.inverse_closed).then_some(ONE_WAY)
+    }
+
+    /// Returns the note that distances are one way, if they are, which names the way to the other number.
+    pub fn one_way_note(&self) -> Option<String> {
+        (!self.inverse_closed).then(one_way_note)
     }
 
     /// Returns the sentence that the counts of a complete run add up, with their sum and what that number is;

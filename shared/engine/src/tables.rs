@@ -16,9 +16,9 @@ pub fn within(
     memory_bytes: u64,
     make: impl FnOnce(&Space, &Colouring) -> Result<CosetGraph, RunError>,
 ) -> Result<(CosetGraph, Geometry)> {
-    let (space, colouring) = definition.check()?;
+    let (space, colouring) = definition.open()?;
     let patterns = CosetGraph::table_entries(&space, &colouring);
-    let table_bytes = CosetGraph::table_bytes(&space, patterns, definition.representative_cosets);
+    let table_bytes = CosetGraph::table_bytes(&space, patterns, definition.plan.cosets);
     if table_bytes > memory_bytes {
         return Err(bad_input!(
             "the tables of {} take {} of memory, and {} may be taken: give it more with --memory",

@@ -1,10 +1,10 @@
 //! Tasks: each makes one shard of a layer from the layers before it, from files to a file.
 //!
-//! Reading order: [`resources`] (the limits of a process), [`cache`] (the memory for layers), [`beyond`]
+//! Reading order: [`resources`] (the limits of a process, and its kernel), [`cache`] (the memory for layers), [`beyond`]
 //! (what exceeds it), [`job`] (what threads need to know of a run), [`store`] (the directory of layer files),
 //! [`layer`] (a whole layer, open for reading), [`window`] (the part of a layer that is in memory), [`union`]
 //! (all layers in one, if tasks read all of them), [`expand`] (one task, and one task on several threads),
-//! [`waits`] (the time that threads spend on each activity), [`pool`] (threads that do tasks), [`watched`]
+//! [`waits`] (the time that threads spend on each activity), [`counters`] (what they have done), [`pool`] (threads that do tasks), [`watched`]
 //! (states whose depths are recorded), [`sample`] (random states of a layer, for audits), [`error`].
 //!
 //! Invariants: a task is a function of the layers that it reads, so doing it twice gives the same file. A
@@ -12,6 +12,7 @@
 
 pub mod beyond;
 pub mod cache;
+pub mod counters;
 pub mod error;
 pub mod expand;
 pub mod job;
@@ -27,14 +28,15 @@ pub mod window;
 
 pub use beyond::BeyondMemory;
 pub use cache::{Cache, IMPORT_SHARE};
+pub use counters::Counters;
 pub use error::TaskError;
 pub use expand::Expander;
-pub use job::{Job, Kernel, Method};
+pub use job::{Job, Method};
 pub use layer::Layer;
-pub use pool::{Counters, Pool};
-pub use resources::Resources;
+pub use pool::Pool;
+pub use resources::{Kernel, Resources};
 pub use sample::Words;
-pub use store::{Leftovers, Room, Store};
+pub use store::{LAYERS, Leftovers, Store};
 pub use union::Union;
 pub use waits::Waits;
 pub use watched::Watched;

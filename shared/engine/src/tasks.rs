@@ -1,34 +1,34 @@
-//! Runs whose layers are made by tasks, from files to files: where the files must lie, and why one cannot be
+//! Runs whose layers are made by tasks, from files to files: where the files are, and why one cannot be
 //! opened.
 
 use crate::journal::{Journal, LayersAt};
 use crate::run::Depth;
+use crate::shared_store;
 use anyhow::{Context, Error, Result, anyhow};
 use fathom_command::{bad_input, shell};
 use fathom_layer::LayerError;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-/// Checks that the layers of the run in a directory lie there, or in the stores that are listed there: tasks
-/// read and write nowhere else.
+/// Returns the directory that has the layers of a run, the run's own or another one.
 ///
 /// # Errors
-/// [`fathom_command::exit::BadInput`] with the way out if the layers lie elsewhere.
-pub fn require_layers_here(journal: &Journal, run: &Path) -> Result<()> {
+/// [`fathom_command::exit::BadInput`] if the workers of the run have its layers, or the directory cannot be
+/// reached or belongs to another run.
+pub fn root_of_layers(journal: &Journal, run: &Path) -> Result<PathBuf> {
     match journal.layers_at().context("cannot read run.db")? {
-        LayersAt::RunDirectory => Ok(()),
+        LayersAt::RunDirectory => Ok(run.into()),
         LayersAt::Workers => Err(with_workers(run)),
-        LayersAt::SharedStore(store) => Err(bad_input!(
-            "the layers of the run in {path} lie in {}: go on with 'fathom serve', or with 'fathom resume {path}'",
-            store.display(),
-            path = shell::path(run)
-        )),
+        LayersAt::Store(store) => {
+            shared_store::require_own(journal, run, &store)?;
+            Ok(store)
+        }
     }
 }
 
 /// Says that the workers of a run have its layers.
-pub(crate) fn with_workers(run: &Path) -> Error {
+pub fn with_workers(run: &Path) -> Error {
     bad_input!(
-        "the layers of the run in {} lie with its workers: go on with 'fathom serve' and these workers, or with 'fathom run --workers' if that is how it began",
+        "the layers of the run in {} are on its workers: continue with 'fathom serve' and these workers",
         run.display()
     )
 }

@@ -97,7 +97,7 @@ pub fn verify_file(job: &Job, store: &Store<'_>, file: &LayerFile, depth: Depth)
 
 /// Makes the job that counting needs. The coset graph is built anew, because kept tables are not relied on.
 fn job(manifest: &RunManifest) -> Result<Job> {
-    let (space, colouring) = manifest.check()?;
+    let (space, colouring) = manifest.open()?;
     let graph = CosetGraph::build(&space, &colouring)?;
     let geometry = Geometry::of(manifest, &space, &colouring)?;
     geometry.check_graph(&graph)?;

@@ -1,13 +1,11 @@
 //! Predicts the states of the depths that a run has not reached yet. [`outlook`](super::outlook) predicts the
 //! time that they take.
 //!
-//! The growth follows the model of [`model`](super::model) as if the space were one coset. A state that is
-//! not visited yet is found at the next depth if one of the m moves into it comes from the newest depth. The
-//! chance of that is 1 - (1 - q)^(alpha m), where q is the share of the newest depth in the states that are
+//! A state that is not visited yet is found at the next depth if one of the m moves into it comes from the
+//! newest depth. The chance of that is 1 - (1 - q)^(alpha m), where q is the share of the newest depth in the states that are
 //! not in the depths above it. Alpha is below one because moves commute and cancel. The known counts
 //! determine alpha; after them alpha continues to fall at the same rate, until half of the states are
-//! visited. The coset graph is not needed, so that a prediction takes microseconds, and each depth that
-//! becomes known corrects it.
+//! visited. A prediction takes microseconds, and each depth that becomes known corrects it.
 
 /// Fewer known depths than this give no prediction.
 const LEAST_KNOWN: usize = 3;

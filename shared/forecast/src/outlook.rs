@@ -1,7 +1,6 @@
 //! Predicts how long a running search still takes. [`expected`](crate::expected) predicts its growth.
 //!
-//! The time of a depth is assumed to be proportional to its pulls, as in [`crate::load`]. The finished depths
-//! give the factor.
+//! The time of a depth is assumed to be proportional to its pulls. The finished depths give the factor.
 
 use crate::expected::growth;
 use crate::growth::known;
@@ -74,8 +73,9 @@ impl Outlook {
         (is_complete || !expected.is_empty()).then_some(counts)
     }
 
-    /// Returns the pulls for a mean coset at each depth.
-    fn pulls(&self, states: &[f64]) -> Vec<f64> {
+    /// Returns the pulls for a mean coset at each depth: of those cosets that have unvisited states, a pull for
+    /// each move from a dense coset, and less from a sparse one.
+    pub(crate) fn pulls(&self, states: &[f64]) -> Vec<f64> {
         let mut left = self.all;
         let mut pulls = vec![ENTRY];
         for depth in 1..states.len() {
@@ -84,8 +84,8 @@ impl Outlook {
             let source = (mean * SPARSE_BITS as f64 / self.coset_bits).min(1.0);
             let is_last_large = left * f64::from(NEARLY_FULL) <= self.all && states[depth] >= 0.99 * left;
             let most = if is_last_large { f64::from(COMPLETION_CHECKS[1]) } else { self.moves };
-            let full = if left < 0.5 { 0.0 } else { self.moves.min(most) * source };
-            pulls.push(full + PACKING * mean.min(1.0) + ENTRY);
+            let open = -(-left.max(0.0) / self.all * self.coset_bits).exp_m1();
+            pulls.push(open * (self.moves.min(most) * source + PACKING * mean.min(1.0)) + ENTRY);
         }
         pulls
     }

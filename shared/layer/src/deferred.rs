@@ -9,7 +9,7 @@
 //! Files and directories that are removed before the flush are never made durable. A file that waits is open,
 //! so only so many wait as may be open; the others are made durable at once.
 
-use crate::{Disk, DiskFile, LayerError, ReadOnce};
+use crate::{Disk, DiskFile, LayerError};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -174,6 +174,10 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Disk for Deferred<'_> {
+    fn inner(&self) -> &dyn Disk {
+        self.disk
+    }
+
     fn create(&self, path: &Path) -> io::Result<Box<dyn DiskFile>> {
         let file = Some(self.disk.create(path)?);
         let waiting = Arc::clone(&self.waiting);
@@ -203,10 +207,6 @@ impl Disk for Deferred<'_> {
         Ok(())
     }
 
-    fn create_directory(&self, path: &Path) -> io::Result<()> {
-        self.disk.create_directory(path)
-    }
-
     fn remove_directory(&self, path: &Path) -> io::Result<()> {
         self.disk.remove_directory(path)?;
         lock(&self.waiting).directories.remove(path);
@@ -216,22 +216,6 @@ impl Disk for Deferred<'_> {
     fn sync_directory(&self, path: &Path) -> io::Result<()> {
         lock(&self.waiting).directories.insert(path.into());
         Ok(())
-    }
-
-    fn sync_file(&self, path: &Path) -> io::Result<()> {
-        self.disk.sync_file(path)
-    }
-
-    fn open_once(&self, path: &Path) -> io::Result<Box<dyn ReadOnce>> {
-        self.disk.open_once(path)
-    }
-
-    fn free_bytes(&self, path: &Path) -> io::Result<u64> {
-        self.disk.free_bytes(path)
-    }
-
-    fn limit_bytes(&self) -> Option<u64> {
-        self.disk.limit_bytes()
     }
 }
 
@@ -284,6 +268,7 @@ impl DiskFile for DeferredFile {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::NullDisk;
     use std::sync::mpsc;
 
     const MOST: usize = 2;
@@ -306,23 +291,15 @@ mod tests {
     struct CountingFile(Counting, PathBuf);
 
     impl Disk for Counting {
+        fn inner(&self) -> &dyn Disk {
+            &NullDisk
+        }
+
         fn create(&self, path: &Path) -> io::Result<Box<dyn DiskFile>> {
             Ok(Box::new(CountingFile(Self(Arc::clone(&self.0)), path.into())))
         }
-        fn rename(&self, _: &Path, _: &Path) -> io::Result<()> {
-            Ok(())
-        }
-        fn rename_new(&self, _: &Path, _: &Path) -> io::Result<()> {
-            Ok(())
-        }
         fn remove(&self, path: &Path) -> io::Result<()> {
             self.note("remove", path);
-            Ok(())
-        }
-        fn create_directory(&self, _: &Path) -> io::Result<()> {
-            Ok(())
-        }
-        fn remove_directory(&self, _: &Path) -> io::Result<()> {
             Ok(())
         }
         fn sync_directory(&self, path: &Path) -> io::Result<()> {
@@ -444,23 +421,12 @@ mod tests {
     struct SlowFile(Option<mpsc::Receiver<()>>);
 
     impl Disk for Slow {
+        fn inner(&self) -> &dyn Disk {
+            &NullDisk
+        }
+
         fn create(&self, _: &Path) -> io::Result<Box<dyn DiskFile>> {
             Ok(Box::new(SlowFile(self.0.lock().unwrap().take())))
-        }
-        fn rename(&self, _: &Path, _: &Path) -> io::Result<()> {
-            Ok(())
-        }
-        fn remove(&self, _: &Path) -> io::Result<()> {
-            Ok(())
-        }
-        fn create_directory(&self, _: &Path) -> io::Result<()> {
-            Ok(())
-        }
-        fn remove_directory(&self, _: &Path) -> io::Result<()> {
-            Ok(())
-        }
-        fn sync_directory(&self, _: &Path) -> io::Result<()> {
-            Ok(())
         }
     }
 

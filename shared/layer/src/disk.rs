@@ -6,16 +6,36 @@ use crate::regular::open_regular;
 use std::fmt::Debug;
 use std::fs::{self, File, OpenOptions};
 use std::io;
+use std::iter;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 
 /// The changes to a file system that writing layers needs.
+///
+/// A disk that changes some of them passes the others on to its [inner](Disk::inner) disk.
 pub trait Disk: Debug + Send + Sync {
+    /// Returns the disk that does what this one does not do itself: the file system of this machine, unless
+    /// another one is returned.
+    fn inner(&self) -> &dyn Disk {
+        &LocalDisk
+    }
+
     /// Creates an empty file for writing. Replaces a file of that name.
-    fn create(&self, path: &Path) -> io::Result<Box<dyn DiskFile>>;
+    ///
+    /// # Errors
+    /// The error of the operating system.
+    fn create(&self, path: &Path) -> io::Result<Box<dyn DiskFile>> {
+        self.inner().create(path)
+    }
+
     /// Renames a file. Replaces a file of the new name.
-    fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
+    ///
+    /// # Errors
+    /// The error of the operating system.
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.inner().rename(from, to)
+    }
 
     /// Renames a file, and replaces none: two processes that rename files to one name at the same time do not
     /// both succeed, as far as the file system can tell.
@@ -24,24 +44,47 @@ pub trait Disk: Debug + Send + Sync {
     /// [`io::ErrorKind::AlreadyExists`] if there is a file of the new name; otherwise the error of the
     /// operating system.
     fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()> {
-        rename_if_absent(self, from, to)
+        self.inner().rename_new(from, to)
     }
 
     /// Deletes a file.
-    fn remove(&self, path: &Path) -> io::Result<()>;
+    ///
+    /// # Errors
+    /// The error of the operating system.
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        self.inner().remove(path)
+    }
+
     /// Creates a directory and its parents. A directory that exists is no error.
-    fn create_directory(&self, path: &Path) -> io::Result<()>;
+    ///
+    /// # Errors
+    /// The error of the operating system.
+    fn create_directory(&self, path: &Path) -> io::Result<()> {
+        self.inner().create_directory(path)
+    }
+
     /// Deletes an empty directory.
-    fn remove_directory(&self, path: &Path) -> io::Result<()>;
+    ///
+    /// # Errors
+    /// The error of the operating system.
+    fn remove_directory(&self, path: &Path) -> io::Result<()> {
+        self.inner().remove_directory(path)
+    }
+
     /// Makes the names in a directory durable.
-    fn sync_directory(&self, path: &Path) -> io::Result<()>;
+    ///
+    /// # Errors
+    /// The error of the operating system.
+    fn sync_directory(&self, path: &Path) -> io::Result<()> {
+        self.inner().sync_directory(path)
+    }
 
     /// Makes the contents of a finished file durable that another process may have left.
     ///
     /// # Errors
     /// The error of the operating system.
     fn sync_file(&self, path: &Path) -> io::Result<()> {
-        open_regular(path)?.0.sync_all()
+        self.inner().sync_file(path)
     }
 
     /// Opens a finished file that is read once, past the page cache.
@@ -50,7 +93,7 @@ pub trait Disk: Debug + Send + Sync {
     /// [`io::ErrorKind::Unsupported`] if the file system has no way past the cache; otherwise the error of
     /// the operating system.
     fn open_once(&self, path: &Path) -> io::Result<Box<dyn ReadOnce>> {
-        Ok(Box::new(Reader::open(path, Way::DontCache)?))
+        self.inner().open_once(path)
     }
 
     /// Returns the free bytes for files at a path.
@@ -58,12 +101,13 @@ pub trait Disk: Debug + Send + Sync {
     /// # Errors
     /// The error of the operating system, if it cannot tell.
     fn free_bytes(&self, path: &Path) -> io::Result<u64> {
-        free_bytes(path)
+        self.inner().free_bytes(path)
     }
+
     /// Returns the limit of the bytes that a run's files may take, if there is one besides the size of the
     /// disk.
     fn limit_bytes(&self) -> Option<u64> {
-        None
+        self.inner().limit_bytes()
     }
 }
 
@@ -90,6 +134,22 @@ pub fn lay_apart(directory: &Path) {
     };
     // If the request is not granted, it costs only time.
     let _ = ask();
+}
+
+/// Creates a directory and those above it, and makes their names durable. An earlier process may have made the
+/// directory, and died before it did so.
+///
+/// # Errors
+/// If a directory cannot be created, or its name cannot be made durable.
+pub fn create_directory_durably(directory: &Path, disk: &dyn Disk) -> io::Result<()> {
+    let above = directory.ancestors().skip(1);
+    let absent: Vec<&Path> =
+        above.take_while(|path| !path.as_os_str().is_empty() && !path.exists()).collect();
+    disk.create_directory(directory)?;
+    for parent in iter::once(directory).chain(absent).filter_map(Path::parent) {
+        disk.sync_directory(if parent.as_os_str().is_empty() { Path::new(".") } else { parent })?;
+    }
+    Ok(())
 }
 
 /// Returns how many files of one kind may be kept open without need: a third of those that this process may
@@ -137,7 +197,7 @@ pub fn tree_bytes(path: &Path) -> io::Result<u64> {
 /// Writes of at least this size are passed on to the disk at once.
 const WRITE_AT_ONCE: usize = 1 << 20;
 
-/// The file system of this machine.
+/// The file system of this machine. It is its own inner disk, and so does everything itself.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LocalDisk;
 
@@ -175,6 +235,22 @@ impl Disk for LocalDisk {
     fn sync_directory(&self, path: &Path) -> io::Result<()> {
         File::open(path)?.sync_all()
     }
+
+    fn sync_file(&self, path: &Path) -> io::Result<()> {
+        open_regular(path)?.0.sync_all()
+    }
+
+    fn open_once(&self, path: &Path) -> io::Result<Box<dyn ReadOnce>> {
+        Ok(Box::new(Reader::open(path, Way::DontCache)?))
+    }
+
+    fn free_bytes(&self, path: &Path) -> io::Result<u64> {
+        free_bytes(path)
+    }
+
+    fn limit_bytes(&self) -> Option<u64> {
+        None
+    }
 }
 
 /// Returns whether a system call failed because the kernel or the file system does not offer it.
@@ -190,7 +266,7 @@ fn link_new(from: &Path, to: &Path) -> io::Result<()> {
         Ok(()) => {}
         // A request that was sent twice finds what it has done.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists && is_same(from, to)? => {}
-        Err(error) if is_no_offer(&error) => return rename_if_absent(&LocalDisk, from, to),
+        Err(error) if is_no_offer(&error) => return rename_if_absent(from, to),
         Err(error) => return Err(error),
     }
     // Whoever removes unfinished files removes a first name that stays.
@@ -199,10 +275,10 @@ fn link_new(from: &Path, to: &Path) -> io::Result<()> {
 }
 
 /// Renames a file if there is none of the new name when this function looks.
-fn rename_if_absent(disk: &(impl Disk + ?Sized), from: &Path, to: &Path) -> io::Result<()> {
+fn rename_if_absent(from: &Path, to: &Path) -> io::Result<()> {
     match to.symlink_metadata() {
         Ok(_) => Err(io::ErrorKind::AlreadyExists.into()),
-        Err(_) => disk.rename(from, to),
+        Err(_) => fs::rename(from, to),
     }
 }
 
@@ -212,7 +288,7 @@ fn is_same(path: &Path, other: &Path) -> io::Result<bool> {
     Ok((is.dev(), is.ino()) == (other.dev(), other.ino()))
 }
 
-/// A disk that keeps nothing, for files of which only the checksums are wanted.
+/// A disk that keeps nothing, for files of which only the checksums or the time are wanted.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NullDisk;
 
@@ -242,6 +318,10 @@ impl Disk for NullDisk {
     }
 
     fn sync_directory(&self, _: &Path) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn sync_file(&self, _: &Path) -> io::Result<()> {
         Ok(())
     }
 }
@@ -308,11 +388,7 @@ mod tests {
     #[test]
     fn a_file_gets_a_new_name_and_no_other_loses_one() {
         type Rename = fn(&Path, &Path) -> io::Result<()>;
-        let ways: [Rename; 3] = [
-            |from, to| LocalDisk.rename_new(from, to),
-            link_new,
-            |from, to| rename_if_absent(&LocalDisk, from, to),
-        ];
+        let ways: [Rename; 3] = [|from, to| LocalDisk.rename_new(from, to), link_new, rename_if_absent];
         for rename in ways {
             let directory = tempfile::tempdir().unwrap();
             let [first, second, name] = ["first", "second", "name"].map(|name| directory.path().join(name));

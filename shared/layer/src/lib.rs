@@ -35,7 +35,10 @@ pub mod writer;
 pub use ahead::ReadAhead;
 pub use deferred::Deferred;
 pub use digest::{Digest, LayerDigest, RunDigest, run_digest};
-pub use disk::{Disk, DiskFile, LocalDisk, NullDisk, free_bytes, lay_apart, many_descriptors, tree_bytes};
+pub use disk::{
+    Disk, DiskFile, LocalDisk, NullDisk, create_directory_durably, free_bytes, lay_apart, many_descriptors,
+    tree_bytes,
+};
 pub use encoding::{Encoding, Tensor};
 pub use error::LayerError;
 pub use file::{LayerFile, Stored};

@@ -5,37 +5,32 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// The local file system, with a limit on the total size of the files below each of some directories. A new
-/// file can be created as long as the limit of its directory is not reached, so files that are being written
-/// at the same time may together exceed the limit.
+/// The local file system, with a limit on the total size of the files below a directory, and perhaps below
+/// another one. A new file can be created as long as the limit of its directory is not reached, so files that
+/// are being written at the same time may together exceed the limit.
 #[derive(Clone, Debug)]
 pub struct LimitedDisk {
-    directories: Vec<PathBuf>,
-    /// Those that are limited too.
-    more: OnceLock<Vec<PathBuf>>,
+    directory: PathBuf,
+    /// The other directory.
+    other: OnceLock<PathBuf>,
     most: u64,
 }
 
 impl LimitedDisk {
-    /// Limits the files below each of `directories` to `most` bytes. Files elsewhere count for the first one.
-    ///
-    /// # Panics
-    /// If there are no directories.
-    pub fn new(directories: &[PathBuf], most: u64) -> Self {
-        assert!(!directories.is_empty(), "a limit is one of a directory");
-        Self { directories: directories.into(), more: OnceLock::new(), most }
+    /// Limits the files below `directory` to `most` bytes. Files elsewhere may be created as long as this
+    /// limit is not reached.
+    pub fn new(directory: PathBuf, most: u64) -> Self {
+        Self { directory, other: OnceLock::new(), most }
     }
 
-    /// Limits the files below each of `directories`, too. Only the first such call counts.
-    pub fn limit_too(&self, directories: &[PathBuf]) {
-        let _ = self.more.set(directories.into());
+    /// Limits the files below another directory, too, to as many bytes. Only the first such call counts.
+    pub fn limit_too(&self, other: PathBuf) {
+        let _ = self.other.set(other);
     }
 
     /// Returns the directory whose limit counts for a path.
     fn directory(&self, path: &Path) -> &Path {
-        let mut limited = self.directories.iter().chain(self.more.get().into_iter().flatten());
-        let directory = limited.find(|directory| path.starts_with(directory));
-        directory.unwrap_or(&self.directories[0])
+        self.other.get().filter(|other| path.starts_with(other)).unwrap_or(&self.directory)
     }
 
     fn left(&self, path: &Path) -> io::Result<u64> {
@@ -65,30 +60,6 @@ impl Disk for LimitedDisk {
         LocalDisk.create(path)
     }
 
-    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        LocalDisk.rename(from, to)
-    }
-
-    fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()> {
-        LocalDisk.rename_new(from, to)
-    }
-
-    fn remove(&self, path: &Path) -> io::Result<()> {
-        LocalDisk.remove(path)
-    }
-
-    fn create_directory(&self, path: &Path) -> io::Result<()> {
-        LocalDisk.create_directory(path)
-    }
-
-    fn remove_directory(&self, path: &Path) -> io::Result<()> {
-        LocalDisk.remove_directory(path)
-    }
-
-    fn sync_directory(&self, path: &Path) -> io::Result<()> {
-        LocalDisk.sync_directory(path)
-    }
-
     fn free_bytes(&self, path: &Path) -> io::Result<u64> {
         Ok(free_bytes(path)?.min(self.left(path)?))
     }
@@ -105,7 +76,7 @@ mod tests {
     #[test]
     fn no_file_is_begun_beyond_the_limit() {
         let directory = tempfile::tempdir().unwrap();
-        let disk = LimitedDisk::new(&[directory.path().into()], 1 << 16);
+        let disk = LimitedDisk::new(directory.path().into(), 1 << 16);
         assert_eq!(disk.free_bytes(directory.path()).unwrap(), 1 << 16);
         let path = directory.path().join("file");
         let mut file = disk.create(&path).unwrap();
@@ -122,7 +93,7 @@ mod tests {
     #[test]
     fn files_behind_a_link_count() {
         let [own, other] = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
-        let disk = LimitedDisk::new(&[own.path().into()], 1 << 16);
+        let disk = LimitedDisk::new(own.path().into(), 1 << 16);
         let link = own.path().join("link");
         std::os::unix::fs::symlink(other.path(), &link).unwrap();
         let mut file = disk.create(&link.join("file")).unwrap();
@@ -133,10 +104,10 @@ mod tests {
     }
 
     #[test]
-    fn directories_that_are_limited_too_are_limited_apart() {
+    fn another_directory_has_a_limit_of_its_own() {
         let [own, shared] = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
-        let disk = LimitedDisk::new(&[own.path().into()], 1 << 16);
-        disk.limit_too(&[shared.path().into()]);
+        let disk = LimitedDisk::new(own.path().into(), 1 << 16);
+        disk.limit_too(shared.path().into());
         let mut file = disk.create(&shared.path().join("file")).unwrap();
         file.write_at(&[7; 1 << 16], 0).unwrap();
         file.sync().unwrap();

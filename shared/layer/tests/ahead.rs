@@ -2,9 +2,7 @@
 
 use fathom_layer::ahead::ReadAhead;
 use fathom_layer::past_cache::{ALIGNED_BYTES, Reader, Way};
-use fathom_layer::{
-    Disk, DiskFile, Identity, LayerError, LayerFile, LayerWriter, LocalDisk, ReadOnce, Totals,
-};
+use fathom_layer::{Disk, Identity, LayerError, LayerFile, LayerWriter, LocalDisk, ReadOnce, Totals};
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -85,24 +83,6 @@ impl ReadOnce for Plain {
 }
 
 impl Disk for Faulty {
-    fn create(&self, _: &Path) -> io::Result<Box<dyn DiskFile>> {
-        unreachable!("nothing is written")
-    }
-    fn rename(&self, _: &Path, _: &Path) -> io::Result<()> {
-        unreachable!("nothing is written")
-    }
-    fn remove(&self, _: &Path) -> io::Result<()> {
-        unreachable!("nothing is written")
-    }
-    fn create_directory(&self, _: &Path) -> io::Result<()> {
-        unreachable!("nothing is written")
-    }
-    fn remove_directory(&self, _: &Path) -> io::Result<()> {
-        unreachable!("nothing is written")
-    }
-    fn sync_directory(&self, _: &Path) -> io::Result<()> {
-        unreachable!("nothing is written")
-    }
     fn open_once(&self, path: &Path) -> io::Result<Box<dyn ReadOnce>> {
         let file: Box<dyn ReadOnce> = match self.way {
             Some(way) => Box::new(Reader::open(path, way)?),

@@ -27,21 +27,6 @@ impl Disk for Failing {
     fn create(&self, path: &Path) -> io::Result<Box<dyn DiskFile>> {
         Ok(Box::new(FailingFile(self.clone(), LocalDisk.create(path)?)))
     }
-    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        LocalDisk.rename(from, to)
-    }
-    fn remove(&self, path: &Path) -> io::Result<()> {
-        LocalDisk.remove(path)
-    }
-    fn create_directory(&self, path: &Path) -> io::Result<()> {
-        LocalDisk.create_directory(path)
-    }
-    fn remove_directory(&self, path: &Path) -> io::Result<()> {
-        LocalDisk.remove_directory(path)
-    }
-    fn sync_directory(&self, path: &Path) -> io::Result<()> {
-        LocalDisk.sync_directory(path)
-    }
 }
 
 impl DiskFile for FailingFile {

@@ -35,17 +35,14 @@ impl Disk for Noting {
         LocalDisk.rename(from, to)
     }
 
+    fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()> {
+        note(&self.0, "rename");
+        LocalDisk.rename_new(from, to)
+    }
+
     fn remove(&self, path: &Path) -> io::Result<()> {
         note(&self.0, "remove");
         LocalDisk.remove(path)
-    }
-
-    fn create_directory(&self, path: &Path) -> io::Result<()> {
-        LocalDisk.create_directory(path)
-    }
-
-    fn remove_directory(&self, path: &Path) -> io::Result<()> {
-        LocalDisk.remove_directory(path)
     }
 
     fn sync_directory(&self, path: &Path) -> io::Result<()> {

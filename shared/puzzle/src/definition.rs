@@ -11,7 +11,7 @@ mod shapes;
 
 pub use error::DefinitionError;
 pub use groupoid::Groupoid;
-pub use held::with_hold;
+pub use held::held_by;
 pub use searched::FreeGroup;
 pub use shapes::Shapes;
 
@@ -378,8 +378,18 @@ impl Definition {
     }
 
     /// Adds a remark: a line for users about how the puzzle was read.
-    pub(crate) fn add_remark(&mut self, remark: impl Into<String>) {
-        self.remarks.0.push(remark.into());
+    pub(crate) fn add_remark(&mut self, remark: &str) {
+        self.remarks.0.push(remark.replace(is_unprintable, " "));
+    }
+
+    /// Removes remarks about labels of the file.
+    pub(crate) fn forget_remarks_on_labels(&mut self) {
+        self.remarks.0.retain(|remark| !is_on_labels(remark));
+    }
+
+    /// Returns the remarks for uses in which all pieces are told apart, whatever labels the file has.
+    pub fn remarks_without_labels(&self) -> Vec<&str> {
+        self.remarks.0.iter().filter(|remark| !is_on_labels(remark)).map(String::as_str).collect()
     }
 
     /// Returns what users are told about how the puzzle was read: one line each, without a full stop.
@@ -510,6 +520,11 @@ fn check_solved_allowed(solved: &[Piece], never: &[(u16, u16)]) -> Result<(), De
         Some(&(cell, _)) => Err(DefinitionError::NeverSolved { cell: usize::from(cell) + 1 }),
         None => Ok(()),
     }
+}
+
+/// Returns whether a remark is about labels of the file: it names the option that ignores these labels.
+fn is_on_labels(remark: &str) -> bool {
+    remark.contains("--labelled")
 }
 
 /// Returns whether a character is a control character, or one of the two that are none in Unicode and that

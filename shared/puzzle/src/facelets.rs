@@ -6,6 +6,7 @@
 //! permutations are a cyclic group, its generator turns all pieces by one orientation, and an element of the
 //! group is the same as an oriented permutation of the pieces.
 
+use fathom_algebra::orbits::all_orbits;
 use fathom_algebra::{OrientedPermutation, Permutation};
 use std::collections::HashSet;
 use std::ops::Range;
@@ -35,10 +36,6 @@ impl Facelets {
     /// facelets that nothing moves.
     pub(crate) fn find(given: &[u16], orbits: &[Vec<usize>], moves: &[Permutation]) -> Self {
         let degree = orbits.iter().map(Vec::len).sum();
-        let mut orbit_of = vec![0; degree];
-        for (number, orbit) in orbits.iter().enumerate() {
-            orbit.iter().for_each(|&facelet| orbit_of[facelet] = number);
-        }
         let mut places: Vec<Option<(usize, u16)>> = vec![None; degree];
         let mut orders: Vec<u16> = Vec::new();
         for orbit in orbits {
@@ -83,7 +80,43 @@ impl Facelets {
             }
         }
         let placed = |place: Option<_>| place.expect("each facelet is in an orbit");
-        let places: Vec<(usize, u16)> = places.into_iter().map(placed).collect();
+        Self::of_places(given, orbits, places.into_iter().map(placed).collect(), orders)
+    }
+
+    /// Makes the pieces again that were found for a puzzle, from the [places](Facelets::places) of its
+    /// facelets. `given` has the numbers of orientations that the puzzle is given with, and `moves` are its
+    /// moves on facelets. Returns `None` if these are no places of pieces that the moves keep together.
+    pub fn with_places(given: &[u16], moves: &[Permutation], places: &[(usize, u16)]) -> Option<Self> {
+        let degree = given.iter().copied().map(usize::from).sum();
+        let cells = places.iter().map(|&(cell, _)| cell + 1).max()?;
+        let orders = (0..cells).map(|cell| {
+            let numbers = places.iter().filter(|&&(of, _)| of == cell).map(|&(_, number)| number + 1);
+            numbers.max().unwrap_or(0)
+        });
+        let orders: Vec<u16> = orders.collect();
+        if places.len() != degree || orders.contains(&0) {
+            return None;
+        }
+        let orbits = all_orbits(degree, moves);
+        // In each orbit, a piece has all its facelets or none.
+        for orbit in &orbits {
+            let mut numbers = vec![0; cells];
+            orbit.iter().for_each(|&facelet| numbers[places[facelet].0] += 1);
+            let distinct: HashSet<(usize, u16)> = orbit.iter().map(|&facelet| places[facelet]).collect();
+            let are_whole = numbers.iter().zip(&orders).all(|(&has, &order)| has == 0 || has == order);
+            if distinct.len() != orbit.len() || !are_whole {
+                return None;
+            }
+        }
+        let found = Self::of_places(given, &orbits, places.to_vec(), orders);
+        moves.iter().all(|action| found.action(action).is_some()).then_some(found)
+    }
+
+    fn of_places(given: &[u16], orbits: &[Vec<usize>], places: Vec<(usize, u16)>, orders: Vec<u16>) -> Self {
+        let mut orbit_of = vec![0; places.len()];
+        for (number, orbit) in orbits.iter().enumerate() {
+            orbit.iter().for_each(|&facelet| orbit_of[facelet] = number);
+        }
         let mut facelets = vec![vec![Vec::new(); orders.len()]; orbits.len()];
         for (facelet, &(cell, _)) in places.iter().enumerate() {
             facelets[orbit_of[facelet]][cell].push(facelet);
@@ -103,6 +136,11 @@ impl Facelets {
             given: given.iter().enumerate().flat_map(in_cell).collect(),
             given_cells: given_cells.collect(),
         }
+    }
+
+    /// Returns the place of each facelet when the puzzle is solved.
+    pub fn places(&self) -> &[(usize, u16)] {
+        &self.places
     }
 
     /// Returns for each cell of the puzzle as it is given its first facelet and the number of its

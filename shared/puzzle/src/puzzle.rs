@@ -138,6 +138,34 @@ impl Puzzle {
         self.symmetries.retain(|a| limits.iter().all(|limit| limits.contains(&limit.renamed(a))));
     }
 
+    /// Returns the same puzzle on the cells of other pieces, which were found for it, with the identity as its
+    /// only symmetry.
+    ///
+    /// # Panics
+    /// If a move tears pieces.
+    pub fn on_pieces(&self, pieces: &Facelets) -> Self {
+        let on_pieces = |m: &PuzzleMove| PuzzleMove {
+            action: pieces.action(&m.action.as_points()).expect("moves keep pieces together"),
+            ..m.clone()
+        };
+        let identity = OrientedPermutation::identity(pieces.orders());
+        Self {
+            name: self.name.clone(),
+            cells: pieces.orders().len(),
+            seen: pieces.orders().to_vec(),
+            moves: self.moves.iter().map(on_pieces).collect(),
+            incoming_moves: self.incoming_moves.iter().map(on_pieces).collect(),
+            symmetries: vec![Relabelling::from_action(&identity)],
+            has_all_symmetries: false,
+            free: vec![identity],
+            limits: Vec::new(),
+            counted: None,
+            kinds: vec![0; pieces.orders().len()],
+            held: None,
+            facelets: None,
+        }
+    }
+
     /// Returns the orbits of cells under all moves and free moves: the cells of each in increasing order, the
     /// orbits in the order of their first cells.
     pub fn orbits(&self) -> Vec<Vec<usize>> {

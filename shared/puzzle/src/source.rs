@@ -7,6 +7,14 @@ use crate::{Board, BoardError, Generator, Metric, Puzzle, PuzzleMove, SelectionE
 use num_bigint::BigUint;
 use std::path::Path;
 
+/// What is said of distances where the moves are not closed under inverses.
+pub const ONE_WAY: &str = "distances are one way: the moves are not closed under inverses";
+
+/// Returns [`ONE_WAY`], and how to ask for the number that is meant where moves have inverses.
+pub fn one_way_note() -> String {
+    format!("{ONE_WAY} (list the inverses too, or use --metric single, for the undirected number)")
+}
+
 /// A board, or any other puzzle by its definition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PuzzleSpec {
@@ -150,7 +158,7 @@ impl PuzzleSpec {
         some.set_always(whole.always())?;
         some.set_never(whole.never())?;
         for remark in whole.remarks() {
-            some.add_remark(remark.clone());
+            some.add_remark(remark);
         }
         Ok(Self::Defined(Box::new(some.validated()?)))
     }
@@ -178,14 +186,19 @@ impl PuzzleSpec {
         }
     }
 
-    /// Returns what users are told about other labels, given by piece: those of one label that stay
-    /// different.
-    pub fn remark_on_labels(&self, labels: &[u16]) -> Option<String> {
-        let Self::Defined(definition) = self else { return None };
-        let [one, other] = definition.kept_apart(labels)?;
-        Some(format!(
-            "pieces that show different numbers of orientations, such as those of cells {one} and {other}, are told apart although they have one label"
-        ))
+    /// Adds what users are told about the labels with which the puzzle is searched, given by piece: those of
+    /// one label that stay different. If these labels are not those of the file, remarks about the file's
+    /// labels are removed.
+    pub fn remark_on_labels(&mut self, labels: &[u16], are_the_files: bool) {
+        let Self::Defined(definition) = self else { return };
+        if !are_the_files {
+            definition.forget_remarks_on_labels();
+        }
+        if let Some([one, other]) = definition.kept_apart(labels) {
+            definition.add_remark(&format!(
+                "pieces that show different numbers of orientations, such as those of cells {one} and {other}, are told apart although they have one label"
+            ));
+        }
     }
 
     /// Returns the same puzzle without the orbits `omitted`, and with the orientations of the orbits
@@ -208,41 +221,23 @@ impl PuzzleSpec {
         }
     }
 
-    /// Returns what users are told before the puzzle is searched: how its file was read, and whether moves,
-    /// perhaps chosen by name, lack inverses.
+    /// Returns what users are told about how the puzzle was read: one line each, without a full stop.
+    pub fn remarks(&self) -> &[String] {
+        match self {
+            Self::Board(_) => &[],
+            Self::Defined(definition) => definition.remarks(),
+        }
+    }
+
+    /// Returns whether the inverse of some move is no move in a metric, so that [distances are one
+    /// way](ONE_WAY).
     ///
     /// # Errors
     /// [`DefinitionError`] if the metric makes too many moves.
-    pub fn remarks(&self, metric: Metric, moves_are_chosen: bool) -> Result<Vec<String>, DefinitionError> {
-        let mut remarks = match self {
-            Self::Board(_) => Vec::new(),
-            Self::Defined(definition) => definition.remarks().to_vec(),
-        };
+    pub fn is_one_way(&self, metric: Metric) -> Result<bool, DefinitionError> {
         let definition = self.definition(metric)?;
         let metric = definition.metric();
-        if metric == Metric::Given && !definition.is_closed_under_inverses(metric)? {
-            let way = match moves_are_chosen {
-                true => "name inverses in --moves, too, with --metric single or multi if they are not listed",
-                false => "--metric single adds the inverses, --metric multi all powers",
-            };
-            remarks.push(format!(
-                "not all inverses of the moves are moves, so distances are along moves; {way}"
-            ));
-        }
-        Ok(remarks)
-    }
-
-    /// Returns the puzzle under the metric [`Metric::Given`] if its own metric is [`Metric::Multi`]. Earlier
-    /// versions took exactly the listed moves of every file, so that runs they began need this puzzle.
-    pub fn under_old_default(&self) -> Option<Self> {
-        match self {
-            Self::Defined(definition) if definition.metric() == Metric::Multi => {
-                let mut old = definition.clone();
-                old.set_metric(Metric::Given);
-                Some(Self::Defined(old))
-            }
-            _ => None,
-        }
+        Ok(metric == Metric::Given && !definition.is_closed_under_inverses(metric)?)
     }
 
     /// Returns the definition of the puzzle under a metric: its moves are the generators that the definition
@@ -335,6 +330,23 @@ impl PuzzleSpec {
         Ok(definition.puzzle(metric)?)
     }
 
+    /// Returns the puzzle under a metric as [`PuzzleSpec::puzzle`] does, without looking for symmetries and for
+    /// other pieces: the only symmetry is the identity.
+    ///
+    /// # Errors
+    /// As [`PuzzleSpec::puzzle`].
+    pub fn unsearched(&self, metric: Metric) -> Result<Puzzle, SourceError> {
+        self.check()?;
+        match self {
+            Self::Board(board) => {
+                let mut puzzle = board.puzzle(metric);
+                puzzle.symmetries.truncate(1);
+                Ok(puzzle)
+            }
+            Self::Defined(definition) => Ok(definition.unsearched(metric)?),
+        }
+    }
+
     /// Returns the moves of the puzzle and what they act on. The symmetries of a definition are not searched
     /// for, so the identity is the only one.
     ///
@@ -419,10 +431,7 @@ mod tests {
 
     #[test]
     fn missing_inverses_are_told_also_where_there_are_free_moves() {
-        let told = |source: &PuzzleSpec, metric| {
-            let remarks = source.remarks(metric, false).unwrap();
-            remarks.iter().any(|remark| remark.starts_with("not all inverses of the moves are moves"))
-        };
+        let told = |source: &PuzzleSpec, metric| source.is_one_way(metric).unwrap();
         let free = PuzzleSpec::in_hand("2x2x2").unwrap();
         assert!(told(&free, Metric::Given) && told(&PuzzleSpec::in_hand("dino").unwrap(), Metric::Given));
         assert!(!told(&free, Metric::Single) && !told(&free, Metric::Multi));

@@ -258,7 +258,10 @@ fn is_read_or_refused(text: &str, format: Format) {
     match parse(text, format, "some.file") {
         Ok(puzzle) => {
             assert!(!puzzle.moves().is_empty());
-            assert_eq!(parse(&puzzle.to_toml(), Format::Toml, "x").unwrap(), puzzle);
+            let again = parse(&puzzle.to_toml(), Format::Toml, "x").unwrap();
+            assert_eq!(again, puzzle);
+            // Definitions are equal whatever remarks they have.
+            assert_eq!(again.remarks(), puzzle.remarks());
         }
         Err(error) => assert!(error.to_string().starts_with("some.file:"), "{error}"),
     }

@@ -73,7 +73,7 @@ pub fn of(run: &RunDirectory, layer: Option<&LayerRow>) -> Result<Option<Deepest
     if layer.files == Files::Removed || store.finished_files(depth)? < definition.shards.into() {
         return Ok(None);
     }
-    let (space, colouring) = definition.check()?;
+    let (space, colouring) = definition.open()?;
     let geometry = Geometry::of(definition, &space, &colouring)?;
     let graph = tables::cosets_for_reading(&run.path, definition.fingerprint, &space, &colouring)?;
     let digests = run.digests(depth)?;

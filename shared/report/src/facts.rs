@@ -30,13 +30,15 @@ fn code(what: &'static str, said: impl Into<String>) -> Fact {
     Fact { what, said: said.into(), code: true }
 }
 
-/// Describes the state from which distances are counted, and what one move is. The text is the end of a
+/// Describes the state from which distances are counted, what one move is, and that distances are one way if
+/// they are. The text is the end of a
 /// sentence, on one line and without control characters.
 pub fn from_where(report: &Report) -> String {
     let alike = if report.summary.labels.is_some() { "; pieces with one label are alike" } else { "" };
+    let one_way = report.summary.one_way().map_or_else(String::new, |one_way| format!("; {one_way}"));
     let puzzle = puzzle(&report.source);
-    let text =
-        format!("the solved state of {puzzle}; {}{alike}", move_is(&report.source, &report.summary.metric));
+    let move_is = move_is(&report.source, &report.summary.metric);
+    let text = format!("the solved state of {puzzle}; {move_is}{alike}{one_way}");
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
@@ -60,6 +62,7 @@ pub fn of_results(report: &Report) -> Vec<Fact> {
     facts.extend(antipodes(report).map(|said| fact("antipodes", said)));
     facts.extend(mean_distance(report).map(|mean| fact("mean distance", format!("{mean:.4}"))));
     facts.push(fact("status", status(report)));
+    facts.extend(summary.notes.iter().map(|note| fact("note", note)));
     facts
 }
 

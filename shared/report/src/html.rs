@@ -89,7 +89,7 @@ pub fn page(report: &Report) -> Result<String> {
         files: files.collect(),
         causes: Waits::CAUSES,
         waits: report.waits.iter().map(Waited::cells).collect(),
-        plot: plot::svg(&report.rows),
+        plot: plot::svg(&report.rows, report.summary.one_way().is_some()),
         pictures: pictures(report),
     };
     Ok(page.render()?)

@@ -15,6 +15,8 @@ pub struct GodsNumber {
     pub gods_number: u32,
     /// The number of states.
     pub states: u64,
+    /// Whether the moves are closed under inverses. If not, the distance is one way, from the solved state.
+    pub inverse_closed: bool,
     /// Who else has found the number.
     pub source: &'static str,
 }
@@ -28,6 +30,7 @@ pub fn gods_numbers(pattern: &str) -> Vec<GodsNumber> {
         metric,
         gods_number,
         states,
+        inverse_closed: true,
         source,
     };
     match pattern {
@@ -52,7 +55,9 @@ pub fn gods_numbers(pattern: &str) -> Vec<GodsNumber> {
         "coxeter:N" => vec![known("coxeter:6", Given, 15, 720, "OEIS A008302")],
         "all-transpositions:N" => vec![known("all-transpositions:7", Given, 6, 5_040, "OEIS A094638")],
         "lrx:N" => vec![known("lrx:8", Given, 28, 40_320, "OEIS A186783")],
-        "lx:N" => vec![known("lx:8", Given, 35, 40_320, "OEIS A039745")],
+        "lx:N" => {
+            vec![GodsNumber { inverse_closed: false, ..known("lx:8", Given, 35, 40_320, "OEIS A039745") }]
+        }
         "2x2x2" => vec![
             known("2x2x2", Multi, 11, 3_674_160, "OEIS A079761"),
             known("2x2x2", Single, 14, 3_674_160, "B. Norskog, cubezzz forum, 2x2x2 Cube"),

@@ -171,12 +171,13 @@ pub struct Report {
 }
 
 impl Report {
-    /// Makes the report of a run, complete or not. If the format shows states, and the files of the last
-    /// layer are there, the tables of cosets are made too, which takes as long as for a run that goes on.
+    /// Makes the report of a run, complete or not. `workers` has the names of the workers that the run was
+    /// served to. If the format shows states, and the files of the last layer are there, the tables of cosets
+    /// are made too, which takes as long as for a run that goes on.
     ///
     /// # Errors
     /// If the journal or the last layer cannot be read.
-    pub fn of(run: &RunDirectory, format: Format) -> Result<Self> {
+    pub fn of(run: &RunDirectory, workers: Vec<String>, format: Format) -> Result<Self> {
         let Visited { layers, all, .. } = run.visited()?;
         let summary = Summary::of(run)?;
         let of_all = |states: u64| states as f64 / all as f64;
@@ -212,7 +213,7 @@ impl Report {
             moves: run.space.puzzle().moves.iter().map(|m| m.name.clone()).collect(),
             deepest: deepest::of(run, layers.last().filter(|_| format.shows_states()))?,
             waits: waited::Waited::of(run)?,
-            provenance: Provenance::of(run, &summary)?,
+            provenance: Provenance::of(run, &summary, workers)?,
             summary,
         })
     }
@@ -229,7 +230,7 @@ impl Report {
             Format::Json => object::json(self),
             Format::Latex => Ok(latex::table(self)),
             Format::Oeis => Ok(oeis::b_file(self)),
-            Format::Svg => Ok(plot::svg(&self.rows)),
+            Format::Svg => Ok(plot::svg(&self.rows, self.summary.one_way().is_some())),
         }
     }
 }

@@ -29,6 +29,10 @@ pub fn b_file(report: &Report) -> String {
             None => format!("Number of states at distance n from {}.", facts::from_where(report)),
         },
     );
+    // Where there are no words, this is part of the name.
+    if let (Some(one_way), Some(_)) = (report.summary.one_way(), &report.words) {
+        line("C", &format!("Not symmetric: {one_way}."));
+    }
     if let Some(labels) = &report.summary.labels {
         let labels: Vec<String> = labels.iter().map(u16::to_string).collect();
         line("C", &format!("The labels of the pieces, cell by cell: {}.", labels.join(",")));

@@ -34,31 +34,32 @@ type Chart<'a, Y> = ChartContext<
     Cartesian2d<WithKeyPoints<RangedCoordi64>, <Y as AsRangedCoord>::CoordDescType>,
 >;
 
-/// Draws the picture, as an SVG document.
-pub fn svg(rows: &[Row]) -> String {
+/// Draws the picture, as an SVG document. Its caption says whether distances are one way.
+pub fn svg(rows: &[Row], is_one_way: bool) -> String {
     let mut picture = String::new();
-    draw(&SVGBackend::with_string(&mut picture, SIZE).into_drawing_area(), rows)
+    draw(&SVGBackend::with_string(&mut picture, SIZE).into_drawing_area(), rows, is_one_way)
         .expect("a String takes all that is drawn");
     picture
 }
 
-fn draw(picture: &Area<'_>, rows: &[Row]) -> Drawn<()> {
+fn draw(picture: &Area<'_>, rows: &[Row], is_one_way: bool) -> Drawn<()> {
     picture.fill(&PAPER)?;
     let halves = picture.split_evenly((1, 2));
     let most = rows.iter().map(|row| row.states).max().unwrap_or(1) as f64;
-    linear(&halves[0], rows, most)?;
+    let caption = if is_one_way { "states by distance, one way" } else { "states by distance" };
+    linear(&halves[0], caption, rows, most)?;
     logarithmic(&halves[1], rows, most)?;
     picture.present()
 }
 
-fn linear(area: &Area<'_>, rows: &[Row], most: f64) -> Drawn<()> {
+fn linear(area: &Area<'_>, caption: &str, rows: &[Row], most: f64) -> Drawn<()> {
     let label = |&count: &f64| match count {
         // Ticks between the numbers of few states mean nothing.
         _ if (count - count.round()).abs() > 1e-6 => String::new(),
         count if count < 1e6 => HumanCount(count.round() as u64).to_string(),
         count => scientific(count),
     };
-    let mut chart = panel(area, "states by distance", rows, 0.0..most * 1.05, &label)?;
+    let mut chart = panel(area, caption, rows, 0.0..most * 1.05, &label)?;
     chart.draw_series(rows.iter().map(|row| {
         let (x, y) = point(row, row.states);
         Rectangle::new([(x - 4, 0.0), (x + 4, y)], STATES.filled())
@@ -164,6 +165,6 @@ mod tests {
 
     #[test]
     fn there_is_a_picture_of_nothing() {
-        assert!(svg(&[]).trim_end().ends_with("</svg>"));
+        assert!(svg(&[], false).trim_end().ends_with("</svg>"));
     }
 }

@@ -27,7 +27,7 @@ pub struct Provenance {
     pub shards: u32,
     /// Which layers are kept.
     pub keep: Keep,
-    /// Where the layers lie: `run`, `workers`, or `shared` and a path.
+    /// Where the layers are: `run`, `workers`, or `store` and a path.
     pub layers_at: String,
     /// The processes that searched without workers.
     pub processes: Vec<ProcessRow>,
@@ -43,16 +43,15 @@ pub struct Provenance {
 }
 
 impl Provenance {
-    /// Reads the origin of a run from its directory.
+    /// Reads the origin of a run from its directory. `workers` has the names of the workers that it was served
+    /// to.
     ///
     /// # Errors
     /// If `run.toml` or the journal cannot be read.
-    pub fn of(run: &RunDirectory, summary: &Summary) -> Result<Self> {
+    pub fn of(run: &RunDirectory, summary: &Summary, mut workers: Vec<String>) -> Result<Self> {
         let manifest = &run.manifest;
         let journal = &run.journal;
         let unreadable = "cannot read run.db";
-        let workers = journal.workers().context(unreadable)?;
-        let mut workers: Vec<String> = workers.into_iter().map(|(_, name, _)| name).collect();
         workers.sort_unstable();
         let (puzzle, definition_file) = match &manifest.spec.source {
             PuzzleSpec::Board(board) => (board.to_string(), None),

@@ -51,6 +51,9 @@ fn write_growth(out: &mut String, summary: &Summary) -> fmt::Result {
             HumanCount(summary.states)
         )?,
     }
+    if let Some(note) = summary.one_way_note() {
+        writeln!(out, "note: {note}")?;
+    }
     if let Some(watched) = &summary.watched {
         let counts: Vec<String> = watched.iter().map(u64::to_string).collect();
         write!(out, "watched states by depth: {}", counts.join(" "))?;

@@ -29,9 +29,9 @@ impl<'d> KeptLayers<'d> {
     /// hold all layers.
     ///
     /// # Errors
-    /// If the files of the run are damaged, or its tables do not fit `memory_bytes`.
+    /// If the store is not there, the files of the run are damaged, or its tables do not fit `memory_bytes`.
     pub fn of(run: &RunDirectory, memory_bytes: u64, disk: &'d dyn Disk) -> Result<Option<Self>> {
-        let Some(store) = run.store_path()? else {
+        let Some(store) = run.store()? else {
             return Ok(None);
         };
         let definition = &run.manifest;

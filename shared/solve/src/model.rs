@@ -12,7 +12,8 @@ use fathom_algebra::OrientedPermutation;
 use fathom_engine::run::SpaceSpec;
 use fathom_puzzle::definition::FreeGroup;
 use fathom_puzzle::family::square1::in_all_shapes;
-use fathom_puzzle::{Definition, DefinitionError, Generator, Metric, Piece, PuzzleSpec, Told};
+use fathom_puzzle::{Definition, DefinitionError, Generator, Metric, Piece, PuzzleSpec};
+use fathom_space::Base;
 use std::collections::HashMap;
 
 /// The largest number of points where all pieces have letters: the group computations of `why_not` take too
@@ -29,7 +30,7 @@ pub struct SolveModel {
     pub(super) free: FreeGroup,
     /// If the pieces are too many for letters, the letters tell only some of them apart.
     pub(super) alphabet: Alphabet,
-    pub(super) told: Option<Told>,
+    pub(super) told: Option<Base>,
     /// What each point shows when the puzzle is solved, with all pieces told apart that are.
     pub(super) shown: Vec<u16>,
     pub(super) square1: Option<SquareOne>,
@@ -91,7 +92,7 @@ impl SolveModel {
         let alphabet = Some(&definition).filter(|_| points <= MOST_POINTS).and_then(Alphabet::new);
         let told = match alphabet {
             None if question.labels.are_distinct() => {
-                source.puzzle(question.metric).ok().and_then(|puzzle| Told::of(&puzzle))
+                source.puzzle(question.metric).ok().and_then(|puzzle| Base::find(&puzzle))
             }
             _ => None,
         };
@@ -275,7 +276,7 @@ impl SolveModel {
 
 /// Returns the solved pieces if only some are told apart: the others of an orbit look alike, and hide their
 /// orientations.
-fn pieces_told(definition: &Definition, told: &Told) -> Vec<Piece> {
+fn pieces_told(definition: &Definition, told: &Base) -> Vec<Piece> {
     // The first piece of each orbit of moves that is not told apart gives them its label.
     let first =
         |piece: usize| (0..=piece).find(|&other| !told.is_told(other) && told.are_in_one_orbit(other, piece));

@@ -3,7 +3,7 @@
 //! layer are empty, and cost nothing; where the middle is part of an axis, half of the bits of each coset
 //! are.
 
-use crate::space::Cell;
+use crate::cells::Cell;
 use crate::{Colouring, Space};
 
 /// Returns the first cells of the rings that alternate: such a ring has two cells, which each move exchanges
@@ -14,7 +14,7 @@ pub(crate) fn alternating_rings(space: &Space) -> impl Iterator<Item = usize> + 
         space.moves().iter().all(|mv| exchanges(&mv.cells))
             && !space.free().iter().any(|free| exchanges(&free.cells))
     };
-    let rings = space.rings().spread().iter().filter(|&&(_, size)| size == 2).map(|&(first, _)| first);
+    let rings = space.rings().filter(|&(_, size)| size == 2).map(|(first, _)| first);
     rings.filter(move |&first| alternates(first))
 }
 

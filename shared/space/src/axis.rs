@@ -10,6 +10,7 @@
 //! others, is *sparse*: its number has for each of these labels the place where the label is.
 
 use crate::words::multinomial;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
@@ -49,8 +50,23 @@ pub struct Component {
 
 /// The components of an axis. In text, a component is the number of a colour followed by a letter: `1p 2o`
 /// has the pieces of colour 1 and the orientations of colour 2; the letter `b` stands for both.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
 pub struct AxisView(pub Vec<Component>);
+
+impl From<AxisView> for String {
+    fn from(view: AxisView) -> Self {
+        view.to_string()
+    }
+}
+
+impl TryFrom<String> for AxisView {
+    type Error = NoAxis;
+
+    fn try_from(text: String) -> Result<Self, NoAxis> {
+        text.parse()
+    }
+}
 
 /// The error for a text that does not describe an axis.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

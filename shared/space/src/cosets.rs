@@ -1,21 +1,23 @@
 //! Representative cosets, and the way from any pattern to its representative: a `table` of all patterns, or
 //! of those that moves reach, if the table is not too large, otherwise a search through the symmetries
 //! (`canonical`). For puzzles with guards, `parts` does the search part by part. `locator` finds the
-//! addresses of states, and `states` the states at addresses.
+//! addresses of states, and `states` the states at addresses. `listed` has the words of axes that hold only
+//! reachable ones, which differ from coset to coset, and transforms of such axes.
 
 mod canonical;
 mod images;
+pub(crate) mod listed;
 mod locator;
 mod parts;
 mod states;
 mod table;
 
 use crate::colouring::ColourAction;
-use crate::listed::Frames;
 use crate::ranks::CodedRanks;
 use crate::{Colouring, Shape, Space, Symmetry};
 use canonical::Canonical;
 use images::Images;
+use listed::Frames;
 pub(crate) use locator::Locator;
 use parts::Parts;
 use rayon::prelude::*;
@@ -186,6 +188,12 @@ impl CosetGraph {
     /// table, or if the table has only the few patterns that moves reach.
     pub fn table_entries(space: &Space, colouring: &Colouring) -> u64 {
         if reaches_few(space, colouring) { 0 } else { Self::ranked_patterns(space, colouring) }
+    }
+
+    /// Returns whether the representatives are numbered by the ranks of their patterns; otherwise they are
+    /// numbered by the patterns themselves.
+    pub fn has_ranks(space: &Space, colouring: &Colouring) -> bool {
+        Self::ranked_patterns(space, colouring) > 0
     }
 
     /// Returns the number of patterns if the representatives are numbered by their ranks, and 0 otherwise.

@@ -1,13 +1,13 @@
-//! The hash that identifies a run.
+//! The hashes that identify a plan and a run.
 
-use crate::space::{Cell, WordGuard};
+use crate::cells::Cell;
+use crate::space::WordGuard;
 use crate::{Colouring, Shape, Space};
 
 /// Returns the BLAKE3 hash of everything on which the numbering of states depends: cells, moves, labels,
-/// symmetries, the colouring, axes that are given, the halving of the last axis, and the number of shards
-/// into which the cosets are cut.
-pub fn fingerprint(space: &Space, colouring: &Colouring, shards: u32) -> [u8; 32] {
-    let mut hash = blake3::Hasher::new_derive_key("fathom 2026 run fingerprint, version 1");
+/// symmetries, the colouring, axes that are given, and the halving of the last axis.
+pub fn fingerprint(space: &Space, colouring: &Colouring) -> [u8; 32] {
+    let mut hash = blake3::Hasher::new_derive_key("fathom 2026 plan fingerprint, version 1");
     let mut field = |name: &str, bytes: &[u8]| {
         for part in [name.as_bytes(), bytes] {
             hash.update(&(part.len() as u64).to_le_bytes());
@@ -51,7 +51,15 @@ pub fn fingerprint(space: &Space, colouring: &Colouring, shards: u32) -> [u8; 32
     if Shape::of(space, colouring).is_some_and(|shape| shape.odd().is_some()) {
         field("last axis", b"halved");
     }
-    field("shards", &shards.to_le_bytes());
+    *hash.finalize().as_bytes()
+}
+
+/// Returns the fingerprint of a run: that of its plan, with the number of shards into which the cosets are
+/// cut.
+pub fn cut_fingerprint(plan: &[u8; 32], shards: u32) -> [u8; 32] {
+    let mut hash = blake3::Hasher::new_derive_key("fathom 2026 run fingerprint, version 2");
+    hash.update(plan);
+    hash.update(&shards.to_le_bytes());
     *hash.finalize().as_bytes()
 }
 
@@ -85,7 +93,7 @@ mod tests {
                         let labels = Labels::parse_list(labels, 6).unwrap();
                         let space = Space::new(board.puzzle(metric), metric, labels).unwrap();
                         let colouring = Colouring::new(&[0, 0, 1, 1, 2, 2], &space).unwrap();
-                        seen.insert(fingerprint(&space, &colouring, shards));
+                        seen.insert(cut_fingerprint(&fingerprint(&space, &colouring), shards));
                     }
                 }
             }

@@ -1,6 +1,6 @@
 //! Letters: a label or a colour together with an orientation, as one byte.
 
-use crate::space::Cell;
+use crate::cells::Cell;
 
 /// The letters for one kind of marks, labels or colours. The letter of mark k in orientation o is
 /// `k * width + o`, where the width is the largest number of orientations that a mark shows. Where pieces do

@@ -2,15 +2,18 @@
 //! states.
 //!
 //! Modules, in reading order:
-//! - [`labels`]: which pieces are interchangeable; [`letters`]: labels with orientations; [`words`]: ranks of
+//! - `cells`; [`labels`]: which pieces are interchangeable; [`letters`]: labels with orientations; [`words`]: ranks of
 //!   words with fixed content, the only ranking scheme of this crate; [`ranks`]: the same orbit by orbit,
-//!   with orientations; `rings`: pieces that turn and never leave their cell;
-//! - [`space`]: a puzzle with labels, its moves and its number of states; [`symmetry`]: its symmetries;
-//! - [`colouring`]: the partition of the pieces that cuts the space; [`axis`]: axes that hold only reachable
-//!   words; `hidden`: the group that a pattern leaves open; [`shape`]: the bit tensor of one coset;
-//! - [`cosets`]: representative cosets, the pattern table, and the addresses of states;
-//! - [`transform`]: the action of a move on a whole coset; `listed`: the same for axes that hold only
-//!   reachable words; [`counting`]: the number of classes; `placements`: the words that an action fixes;
+//!   with orientations;
+//! - [`reduction`]: puzzles made from others that are easier to search;
+//! - [`space`]: a puzzle with labels, its moves, its symmetries and its number of states;
+//! - [`axis`]: axes that hold only reachable words; `axis_map`: maps from one axis to another; [`colouring`]:
+//!   the partition of the pieces that cuts the space, and the group that a pattern leaves open; [`shape`]: the
+//!   bit tensor of one coset;
+//! - [`cosets`]: representative cosets, the pattern table, the addresses of states, and the words of axes that
+//!   hold only reachable ones;
+//! - [`transform`]: the action of a move on a whole coset; [`counting`]: the number of classes; `placements`:
+//!   the words that an action fixes;
 //! - [`planner`]: the choice of the colouring; [`fingerprint`]: the hash that identifies a run.
 //!
 //! A state is written as a *word*: `word[cell]` is the letter of the piece on `cell`, which is the piece's
@@ -27,25 +30,26 @@
 
 mod alternation;
 pub mod axis;
+mod axis_map;
+mod cells;
 pub mod colouring;
 pub mod cosets;
 pub mod counting;
 pub mod fingerprint;
-mod hidden;
 pub mod labels;
 pub mod letters;
-mod listed;
 mod placements;
 pub mod planner;
 pub mod ranks;
-mod rings;
+pub mod reduction;
 pub mod shape;
 pub mod space;
-pub mod symmetry;
 pub mod transform;
 pub mod words;
 
 pub use axis::{AxisView, Component, View};
+pub use axis_map::AxisMap;
+pub use cells::Cell;
 pub use colouring::{Colouring, ColouringError, Refusal};
 pub use cosets::{CosetError, CosetGraph, CosetId, CosetTables, StateWords};
 pub use counting::Inverses;
@@ -54,8 +58,8 @@ pub use letters::Letters;
 pub use placements::NoInverses;
 pub use planner::{Plan, PlanError, grouped};
 pub use ranks::Ranks;
+pub use reduction::base::Base;
 pub use shape::Shape;
-pub use space::{Cell, Space, SpaceError, WordMove};
-pub use symmetry::Symmetry;
-pub use transform::{AxisMap, Transform, Transforms};
+pub use space::{Encoding, EncodingError, Space, SpaceError, Symmetry, WordMove};
+pub use transform::{Transform, Transforms};
 pub use words::Words;

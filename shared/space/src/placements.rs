@@ -4,7 +4,7 @@
 mod fixed;
 mod prefixes;
 
-use crate::space::Cell;
+use crate::cells::Cell;
 use crate::{Space, Symmetry};
 pub(crate) use fixed::FixedWords;
 use prefixes::Prefixes;
@@ -149,7 +149,7 @@ impl Placements {
             home[usize::from(label)] = cell as Cell;
         }
         let inverse = |&(cell, letter): &(Cell, u8)| {
-            if let Some((first, size)) = space.rings().ring(cell.into()) {
+            if let Some((first, size)) = space.ring(cell.into()) {
                 let at = (size - (usize::from(cell) - first)) % size;
                 return self.number((first + at) as Cell, letter);
             }

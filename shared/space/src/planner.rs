@@ -14,7 +14,7 @@ mod fixed;
 mod partitions;
 mod reached;
 
-use crate::hidden::PatternGroup;
+use crate::colouring::PatternGroup;
 use crate::space::reached_words;
 use crate::words::multinomial;
 pub use fathom_puzzle::grouped;
@@ -72,10 +72,6 @@ impl Plan {
     /// The largest size of a packed coset, in bytes. A kernel keeps about ten tensors in memory for each
     /// thread.
     pub const MOST_COSET_BYTES: u32 = 1 << 26;
-    /// The name of the model by which a colouring is chosen. A model that chooses differently has another
-    /// name.
-    pub const COST_MODEL: &str = CostModel::V7.name;
-
     /// An outline does not list cosets if the listing takes longer than this, by the model.
     const MOST_NANOSECONDS: f64 = 3e8;
     /// The largest number of words of a space that may be cut into single states, and the largest number of
@@ -116,6 +112,21 @@ impl Plan {
         }
         let singles = Self::of_single_states(space, Self::FEW_WORDS, Self::FEW_PATTERNS);
         Ok(singles.filter(|singles| singles.fill(space) > fill).unwrap_or(plan))
+    }
+
+    /// Returns the plan that was recorded, with a colouring of the space and the number of its representative
+    /// cosets. Nothing is chosen. `None` if the tensor of a coset is too large.
+    pub fn recorded(space: &Space, colouring: Colouring, representative_cosets: u64) -> Option<Self> {
+        Some(Self {
+            shape: Shape::of(space, &colouring)?,
+            symmetries_used: space.symmetries().iter().filter(|s| colouring.action(s).is_some()).count(),
+            patterns: CosetGraph::table_entries(space, &colouring),
+            representative_cosets,
+            is_exact: true,
+            period: colouring.period(space),
+            graph: None,
+            colouring,
+        })
     }
 
     /// Returns the plan whose cosets are single states if the space has at most this many words, and the
@@ -220,7 +231,7 @@ impl Plan {
         };
         let acting = symmetries_used / idle(space, &plan.colouring);
         plan.representative_cosets = reached.div_ceil(acting as u64);
-        if CostModel::V7.listing(space, patterns, plan.representative_cosets, symmetries_used)
+        if CostModel::MEASURED.listing(space, patterns, plan.representative_cosets, symmetries_used)
             > Self::MOST_NANOSECONDS
         {
             plan.is_exact = false;
@@ -285,7 +296,7 @@ impl Choices {
             return none;
         }
         let actions = actions_on_letters(space);
-        let model = &CostModel::V7;
+        let model = &CostModel::MEASURED;
         let words = listed_words(space);
         let best = Candidate::cheapest(space, &actions, model, words.as_ref());
         if reaches_most_words(space) && best.as_ref().is_some_and(|best| best.is_full(space)) {

@@ -4,7 +4,7 @@ mod coded;
 
 pub(crate) use coded::CodedRanks;
 
-use crate::space::{Cell, CellOrbit};
+use crate::cells::{Cell, CellOrbit};
 use crate::{Letters, Words};
 
 /// All words in which every orbit of cells has the same marks as in the solved word, each in any orientation.

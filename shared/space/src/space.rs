@@ -1,52 +1,42 @@
 //! The space that is enumerated: the states of a puzzle, up to exchanging pieces with equal labels.
 
-mod left_out;
+mod encoding;
+mod free;
+mod given;
 mod moves;
-mod on_words;
-mod pieces;
 mod slug;
 mod states;
+pub mod symmetry;
 
-use crate::rings::Rings;
-use crate::{Labels, Letters, Ranks, Symmetry};
+use crate::cells::{Cell, CellOrbit};
+use crate::reduction::{Chain, Problem, symbols};
+use crate::{Labels, Letters, Ranks};
+pub use encoding::{Encoding, EncodingError};
 use fathom_algebra::{OrientedPermutation, Permutation, Shown, StabiliserChain, states_by_orbits};
-use fathom_puzzle::{Facelets, Guard, Metric, Puzzle, PuzzleMove, Told, states_and};
-use left_out::LeftOut;
+use fathom_puzzle::{Metric, Puzzle, PuzzleMove, states_and};
+use given::Given;
 pub(crate) use moves::WordGuard;
 pub use moves::WordMove;
 use num_bigint::BigUint;
-use on_words::OnWords;
 pub(crate) use states::reached_words;
-use states::{count_states, show_all_turns, states_by_orbits_of, states_without_words};
-use std::sync::{Arc, OnceLock};
-
-/// The number of a cell.
-pub type Cell = u16;
+use states::{count_states, states_by_orbits_of, states_without_words};
+use std::sync::OnceLock;
+pub use symmetry::Symmetry;
 
 /// A puzzle with a metric and labels. Its states form a Cayley graph if all labels differ, and a Schreier
 /// coset graph otherwise.
+///
+/// The cells, labels and moves are those of the puzzle that [reductions](crate::reduction) have made of the
+/// one that was given.
 #[derive(Clone, Debug)]
 pub struct Space {
     /// The puzzle on the cells of words.
     puzzle: Puzzle,
-    rings: Rings,
-    /// Whether the last cells of words are a ring that tells [how the puzzle is held](Puzzle::held).
-    is_held: bool,
     metric: Metric,
-    /// The labels of the puzzle's pieces, as they are given.
-    given_labels: Labels,
-    /// The labels of the puzzle's pieces. Those that can be told apart by their cells have different labels.
-    piece_labels: Labels,
-    /// The pieces by which the puzzle is searched, if they are others than those that it is given with.
-    /// Words have the cells of these pieces.
-    facelets: Option<Facelets>,
-    /// Where there are too many pieces for letters: what is told apart instead. Words have the cells of its
-    /// puzzle.
-    told: Option<Arc<Told>>,
-    /// The free moves of the puzzle that `puzzle` does without.
-    left_out: Option<Arc<LeftOut>>,
-    /// The labels of the pieces on the cells that words have before rings are made.
-    cell_labels: Labels,
+    /// What is asked about the puzzle that was given.
+    given: Given,
+    /// The reductions that lead from the given puzzle to this one.
+    chain: Chain,
     /// The labels of what stands on the cells of words.
     labels: Labels<u8>,
     letters: Letters,
@@ -62,25 +52,17 @@ pub struct Space {
     /// The actions of the free moves on words, the identity first.
     free: Vec<Symmetry>,
     symmetries: Vec<Symmetry>,
+    /// The numbers, among the puzzle's symmetries, of those of which `symmetries` are products with free moves.
+    used_symmetries: Vec<usize>,
+    /// Whether free moves are known to map what moves ask for to what other moves ask for.
+    keeps_guards: bool,
     /// Computed when it is first needed, because the chain of a large puzzle takes seconds.
     group_order: OnceLock<BigUint>,
     /// See [`Space::has_chains`].
     has_chains: OnceLock<bool>,
     /// Whether the states are the even arrangements of pieces in their orbits.
     are_even: OnceLock<bool>,
-    /// Whether the parity of all pieces together counts where there are several orbits.
-    has_joint_parity: bool,
     states: BigUint,
-}
-
-/// Cells between which moves carry pieces.
-#[derive(Clone, Debug)]
-pub(crate) struct CellOrbit {
-    pub(crate) cells: Box<[Cell]>,
-    /// The labels of the pieces on these cells.
-    pub(crate) labels: Box<[u8]>,
-    /// Whether every move keeps the sum of the orientations.
-    pub(crate) keeps_sum: bool,
 }
 
 /// The reason why a puzzle and labels make no space that Fathom can enumerate.
@@ -161,143 +143,93 @@ impl Space {
     /// # Panics
     /// If `given_labels` does not have one label for each cell of the puzzle.
     pub fn new(puzzle: Puzzle, metric: Metric, given_labels: Labels) -> Result<Self, SpaceError> {
-        assert_eq!(puzzle.cells, given_labels.pieces(), "one label a piece");
-        let counted = puzzle.counted.as_ref().filter(|counted| {
-            Labels::from_values(counted.labels.iter().map(|&label| label.into())) == given_labels
-        });
-        let counted = counted.map(|counted| counted.states.clone());
-        // With other labels, the puzzle with a cell for how it is held may have other symmetries.
-        let is_held = counted.is_some() && puzzle.held.is_some();
-        let pieces = puzzle.cells;
-        let mut puzzle = puzzle;
-        let mut puzzle = match puzzle.held.take() {
-            Some(held) if is_held => *held,
-            _ => puzzle,
-        };
-        puzzle.rule_out_alike(given_labels.of_pieces());
-        if puzzle.moves.iter().any(|m| !m.guard.is_empty()) && !puzzle.is_closed_under_inverses() {
-            return Err(SpaceError::GuardedOneWay(puzzle.name));
-        }
-        let alike = |guard: &Guard| {
-            let label = |piece: u16| given_labels.of_pieces()[usize::from(piece)];
-            !guard.holds && label(guard.cell) == label(guard.piece)
-        };
-        if puzzle.limits.iter().any(alike) {
-            return Err(SpaceError::SolvedRuledOut(puzzle.name));
-        }
-        // Pieces that never stand on the same cells are told apart by their cells.
-        let orbits_of_pieces = puzzle.orbits();
-        let orbit_of = |piece: &usize| orbits_of_pieces.iter().position(|cells| cells.contains(piece));
-        let key = |piece| (given_labels.of_pieces().get(piece), orbit_of(&piece), puzzle.seen[piece]);
-        let piece_labels = Labels::from_keys((0..pieces).map(key));
-        let (facelets, puzzle) = match puzzle.facelets.take() {
-            Some(by_pieces) if given_labels.are_distinct() => (Some(by_pieces.0), by_pieces.1),
-            _ => (None, puzzle),
-        };
-        let cell_labels = match &facelets {
-            Some(_) => Labels::distinct(puzzle.cells),
-            None => piece_labels.clone(),
-        };
-        let mut on_words = OnWords::of(&puzzle, is_held, &cell_labels);
-        let mut cell_labels = cell_labels;
-        let mut told = None;
-        if on_words.is_err()
-            && cell_labels.are_distinct()
-            && let Some(some) = Told::of(&puzzle)
-        {
-            let labels = Labels::numbered(some.labels());
-            if let Ok(some_on_words) = OnWords::of(some.puzzle(), false, &labels) {
-                (on_words, cell_labels, told) = (Ok(some_on_words), labels, Some(Arc::new(some)));
-            }
-        }
-        let OnWords { rings, mut puzzle, labels, letters } =
-            on_words.map_err(|letters| SpaceError::TooManyLetters {
-                name: puzzle.name.clone(),
-                states: states_without_words(&puzzle, &cell_labels),
-                letters,
-            })?;
-        let of_pieces = labels.of_pieces();
+        let mut chain = Chain::default();
+        let (given, mut problem) = Given::new(puzzle, given_labels, |problem| {
+            chain.find_half_turn(problem);
+            Ok(())
+        })?;
+        chain.find(&mut problem).map_err(|letters| SpaceError::TooManyLetters {
+            name: problem.puzzle.name.clone(),
+            states: states_without_words(&problem.puzzle, &problem.labels),
+            letters,
+        })?;
+        let (labels, letters) = symbols(&problem).expect("the chain has found symbols");
+        let mut space = Self::of(problem, metric, given, chain, labels, letters);
+        (space.symmetries, space.used_symmetries) = space.all_symmetries();
+        space.counted()
+    }
+
+    /// Uses all symmetries of the puzzle, as a plan records them.
+    ///
+    /// # Errors
+    /// The number of one that is not a symmetry.
+    fn use_symmetries(&mut self) -> Result<(), usize> {
+        self.symmetries = self.recorded_symmetries()?;
+        self.used_symmetries = (0..self.puzzle.symmetries.len()).collect();
+        Ok(())
+    }
+
+    /// Makes the space of a problem, with the identity as its only symmetry.
+    fn of(
+        problem: Problem,
+        metric: Metric,
+        given: Given,
+        chain: Chain,
+        labels: Labels<u8>,
+        letters: Letters,
+    ) -> Self {
+        // The limits are part of the guards of all moves.
+        let puzzle = Puzzle { limits: Vec::new(), ..problem.puzzle };
         // The identity is always a free move.
         let orders: Box<[u16]> = puzzle.free[0].orders().into();
-        let are_elements = piece_labels.are_distinct() && show_all_turns(&labels, &letters, &orders);
-        let has_guards = !puzzle.limits.is_empty() || puzzle.moves.iter().any(|m| !m.guard.is_empty());
-        let is_plain = are_elements && !has_guards && !is_held && told.is_none();
-        let left_out = match is_plain && points(&orders) <= Self::MANY_POINTS {
-            true => LeftOut::of(&mut puzzle).map(Arc::new),
-            false => None,
-        };
         let orbits = orbits(&puzzle, puzzle.orbits(), &labels);
-        let solved = of_pieces.iter().map(|&label| letters.letter(label, 0)).collect();
-        let guard = |m: &PuzzleMove| {
-            let mut guard: Vec<WordGuard> = Vec::new();
-            for &Guard { cell, piece, holds } in &m.guard {
-                let asked = WordGuard { cell, label: of_pieces[usize::from(piece)], holds };
-                // A label is ruled out once, although several pieces may have it.
-                if holds || !guard.contains(&asked) {
-                    guard.push(asked);
-                }
-            }
-            guard.into()
-        };
-        let step = |m: &PuzzleMove| WordMove {
-            cells: m.action.cells().images().into(),
-            turns: match letters.width() {
-                1 => Box::default(),
-                _ => m.action.turns().iter().map(|&turn| turn as u8).collect(),
-            },
-            guard: guard(m),
-        };
-        let moves = puzzle.moves.iter().map(step).collect();
-        let incoming_moves = puzzle.incoming_moves.iter().map(step).collect();
-        let periods = periods(&orders, &orbits, &letters);
+        let of_pieces = labels.of_pieces();
+        let step = |m: &PuzzleMove| WordMove::of(m, of_pieces, &letters);
         let mut space = Self {
-            puzzle,
-            rings,
-            is_held,
             metric,
-            given_labels,
-            piece_labels,
-            facelets,
-            told,
-            left_out,
-            cell_labels,
-            labels,
-            letters,
-            solved,
-            periods,
+            solved: of_pieces.iter().map(|&label| letters.letter(label, 0)).collect(),
+            moves: puzzle.moves.iter().map(step).collect(),
+            incoming_moves: puzzle.incoming_moves.iter().map(step).collect(),
+            periods: periods(&orders, &orbits, &letters),
             orders,
             orbits,
-            moves,
-            incoming_moves,
             free: Vec::new(),
             symmetries: Vec::new(),
-            group_order: OnceLock::new(),
-            has_chains: OnceLock::new(),
+            used_symmetries: vec![0],
+            keeps_guards: problem.keeps_guards,
+            group_order: problem.group_order.map_or_else(OnceLock::new, OnceLock::from),
+            has_chains: if problem.has_base { true.into() } else { OnceLock::new() },
             are_even: OnceLock::new(),
-            has_joint_parity: true,
-            states: BigUint::ZERO,
+            states: problem.states.unwrap_or_default(),
+            labels,
+            letters,
+            puzzle,
+            given,
+            chain,
         };
         space.free = space.puzzle.free.iter().map(|free| Symmetry::free(free, &space)).collect();
-        space.symmetries = space.all_symmetries();
-        // If the states were counted before, free moves are known to change every state.
-        if counted.is_none() && space.told.is_none() && !space.free_moves_are_free() {
-            return Err(SpaceError::NotFree(space.puzzle.name));
+        space.symmetries.clone_from(&space.free);
+        space
+    }
+
+    /// Returns the space with its number of states.
+    fn counted(mut self) -> Result<Self, SpaceError> {
+        if self.states != BigUint::ZERO {
+            return Ok(self);
         }
-        let is_large = points(&space.orders) > Self::MANY_POINTS;
-        let by_orbits = || is_large.then(|| states_by_orbits_of(&space.puzzle, &space.labels)).flatten();
-        if let Some(told) = &space.told {
-            (space.group_order, space.has_chains) = (told.order().into(), true.into());
+        if !self.free_moves_are_free() {
+            return Err(SpaceError::NotFree(self.puzzle.name));
         }
-        let of_told = space.told.as_ref().map(|told| told.order() / space.free_order());
-        let known = counted.or(of_told).or_else(by_orbits);
-        if known.is_none() && !space.has_chains() {
-            return Err(SpaceError::UnknownGroup { cells: space.cells(), name: space.puzzle.name });
+        let is_large = points(&self.orders) > Self::MANY_POINTS;
+        let known = is_large.then(|| states_by_orbits_of(&self.puzzle, &self.labels)).flatten();
+        if known.is_none() && !self.has_chains() {
+            return Err(SpaceError::UnknownGroup { cells: self.cells(), name: self.puzzle.name });
         }
-        space.states = known.or_else(|| count_states(&space)).ok_or_else(|| SpaceError::Uncounted {
-            name: space.puzzle.name.clone(),
-            order: space.group_order().clone(),
+        self.states = known.or_else(|| count_states(&self)).ok_or_else(|| SpaceError::Uncounted {
+            name: self.puzzle.name.clone(),
+            order: self.group_order().clone(),
         })?;
-        Ok(space)
+        Ok(self)
     }
 
     /// Returns the puzzle on the cells of words. A piece that turns and never leaves its cell has one such
@@ -317,23 +249,21 @@ impl Space {
         &self.labels
     }
 
-    /// Returns the labels of the puzzle's pieces, as they are given.
-    pub fn given_labels(&self) -> &Labels {
-        &self.given_labels
+    /// Returns the ring that has a cell of words, as the ring's first cell and size; `None` if the cell is on
+    /// no ring. The cells of a ring belong to one piece, which turns and stays; its orientation is the
+    /// position of a mark.
+    pub(crate) fn ring(&self, cell: usize) -> Option<(usize, usize)> {
+        self.chain.rings().and_then(|rings| rings.ring(cell))
     }
 
-    /// Returns the labels of the puzzle's pieces, different ones for those that their cells tell apart.
-    pub fn piece_labels(&self) -> &Labels {
-        &self.piece_labels
+    /// Returns all [rings](Space::ring), each as its first cell and the number of its cells.
+    pub(crate) fn rings(&self) -> impl Iterator<Item = (usize, usize)> {
+        self.chain.rings().into_iter().flat_map(|rings| rings.rings())
     }
 
-    /// Returns whether words tell [how the puzzle is held](Puzzle::held).
-    pub(crate) fn is_held(&self) -> bool {
-        self.is_held
-    }
-
-    pub(crate) fn rings(&self) -> &Rings {
-        &self.rings
+    /// Returns whether free moves are known to map what moves ask for to what other moves ask for.
+    pub(crate) fn keeps_guards(&self) -> bool {
+        self.keeps_guards
     }
 
     /// Returns the number of cells of words.
@@ -450,13 +380,7 @@ impl Space {
                 && actions().all(|action| action.cells().is_even())
                 && self.group_order() * 2_u32 == arrangements()
         };
-        (self.orbits.len() == 1 || self.has_joint_parity) && *self.are_even.get_or_init(are_even)
-    }
-
-    /// Returns the space as runs have it that were begun with a cost model before v5: where there are several
-    /// orbits, each axis has all its words, though half of the states of a coset are then odd.
-    pub fn without_joint_parity(self) -> Self {
-        Self { has_joint_parity: false, ..self }
+        *self.are_even.get_or_init(are_even)
     }
 
     /// Returns whether every free move but the identity changes every state. A free move does so if, in some

@@ -5,4 +5,5 @@ mod facelets;
 mod many_pieces;
 mod many_symmetries;
 mod miscounted;
+mod reductions;
 mod transforms;

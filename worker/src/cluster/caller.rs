@@ -8,7 +8,8 @@ use fathom_proto::access::{Access, ConnectError, Connection};
 use fathom_proto::v1;
 use fathom_proto::v1::coordinator_client::CoordinatorClient;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 use tonic::{Code, Status};
 use tracing::{info, warn};
@@ -28,16 +29,34 @@ pub struct Caller {
     /// Time since the first of several failed attempts after which calls fail.
     patience: Duration,
     client: Arc<Mutex<Option<CoordinatorClient<Connection>>>>,
-    /// When the first attempt failed since the last answer. A process that was stopped has not asked, so the
-    /// time since the answer itself says nothing.
-    away_since: Arc<Mutex<Option<Instant>>>,
+    /// The attempts that have failed since the last answer; `None` if the last attempt was answered.
+    away: Arc<Mutex<Option<Away>>>,
+    /// Whether this process has ever registered, so that its options are known to fit the coordinator.
+    has_registered: Arc<AtomicBool>,
+}
+
+/// Attempts that have failed.
+#[derive(Debug)]
+struct Away {
+    /// When the first one failed. A process that was stopped has not asked, so the time since the last answer
+    /// says nothing.
+    since: Instant,
+    /// Why the last one failed.
+    reason: String,
 }
 
 impl Caller {
     /// Creates a caller for the coordinator at an address. Calls fail once attempts have failed for
     /// `patience`.
     pub fn new(access: Access, address: String, patience: Duration) -> Self {
-        Self { access, address, patience, client: Arc::default(), away_since: Arc::default() }
+        Self {
+            access,
+            address,
+            patience,
+            client: Arc::default(),
+            away: Arc::default(),
+            has_registered: Arc::default(),
+        }
     }
 
     pub(super) async fn client(&self) -> Result<CoordinatorClient<Connection>, ConnectError> {
@@ -63,40 +82,25 @@ impl Caller {
     {
         let mut pauses = self.pauses();
         loop {
-            let reason = match self.client().await {
+            let (reason, is_final) = match self.client().await {
                 Ok(client) => match call(client).await {
                     Ok(response) => {
                         self.answered();
                         return Ok(response.into_inner());
                     }
-                    Err(status) => {
-                        let behind = ConnectError::behind(&status).cloned();
-                        match behind {
-                            Some(error) if !error.may_pass() => return Err(bad_input!("{error}")),
-                            Some(error) => error.to_string(),
-                            None if is_final(&status) => return Err(bad_input!("{}", status.message())),
-                            None => said(&status),
-                        }
-                    }
+                    Err(status) => (said(&status), self.is_final(&status)),
                 },
-                Err(error) if error.may_pass() => error.to_string(),
-                Err(error) => return Err(bad_input!("{error}")),
+                Err(error) => (error.to_string(), self.is_final_error(&error)),
             };
+            if is_final {
+                return Err(bad_input!("{reason}"));
+            }
             // The next attempt makes a new connection.
             *self.client.lock().expect("no thread panics while it holds the lock") = None;
-            let away_since = *self
-                .away_since
-                .lock()
-                .expect("no thread panics while it holds the lock")
-                .get_or_insert_with(|| {
-                    let patience_s = self.patience.as_secs();
-                    warn!(reason, patience_s, "coordinator cannot be reached; trying again");
-                    Instant::now()
-                });
-            let silent = away_since.elapsed();
+            let silent = self.failed(&reason).elapsed();
             if silent > self.patience {
                 return Err(anyhow!(
-                    "the coordinator was silent for {} s: {reason}; the store is as it was, and the same command goes on",
+                    "the coordinator has not answered for {} s: {reason}; the store is unchanged, and the same command continues",
                     silent.as_secs()
                 ));
             }
@@ -106,16 +110,57 @@ impl Caller {
         }
     }
 
+    /// Notes that an attempt has failed, and returns when the first one failed. Each new reason is logged.
+    fn failed(&self, reason: &str) -> Instant {
+        let mut away = self.away();
+        let away = away.get_or_insert_with(|| Away { since: Instant::now(), reason: String::new() });
+        if away.reason != reason {
+            let patience_s = self.patience.as_secs();
+            warn!(reason, patience_s, "coordinator cannot be reached; trying again");
+            away.reason = reason.into();
+        }
+        away.since
+    }
+
     fn answered(&self) {
-        let away_since = self.away_since.lock().expect("no thread panics while it holds the lock").take();
-        if away_since.is_some() {
+        if self.away().take().is_some() {
             info!("coordinator is back");
         }
     }
 
     /// Returns whether the last attempt of a call has failed.
     pub(super) fn is_away(&self) -> bool {
-        self.away_since.lock().expect("no thread panics while it holds the lock").is_some()
+        self.away().is_some()
+    }
+
+    fn away(&self) -> MutexGuard<'_, Option<Away>> {
+        self.away.lock().expect("no thread panics while it holds the lock")
+    }
+
+    /// Returns whether this process has ever registered.
+    pub(super) fn has_registered(&self) -> bool {
+        self.has_registered.load(Ordering::Relaxed)
+    }
+
+    /// Returns whether an error of a connection ends the worker: a wrong address or key is reported at once.
+    /// After a registration the options are known to fit, and something else may answer at the coordinator's
+    /// address for a while.
+    fn is_final_error(&self, error: &ConnectError) -> bool {
+        !error.may_pass() && !self.has_registered()
+    }
+
+    /// Returns whether a status ends the worker, because a repeated call would fail in the same way.
+    fn is_final(&self, status: &Status) -> bool {
+        if let Some(error) = ConnectError::behind(status) {
+            return self.is_final_error(error);
+        }
+        match status.code() {
+            // The token does not fit, or another service answers.
+            Code::Unauthenticated | Code::PermissionDenied | Code::Unimplemented => !self.has_registered(),
+            // The coordinator has read the request and refuses it, or a message is too large.
+            Code::FailedPrecondition | Code::InvalidArgument | Code::OutOfRange => true,
+            _ => false,
+        }
     }
 
     fn pauses(&self) -> impl Backoff + use<> {
@@ -142,18 +187,18 @@ impl Caller {
             async move { client.describe_run(request).await }
         }))
     }
-}
 
-/// Returns whether a repeated call would fail in the same way.
-fn is_final(status: &Status) -> bool {
-    matches!(
-        status.code(),
-        Code::Unauthenticated
-            | Code::PermissionDenied
-            | Code::FailedPrecondition
-            | Code::InvalidArgument
-            | Code::Unimplemented
-            // A message is too large.
-            | Code::OutOfRange
-    )
+    /// Registers this process.
+    ///
+    /// # Errors
+    /// If the coordinator does not answer, or refuses.
+    pub(super) async fn register(&self, request: v1::RegisterRequest) -> Result<v1::RegisterResponse> {
+        let call = |mut client: CoordinatorClient<Connection>| {
+            let request = request.clone();
+            async move { client.register(request).await }
+        };
+        let registered = self.call(call).await?;
+        self.has_registered.store(true, Ordering::Relaxed);
+        Ok(registered)
+    }
 }

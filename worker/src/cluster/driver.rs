@@ -3,22 +3,25 @@
 //!
 //! One loop hands the events to the session, one by one, and never waits for a call or the disk: each call is
 //! a tokio task of its own, and its answer comes back as an [`Input`]. Beside the loop, `prepare` fetches
-//! what tasks read before the kernel threads begin with them.
+//! what tasks read before the kernel threads begin with them, and `ended` takes what these have done. `orders`
+//! copies, discards and retires files.
+
+mod ended;
+mod orders;
+mod prepare;
 
 use crate::cluster::caller::Caller;
-use crate::cluster::ended::Unreported;
 use crate::cluster::fetch::Fetcher;
 use crate::cluster::files::OpenFiles;
 use crate::cluster::holders::Holders;
 use crate::cluster::home::recover;
 use crate::cluster::inputs::AllInputs;
-use crate::cluster::orders::order;
-use crate::cluster::prepare::Work;
 use crate::cluster::session::{Action, End, Input, Session};
 use crate::cluster::{Meter, failure};
 use anyhow::Result;
+use ended::Unreported;
 use fathom_command::{failpoint, machine};
-use fathom_engine::run::{Depth, Keep, Task, WorkerId};
+use fathom_engine::run::{Depth, Keep, Task};
 use fathom_engine::task::expand::Leftover;
 use fathom_engine::task::pool::{Ended, NoThreads, Orders, Purpose};
 use fathom_engine::task::{BeyondMemory, Counters, Job, Store};
@@ -27,7 +30,8 @@ use fathom_proto::access::Access;
 use fathom_proto::access::Connection;
 use fathom_proto::v1;
 use fathom_proto::v1::coordinator_client::CoordinatorClient;
-use fathom_proto::{Failure, Outcome, StoredFile, Usage};
+use fathom_proto::{Failure, Outcome, StoredFile, Usage, WorkerId, convert};
+use prepare::Work;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::pin::Pin;
@@ -105,35 +109,33 @@ struct Calls {
 }
 
 /// The state that the loop and its calls share.
-pub(super) struct Shared {
-    pub(super) worker: Worker,
-    pub(super) pool: Orders<'static>,
-    pub(super) fetcher: Arc<Fetcher>,
-    pub(super) inputs: AllInputs,
+struct Shared {
+    worker: Worker,
+    pool: Orders<'static>,
+    fetcher: Arc<Fetcher>,
+    inputs: AllInputs,
     /// The number of this process in registrations, and the number of its last one.
     process: u64,
     registrations: AtomicU64,
-    /// Whether this process has ever registered.
-    has_registered: AtomicBool,
-    /// The depths whose directories were made, with the number of the store.
-    prepared: Mutex<BTreeSet<(Depth, usize)>>,
+    /// The depths whose directories were made.
+    prepared: Mutex<BTreeSet<Depth>>,
     /// The number of tasks that the kernel threads have.
-    pub(super) computing: AtomicUsize,
+    computing: AtomicUsize,
     /// Tells that a task has ended.
-    pub(super) task_ended: Notify,
+    task_ended: Notify,
     /// The tasks that have ended and are not reported yet.
-    pub(super) unreported: Unreported,
+    unreported: Unreported,
     /// The tasks whose inputs are being fetched, or are about to be.
     fetching: Mutex<BTreeSet<Task>>,
     /// The holder map of the present session.
-    pub(super) holders: Mutex<Arc<Holders>>,
+    holders: Mutex<Arc<Holders>>,
     /// The depth of the newest task.
     depth: Mutex<Option<Depth>>,
     /// The layers that this process has compressed. Locked while it retires more, so that no layer is
     /// compressed by two threads.
-    pub(super) compressed: Mutex<BTreeSet<Depth>>,
+    compressed: Mutex<BTreeSet<Depth>>,
     /// Whether this process was told to stop.
-    pub(super) stop: watch::Receiver<bool>,
+    stop: watch::Receiver<bool>,
     /// Sends events to the loop, or the error that ends the session.
     inputs_of_session: mpsc::UnboundedSender<Result<Input>>,
 }
@@ -177,7 +179,6 @@ impl Worker {
             pool,
             process: Uuid::new_v4().as_u64_pair().0 | 1,
             registrations: AtomicU64::new(0),
-            has_registered: AtomicBool::new(false),
             prepared: Mutex::default(),
             computing: AtomicUsize::new(0),
             task_ended: Notify::new(),
@@ -225,7 +226,7 @@ impl Worker {
             actions = session.step(begun.elapsed(), input);
         };
         shared.worker.halt.store(true, Ordering::Relaxed);
-        if let Some(&(newest, _)) = shared.prepared().last()
+        if let Some(&newest) = shared.prepared().last()
             && shared.worker.imports.is_some()
         {
             // The directory was made ahead of the next layer. Only an empty directory is removed.
@@ -281,22 +282,22 @@ impl Shared {
         let _ = tokio::time::timeout(SHUTDOWN_TIMEOUT, left).await;
     }
 
-    pub(super) fn prepared(&self) -> MutexGuard<'_, BTreeSet<(Depth, usize)>> {
+    fn prepared(&self) -> MutexGuard<'_, BTreeSet<Depth>> {
         self.prepared.lock().expect("the lock is never poisoned: no code panics while holding it")
     }
 
     /// Returns the holder map.
-    pub(super) fn holders(&self) -> Arc<Holders> {
+    fn holders(&self) -> Arc<Holders> {
         Arc::clone(&self.holders.lock().expect("the lock is never poisoned: no code panics while holding it"))
     }
 
     /// Sends an event to the loop.
-    pub(super) fn happened(&self, input: Input) {
+    fn happened(&self, input: Input) {
         // A loop that has ended needs no events.
         let _ = self.inputs_of_session.send(Ok(input));
     }
 
-    pub(super) fn fetching(&self) -> MutexGuard<'_, BTreeSet<Task>> {
+    fn fetching(&self) -> MutexGuard<'_, BTreeSet<Task>> {
         self.fetching.lock().expect("the lock is never poisoned: no code panics while holding it")
     }
 
@@ -378,12 +379,7 @@ impl Shared {
             process: self.process,
             registration: self.registrations.fetch_add(1, Ordering::Relaxed) + 1,
         };
-        let call = |mut client: Client| {
-            let request = request.clone();
-            async move { client.register(request).await }
-        };
-        let registered = self.worker.caller.call(call).await?;
-        self.has_registered.store(true, Ordering::Relaxed);
+        let registered = self.worker.caller.register(request).await?;
         Ok(Input::Registered {
             session: registered.session,
             heartbeat: Duration::from_millis(registered.heartbeat_interval_ms.max(10)),
@@ -394,8 +390,8 @@ impl Shared {
     /// Returns the complete files in the store, and makes them durable. Unfinished files are removed before
     /// the first session only: later they may belong to running tasks.
     fn inventory(&self) -> Result<Vec<StoredFile>> {
-        let Worker { store, job, files, .. } = &self.worker;
-        let tasks = match self.has_registered.load(Ordering::Relaxed) {
+        let Worker { store, job, files, caller, .. } = &self.worker;
+        let tasks = match caller.has_registered() {
             false => {
                 let there = recover(store, &job.geometry)?;
                 // A process may have been killed before it had made the name of a file durable.
@@ -423,8 +419,6 @@ impl Shared {
                 }
                 // The file was removed meanwhile, for example with its layer.
                 Err(error) if error.is_missing() => {}
-                // Of several stores one has failed just now, and the others go on.
-                Err(_) if store.failure(task.shard).is_some() => {}
                 Err(error) => return Err(error.into()),
             }
         }
@@ -478,12 +472,12 @@ impl Shared {
         let call = |mut client: Client| async move { client.take_orders(request).await };
         let reply = self.worker.caller.call(call).await?;
         let geometry = &self.worker.job.geometry;
-        let orders = reply.orders.into_iter().filter_map(|order| order.kind);
+        let orders = reply.orders.into_iter().map(|order| convert::order(order, geometry));
         Ok(Input::OrdersAnswered {
             number,
             session: request.session,
             known: reply.known,
-            orders: orders.map(|kind| order(kind, geometry)).collect::<Result<_>>()?,
+            orders: orders.collect::<Result<_, _>>()?,
             holders: reply.holders.map(Holders::new),
         })
     }
@@ -508,14 +502,14 @@ impl Shared {
     }
 
     /// Converts an error of the disk to a failure for the coordinator.
-    pub(super) fn failure(&self, error: &LayerError) -> Failure {
+    fn failure(&self, error: &LayerError) -> Failure {
         let store = self.worker.store;
         match store.task_of(error.path()) {
             Some(file) if error.is_damage() || error.is_missing() => {
                 self.inputs.forget(file.depth);
                 Failure::Damaged { file, address: None, message: fathom_engine::task::error::chain(error) }
             }
-            _ => failure::of_disk(store, error),
+            _ => failure::of_disk(error),
         }
     }
 }

@@ -389,14 +389,14 @@ impl Fetcher {
         let mut stream = in_time(TURN, client.copy_file(request), address).await?.map_err(lost)?.into_inner();
         let path = store.path(task.depth, task.shard);
         let incoming = temporary(&path);
-        let mine = |error: LayerError| Denial::Mine(failure::of_disk(store, &error));
+        let mine = |error: LayerError| Denial::Mine(failure::of_disk(&error));
         let io = |action| {
             let path = incoming.clone();
             move |source| mine(LayerError::Io { action, path, source })
         };
         // Waiting for the disk must not block the runtime's other tasks, such as heartbeats.
         let mut file = block_in_place(|| {
-            store.prepare_for(task).map_err(mine)?;
+            store.prepare(task.depth).map_err(mine)?;
             disk.create(&incoming).map_err(io("create"))
         })?;
         let received: Result<(), Denial> = async {
@@ -434,7 +434,7 @@ impl Fetcher {
                     _ => Denial::Elsewhere(format!("what {address} sent is not the file: {error}")),
                 })?;
                 disk.rename(&incoming, &path).map_err(io("rename"))?;
-                disk.sync_directory(&store.directory_of(task)).map_err(io("sync the directory of"))?;
+                disk.sync_directory(&store.directory_of(task.depth)).map_err(io("sync the directory of"))?;
                 Ok(copied)
             });
             if kept.is_err() {

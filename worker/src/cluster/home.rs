@@ -1,16 +1,14 @@
-//! A worker's own directory: `worker-id`, `lock`, `log.jsonl`, and a directory for each run. The latter is
-//! named by the run's fingerprint, with `run.toml`, `layers/` and for large runs `cosets.bin`. If the worker
-//! has several stores, the others have `lock`, and a directory for each run with `layers/`.
+//! A worker's own directory, its store: `worker-id`, `lock`, `log.jsonl`, and a directory for each run. The
+//! latter is named by the run's fingerprint, with `run.toml`, `layers/` and for large runs `cosets.bin`.
 
 use anyhow::{Context, Result, anyhow};
 use fathom_command::bad_input;
 use fathom_engine::directory::JOURNAL;
 use fathom_engine::run::lock::{self, Lock};
-use fathom_engine::run::manifest::{DEFINITION, RunManifest};
-use fathom_engine::run::stores::{self, LAYERS};
-use fathom_engine::run::{Geometry, RunError, Stores, Task, WorkerId};
+use fathom_engine::run::{DEFINITION, Geometry, Owner, RunManifest, Task};
 use fathom_engine::task::Store;
-use fathom_layer::{Digest, Disk, tree_bytes};
+use fathom_layer::{Digest, Disk, create_directory_durably, tree_bytes};
+use fathom_proto::WorkerId;
 use std::fs;
 use std::path::{Path, PathBuf};
 use tracing::{info, warn};
@@ -21,46 +19,20 @@ const ID: &str = "worker-id";
 #[derive(Debug)]
 pub struct Home {
     path: PathBuf,
-    /// The other stores.
-    others: Vec<PathBuf>,
     id: WorkerId,
-    _locks: Vec<Lock>,
+    _lock: Lock,
 }
 
 impl Home {
-    /// Opens a worker's stores, and creates them with a new id if necessary. The one with the id is the
-    /// worker's own directory; of new stores the first. That another store cannot be used is no error.
+    /// Opens a worker's store, and creates it with a new id if necessary.
     ///
     /// # Errors
-    /// If a store is given twice, another process has locked one, the id is damaged, or the file system
-    /// fails.
-    ///
-    /// # Panics
-    /// If there are no stores.
-    pub fn open(stores: &[PathBuf], disk: &dyn Disk) -> Result<Self> {
-        stores::require_distinct(stores)?;
-        stores.iter().try_for_each(|store| require_no_run(store))?;
-        let own = of(stores)?;
-        if own.is_none()
-            && let Some((store, root)) = stores.iter().find_map(|path| Some((path, root_of(path)?)))
-        {
-            // With an id of its own the store would be lost to the worker that has it.
-            let reason = format!("it is a store of {}: name the worker's first store, too", root.display());
-            return Err(RunError::Store { path: store.clone(), reason }.into());
-        }
-        let path = &*own.unwrap_or_else(|| stores[0].clone());
+    /// If another process has locked the store, the id is damaged, or the file system fails.
+    pub fn open(path: &Path, disk: &dyn Disk) -> Result<Self> {
+        require_no_run(path)?;
         let failed = || format!("cannot use the store {}", path.display());
-        stores::make_directory(path, disk).with_context(failed)?;
-        let mut locks = vec![lock::exclusive(path).with_context(failed)?];
-        let others: Vec<PathBuf> = stores.iter().filter(|store| *store != path).cloned().collect();
-        for other in &others {
-            let _ = stores::make_directory(other, disk);
-            match lock::exclusive(other) {
-                Ok(lock) => locks.push(lock),
-                Err(error @ RunError::Busy { .. }) => return Err(error.into()),
-                Err(error) => warn!(path = %other.display(), %error, "a store cannot be locked"),
-            }
-        }
+        create_directory_durably(path, disk).with_context(failed)?;
+        let lock = lock::exclusive(path).with_context(failed)?;
         let file = path.join(ID);
         let id = match fs::read_to_string(&file) {
             Ok(text) => parse(&text)
@@ -81,7 +53,7 @@ impl Home {
             }
             Err(error) => return Err(error).with_context(failed),
         };
-        Ok(Self { path: path.into(), others, id, _locks: locks })
+        Ok(Self { path: path.into(), id, _lock: lock })
     }
 
     /// Returns the worker's id.
@@ -92,53 +64,29 @@ impl Home {
     /// Returns the directory of a run, and creates it if necessary.
     ///
     /// # Errors
-    /// If the directory cannot be created.
+    /// If the directory has the layers of another run, or cannot be created.
     pub fn of_run(&self, fingerprint: Digest, disk: &dyn Disk) -> Result<PathBuf> {
         let path = self.path.join(&fingerprint.to_string()[..16]);
-        stores::make_directory(&path, disk).with_context(|| format!("cannot make {}", path.display()))?;
-        Ok(path)
-    }
-
-    /// Returns the stores for a run's layers, and begins or completes their list if there are several.
-    ///
-    /// # Errors
-    /// If the layers of the run do not lie in these stores.
-    pub fn stores(&self, fingerprint: Digest, disk: &dyn Disk) -> Result<Stores, RunError> {
-        let given: Vec<PathBuf> = std::iter::once(&self.path).chain(&self.others).cloned().collect();
-        let given = stores::of_run(&given, fingerprint);
-        let (root, others) = given.split_first().expect("the own directory is the first");
-        let mut known = Stores::of(root)?;
-        match (known.are_listed(), others.is_empty()) {
-            (false, true) => {
-                if let Some(other) = stores::root_of_store(root) {
-                    let reason = format!("it is one of several stores, and {} is the first", other.display());
-                    return Err(RunError::Store { path: root.clone(), reason });
-                }
-            }
-            (false, false) => {
-                if has_layers(root) {
-                    let reason = "it has layers of the run, which were not spread over several stores: name it alone, or start another worker with the others".into();
-                    return Err(RunError::Store { path: root.clone(), reason });
-                }
-                stores::make(others, disk)?;
-                known = Stores::create(root, &given, disk)?;
-                known.claim(disk)?;
-            }
-            (true, _) => {
-                known.arrange(&given, true, disk)?;
-                if !known.directories().iter().any(|store| has_layers(store)) {
-                    // The worker may have been interrupted before its stores were made.
-                    known.claim(disk)?;
-                }
-            }
+        if let Some(owner) = Owner::of(&path)? {
+            return Err(bad_input!(
+                "{} has the layers of the run in {}: name another directory with --store",
+                path.display(),
+                owner.run.display()
+            ));
         }
-        Ok(known)
+        create_directory_durably(&path, disk).with_context(|| format!("cannot make {}", path.display()))?;
+        Ok(path)
     }
 
     /// Returns the path of the log.
     pub fn log(&self) -> PathBuf {
         self.path.join("log.jsonl")
     }
+}
+
+/// Returns whether a directory is the store of a worker.
+pub fn is_home(store: &Path) -> bool {
+    store.join(ID).is_file()
 }
 
 /// Checks that a directory is not that of a run, whose log and lock a worker would take for its own.
@@ -155,61 +103,13 @@ pub fn require_no_run(store: &Path) -> Result<()> {
     }
 }
 
-/// Returns the one of a worker's stores that has the worker's id; `None` if none has one.
-///
-/// # Errors
-/// If several have an id.
-pub fn of(stores: &[PathBuf]) -> Result<Option<PathBuf>> {
-    let mut own = stores.iter().filter(|path| path.join(ID).is_file());
-    match (own.next(), own.next()) {
-        (Some(one), Some(other)) => Err(bad_input!(
-            "{} and {} are stores of two workers, and cannot be stores of one: name one of them, and new directories",
-            one.display(),
-            other.display()
-        )),
-        (own, _) => Ok(own.cloned()),
-    }
-}
-
-/// Returns the root of the first run of which a directory is one of several stores; `None` if there is none.
-fn root_of(store: &Path) -> Option<PathBuf> {
-    let mut entries = fs::read_dir(store).ok()?.flatten();
-    entries.find_map(|entry| stores::root_of_store(&entry.path()))
-}
-
-/// Returns whether there are directories of layers in a store.
-fn has_layers(store: &Path) -> bool {
-    fs::read_dir(store.join(LAYERS)).is_ok_and(|mut layers| layers.next().is_some())
-}
-
-/// Returns the bytes that a run's files take in the stores of a worker, of which `root` is the run's
-/// directory in the first.
-///
-/// # Errors
-/// If a directory cannot be read.
-pub fn bytes_of_run(root: &Path) -> std::io::Result<u64> {
-    let stores = Stores::of(root).map_err(std::io::Error::other)?;
-    let there = stores.outside().into_iter().filter(|(_, is_there)| is_there.is_ok());
-    let outside = there.map(|(path, _)| tree_bytes(path)).sum::<std::io::Result<u64>>()?;
-    Ok(outside + tree_bytes(root)?)
-}
-
-/// Removes the files of a run from the stores of a worker, of which `root` is the run's directory in the
-/// first, and returns their bytes. A store that is not there keeps its files.
+/// Removes the directory of a run in a worker's store, and returns the bytes of its files.
 ///
 /// # Errors
 /// If a file cannot be removed.
-pub fn remove_run(root: &Path) -> std::io::Result<u64> {
-    let bytes = bytes_of_run(root)?;
-    for (path, is_there) in Stores::of(root).map_err(std::io::Error::other)?.outside() {
-        match is_there {
-            Ok(()) => stores::remove(path)?,
-            Err(reason) => {
-                warn!(path = %path.display(), reason, "a store is not there, and keeps what it holds")
-            }
-        }
-    }
-    fs::remove_dir_all(root)?;
+pub fn remove_run(directory: &Path) -> std::io::Result<u64> {
+    let bytes = tree_bytes(directory)?;
+    fs::remove_dir_all(directory)?;
     Ok(bytes)
 }
 
@@ -255,8 +155,6 @@ pub fn recover(store: &Store<'_>, geometry: &Geometry) -> Result<Vec<Task>> {
                     warn!(%error, depth = depth.0, shard = shard.0, "damaged file discarded");
                     store.discard_wrong(geometry, task)?;
                 }
-                // Of several stores one has failed just now, and the others go on.
-                Err(_) if store.failure(shard).is_some() => {}
                 Err(error) => return Err(error.into()),
             }
         }

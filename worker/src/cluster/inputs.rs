@@ -206,11 +206,7 @@ impl AllInputs {
                     let layer = Layer::partial(geometry.cut, imports);
                     for shard in self.store.shards(below)? {
                         let task = Task { depth: below, shard };
-                        let file = match self.files.open(task) {
-                            // The store has failed just now: its shards are lacking, and the others go on.
-                            Err(_) if self.store.failure(shard).is_some() => continue,
-                            opened => opened?,
-                        };
+                        let file = self.files.open(task)?;
                         holders.stored(task).digest.map_or(Ok(()), |digest| file.check_digest(digest))?;
                         layer.add(shard, file);
                     }

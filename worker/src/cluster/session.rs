@@ -7,8 +7,7 @@
 
 use crate::cluster::holders::Holders;
 use fathom_engine::run::{Depth, Task};
-use fathom_proto::v1::LeaveReason;
-use fathom_proto::{Attempt, Copied, Done, Failure, Outcome, StoredFile};
+use fathom_proto::{Attempt, Copied, Done, Failure, LeaveReason, Outcome, StoredFile};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -34,27 +33,8 @@ pub enum End {
     Told,
 }
 
-/// An order of the coordinator.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Order {
-    /// Compute a shard. A complete file of the shard may be used instead.
-    Make(Task, Attempt),
-    /// Compute a shard, even if there is a file of the shard: that file may be wrong.
-    MakeAfresh(Task, Attempt),
-    /// Compute a shard again without keeping its file, if possible with another engine than the named one.
-    Audit(Task, Attempt, String),
-    /// Copy a file from one of the peers at these addresses.
-    Copy(StoredFile, Vec<String>),
-    /// Delete a file that is said to be damaged or not the reported one, if it is.
-    Discard(StoredFile),
-    /// Delete a file that is no longer read.
-    GiveBack(Task),
-    /// Delete a layer, or compress it if it is kept: no task reads it any more, except to exclude visited
-    /// states.
-    Retire(Depth),
-    /// Leave the run.
-    Leave(LeaveReason),
-}
+/// An order of the coordinator, with the addresses of holders.
+pub type Order = fathom_proto::Order<String>;
 
 /// An event. Answers carry the session of their request, because they may arrive after the session has ended.
 #[derive(Clone, Debug)]

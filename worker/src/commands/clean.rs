@@ -3,12 +3,11 @@
 use crate::arguments::CleanArguments;
 use anyhow::{Context, Result};
 use fathom_command::{bad_input, output};
-use fathom_engine::run::manifest::DEFINITION;
-use fathom_engine::run::{RunManifest, Stores, lock};
+use fathom_engine::run::{DEFINITION, RunManifest, lock};
+use fathom_layer::tree_bytes;
 use fathom_worker::cluster::home;
 use indicatif::HumanBytes;
 use serde_json::json;
-use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -25,20 +24,20 @@ struct Held {
 }
 
 pub(crate) fn clean(args: &CleanArguments) -> Result<()> {
-    let path = args.store[0].display();
-    if !args.store[0].exists() {
+    let store = &*args.store;
+    let path = store.display();
+    if !store.exists() {
         return Err(bad_input!("cannot clean {path}: No such file or directory"));
     }
-    args.store.iter().try_for_each(|store| home::require_no_run(store))?;
-    let Some(store) = home::of(&args.store)? else {
+    home::require_no_run(store)?;
+    if !home::is_home(store) {
         return Err(bad_input!(
-            "{path} is no store of a worker, and was left as it is: name the directory that a worker was given with --store, the first of several"
+            "{path} is no store of a worker, and was left as it is: name the directory that a worker was given with --store"
         ));
-    };
-    let path = store.display();
+    }
     // A running worker would write to the store.
-    let _lock = lock::exclusive(&store)?;
-    let mut held = held(&store)?;
+    let _lock = lock::exclusive(store)?;
+    let mut held = held(store)?;
     if let Some(unknown) = args.run.iter().find(|asked| !held.iter().any(|held| held.run.starts_with(*asked)))
     {
         let there: Vec<&str> = held.iter().map(|held| held.run.as_str()).collect();
@@ -46,21 +45,11 @@ pub(crate) fn clean(args: &CleanArguments) -> Result<()> {
     }
     held.retain(|held| args.run.is_empty() || args.run.iter().any(|asked| held.run.starts_with(asked)));
     if !args.dry_run {
-        let mut others = BTreeSet::new();
         for Held { path, .. } in &held {
-            for (outside, is_there) in Stores::of(path)?.outside() {
-                match is_there {
-                    // Of such a store the lock is left.
-                    Ok(()) => others.extend(outside.parent().map(Path::to_owned)),
-                    Err(reason) => {
-                        output::remark(&format!("{} keeps what it holds: {reason}", outside.display()));
-                    }
-                }
-            }
             home::remove_run(path).with_context(|| format!("cannot remove {}", path.display()))?;
         }
         if args.all {
-            others.iter().chain([&store]).try_for_each(|store| remove_rest(store))?;
+            remove_rest(store)?;
         }
     }
     let bytes: u64 = held.iter().map(|held| held.bytes).sum();
@@ -97,7 +86,7 @@ fn held(store: &Path) -> Result<Vec<Held>> {
             ),
             false => "unknown".into(),
         };
-        let bytes = home::bytes_of_run(&path).with_context(|| format!("cannot list {}", path.display()))?;
+        let bytes = tree_bytes(&path).with_context(|| format!("cannot list {}", path.display()))?;
         all.push(Held { path, run: name, space, bytes });
     }
     all.sort_by(|a, b| a.run.cmp(&b.run));

@@ -11,8 +11,9 @@ use fathom_engine::shared_store::require_seen;
 use fathom_engine::task::pool::Orders;
 use fathom_engine::task::{Counters, Job, Resources, Store, Watched};
 use fathom_layer::{Disk, LimitedDisk, LocalDisk};
+use fathom_proto::LeaveReason;
 use fathom_proto::access::{Access, server};
-use fathom_proto::v1::{DescribeRunResponse, LeaveReason};
+use fathom_proto::v1::DescribeRunResponse;
 use fathom_worker::cluster::Meter;
 use fathom_worker::cluster::caller::Caller;
 use fathom_worker::cluster::driver::{Identity, Worker};
@@ -35,7 +36,7 @@ const NETWORK_THREADS: usize = 2;
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(100);
 
 pub(crate) fn join(args: &JoinArguments, verbosity: log::Verbosity) -> Result<()> {
-    let Some(coordinator) = args.join.as_ref().filter(|_| !args.store.is_empty()) else {
+    let (Some(coordinator), Some(store)) = (&args.join, &args.store) else {
         return Err(bad_input!("name a coordinator with --join and a store with --store, or do a 'task'"));
     };
     if let Some(parent) = args.child_of {
@@ -45,14 +46,11 @@ pub(crate) fn join(args: &JoinArguments, verbosity: log::Verbosity) -> Result<()
     access.may_listen(args.listen)?;
     // The disk is needed until the process ends.
     let limited: Option<&'static LimitedDisk> = match args.disk_limit {
-        Some(most) => {
-            let stores = args.store.iter().map(std::path::absolute).collect::<std::io::Result<Vec<_>>>()?;
-            Some(Box::leak(Box::new(LimitedDisk::new(&stores, most))))
-        }
+        Some(most) => Some(Box::leak(Box::new(LimitedDisk::new(std::path::absolute(store)?, most)))),
         None => None,
     };
     let disk = limited.map_or(&LocalDisk as &'static dyn Disk, |limited| limited);
-    let home = Home::open(&args.store, disk)?;
+    let home = Home::open(store, disk)?;
     log::start(&home.log(), verbosity.lines())?;
     let stop = stop_on_signals()?;
     let runtime = Builder::new_multi_thread().worker_threads(NETWORK_THREADS).enable_all().build()?;
@@ -77,16 +75,13 @@ pub(crate) fn join(args: &JoinArguments, verbosity: log::Verbosity) -> Result<()
         require_seen(shared, &shared_store_id)?;
     }
     // The store is needed until the process ends, by its threads and connections.
-    let store: &'static Store<'static> = Box::leak(Box::new(match &shared_store {
-        Some(shared) => Store::at(shared, disk)?,
-        None => Store::open_partly(home.stores(manifest.fingerprint, &LocalDisk)?, disk),
-    }));
-    if let Some(limited) = limited.filter(|_| shared_store.is_some()) {
-        limited.limit_too(store.stores().directories());
+    let root = shared_store.as_ref().unwrap_or(&directory);
+    let store: &'static Store<'static> = Box::leak(Box::new(Store::at(root, disk)?));
+    if let Some((limited, shared)) = limited.zip(shared_store.clone()) {
+        limited.limit_too(shared);
     }
     let (resources, shared) = resources(args);
-    let tables = shared_store.as_ref().unwrap_or(&directory);
-    let mut job = Job::load(&manifest, tables, resources, disk)?;
+    let mut job = Job::load(&manifest, root, resources, disk)?;
     if let Some(all) = shared {
         job.cache = job.cache.shared(all, sharers);
     }

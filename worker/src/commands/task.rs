@@ -10,7 +10,7 @@ use fathom_engine::journal::Journal;
 use fathom_engine::run::{Depth, RunManifest, ShardId, Task, lock};
 use fathom_engine::task::pool::{Ended, NoThreads};
 use fathom_engine::task::{Counters, Job, Layer, Pool, Store, TaskError};
-use fathom_engine::tasks::{require_layers_here, why_not_opened};
+use fathom_engine::tasks::{root_of_layers, why_not_opened};
 use fathom_layer::LocalDisk;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -46,9 +46,12 @@ pub(crate) fn task(args: &TaskArguments, verbosity: log::Verbosity) -> Result<()
         }
     })?;
     let job = Job::load(&manifest, &args.run, args.resources.resources(), &LocalDisk)?;
-    let store = Store::at(&args.run, &LocalDisk)?;
+    let path = args.run.join(JOURNAL);
+    let journal = Journal::open(&path, manifest.fingerprint);
+    let journal = journal.with_context(|| format!("cannot use {}", path.display()))?;
+    let store = Store::at(&root_of_layers(&journal, &args.run)?, &LocalDisk)?;
     let depth = Depth(args.depth);
-    let Some(before) = before(&store, &job, &manifest, &args.run, depth)? else {
+    let Some(before) = before(&store, &job, &manifest, (&journal, &args.run), depth)? else {
         info!(depth = depth.0, "the depth is finished already");
         return Ok(());
     };
@@ -115,27 +118,24 @@ fn before(
     store: &Store<'_>,
     job: &Job,
     manifest: &RunManifest,
-    run: &Path,
+    (journal, run): (&Journal, &Path),
     depth: Depth,
 ) -> Result<Option<Vec<Arc<Layer>>>> {
-    let journal = run.join(JOURNAL);
-    let failed = || format!("cannot use {}", journal.display());
-    let database = Journal::open(&journal, manifest.fingerprint).with_context(failed)?;
-    require_layers_here(&database, run)?;
-    let merged = database.layers().with_context(failed)?.len();
+    let merged =
+        journal.layers().with_context(|| format!("cannot use {}", run.join(JOURNAL).display()))?.len();
     if (depth.0 as usize) < merged {
         return Ok(None);
     }
     let mut before = Vec::new();
     for below in job.lookback.below(depth) {
         let layer = store.open(&job.geometry, below);
-        let layer = layer.map_err(|error| why_not_opened(&database, run, (depth, below), error))?;
+        let layer = layer.map_err(|error| why_not_opened(journal, run, (depth, below), error))?;
         if below.0 as usize >= merged {
             return Err(bad_input!(
                 "depth {depth} is made from depth {below}, which is not merged: merge it first"
             ));
         }
-        let digests = database.digests(below, manifest.shards)?;
+        let digests = journal.digests(below, manifest.shards)?;
         layer.check_digests(&digests).with_context(|| format!("depth {depth} could not be made"))?;
         before.push(Arc::new(job.windowed(layer, before.is_empty())));
     }

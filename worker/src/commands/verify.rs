@@ -3,10 +3,9 @@
 use crate::arguments::VerifyArguments;
 use anyhow::{Context, Result, anyhow};
 use fathom_command::{bad_input, output};
-use fathom_engine::run::manifest::DEFINITION;
-use fathom_engine::run::stores::{LAYERS, LIST};
+use fathom_engine::run::DEFINITION;
 use fathom_engine::run::{RunManifest, lock};
-use fathom_engine::task::Store;
+use fathom_engine::task::{LAYERS, Store};
 use fathom_engine::verify::{Verified, verify_store};
 use fathom_layer::LocalDisk;
 use fathom_worker::cluster::home;
@@ -15,16 +14,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 pub(crate) fn verify(args: &VerifyArguments) -> Result<()> {
-    let Some(store) = home::of(&args.store)? else {
-        return Err(bad_input!(
-            "{} is no store of a worker: name the directory that it was given with --store, the first of several",
-            args.store[0].display()
-        ));
-    };
+    let store = &*args.store;
     let path = store.display();
+    if !home::is_home(store) {
+        return Err(bad_input!(
+            "{path} is no store of a worker: name the directory that it was given with --store"
+        ));
+    }
     // A running worker would delete files while they are read.
-    let _lock = lock::exclusive(&store)?;
-    let runs = runs(&store)?;
+    let _lock = lock::exclusive(store)?;
+    let runs = runs(store)?;
     let mut all = Verified::default();
     for run in &runs {
         let manifest = match run.join(DEFINITION).try_exists()? {
@@ -74,7 +73,7 @@ fn runs(store: &Path) -> Result<Vec<PathBuf>> {
     let entries = fs::read_dir(store).with_context(|| format!("cannot list {}", store.display()))?;
     let paths = entries.map(|entry| Ok(entry?.path()));
     let mut runs: Vec<PathBuf> = paths.collect::<std::io::Result<_>>()?;
-    runs.retain(|path| [LAYERS, LIST].iter().any(|name| path.join(name).exists()));
+    runs.retain(|path| path.join(LAYERS).exists());
     runs.sort_unstable();
     Ok(runs)
 }

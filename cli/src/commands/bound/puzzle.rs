@@ -11,7 +11,8 @@ use serde_json::json;
 /// The default of `--refine`: the most moves of the parts of words that are checked.
 const REFINE: u32 = 2;
 
-pub(super) fn from_below(cover: &Cover, args: &BoundArguments) -> Result<()> {
+/// Bounds a puzzle from below. `notes` tell how it was read.
+pub(super) fn from_below(cover: &Cover, notes: &[&str], args: &BoundArguments) -> Result<()> {
     let refine = args.refine.unwrap_or(REFINE);
     let states = cover.states().map_err(|error| bad_input!("{error}"))?;
     let refined = by_words(cover, refine, args.memory_bytes()).map_err(|error| bad_input!("{error}"))?;
@@ -26,6 +27,7 @@ pub(super) fn from_below(cover: &Cover, args: &BoundArguments) -> Result<()> {
             "depth": refined.depth,
             "automaton_states": refined.automaton,
             "words": counts,
+            "notes": notes,
         });
         return output::line(&told.to_string());
     }

@@ -21,7 +21,7 @@ pub(crate) struct DisplayOptions {
     pub(crate) verbosity: Verbosity,
     /// The depth after which the run ends, if there is one.
     pub(crate) max_depth: Option<u32>,
-    /// Whether the layers lie below the run's directory, so that its size is told.
+    /// Whether the size of the run's files is shown: this machine has the layers.
     pub(crate) holds_layers: bool,
 }
 

@@ -3,8 +3,8 @@
 use super::*;
 use fathom_engine::directory::RunDirectory;
 use fathom_engine::observer::Silent;
-use fathom_engine::run::manifest::{Keep, RunManifest, SpaceSpec};
 use fathom_engine::run::{Depth, Task};
+use fathom_engine::run::{Keep, RunManifest, SpaceSpec};
 use fathom_engine::search::{Options, Stop, search};
 use fathom_engine::task::{Kernel, Store, store};
 use fathom_layer::LocalDisk;
@@ -31,7 +31,7 @@ fn searched(word: &str, shards: u32) -> (Bounds, Vec<Vec<ShardReport>>, u64) {
         checkpoint_every: Options::CHECKPOINT_EVERY,
     };
     search(&mut run, &LocalDisk, options, &Stop::default(), &Silent).unwrap();
-    let (space, colouring) = manifest.check().unwrap();
+    let (space, colouring) = manifest.open().unwrap();
     let geometry = Geometry::of(&manifest, &space, &colouring).unwrap();
     let store = Store::at(&path, &LocalDisk).unwrap();
     let layers = run.visited().unwrap();

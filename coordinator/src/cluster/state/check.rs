@@ -1,19 +1,37 @@
 //! The invariants of a state between events. Tests call [`State::check`] after each event.
 
+use crate::cluster::event::Millis;
 use crate::cluster::state::State;
+use fathom_engine::run::{ShardId, Task};
+use fathom_proto::WorkerId;
 
 impl State {
+    /// Sets the size of a file, in bytes.
+    pub(in crate::cluster) fn set_bytes(&mut self, task: Task, bytes: u64) {
+        self.files.set_bytes(task, bytes);
+    }
+
+    /// Notes that an audit by another worker agreed with a shard.
+    pub(in crate::cluster) fn note_audited(&mut self, shard: ShardId) {
+        self.scheduler.note_audited(shard);
+    }
+
+    /// Lets a worker rest until then.
+    pub(in crate::cluster) fn rest_until(&mut self, id: WorkerId, until: Millis) {
+        self.dirty += self.members.rest(id, until);
+    }
+
     /// Panics if a table contradicts itself or another table.
     pub(in crate::cluster) fn check(&self) {
-        self.tasks.check(|worker| self.is_alive(worker));
+        self.tasks().check(|worker| self.members.is_alive(worker));
         self.files.check();
-        self.workers.check();
-        let is_made = |task| self.tasks.get(task).is_some_and(|state| state.report().is_some());
-        self.audits.check(is_made, |worker| self.is_alive(worker));
-        for (task, _) in self.tasks.iter().filter(|(_, state)| state.report().is_some()) {
+        self.members.check();
+        let is_made = |task| self.tasks().is_made(task);
+        self.audits.check(is_made, |worker| self.members.is_alive(worker));
+        for (task, _) in self.tasks().iter().filter(|(_, state)| state.report().is_some()) {
             assert!(self.files.contains(task), "{task:?} is made, and no file");
         }
-        for (id, _) in self.workers.iter().filter(|(_, worker)| !worker.is_alive()) {
+        for (id, _) in self.members.iter().filter(|(_, worker)| !worker.is_alive()) {
             assert!(self.files.coming_to(id).is_empty(), "{id} is gone, and copies come to it");
         }
     }

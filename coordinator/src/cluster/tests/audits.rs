@@ -2,12 +2,13 @@
 
 use super::table::{held, id, report, task};
 use super::*;
-use crate::cluster::audit::{FIRST_ATTEMPT, PARTS};
-use crate::cluster::failures::PAUSE;
-use crate::cluster::state::{HeldFile, Past, digest_of};
-use fathom_engine::run::{ShardReport, WorkerId};
+use crate::cluster::parts::HeldFile;
+use crate::cluster::parts::backoff::PAUSE;
+use crate::cluster::parts::{FIRST_ATTEMPT, PARTS};
+use crate::cluster::state::{Past, digest_of};
+use fathom_engine::run::ShardReport;
 use fathom_layer::Digest;
-use fathom_proto::{Done, Failure, Outcome};
+use fathom_proto::{Done, Failure, Outcome, WorkerId};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Returns rules under which every shard is audited.
@@ -39,7 +40,7 @@ fn a_layer_is_committed_when_others_have_found_the_same() {
     assert_eq!(t.audited("a", 0, 1, 1), ["a <- known"]);
     let lines = t.audited("b", 0, 0, 2);
     assert!(lines[1].starts_with("commit 0/0 0/1 "), "{lines:?}");
-    assert_eq!(t.state.audits.results(), (2, 0));
+    assert_eq!(t.state.audits().results(), (2, 0));
 }
 
 #[test]
@@ -50,7 +51,7 @@ fn a_third_worker_says_who_is_wrong() {
     t.made("b", 0, 1, 1);
     assert_eq!(takes(&mut t, "c"), ["c <- audit 0/0 #1.1 not portable"]);
     assert_eq!(t.audited("c", 0, 0, 1), ["doubt 0/0", "c <- known"]);
-    assert_eq!(t.state.audits.results(), (0, 1));
+    assert_eq!(t.state.audits().results(), (0, 1));
     let obstacle = crate::cluster::status::obstacle(&t.state, crate::cluster::event::Millis(0)).unwrap();
     assert!(obstacle.contains("host-a has found 10 states"), "{obstacle}");
     // The third worker agrees with c, so a is set aside, and its shards are computed again.
@@ -135,7 +136,7 @@ fn audits_of_a_layer(audit: u32, shards: u32, shard_takes: u64, audit_takes: u64
     let mut t = Table::with(Rules { audit, ..rules(shards) }, "a b");
     let (mut makes, mut audits) = (0, 0);
     for _ in 0..10 * shards {
-        if t.state.depth.0 > 0 {
+        if t.state.depth().0 > 0 {
             break;
         }
         for worker in ["a", "b"] {
@@ -192,7 +193,7 @@ fn a_disputed_shard_is_never_committed() {
         t.beat("b", &[]);
         t.beat("c", &[]);
     }
-    assert_eq!(t.state.depth.0, 0);
+    assert_eq!(t.state.depth().0, 0);
 }
 
 /// The findings and running audits of a worker that is set aside count for nothing, and do not end the run.
@@ -213,7 +214,7 @@ fn the_findings_of_a_worker_that_is_wrong_are_forgotten() {
     assert!(lines.contains(&"set aside a".into()), "{lines:?}");
     // The report that shard 1 differs comes too late.
     t.made_wrong("a", 0, 1, FIRST_ATTEMPT + 1);
-    assert!(t.state.ending.is_none() && t.state.audits.results() == (0, 1));
+    assert!(t.state.ending.is_none() && t.state.audits().results() == (0, 1));
 }
 
 /// A run that waits for a third worker says so when there is none.
@@ -258,7 +259,7 @@ fn a_shard_that_was_reported_before_is_made_afresh_by_others() {
     assert_eq!(takes(&mut t, "c"), ["c <- audit 0/1 #1.1 not portable, make 0/0 afresh #1.2"]);
     t.audited("c", 0, 1, 1);
     assert_eq!(t.made("c", 0, 0, 2), ["doubt 0/0", "forget 0/0", "c <- known"]);
-    assert!(t.state.ending.is_none() && t.state.audits.doubted.contains(&task(0, 0)));
+    assert!(t.state.ending.is_none() && t.state.audits().is_doubted(task(0, 0)));
     assert_eq!(takes(&mut t, "c"), ["c <- make 0/0 afresh #1.3"]);
     t.made("c", 0, 0, 3);
     assert_eq!(takes(&mut t, "b"), ["b <- audit 0/0 #1.2 not portable"]);
@@ -279,7 +280,7 @@ fn who_brings_a_file_back_does_not_audit_it() {
     assert_eq!(takes(&mut t, "b"), ["b <- audit 0/0 #1.2 not portable"]);
 }
 
-/// Who made a shard may not be known, as in the journals of earlier versions; its holder may have.
+/// Who made a shard may not be known, because its file was found; its holder may have.
 #[test]
 fn holders_do_not_audit_what_nobody_is_known_to_have_made() {
     let past = Past { files: vec![held(0, 0, "a")], reports: vec![report(0, 0)], ..Past::default() };
@@ -397,7 +398,7 @@ fn what_is_doubted_is_made_again_if_its_audits_fail() {
         t.beat("a", &[]);
         t.beat("b", &[]);
     }
-    assert_eq!((t.state.depth.0, t.state.audits.doubted.len()), (0, 1));
+    assert_eq!((t.state.depth().0, t.state.audits().is_doubted(task(0, 1))), (0, true));
     assert_eq!(takes(&mut t, "a"), ["a <- make 0/1 afresh #2.1"]);
 }
 
@@ -468,7 +469,7 @@ fn what_is_found_beside_a_wrong_worker_is_not_used() {
     assert_eq!(takes(&mut t, "c"), ["c <- make 0/1 afresh #1.2"]);
     // Who finds a file again, against the order, rests.
     t.found_wrong("c", 0, 1, 2);
-    assert!(!t.state.workers[id("c")].is_willing(crate::cluster::event::Millis(t.now)));
+    assert!(!t.state.members()[id("c")].is_willing(crate::cluster::event::Millis(t.now)));
 }
 
 /// The files are the same, and the reports name other watched states.

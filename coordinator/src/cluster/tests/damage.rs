@@ -2,7 +2,8 @@
 
 use super::table::{damaged, id, task};
 use super::*;
-use crate::cluster::failures::{MOST_FAILURES, PAUSE};
+use crate::cluster::parts::backoff::PAUSE;
+use crate::cluster::state::failures::MOST_FAILURES;
 use fathom_engine::run::{Keep, Lookback};
 use fathom_proto::Failure;
 
@@ -13,7 +14,7 @@ fn without_its_files_a_run_pauses_and_says_whom_it_waits_for() {
     assert_eq!(t.leave("a"), ["a <- known"]);
     let waits: Vec<String> = t.state.waiting_for().iter().map(|id| char::from(id.0[0]).into()).collect();
     assert_eq!(waits, ["a"]);
-    assert_eq!(t.state.missing.len(), 2);
+    assert_eq!(t.state.files().missing().len(), 2);
     // Tasks under way may still succeed, but no others are begun.
     assert_eq!(t.made("b", 4, 1, 1), ["b <- known"]);
     assert_eq!(t.take("b", 1), [""; 0]);
@@ -44,7 +45,7 @@ fn a_lost_file_is_made_again_if_it_can_be() {
     // No task that reads the file begins before it is back.
     assert_eq!(t.take("a", 1), [""; 0]);
     assert_eq!(t.made("b", 0, 1, 1), ["b <- known", "a <- make 1/0 #1.1, holders 0: a|b"]);
-    assert_eq!(t.state.tasks.iter().count(), 2);
+    assert_eq!(t.state.tasks().iter().count(), 2);
 }
 
 #[test]
@@ -82,7 +83,7 @@ fn who_copies_a_file_and_then_makes_another_one_does_not_hold_it() {
     let mut t = copied_and_made();
     t.copied("b", 0, 0);
     t.made_wrong("b", 0, 0, 1);
-    assert_eq!(t.state.files.holders(task(0, 0)).collect::<Vec<_>>(), [id("a")]);
+    assert_eq!(t.state.files().holders(task(0, 0)).collect::<Vec<_>>(), [id("a")]);
     assert_eq!(t.take("b", 0), ["b <- discard 0/0"]);
 }
 
@@ -93,7 +94,7 @@ fn a_copy_that_comes_after_a_wrong_file_is_not_discarded() {
     t.made_wrong("b", 0, 0, 1);
     assert_eq!(t.take("b", 0), [""; 0]);
     t.copied("b", 0, 0);
-    assert_eq!(t.state.files.holders(task(0, 0)).collect::<Vec<_>>(), [id("a"), id("b")]);
+    assert_eq!(t.state.files().holders(task(0, 0)).collect::<Vec<_>>(), [id("a"), id("b")]);
 }
 
 /// A file is recomputed from files that are themselves recomputed.
@@ -130,7 +131,7 @@ fn a_file_that_cannot_be_made_again_is_waited_for() {
     assert_eq!(t.join("a"), ["a <- registered, keeps 2 3 4"]);
     assert_eq!(t.take("a", 4), [""; 0]);
     assert_eq!(t.tick(5000), [""; 0]);
-    assert_eq!(t.state.missing.len(), 2);
+    assert_eq!(t.state.files().missing().len(), 2);
     // No worker holds the files any more, so none is waited for.
     assert_eq!(t.state.waiting_for().len(), 0);
 }
@@ -140,9 +141,9 @@ fn a_file_that_comes_back_is_not_made_again() {
     let mut t = Table::with(rules(1), "a").at_depth(1);
     t.join("b");
     assert_eq!(t.leave("a"), ["a <- known"]);
-    assert_eq!(t.state.tasks.iter().count(), 2);
+    assert_eq!(t.state.tasks().iter().count(), 2);
     assert_eq!(t.join_with("a", 1, &[(0, 0)]), ["a <- registered, keeps 0 1"]);
-    assert_eq!(t.state.tasks.iter().count(), 1);
+    assert_eq!(t.state.tasks().iter().count(), 1);
     assert_eq!(t.take("a", 4), ["a <- make 1/0 #1.1, holders 0: a"]);
 }
 

@@ -3,8 +3,9 @@
 use super::table::{damaged, unreachable};
 use super::*;
 use crate::cluster::event::{Event, Millis, Progress};
-use crate::cluster::failures::{LONGEST_REST, MOST_STRIKES, MOST_UNREACHED, PAUSE, REST, RETRY, STALL};
-use crate::cluster::state::Worker;
+use crate::cluster::parts::Worker;
+use crate::cluster::parts::backoff::{LONGEST_REST, MOST_STRIKES, MOST_UNREACHED, PAUSE, REST, RETRY};
+use crate::cluster::state::failures::STALL;
 use fathom_proto::{Failure, Usage};
 
 /// Returns a table at depth 1 with two shards, of which a and b hold one each.
@@ -37,7 +38,7 @@ fn tasks_go_to_the_holder_of_what_others_cannot_reach() {
     let mut t = two();
     let failures = fail_until_spared(&mut t, "a", &|| unreachable(0, 1, "b"));
     assert_eq!(failures, MOST_UNREACHED);
-    assert!(t.state.workers[table::id("a")].is_cut_off);
+    assert!(t.state.members()[table::id("a")].is_cut_off);
     let (mut lines, mut left) = (Vec::new(), vec![(1, 0), (1, 1)]);
     for _ in 0..8 {
         lines.extend(t.take("b", 2));
@@ -58,7 +59,7 @@ fn a_third_worker_takes_copies_of_what_others_cannot_reach() {
     assert!(lines.iter().any(|line| line.contains("copy 0/1 from b")), "{lines:?}");
     t.copied("c", 0, 1);
     t.tick(100);
-    assert!(!t.state.workers[table::id("a")].is_cut_off);
+    assert!(!t.state.members()[table::id("a")].is_cut_off);
 }
 
 #[test]
@@ -71,13 +72,13 @@ fn an_unreachable_peer_is_tried_again() {
         t.beat("b", &[]);
         t.tick(1000);
     }
-    assert!(!t.state.workers[table::id("a")].is_cut_off);
+    assert!(!t.state.members()[table::id("a")].is_cut_off);
     // One failure is now enough to mark the pair.
     let failures = fail_until_spared(&mut t, "a", &|| unreachable(0, 1, "b"));
     assert_eq!(failures, 1);
     // A worker that registers again may have another address.
     t.join_with("b", 1, &[(0, 1)]);
-    assert!(!t.state.workers[table::id("a")].is_cut_off);
+    assert!(!t.state.members()[table::id("a")].is_cut_off);
 }
 
 #[test]
@@ -109,18 +110,10 @@ fn the_status_names_who_cannot_reach_whom() {
 #[test]
 fn failures_at_a_former_address_do_not_blame_the_new_one() {
     let mut t = two();
-    for _ in 0..MOST_UNREACHED {
-        t.state.unreached(
-            Millis(t.now),
-            table::id("a"),
-            table::task(0, 1),
-            &["b:0".into()],
-            "gone",
-            &mut Vec::new(),
-        );
-        t.now += PAUSE.as_millis() as u64;
-    }
-    assert!(t.state.workers[table::id("a")].unreached.is_empty());
+    let (file, addresses) = (table::task(0, 1), vec!["b:0".into()]);
+    let former = || Failure::Unreachable { file, addresses: addresses.clone(), message: "gone".into() };
+    assert!(fail_until_spared(&mut t, "a", &former) > MOST_UNREACHED);
+    assert!(t.state.members()[table::id("a")].unreached.is_empty());
 }
 
 /// A worker with many threads loses a peer: all its tasks fail at once.
@@ -134,8 +127,8 @@ fn failures_at_the_same_time_count_once() {
     for shard in given {
         t.failed("a", 1, shard, 1, unreachable(0, 15, "b"));
     }
-    let worker = &t.state.workers[table::id("a")];
-    assert_eq!((worker.strikes, worker.unreached[&table::id("b")].failures), (1, 1));
+    let worker = &t.state.members()[table::id("a")];
+    assert_eq!((worker.strikes, worker.unreached[&table::id("b")].failures()), (1, 1));
     assert!(worker.rests_until <= Millis(t.now) && !worker.is_cut_off);
 }
 
@@ -148,7 +141,7 @@ fn a_worker_that_does_nothing_is_lost_after_a_while() {
     let start = t.now;
     let mut orders = Vec::new();
     let mut told = None;
-    while t.state.workers.get(table::id("a")).is_some_and(Worker::is_alive) {
+    while t.state.members().get(table::id("a")).is_some_and(Worker::is_alive) {
         t.beat("a", &[(1, shard)]);
         t.beat("b", &[]);
         orders.extend(t.tick(1000));
@@ -178,19 +171,17 @@ fn a_slow_worker_is_not_lost() {
     let mut t = two();
     t.take("a", 1);
     for cosets in 0..4 {
-        t.state.heartbeat(
-            Millis(t.now),
-            t.sessions["a"],
-            Progress { cosets, underway: vec![table::task(1, 0)], ..Progress::default() },
-            &mut Vec::new(),
-        );
+        let progress = Progress { cosets, underway: vec![table::task(1, 0)], ..Progress::default() };
+        let session = t.sessions["a"];
+        t.ask("a", |request| Event::Heartbeat(request, session, progress));
         for _ in 0..STALL.as_secs() - 10 {
             t.beat("b", &[]);
-            t.state.workers.iter_mut().for_each(|(_, worker)| worker.heard = Millis(t.now));
+            // A request is heard, and is no progress.
+            t.take("a", 0);
             t.tick(1000);
         }
     }
-    assert!(t.state.workers[table::id("a")].is_alive());
+    assert!(t.state.members()[table::id("a")].is_alive());
 }
 
 /// Each kind of failure that is retried has a bound.
@@ -201,11 +192,11 @@ fn failures_in_a_row_give_a_rest_that_grows() {
         let mut t = two();
         let failures = fail_until_spared(&mut t, "a", failure);
         assert_eq!(failures, MOST_STRIKES);
-        let rest = |t: &Table| t.state.workers[table::id("a")].rests_until.0 - t.now;
+        let rest = |t: &Table| t.state.members()[table::id("a")].rests_until.0 - t.now;
         assert!(rest(&t) > REST.as_millis() as u64 - 3000);
         // Each failure after a rest doubles the next rest, up to a limit.
         for _ in 0..8 {
-            t.now = t.state.workers[table::id("a")].rests_until.0 + 1;
+            t.now = t.state.members()[table::id("a")].rests_until.0 + 1;
             t.beat("a", &[]);
             t.beat("b", &[]);
             t.tick(0);
@@ -224,10 +215,23 @@ fn a_success_ends_the_row() {
         t.tick(PAUSE.as_millis() as u64);
         t.failed("a", 0, 0, attempt, Failure::Stopped);
     }
-    assert_eq!(t.state.workers[table::id("a")].strikes, MOST_STRIKES - 1);
+    assert_eq!(t.state.members()[table::id("a")].strikes, MOST_STRIKES - 1);
     t.take("a", 1);
     t.tick(PAUSE.as_millis() as u64);
     t.made("a", 0, 0, MOST_STRIKES);
-    assert_eq!(t.state.workers[table::id("a")].strikes, 0);
+    assert_eq!(t.state.members()[table::id("a")].strikes, 0);
     t.apply(Event::Tick);
+}
+
+/// Two workers must hold each file, and the disk of one of them is full.
+#[test]
+fn copies_that_find_no_place_are_what_a_run_waits_for() {
+    let mut t = Table::with(Rules { replicas: 2, ..rules(1) }, "a b");
+    assert_eq!(crate::cluster::status::obstacle(&t.state, Millis(t.now)), None);
+    assert_eq!(t.take("a", 1), ["a <- make 0/0 #1.1, holders"]);
+    t.made("a", 0, 0, 1);
+    assert!(t.take("b", 0).iter().any(|line| line.starts_with("b <- copy 0/0")));
+    t.copy_failed("b", 0, 0, Failure::DiskFull("cannot write".into()));
+    let obstacle = crate::cluster::status::obstacle(&t.state, Millis(t.now)).unwrap();
+    assert!(obstacle.starts_with("2 workers must hold each file, and not host-b can take"), "{obstacle}");
 }

@@ -50,14 +50,14 @@ fn a_registration_that_comes_late_changes_nothing() {
     assert_ne!(second, first);
     let late = ["a <- refused a later registration of this worker has come first"];
     assert_eq!(t.join_again("a", (7, 1)), late);
-    assert_eq!(t.state.workers.of_session(second), Some(table::id("a")));
+    assert_eq!(t.state.members().of_session(second), Some(table::id("a")));
     // Another process begins to count again.
     assert_eq!(t.join_again("a", (8, 1)), ["a <- registered, keeps 0"]);
-    assert_eq!(t.state.workers.of_session(second), None);
+    assert_eq!(t.state.members().of_session(second), None);
     // Who was lost may try again what was not answered.
     let third = t.sessions["a"];
     (0..20).for_each(|_| drop(t.tick(2000)));
-    assert_eq!(t.state.workers.of_session(third), None);
+    assert_eq!(t.state.members().of_session(third), None);
     assert_eq!(t.join_again("a", (8, 1)), ["a <- registered, keeps 0"]);
     // What was answered is not asked again.
     t.take("a", 0);
@@ -70,8 +70,9 @@ fn a_registration_that_comes_late_changes_nothing() {
 
 #[test]
 fn a_worker_at_another_address_is_saved_again() {
-    let mut t = Table::with(rules(1), "a");
-    t.state.workers.get_mut(table::id("a")).unwrap().address = "elsewhere:1".into();
+    let mut t = Table::new(rules(1));
+    t.join_at("a", "elsewhere:1", 1, &[]);
+    t.leave("a");
     assert_eq!(t.join("a"), ["save worker a", "a <- registered, keeps 0"]);
 }
 
@@ -83,7 +84,7 @@ fn a_worker_that_comes_back_has_what_it_says() {
     // Without the worker's files no task can begin; with them, it gets its tasks.
     assert_eq!(t.join("a"), ["a <- registered, keeps 2 3 4"]);
     assert_eq!(t.take("a", 2), [""; 0]);
-    assert_eq!(t.state.missing.len(), 2);
+    assert_eq!(t.state.files().missing().len(), 2);
     assert_eq!(t.leave("a"), ["a <- nothing", "a <- known"]);
     assert_eq!(t.join_with("a", 1, &[(2, 0), (3, 0), (7, 7)]), ["a <- registered, keeps 2 3 4"]);
     assert_eq!(t.take("a", 2), ["a <- make 4/0 #1.1, holders 2: a|b 3: a|b"]);

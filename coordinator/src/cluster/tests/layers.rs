@@ -44,7 +44,7 @@ fn layers_that_are_read_no_longer_are_retired() {
         let holders = "holders 1: a|b 2: a|b";
         assert_eq!(t.take("a", 1), [format!("a <- retire 0, make 3/0 #1.1, {holders}")]);
         assert_eq!(t.take("b", 1), [format!("b <- retire 0, make 3/1 #1.1, {holders}")]);
-        assert_eq!(t.state.files.contains(table::task(0, 0)), keep == Keep::All);
+        assert_eq!(t.state.files().contains(table::task(0, 0)), keep == Keep::All);
         let keeps = match keep {
             Keep::Last | Keep::Two => "a <- registered, keeps 1 2 3",
             Keep::All => "a <- registered, keeps 0 1 2 3",
@@ -62,7 +62,7 @@ fn where_all_layers_are_read_all_are_told_and_waited_for() {
     // A retired layer is compressed.
     assert_eq!(t.take("a", 1), [format!("a <- retire 1, make 4/0 #1.1, {holders}")]);
     t.leave("b");
-    assert_eq!(t.state.missing.len(), 4, "of each layer, what b had");
+    assert_eq!(t.state.files().missing().len(), 4, "of each layer, what b had");
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn who_is_away_gets_no_orders() {
     t.join("b");
     t.leave("b");
     t.sessions.remove("b");
-    assert_eq!(t.at_depth(4).state.workers[table::id("b")].orders, []);
+    assert_eq!(t.at_depth(4).state.members()[table::id("b")].orders, []);
 }
 
 #[test]

@@ -25,7 +25,7 @@ fn a_worker_is_drained_when_others_have_what_it_holds() {
     assert_eq!(t.take("a", 1), ["a <- leave Drained"]);
     assert_eq!(t.leave("a"), ["a <- known"]);
     assert_eq!(t.take("b", 1), ["b <- make 1/1 #1.1, holders 0: b|b"]);
-    assert_eq!(t.state.missing.len(), 0);
+    assert_eq!(t.state.files().missing().len(), 0);
 }
 
 #[test]
@@ -80,11 +80,11 @@ fn a_drained_worker_that_comes_again_in_between_is_still_drained() {
     t.join("b");
     t.drain("host-a");
     assert_eq!(t.join_with("a", 1, &[(0, 0)]), ["a <- registered, keeps 0 1"]);
-    assert!(t.state.workers[table::id("a")].draining);
+    assert!(t.state.members()[table::id("a")].draining);
     // A worker that has left and is started again is no longer drained.
     t.leave("a");
     assert_eq!(t.join_with("a", 1, &[(0, 0)]), ["a <- registered, keeps 0 1"]);
-    assert!(!t.state.workers[table::id("a")].draining);
+    assert!(!t.state.members()[table::id("a")].draining);
 }
 
 #[test]

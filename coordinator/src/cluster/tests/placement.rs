@@ -2,8 +2,8 @@
 
 use super::table::{id, task};
 use super::*;
-use crate::cluster::audit::PARTS;
 use crate::cluster::event::Millis;
+use crate::cluster::parts::PARTS;
 use crate::cluster::state::Past;
 use fathom_engine::run::{ShardId, ShardOrder};
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 /// Returns the owners of all shards, one letter each.
 fn owners(t: &mut Table) -> String {
     t.tick(0);
-    let owner = |shard| t.state.tasks.owner(fathom_engine::run::Task { depth: t.state.depth, shard });
+    let owner = |shard| t.state.tasks().owner(fathom_engine::run::Task { depth: t.state.depth(), shard });
     t.state.shards().map(|shard| owner(shard).map_or('-', |id| char::from(id.0[0]))).collect()
 }
 
@@ -52,7 +52,7 @@ fn shards_come_back_to_their_piece() {
     let mut t = Table::with(rules(8), "a b").at_depth(1);
     // The first half is so large that a part of it goes to the other worker.
     for shard in 0..8 {
-        t.state.files.set_bytes(task(0, shard), if shard < 4 { 100 << 20 } else { 1 << 20 });
+        t.state.set_bytes(task(0, shard), if shard < 4 { 100 << 20 } else { 1 << 20 });
     }
     t.state.plan_owners(Millis(t.now));
     assert_eq!(owners(&mut t), "aaabbbbb");
@@ -101,14 +101,14 @@ fn shards_stay_where_their_files_are() {
 fn bytes_are_balanced_and_not_shards() {
     let mut t = Table::with(rules(8), "a").at_depth(1);
     for shard in 0..8 {
-        t.state.files.set_bytes(task(0, shard), if shard < 4 { 4 << 20 } else { 1 << 20 });
+        t.state.set_bytes(task(0, shard), if shard < 4 { 4 << 20 } else { 1 << 20 });
     }
     t.join("b");
     // The first half of the shards has 16 of 20 MiB. Up to a shard more than 10 MiB stays.
     assert_eq!(owners(&mut t), "aaabbbbb");
     // An excess of less than a shard is not moved; a larger one is.
     for shard in 0..8 {
-        t.state.files.set_bytes(task(0, shard), 1 << 20);
+        t.state.set_bytes(task(0, shard), 1 << 20);
     }
     t.join("c");
     let loads = owners(&mut t).chars().fold(BTreeMap::new(), |mut loads, owner| {
@@ -211,9 +211,9 @@ fn large_shares_are_right() {
     t.join_with("a", 4096, &[]);
     let mut t = t.at_depth(1);
     for shard in 0..4 {
-        t.state.files.set_bytes(task(0, shard), 1 << 52);
+        t.state.set_bytes(task(0, shard), 1 << 52);
     }
     t.join_with("b", 4096, &[]);
     assert_eq!(owners(&mut t), "aabb");
-    assert!(t.state.is_alive(id("b")));
+    assert!(t.state.members().is_alive(id("b")));
 }

@@ -92,9 +92,7 @@ fn reports_of_another_life_are_late() {
     t.join_with("a", 1, &[(0, 0), (1, 0)]);
     t.join_with("b", 1, &[(0, 1)]);
     t.take("b", 1);
-    t.state.epoch = 1;
-    let attempt = t.attempt(1);
-    t.state.epoch = 2;
+    let attempt = Some(fathom_proto::Attempt { epoch: 1, number: 1 });
     let result = Ok(fathom_proto::Done::Made(report(1, 1)));
     let late = fathom_proto::Outcome { task: table::task(1, 1), attempt, result };
     assert_eq!(t.outcome("b", late), ["b <- known"]);
@@ -128,7 +126,7 @@ fn the_end_waits_for_those_who_were_there() {
 /// version was.
 #[test]
 fn map_numbers_of_another_life_stand_for_nothing() {
-    // Versions of the first epoch, and those that version 0.1.0 used in every epoch.
+    // Small numbers, and versions of the first epoch.
     let first = Table::after(rules(2), 1, past()).state.version;
     for number in (0..64).chain(first..first + 64) {
         let mut t = Table::after(rules(2), 2, past());

@@ -6,7 +6,7 @@ use crate::cluster::event::{Effect, Event, Millis, Order, Progress, Registration
 use crate::cluster::state::digest_of;
 use crate::cluster::state::{Past, State};
 use fathom_engine::run::Task;
-use fathom_engine::run::WorkerId;
+use fathom_proto::WorkerId;
 use fathom_proto::{Attempt, Copied, Done, Outcome, Session};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -121,9 +121,9 @@ fn an_event_of_a_large_run_is_cheap() {
         let joined = begun.elapsed();
         let (begun, events) = (Instant::now(), large.events);
         let mut worst = Duration::ZERO;
-        while large.state.depth.0 < fathom_slow::choose(2, 4) {
+        while large.state.depth().0 < fathom_slow::choose(2, 4) {
             let orders = std::mem::take(&mut large.orders);
-            assert!(!orders.is_empty(), "it stalls at depth {}", large.state.depth);
+            assert!(!orders.is_empty(), "it stalls at depth {}", large.state.depth());
             for (at, order) in orders {
                 let one = Instant::now();
                 match order {
@@ -138,7 +138,7 @@ fn an_event_of_a_large_run_is_cheap() {
                 large.now += 100;
                 large.apply(0, |_, _, _| Event::Tick);
                 for at in (0..workers).filter(|at| at % 20 == tick) {
-                    let underway = large.state.tasks.running(worker(at)).iter().copied().collect();
+                    let underway = large.state.tasks().running(worker(at)).iter().copied().collect();
                     let progress = Progress { underway, ..Progress::default() };
                     large.apply(at, |request, session, _| Event::Heartbeat(request, session, progress));
                 }
@@ -155,6 +155,6 @@ fn an_event_of_a_large_run_is_cheap() {
             large.apply(0, |_, _, _| Event::Tick);
         }
         eprintln!("all lost at once: {:?}", begun.elapsed());
-        assert_eq!(large.state.workers.alive().count(), 0);
+        assert_eq!(large.state.members().alive().count(), 0);
     }
 }

@@ -28,7 +28,7 @@ fn every_worker_can_tell_of_a_file() {
         let layers = t.state.kept().layers;
         layers.iter().map(|(_, shards)| shards.iter().map(|shard| shard.holders.clone()).collect()).collect()
     };
-    let workers: Vec<_> = t.state.workers.alive().map(|(id, _)| id).collect();
+    let workers: Vec<_> = t.state.members().alive().map(|(id, _)| id).collect();
     let each: Vec<_> = workers.iter().map(|&id| vec![id]).collect();
     assert_eq!(asked(&t), [each.clone(), each]);
     t.leave("a");
@@ -80,7 +80,7 @@ fn where_all_layers_are_kept_it_can() {
     assert_eq!(t.failed("a", 3, 0, 1, damaged(2, 0, None)), ["discard shared 2/0", "a <- known"]);
     assert_eq!(t.orders("a", 1), ["a <- make 2/0 afresh #1.1"]);
     assert_eq!(t.made("a", 2, 0, 1), ["a <- known"]);
-    assert!(t.state.tasks.get(task(3, 0)).is_some());
+    assert!(t.state.tasks().get(task(3, 0)).is_some());
 }
 
 #[test]

@@ -5,16 +5,16 @@
 //! shards 0 and 1 of depth 0 are held by a and b. Tests compare all lines. Notes for the log are left out,
 //! unless `notes` is set.
 
-use crate::cluster::audit::FIRST_ATTEMPT;
 use crate::cluster::bounds::Bounds;
 use crate::cluster::event::{
     Effect, Event, Held, Holding, Millis, Order, Progress, Registration, Reply, RequestId,
 };
-use crate::cluster::state::{HeldFile, Past, Rules, State, digest_of};
-use fathom_engine::run::WorkerId;
+use crate::cluster::parts::FIRST_ATTEMPT;
+use crate::cluster::parts::HeldFile;
+use crate::cluster::state::{Past, Rules, State, digest_of};
 use fathom_engine::run::{Depth, Keep, Lookback, ShardId, ShardReport, Task};
 use fathom_layer::{Digest, Totals};
-use fathom_proto::{Attempt, Copied, Done, Failure, Outcome, Session, StoredFile};
+use fathom_proto::{Attempt, Copied, Done, Failure, Outcome, Session, StoredFile, WorkerId};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -128,13 +128,13 @@ impl Table {
     pub(super) fn at_depth(mut self, depth: u32) -> Self {
         let workers: Vec<String> = self.sessions.keys().cloned().collect();
         for _ in 0..1000 {
-            if self.state.depth.0 >= depth {
+            if self.state.depth().0 >= depth {
                 return self;
             }
             for worker in &workers {
                 let (id, state) = (id(worker), &self.state);
-                if state.depth.0 >= depth
-                    || (state.tasks.queue(id).len() == 0 && state.workers[id].orders.is_empty())
+                if state.depth().0 >= depth
+                    || (state.tasks().queue(id).len() == 0 && state.members()[id].orders.is_empty())
                 {
                     continue;
                 }

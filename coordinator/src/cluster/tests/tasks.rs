@@ -3,7 +3,7 @@
 use super::table::{damaged, task, unreachable};
 use super::*;
 use crate::cluster::event::{Event, Millis};
-use crate::cluster::state::TaskProgress;
+use crate::cluster::parts::TaskProgress;
 use crate::cluster::view::ShardStory;
 use fathom_engine::run::ShardId;
 use fathom_layer::Digest;
@@ -17,7 +17,7 @@ fn busy() -> Table {
 }
 
 fn is_waiting(t: &Table, depth: u32, shard: u32) -> bool {
-    t.state.tasks.get(task(depth, shard)).unwrap().making == TaskProgress::Waiting
+    t.state.tasks().get(task(depth, shard)).unwrap().making == TaskProgress::Waiting
 }
 
 #[test]
@@ -201,7 +201,7 @@ fn a_contradiction_ends_the_run() {
 fn a_contradiction_waits_for_a_worker_that_rests() {
     let mut t = busy();
     t.join("b");
-    t.state.workers.get_mut(table::id("b")).unwrap().rests_until = Millis(t.now + 20_000);
+    t.state.rest_until(table::id("b"), Millis(t.now + 20_000));
     for attempt in [1, 2] {
         let failure = Failure::Contradiction("too many".into());
         assert_eq!(t.failed("a", 0, 0, attempt, failure), ["a <- known"]);

@@ -3,8 +3,8 @@
 
 use super::table::{damaged, held, report, task};
 use super::*;
-use crate::cluster::audit::{FIRST_ATTEMPT, PARTS};
 use crate::cluster::event::Ending;
+use crate::cluster::parts::{FIRST_ATTEMPT, PARTS};
 use crate::cluster::state::Past;
 use fathom_engine::run::{Keep, ShardId};
 
@@ -51,13 +51,13 @@ fn a_source_is_given_back_when_the_journal_has_what_was_made_of_it() {
     assert_eq!(t.tick(500), [""; 0]);
     let given = ["save 2/0, held 2/0 a", "give back 0/0, held 2/0 a", "a <- give back 0/0"];
     assert_eq!(t.tick(1), given);
-    assert!(!t.state.files.contains(task(0, 0)) && t.state.files.contains(task(0, 1)));
+    assert!(!t.state.files().contains(task(0, 0)) && t.state.files().contains(task(0, 1)));
     // To a reader from outside, the layer counts as removed.
     let kept: Vec<u32> = t.state.kept().layers.iter().map(|(depth, _)| depth.0).collect();
     assert_eq!(kept, [1]);
     // Its remaining files are not needed.
     assert_eq!(t.join("c"), ["save worker c", "c <- registered, keeps 0 1 2"]);
-    assert_eq!(t.state.missing.len(), 0);
+    assert_eq!(t.state.files().missing().len(), 0);
     let committed = "commit 2/0 2/1 in 501 ms, held 1/0 a, 1/1 b, 2/0 a, 2/1 b";
     assert_eq!(t.made("b", 2, 1, 1), ["b <- known", committed]);
     assert_eq!(t.take("a", 1), ["a <- retire 0, make 3/0 #1.1, holders 1: a|b 2: a|b"]);
@@ -113,8 +113,8 @@ fn a_third_worker_that_agrees_has_audited() {
     let lines = t.audited("c", 2, 0, 2);
     assert!(lines.contains(&"set aside b".into()), "{lines:?}");
     assert!(t.tick(501).contains(&"give back 0/0, held 2/0 a".into()));
-    assert!(t.state.is_settled(task(2, 0)));
-    assert_eq!(t.state.audits.results(), (1, 1));
+    assert!(t.state.scheduler().is_settled(task(2, 0)));
+    assert_eq!(t.state.audits().results(), (1, 1));
 }
 
 /// The shard cannot be computed again, so it is treated like a shard of an earlier layer.
@@ -123,7 +123,7 @@ fn a_shard_whose_source_is_given_back_is_waited_for() {
     let mut t = given_back();
     assert_eq!(t.leave("a"), ["a <- known"]);
     assert_eq!(t.state.waiting_for().into_iter().collect::<Vec<_>>(), [table::id("a")]);
-    assert!(t.state.missing.contains(&task(2, 0)));
+    assert!(t.state.files().missing().contains(&task(2, 0)));
     assert_eq!(t.made("b", 2, 1, 1), ["b <- known"]);
     assert_eq!(t.take("b", 2), [""; 0]);
     assert_eq!(t.tick(501), ["save 2/1, held 2/1 b", "give back 0/1, held 2/1 b", "b <- give back 0/1"]);
@@ -158,7 +158,7 @@ fn with_two_copies_one_worker_may_go_for_good() {
     t.tick(501);
     let gone = copies[0][..1].to_owned();
     t.leave(&gone);
-    assert_eq!(t.state.missing.len(), 0);
+    assert_eq!(t.state.files().missing().len(), 0);
 }
 
 /// The order to delete the file was lost, or a copy came too late.
@@ -225,7 +225,7 @@ fn a_coordinator_that_comes_back_knows_what_was_given_back() {
     t.join_with("b", 1, &[(0, 1), (1, 1)]);
     // The worker may not have received the order to delete 0/0.
     t.join_with("a", 1, &[(0, 0), (1, 0), (2, 0)]);
-    assert_eq!(t.state.missing.len(), 0);
+    assert_eq!(t.state.files().missing().len(), 0);
     assert_eq!(t.take("a", 1), ["a <- give back 0/0"]);
     assert_eq!(t.take("b", 1), ["b <- make 2/1 #2.1, holders 0: |b 1: a|b"]);
     let lines = t.made("b", 2, 1, 1);
@@ -248,7 +248,7 @@ fn a_worker_that_was_wrong_ends_the_run_if_its_shards_cannot_be_made_again() {
         t.take("a", 1);
         t.made("a", 2, 0, 1);
         if is_audited {
-            t.state.given.audited(ShardId(0));
+            t.state.note_audited(ShardId(0));
         }
         t.tick(501);
         t.state.rules.audit = PARTS;
@@ -259,8 +259,8 @@ fn a_worker_that_was_wrong_ends_the_run_if_its_shards_cannot_be_made_again() {
         // There is nothing against a, so its shard stays.
         t.take("a", 1);
         t.audited("a", 2, 1, 2);
-        assert!(t.state.ending.is_none() && t.state.workers[table::id("b")].is_set_aside);
-        assert!(t.state.files.contains(task(2, 0)));
+        assert!(t.state.ending.is_none() && t.state.members()[table::id("b")].is_set_aside);
+        assert!(t.state.files().contains(task(2, 0)));
     }
     for is_audited in [false, true] {
         let mut t = Table::with(two(6), "a b c").at_depth(2);
@@ -270,10 +270,10 @@ fn a_worker_that_was_wrong_ends_the_run_if_its_shards_cannot_be_made_again() {
         let [right, wrong] = shards[..] else { panic!("{orders}") };
         t.made("b", 2, right, 1);
         if is_audited {
-            t.state.given.audited(ShardId(right));
+            t.state.note_audited(ShardId(right));
         }
         t.tick(501);
-        assert!(t.state.is_given_back(task(0, right)));
+        assert!(t.state.scheduler().is_given_back(task(0, right)));
         t.state.rules.audit = PARTS;
         t.made_wrong("b", 2, wrong, 1);
         t.take("c", 1);

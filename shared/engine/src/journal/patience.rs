@@ -114,9 +114,8 @@ fn may_pass(error: &anyhow::Error) -> Option<Option<i32>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::WorkerId;
     use fathom_layer::Digest;
-    use rusqlite::Connection;
+    use rusqlite::{Connection, params};
 
     fn journal() -> (tempfile::TempDir, Journal) {
         let directory = tempfile::tempdir().expect("a temporary directory");
@@ -125,7 +124,11 @@ mod tests {
     }
 
     fn save(journal: &mut Journal, number: u8) -> Result<()> {
-        journal.save_worker(WorkerId([number; 16]), &"n".repeat(1000), "")
+        journal.change(|change| {
+            let row = params![number, [number; 1000]];
+            change.database().execute("INSERT INTO watched VALUES (?1, ?2, NULL)", row)?;
+            Ok(())
+        })
     }
 
     /// Simulates a full disk: SQLite reports one when the database has more than `pages` pages.
@@ -147,7 +150,7 @@ mod tests {
             if tries == 3 {
                 set_most_pages(journal, 10_000);
             }
-            journal.database.execute("INSERT INTO worker VALUES (zeroblob(9000), '', '')", [])?;
+            journal.database.execute("INSERT INTO watched VALUES (NULL, zeroblob(9000), NULL)", [])?;
             Ok(())
         });
         saved.expect("it is saved at last");
@@ -173,7 +176,7 @@ mod tests {
     fn what_does_not_pass_is_an_error() {
         let (_directory, mut journal) = journal();
         journal.wait_while_busy().expect("it waits");
-        journal.database.execute_batch("DROP TABLE worker").expect("it was there");
+        journal.database.execute_batch("DROP TABLE watched").expect("it was there");
         let error = save(&mut journal, 1).expect_err("there is no such table");
         assert_eq!(may_pass(&error), None, "{error:#}");
     }

@@ -1,7 +1,4 @@
 //! The time that the threads of a search spent on each activity, by depth.
-//!
-//! The table is created with the first layer whose times are known: journals of earlier versions do not have
-//! it, and earlier versions do not read it.
 
 use super::Journal;
 use crate::run::Depth;
@@ -12,9 +9,6 @@ use rusqlite::{Connection, params};
 impl Journal {
     /// Returns the times of the threads of processes that searched by themselves, by depth.
     pub fn waits(&self) -> Result<Vec<(Depth, Waits)>> {
-        if !self.database.table_exists(None, "wait")? {
-            return Ok(Vec::new());
-        }
         let mut query = self.database.prepare(
             "SELECT depth, kernel, sources, subtract, write, sync, barrier FROM wait ORDER BY depth",
         )?;
@@ -34,12 +28,6 @@ impl Journal {
 }
 
 pub(super) fn note(database: &Connection, depth: Depth, waits: &Waits) -> Result<()> {
-    let mut create = database.prepare_cached(
-        "CREATE TABLE IF NOT EXISTS wait (
-             depth INTEGER PRIMARY KEY, kernel REAL NOT NULL, sources REAL NOT NULL, subtract REAL NOT NULL,
-             write REAL NOT NULL, sync REAL NOT NULL, barrier REAL NOT NULL)",
-    )?;
-    create.execute([])?;
     let Waits { kernel, sources, subtract, write, sync, barrier } = *waits;
     let mut insert =
         database.prepare_cached("INSERT OR REPLACE INTO wait VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")?;

@@ -1,10 +1,9 @@
 //! Why a run cannot be planned, read or worked on.
 
-use crate::run::manifest::{DEFINITION, FORMAT};
+use crate::run::{DEFINITION, FORMAT};
 use bytesize::ByteSize;
 use fathom_puzzle::{BoardError, LoadError, SourceError};
-use fathom_space::axis::NoAxis;
-use fathom_space::{ColouringError, CosetError, NoInverses, SpaceError};
+use fathom_space::{ColouringError, CosetError, EncodingError, NoInverses, SpaceError};
 use std::error::Error;
 use std::io;
 use std::path::PathBuf;
@@ -89,10 +88,10 @@ pub enum RunError {
         /// Why it failed.
         source: io::Error,
     },
-    /// A store is not there, is another one than it should be, or cannot become one.
+    /// A directory cannot become a store, or its mark cannot be used.
     #[error("cannot use the store {}: {reason}", path.display())]
     Store {
-        /// The directory of the store, or the list of stores.
+        /// The directory.
         path: PathBuf,
         /// Why, for people.
         reason: String,
@@ -113,15 +112,48 @@ pub enum RunError {
         /// What is wrong with the file for this version.
         source: Box<Self>,
     },
-    /// `run.toml` has no format version.
-    #[error("it has no format version")]
-    NoFormat(#[source] toml::de::Error),
-    /// `run.toml` was written by a newer version.
-    #[error("it has format {found}, and this version of Fathom reads up to {FORMAT}: use a newer version")]
-    NewerFormat {
+    /// The file has no format version.
+    #[error("it has no format version, so it is not a file that Fathom wrote")]
+    NoFormat,
+    /// The file was written by a version before 1.0.0.
+    #[error(
+        "it was written by a version before 1.0.0, whose runs and plans this version cannot use: start a new run"
+    )]
+    BeforeFirst,
+    /// The file has another format.
+    #[error(
+        "it has format {found}, and this version of Fathom reads format {FORMAT}: use the version that wrote it, or a newer one"
+    )]
+    OtherFormat {
         /// The format in the file.
         found: u32,
     },
+    /// A plan file cannot be used.
+    #[error("cannot use the plan {}", path.display())]
+    PlanFile {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: Box<Self>,
+    },
+    /// A plan is for something else than what is to be searched.
+    #[error(
+        "the plan is for {planned}, not for {asked}: leave out --plan, or make a plan with 'fathom plan --output'"
+    )]
+    OtherPlan {
+        /// What the plan is for.
+        planned: String,
+        /// What is to be searched.
+        asked: String,
+    },
+    /// The recorded encoding is not one of the puzzle.
+    #[error(transparent)]
+    Encoding(#[from] EncodingError),
+    /// This version numbers the cosets in another way than the plan says.
+    #[error(
+        "this version of Fathom numbers the cosets of this plan in another way: use the version that made the plan"
+    )]
+    Numbering,
     /// `run.toml` does not have the syntax or the fields that Fathom writes.
     #[error(transparent)]
     Syntax(#[from] toml::de::Error),
@@ -147,9 +179,6 @@ pub enum RunError {
         /// The puzzle.
         puzzle: String,
     },
-    /// The fingerprint in `run.toml` is not a digest.
-    #[error("its fingerprint is not 64 hexadecimal digits")]
-    FingerprintSyntax,
     /// The fingerprint in `run.toml` does not match the definition in it.
     #[error(
         "its fingerprint is {expected}, but what it says has fingerprint {got}: it was changed, or written by another version"
@@ -160,9 +189,6 @@ pub enum RunError {
         /// The fingerprint of the definition in the file.
         got: String,
     },
-    /// An axis in `run.toml` is not an axis.
-    #[error(transparent)]
-    Axis(#[from] NoAxis),
     /// The colouring in `run.toml` does not fit the space.
     #[error(transparent)]
     Colouring(#[from] ColouringError),
@@ -202,6 +228,10 @@ impl RunError {
             | Self::Memory { .. }
             | Self::NoRun { .. }
             | Self::Store { .. }
+            | Self::PlanFile { .. }
+            | Self::BeforeFirst
+            | Self::OtherFormat { .. }
+            | Self::OtherPlan { .. }
             | Self::Busy { .. } => true,
             Self::Unusable { source, .. } | Self::OtherVersion { source, .. } => source.is_bad_input(),
             _ => false,

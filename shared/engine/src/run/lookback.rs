@@ -1,6 +1,6 @@
 //! The layers that a layer is made from.
 
-use crate::run::{Depth, Keep, RunError};
+use crate::run::Depth;
 use fathom_space::Space;
 
 /// How many of the layers before it a layer is made from.
@@ -31,22 +31,9 @@ impl Lookback {
         };
         (0..depth.0).rev().take(most).map(Depth)
     }
-
-    /// Returns which layers a run keeps if the user asked for `asked`. Where all layers are read, all are
-    /// kept.
-    ///
-    /// # Errors
-    /// [`RunError::AllLayersNeeded`] if the user asked for fewer layers than are read.
-    pub fn keep(self, asked: Option<Keep>) -> Result<Keep, RunError> {
-        match (self, asked) {
-            (Self::Two, asked) => Ok(asked.unwrap_or_default()),
-            (Self::All, None | Some(Keep::All)) => Ok(Keep::All),
-            (Self::All, Some(Keep::Last | Keep::Two)) => Err(RunError::AllLayersNeeded),
-        }
-    }
 }
 
-/// Returns, for a run that [keeps two layers](Keep::Two) and has `shards` shards, the most shards that
+/// Returns, for a run that [keeps two layers](crate::run::Keep::Two) and has `shards` shards, the most shards that
 /// workers with `threads` threads may have made whose sources are not given back yet. Reports are made
 /// durable together, and copies and audits take time: with a smaller number, workers would wait for them.
 pub fn most_ahead(shards: u32, threads: u64) -> u64 {
@@ -72,17 +59,6 @@ mod tests {
         {
             assert_eq!(below(Lookback::Two, depth), two);
             assert_eq!(below(Lookback::All, depth), all);
-        }
-    }
-
-    #[test]
-    fn what_is_read_is_kept() {
-        assert_eq!(Lookback::Two.keep(None).unwrap(), Keep::Last);
-        assert_eq!(Lookback::All.keep(None).unwrap(), Keep::All);
-        assert_eq!(Lookback::Two.keep(Some(Keep::Two)).unwrap(), Keep::Two);
-        for keep in [Keep::Last, Keep::Two] {
-            let error = Lookback::All.keep(Some(keep)).unwrap_err().to_string();
-            assert!(error.contains("leave out --keep"), "{error}");
         }
     }
 }

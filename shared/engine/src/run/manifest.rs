@@ -1,59 +1,17 @@
-//! `run.toml`, the definition of a run: what the run enumerates, and how the cosets are cut into shards.
+//! `run.toml`, the definition of a run: what the run enumerates, by which plan, and how the cosets are cut into
+//! shards.
 
-use crate::run::{Lookback, Makers, RunError};
+use crate::run::plan_document::{PlanDocument, PuzzleTable, check_format, positive};
+use crate::run::{AUTHOR, DEFINITION, FORMAT, Lookback, Makers, RunError, SpaceSpec};
 use fathom_layer::Digest;
-use fathom_puzzle::load::{self, Format};
-use fathom_puzzle::{Board, Metric, Puzzle, PuzzleSpec};
 use fathom_space::counting::Pairs;
-use fathom_space::fingerprint::fingerprint;
-use fathom_space::{AxisView, Colouring, ColouringError, Labels, Plan, Space};
-use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize};
+use fathom_space::fingerprint::cut_fingerprint;
+use fathom_space::{Colouring, Plan, Space};
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::io::ErrorKind;
 use std::path::Path;
 use std::str::FromStr;
-
-/// The name of the file in a run's directory.
-pub const DEFINITION: &str = "run.toml";
-
-/// The format version of `run.toml` that is written, and the newest that is read. The schema of `run.db` has
-/// a version of its own.
-///
-/// Version 3 added axes and the cost model, which Fathom 0.1.0 does not know.
-pub const FORMAT: u32 = 3;
-
-/// The author that is written to `run.toml`: the program and its version.
-const AUTHOR: &str = concat!("fathom ", env!("CARGO_PKG_VERSION"));
-
-/// What the user asks to enumerate.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SpaceSpec {
-    /// The puzzle.
-    pub source: PuzzleSpec,
-    /// The metric.
-    pub metric: Metric,
-    /// The labels.
-    pub labels: Labels,
-}
-
-impl SpaceSpec {
-    /// Derives the space.
-    ///
-    /// # Errors
-    /// If the puzzle cannot be made, or its states cannot be counted.
-    pub fn space(&self) -> Result<Space, RunError> {
-        let puzzle = self.source.puzzle(self.metric)?;
-        Ok(Space::new(puzzle, self.metric, self.labels.clone())?)
-    }
-
-    /// Makes the space with the cells and orientations that the puzzle is given with, as runs have that were
-    /// begun before [other pieces](fathom_puzzle::Facelets) were found.
-    fn space_as_given(&self) -> Result<Space, RunError> {
-        let puzzle = Puzzle { facelets: None, ..self.source.puzzle(self.metric)? };
-        Ok(Space::new(puzzle, self.metric, self.labels.clone())?)
-    }
-}
 
 /// Which layers stay on disk when the search no longer reads them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -97,28 +55,36 @@ impl fmt::Display for Keep {
     }
 }
 
+impl Lookback {
+    /// Returns which layers a run keeps if the user asked for `asked`. Where all layers are read, all are
+    /// kept.
+    ///
+    /// # Errors
+    /// [`RunError::AllLayersNeeded`] if the user asked for fewer layers than are read.
+    pub fn keep(self, asked: Option<Keep>) -> Result<Keep, RunError> {
+        match (self, asked) {
+            (Self::Two, asked) => Ok(asked.unwrap_or_default()),
+            (Self::All, None | Some(Keep::All)) => Ok(Keep::All),
+            (Self::All, Some(Keep::Last | Keep::Two)) => Err(RunError::AllLayersNeeded),
+        }
+    }
+}
+
 /// Everything that defines a run. It is written once, when the run's directory is created.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunManifest {
     /// What is enumerated.
     pub spec: SpaceSpec,
-    /// The colour of each piece.
-    pub colouring: Vec<u8>,
-    /// The axes, if they have only the words that moves reach; empty if each colour is an axis of all its
-    /// arrangements.
-    pub axes: Vec<AxisView>,
-    /// The cost model by which colouring and axes were chosen; `None` in runs of version 0.1.0, which did
-    /// not record it.
-    pub cost_model: Option<String>,
-    /// The number of representative cosets.
-    pub representative_cosets: u64,
+    /// How the space is encoded and cut into cosets.
+    pub plan: PlanDocument,
     /// The number of shards.
     pub shards: u32,
     /// The layers that are kept.
     pub keep: Keep,
     /// Whether classes up to inversion are counted as well.
     pub inverse_classes: bool,
-    /// The fingerprint of everything on which the numbering of states depends.
+    /// The fingerprint of everything on which the numbering of states depends: the plan's and the number of
+    /// shards.
     pub fingerprint: Digest,
 }
 
@@ -128,46 +94,13 @@ pub struct RunManifest {
 struct File {
     format: u32,
     written_by: String,
-    space: String,
-    metric: Metric,
-    /// Left out when all pieces differ.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    labels: Option<Vec<u16>>,
-    /// The definition of a puzzle that is not a board, in the TOML format of definition files.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    puzzle: Option<String>,
-    colouring: Vec<u8>,
-    /// Left out if each colour is an axis.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    axes: Vec<String>,
-    /// Left out in runs of version 0.1.0.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    cost_model: Option<String>,
-    #[serde(deserialize_with = "positive")]
-    representative_cosets: u64,
     #[serde(deserialize_with = "positive")]
     shards: u32,
     keep: Keep,
     #[serde(default)]
     inverse_classes: bool,
-    fingerprint: String,
-}
-
-/// Reads a number that is not zero.
-fn positive<'de, D: Deserializer<'de>, N: Deserialize<'de> + Default + PartialEq>(
-    from: D,
-) -> Result<N, D::Error> {
-    let number = N::deserialize(from)?;
-    match number == N::default() {
-        true => Err(D::Error::custom("zero, and a number above it is expected")),
-        false => Ok(number),
-    }
-}
-
-/// The one field that decides whether the others are understood.
-#[derive(Deserialize)]
-struct Version {
-    format: u32,
+    puzzle: PuzzleTable,
+    plan: PlanDocument,
 }
 
 impl RunManifest {
@@ -194,6 +127,7 @@ impl RunManifest {
             }
             false => *space.states() <= Pairs::MOST_STATES_INVERTED.into() && space.has_inverses().is_ok(),
         };
+        let plan_document = PlanDocument::of(space, plan);
         let cosets = plan.representative_cosets;
         let lookback = Lookback::of(space);
         lookback.keep(Some(keep))?;
@@ -204,40 +138,31 @@ impl RunManifest {
             Some(asked) => asked,
             None => Makers::unknown().shards(plan, lookback),
         };
-        Ok(Self {
-            spec,
-            colouring: plan.colouring.of_pieces().to_vec(),
-            axes: plan.colouring.views(),
-            cost_model: Some(Plan::COST_MODEL.into()),
-            representative_cosets: cosets,
-            shards,
-            keep,
-            inverse_classes,
-            fingerprint: Digest(fingerprint(space, &plan.colouring, shards)),
-        })
+        Ok(Self::with_plan(spec, plan_document, shards, keep, inverse_classes))
+    }
+
+    /// Makes the manifest of a run by a recorded plan.
+    fn with_plan(
+        spec: SpaceSpec,
+        plan: PlanDocument,
+        shards: u32,
+        keep: Keep,
+        inverse_classes: bool,
+    ) -> Self {
+        let fingerprint = Digest(cut_fingerprint(&plan.fingerprint.0, shards));
+        Self { spec, plan, shards, keep, inverse_classes, fingerprint }
     }
 
     /// Returns the text of `run.toml`.
     pub fn to_toml(&self) -> String {
-        let labels = &self.spec.labels;
         let file = File {
             format: FORMAT,
             written_by: AUTHOR.into(),
-            space: self.spec.source.name(),
-            metric: self.spec.metric,
-            labels: (!labels.are_distinct()).then(|| labels.of_pieces().to_vec()),
-            puzzle: match &self.spec.source {
-                PuzzleSpec::Board(_) => None,
-                PuzzleSpec::Defined(definition) => Some(definition.to_toml()),
-            },
-            colouring: self.colouring.clone(),
-            axes: self.axes.iter().map(AxisView::to_string).collect(),
-            cost_model: self.cost_model.clone(),
-            representative_cosets: self.representative_cosets,
             shards: self.shards,
             keep: self.keep,
             inverse_classes: self.inverse_classes,
-            fingerprint: self.fingerprint.to_string(),
+            puzzle: PuzzleTable::of(&self.spec),
+            plan: self.plan.clone(),
         };
         toml::to_string(&file).expect("numbers, words and lists of numbers are TOML")
     }
@@ -245,43 +170,11 @@ impl RunManifest {
     /// Reads the text of `run.toml`.
     ///
     /// # Errors
-    /// If the text has a newer format, or is not what [`RunManifest::to_toml`] writes.
+    /// If the text has another format, or is not what [`RunManifest::to_toml`] writes.
     pub fn from_toml(text: &str) -> Result<Self, RunError> {
-        let Version { format } = toml::from_str(text).map_err(RunError::NoFormat)?;
-        if format > FORMAT {
-            return Err(RunError::NewerFormat { found: format });
-        }
-        let file: File = toml::from_str(text)?;
-        let source = match file.puzzle {
-            None => PuzzleSpec::Board(file.space.parse::<Board>()?),
-            Some(text) => PuzzleSpec::Defined(Box::new(load::parse(&text, Format::Toml, "its puzzle")?)),
-        };
-        let cells = source.cells();
-        if cells > PuzzleSpec::MOST_CELLS {
-            return Err(RunError::TooManyCells { cells });
-        }
-        let labels = match file.labels {
-            Some(labels) if labels.len() != cells => {
-                let (labels, puzzle) = (labels.len(), source.name());
-                return Err(RunError::LabelCount { labels, cells, puzzle });
-            }
-            Some(labels) => Labels::from_values(labels.into_iter().map(usize::from)),
-            None => Labels::distinct(cells),
-        };
-        let spec = SpaceSpec { source, metric: file.metric, labels };
-        let fingerprint = file.fingerprint.parse().map_err(|()| RunError::FingerprintSyntax)?;
-        let axes = file.axes.iter().map(|axis| axis.parse()).collect::<Result<Vec<AxisView>, _>>()?;
-        Ok(Self {
-            spec,
-            colouring: file.colouring,
-            axes,
-            cost_model: file.cost_model,
-            representative_cosets: file.representative_cosets,
-            shards: file.shards,
-            keep: file.keep,
-            inverse_classes: file.inverse_classes,
-            fingerprint,
-        })
+        check_format(text)?;
+        let File { shards, keep, inverse_classes, puzzle, plan, .. } = toml::from_str(text)?;
+        Ok(Self::with_plan(puzzle.spec()?, plan, shards, keep, inverse_classes))
     }
 
     /// Reads `run.toml` in the directory of a run, and checks it.
@@ -290,6 +183,14 @@ impl RunManifest {
     /// [`RunError::NoRun`] if there is no `run.toml`; otherwise if the file cannot be used. The error names
     /// the version of Fathom that wrote the file if that is another version.
     pub fn read(run: &Path) -> Result<Self, RunError> {
+        Ok(Self::read_and_open(run)?.0)
+    }
+
+    /// Does the same as [`RunManifest::read`], and returns the space as well.
+    ///
+    /// # Errors
+    /// As for [`RunManifest::read`].
+    pub fn read_and_open(run: &Path) -> Result<(Self, Space), RunError> {
         let path = run.join(DEFINITION);
         let text = match std::fs::read_to_string(&path) {
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
@@ -299,9 +200,12 @@ impl RunManifest {
             Ok(text) => text,
         };
         Self::from_toml(&text)
-            .and_then(|manifest| manifest.check().map(|_| manifest))
+            .and_then(|manifest| manifest.open().map(|(space, _)| (manifest, space)))
             .map_err(|source| match author(&text) {
-                Ok(author) if author != AUTHOR && !matches!(source, RunError::NewerFormat { .. }) => {
+                Ok(author)
+                    if author != AUTHOR
+                        && !matches!(source, RunError::OtherFormat { .. } | RunError::BeforeFirst) =>
+                {
                     RunError::OtherVersion { author, source: Box::new(source) }
                 }
                 _ => source,
@@ -309,61 +213,14 @@ impl RunManifest {
             .map_err(|source| RunError::Unusable { path, source: Box::new(source) })
     }
 
-    /// Derives the space: with the pieces for which the run was begun, those that were found or those that
-    /// the puzzle is given with.
+    /// Makes the space and the colouring by the recorded plan. Nothing is planned or searched for.
     ///
     /// # Errors
-    /// The errors of [`SpaceSpec::space`].
-    pub fn space(&self) -> Result<Space, RunError> {
-        // Facelets were taken for pieces, whatever the model, until pieces were found; orientations that
-        // follow from the rest were kept until the sixth model.
-        let space = match self.spec.space()? {
-            space if space.has_found_turns() && self.cost_model_number() < 6 => self.spec.space_as_given()?,
-            space if self.colouring.len() == space.cells() => space,
-            _ => self.spec.space_as_given()?,
-        };
-        // From the fifth model on, axes of puzzles with several orbits are halved.
-        Ok(if self.cost_model_number() < 5 { space.without_joint_parity() } else { space })
-    }
-
-    /// Returns the number of the cost model by which the colouring was chosen.
-    fn cost_model_number(&self) -> u32 {
-        let number = self.cost_model.as_deref().and_then(|model| model.strip_prefix('v')?.parse().ok());
-        number.unwrap_or(1)
-    }
-
-    /// Returns the colouring, with its axes.
-    ///
-    /// # Errors
-    /// If the colouring does not fit the space.
-    pub fn cut(&self, space: &Space) -> Result<Colouring, ColouringError> {
-        Colouring::with_axes(&self.colouring, &self.axes, space)
-    }
-
-    /// Derives the space and the colouring, and checks that they are those for which the run was begun.
-    ///
-    /// # Errors
-    /// If the manifest contradicts itself or its fingerprint.
-    pub fn check(&self) -> Result<(Space, Colouring), RunError> {
-        let space = self.space()?;
-        let colouring = self.cut(&space)?;
-        self.check_cut(&space, &colouring)?;
+    /// If the plan does not fit the puzzle, or the manifest contradicts a fingerprint.
+    pub fn open(&self) -> Result<(Space, Colouring), RunError> {
+        let (space, colouring) = self.plan.open(&self.spec)?;
+        Lookback::of(&space).keep(Some(self.keep))?;
         Ok((space, colouring))
-    }
-
-    /// Checks that an already derived space and a colouring of it are those of the run.
-    ///
-    /// # Errors
-    /// [`RunError::Fingerprint`] if they are not; [`RunError::AllLayersNeeded`] if the run keeps fewer layers
-    /// than the search reads.
-    pub fn check_cut(&self, space: &Space, colouring: &Colouring) -> Result<(), RunError> {
-        Lookback::of(space).keep(Some(self.keep))?;
-        let got = Digest(fingerprint(space, colouring, self.shards));
-        if got != self.fingerprint {
-            let expected = self.fingerprint.to_string();
-            return Err(RunError::Fingerprint { expected, got: got.to_string() });
-        }
-        Ok(())
     }
 }
 
@@ -393,7 +250,8 @@ fn author(text: &str) -> Result<String, toml::de::Error> {
 mod tests {
     use super::*;
     use crate::run::Geometry;
-    use fathom_space::CosetGraph;
+    use fathom_puzzle::{Board, Metric, PuzzleSpec};
+    use fathom_space::{CosetGraph, Labels};
 
     fn manifest(labels: &str) -> RunManifest {
         let board: Board = "3x3".parse().unwrap();
@@ -405,20 +263,31 @@ mod tests {
     }
 
     #[test]
+    fn what_is_read_is_kept() {
+        assert_eq!(Lookback::Two.keep(None).unwrap(), Keep::Last);
+        assert_eq!(Lookback::All.keep(None).unwrap(), Keep::All);
+        assert_eq!(Lookback::Two.keep(Some(Keep::Two)).unwrap(), Keep::Two);
+        for keep in [Keep::Last, Keep::Two] {
+            let error = Lookback::All.keep(Some(keep)).unwrap_err().to_string();
+            assert!(error.contains("leave out --keep"), "{error}");
+        }
+    }
+
+    #[test]
     fn run_toml_says_all_that_defines_a_run() {
         for labels in ["0,1,2,3,4,5,6,7,8", "0,0,0,1,1,1,2,2,2"] {
             let manifest = manifest(labels);
             let text = manifest.to_toml();
             let again = RunManifest::from_toml(&text).unwrap();
             assert_eq!(again, manifest);
-            for field in ["shards", "representative_cosets"] {
+            for field in ["shards", "cosets"] {
                 let (before, number) = text.split_once(&format!("\n{field} = ")).unwrap();
                 let after = number.split_once('\n').unwrap().1;
                 let none = format!("{before}\n{field} = 0\n{after}");
                 let error = RunManifest::from_toml(&none).unwrap_err().to_string();
                 assert!(error.contains("zero, and a number above it is expected"), "{error}");
             }
-            let (space, colouring) = again.check().unwrap();
+            let (space, colouring) = again.open().unwrap();
             let graph = CosetGraph::build(&space, &colouring).unwrap();
             let geometry = Geometry::of(&again, &space, &colouring).unwrap();
             assert_eq!(geometry.cut.cosets(), graph.len());
@@ -426,118 +295,62 @@ mod tests {
     }
 
     #[test]
-    fn run_toml_keeps_axes_of_what_moves_reach() {
+    fn axes_of_what_moves_reach_are_recorded() {
         let source = PuzzleSpec::by_name("skewb").unwrap();
         let (metric, labels) = (source.metric(), Labels::from_values(source.solved()));
         let spec = SpaceSpec { source, metric, labels };
         let space = spec.space().unwrap();
         let plan = Plan::new(&space).unwrap();
         let manifest = RunManifest::plan(spec, &space, &plan, None, Keep::Last, false).unwrap();
-        assert!(!manifest.axes.is_empty());
+        assert!(!manifest.plan.axes.is_empty());
         let text = manifest.to_toml();
         let again = RunManifest::from_toml(&text).unwrap();
         assert_eq!(again, manifest);
-        let (space, colouring) = again.check().unwrap();
-        assert_eq!(colouring.views(), manifest.axes);
+        let (space, colouring) = again.open().unwrap();
+        assert_eq!(colouring.views(), manifest.plan.axes);
         let graph = CosetGraph::build(&space, &colouring).unwrap();
-        assert_eq!(u64::from(graph.len()), manifest.representative_cosets);
+        assert_eq!(u64::from(graph.len()), manifest.plan.cosets);
         let broken = text.replacen("axes = [\"", "axes = [\"x", 1);
         assert!(RunManifest::from_toml(&broken).unwrap_err().to_string().contains("an axis is given as"));
     }
 
-    /// A run that was begun with a cell for each facelet goes on so.
+    /// Another planner would choose other colours, but those in the file are used.
     #[test]
-    fn a_run_by_facelets_goes_on_by_facelets() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("edges.gap");
-        std::fs::write(&path, "Group((1,3,5)(2,4,6), (1,4)(2,3));").unwrap();
-        let source = PuzzleSpec::by_name(path.to_str().unwrap()).unwrap();
-        let spec = SpaceSpec { source, metric: Metric::Given, labels: Labels::distinct(6) };
-        let (by_pieces, by_facelets) = (spec.space().unwrap(), spec.space_as_given().unwrap());
-        assert_eq!((by_pieces.cells(), by_facelets.cells()), (3, 6));
-        assert_eq!(by_pieces.states(), by_facelets.states());
-        for space in [by_pieces, by_facelets] {
-            let plan = Plan::new(&space).unwrap();
-            let manifest = RunManifest::plan(spec.clone(), &space, &plan, None, Keep::All, false).unwrap();
-            let again = RunManifest::from_toml(&manifest.to_toml()).unwrap();
-            assert_eq!(again.check().unwrap().0.cells(), space.cells());
-        }
-    }
-
-    /// The orientation of each piece follows from its cell. A run that was begun with orientations goes on
-    /// so.
-    #[test]
-    fn a_run_with_orientations_that_follow_goes_on_so() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("turned.toml");
-        let text = "name = \"turned\"\norbits = [{ name = \"pieces\", cells = 3, orientations = 2 }]\n[moves]\na = \"(1+1,2+1,3)\"\nb = \"(1,3)\"\n";
-        std::fs::write(&path, text).unwrap();
-        let source = PuzzleSpec::by_name(path.to_str().unwrap()).unwrap();
-        let spec = SpaceSpec { source, metric: Metric::Given, labels: Labels::distinct(3) };
-        let (found, given) = (spec.space().unwrap(), spec.space_as_given().unwrap());
-        assert_eq!((found.letters().count(), given.letters().count()), (3, 6));
-        assert_eq!(found.states(), given.states());
-        for (space, model) in [(found, Plan::COST_MODEL), (given, "v5")] {
-            let plan = Plan::new(&space).unwrap();
-            let planned = RunManifest::plan(spec.clone(), &space, &plan, None, Keep::All, false).unwrap();
-            let manifest = RunManifest { cost_model: Some(model.into()), ..planned };
-            let again = RunManifest::from_toml(&manifest.to_toml()).unwrap();
-            assert_eq!(again.check().unwrap().0.letters().count(), space.letters().count());
-        }
-    }
-
-    /// Another cost model would choose a different colouring, but the one in the file is used.
-    #[test]
-    fn what_was_chosen_is_not_chosen_anew() {
+    fn a_recorded_plan_is_not_made_again() {
         let planned = manifest("0,1,2,3,4,5,6,7,8");
-        let (space, _) = planned.check().unwrap();
+        let (space, _) = planned.open().unwrap();
         // Here each piece has a colour of its own, which no plan of a board chooses.
-        let colouring: Vec<u8> = (0..9).collect();
-        assert_ne!(planned.colouring, colouring);
-        let cut = Colouring::new(&colouring, &space).unwrap();
-        let fingerprint = Digest(fingerprint(&space, &cut, planned.shards));
-        let cosets = CosetGraph::build(&space, &cut).unwrap().len().into();
-        for cost_model in [None, Some("v1".into())] {
-            let (colouring, planned) = (colouring.clone(), planned.clone());
-            let chosen =
-                RunManifest { colouring, cost_model, fingerprint, representative_cosets: cosets, ..planned };
-            let again = RunManifest::from_toml(&chosen.to_toml()).unwrap();
-            assert_eq!(again, chosen);
-            let (space, cut) = again.check().unwrap();
-            assert_eq!(cut.of_pieces(), chosen.colouring);
-            assert_eq!(u64::from(Geometry::of(&again, &space, &cut).unwrap().cut.cosets()), cosets);
-        }
-        assert!(planned.to_toml().contains(&format!("cost_model = \"{}\"", Plan::COST_MODEL)));
-    }
-
-    /// Corners and edges have one parity. A run that was begun before this halved an axis goes on as it was.
-    #[test]
-    fn a_run_of_whole_axes_goes_on_so() {
-        let source = PuzzleSpec::by_name("3x3x3-positions").unwrap();
-        let spec = SpaceSpec { source, metric: Metric::Multi, labels: Labels::distinct(20) };
-        let halved = spec.space().unwrap();
-        let whole = spec.space().unwrap().without_joint_parity();
-        let fills = [(halved, Plan::COST_MODEL), (whole, "v4")].map(|(space, model)| {
-            let plan = Plan::outline(&space).unwrap();
-            let planned = RunManifest::plan(spec.clone(), &space, &plan, None, Keep::Last, false).unwrap();
-            let manifest = RunManifest { cost_model: Some(model.into()), ..planned };
-            RunManifest::from_toml(&manifest.to_toml()).unwrap().check().unwrap();
-            plan.fill(&space)
-        });
-        assert!(fills[0] > 0.95 && fills[1] < 0.5, "{fills:?}");
+        let colours: Vec<u8> = (0..9).collect();
+        assert_ne!(planned.plan.colouring, colours);
+        let colouring = Colouring::new(&colours, &space).unwrap();
+        let cosets = CosetGraph::build(&space, &colouring).unwrap().len().into();
+        let plan = Plan::recorded(&space, colouring, cosets).unwrap();
+        let RunManifest { spec, shards, keep, .. } = planned;
+        let chosen = RunManifest::plan(spec, &space, &plan, Some(shards), keep, true).unwrap();
+        let again = RunManifest::from_toml(&chosen.to_toml()).unwrap();
+        assert_eq!(again, chosen);
+        let (space, colouring) = again.open().unwrap();
+        assert_eq!(colouring.of_pieces(), colours);
+        assert_eq!(u64::from(Geometry::of(&again, &space, &colouring).unwrap().cut.cosets()), cosets);
     }
 
     #[test]
-    fn changed_and_newer_files_are_refused() {
+    fn changed_and_other_files_are_refused() {
         let text = manifest("0,0,0,1,1,1,2,2,2").to_toml();
         let error = |text: &str| {
-            let built = RunManifest::from_toml(text).and_then(|manifest| manifest.check().map(|_| ()));
-            format!("{:#}", built.unwrap_err())
+            let opened = RunManifest::from_toml(text).and_then(|manifest| manifest.open().map(|_| ()));
+            format!("{:#}", opened.unwrap_err())
         };
         assert!(error(&text.replace("\"single\"", "\"double\"")).contains("double"));
-        assert!(error(&text.replace("shards = 1", "shards = 2")).contains("it was changed"));
-        assert!(error(&text.replace("format = 3", "format = 4")).contains("use a newer version"));
-        assert!(error(&text.replace("0, 0, 0", "0, 0")).contains("8 labels for the 9 tiles"), "{text}");
+        assert!(error(&text.replace("\"3x3\"", "\"1x9\"")).contains("symmetry 2 of the plan"));
+        let distinct = manifest("0,1,2,3,4,5,6,7,8").to_toml();
+        let first = distinct.find("colouring = [").unwrap() + "colouring = [".len();
+        let other = if &distinct[first..=first] == "0" { "1" } else { "0" };
+        let edited = format!("{}{other}{}", &distinct[..first], &distinct[first + 1..]);
+        assert!(error(&edited).contains("it was changed"), "{}", error(&edited));
+        assert!(error(&text.replace("format = 1", "format = 2")).contains("use the version that wrote it"));
+        assert!(error(&format!("colouring = [0]\n{text}")).contains("a version before 1.0.0"));
+        assert!(error(&text.replace("0, 0, 0, 1", "0, 0, 1")).contains("8 labels for the 9 tiles"), "{text}");
         assert!(error("").contains("format"));
     }
 }

@@ -1,4 +1,4 @@
-//! The order in which workers get the shards of a layer.
+//! The order in which the shards of a layer are made.
 
 mod bisection;
 
@@ -8,8 +8,9 @@ use fathom_space::{Colouring, CosetGraph, CosetId, Space};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// An order of the shards of a layer. Workers that fetch cosets from each other get contiguous pieces of the
-/// order, so shards that read the same cosets should lie close together. Files do not depend on the order.
+/// An order of the shards of a layer, in which shards that read the same cosets should lie close together. A
+/// process whose memory does not hold the layer before makes shards in such an order, and workers that fetch
+/// cosets from each other get contiguous pieces of one. Files do not depend on the order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShardOrder {
     shards: Box<[ShardId]>,

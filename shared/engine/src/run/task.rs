@@ -1,9 +1,7 @@
 //! Tasks and their reports.
 
-use crate::run::WorkerId;
 use fathom_layer::{Digest, Totals};
 use std::fmt;
-use std::sync::Arc;
 
 /// A distance from the solved state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -73,6 +71,3 @@ impl ShardReport {
         is_other.then(|| "it has other bytes or checksums".into())
     }
 }
-
-/// The report of a finished shard, and the worker that computed the shard, if that is known.
-pub type MadeShard = (Arc<ShardReport>, Option<WorkerId>);

@@ -2,7 +2,7 @@
 
 use crate::run::budget::Budget;
 use crate::run::{Geometry, Lookback, RunManifest, ShardOrder, tables};
-use crate::task::{Cache, Layer, Resources, Union, Watched};
+use crate::task::{Cache, Kernel, Layer, Resources, Union, Watched};
 use anyhow::{Context, Result};
 use fathom_command::bad_input;
 use fathom_kernel::Engine;
@@ -12,7 +12,6 @@ use fathom_layer::{Disk, Totals, ahead, behind};
 use fathom_space::counting::Pairs;
 use fathom_space::{Colouring, CosetGraph, CosetId, Shape, Space, Transforms};
 use rayon::ThreadPoolBuilder;
-use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -54,66 +53,6 @@ pub enum Method {
     Cosets(Engine),
     /// The distances that a plain search found are looked up.
     Reference(Distances),
-}
-
-/// The user's choice of a method.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Kernel {
-    /// The plain breadth-first search in memory, which checks all others.
-    Reference,
-    /// This engine, which pulls cosets.
-    Cosets(Engine),
-    /// The fastest engine for the shape of the cosets on this processor.
-    #[default]
-    Fastest,
-}
-
-impl std::str::FromStr for Kernel {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let engine = Engine::ALL.into_iter().find(|engine| engine.word() == text);
-        match (text, engine) {
-            ("reference", _) => Ok(Self::Reference),
-            ("fastest", _) => Ok(Self::Fastest),
-            (_, Some(engine)) => Ok(Self::Cosets(engine)),
-            _ => Err(format!(
-                "kernels are 'fastest', 'avx512', 'avx2', 'portable' and 'reference', not {text:?}"
-            )),
-        }
-    }
-}
-
-impl fmt::Display for Kernel {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Reference => "reference",
-            Self::Cosets(engine) => engine.word(),
-            Self::Fastest => "fastest",
-        })
-    }
-}
-
-impl Kernel {
-    /// Returns the engine for cosets of a shape. The reference engine pulls no cosets; the portable engine
-    /// stands in for it.
-    ///
-    /// # Errors
-    /// [`fathom_command::exit::BadInput`] if the chosen engine does not support the shape on this processor.
-    pub fn engine(self, shape: &Shape) -> Result<Engine> {
-        match self {
-            Self::Reference => Ok(Engine::Portable),
-            Self::Fastest => Ok(Engine::fastest(shape)),
-            Self::Cosets(engine) => engine.kernel(shape).map(|_| engine).ok_or_else(|| {
-                let axes: Vec<String> = shape.lengths().iter().map(u32::to_string).collect();
-                bad_input!(
-                    "the kernel '{}' does not do cosets of {} on this processor: leave out --kernel",
-                    engine.word(),
-                    axes.join(" x ")
-                )
-            }),
-        }
-    }
 }
 
 /// The number of buffers of a thread: of the layer that is read ahead, of the file that is written behind,
@@ -180,12 +119,12 @@ impl Job {
         resources: Resources,
         disk: &dyn Disk,
     ) -> Result<Self> {
-        let (space, colouring) = manifest.check()?;
+        let (space, colouring) = manifest.open()?;
         Self::of(manifest, (&space, &colouring), None, tables, resources, disk)
     }
 
     /// Does the same as [`Job::load`] if the space and the colouring, and perhaps the coset graph, are
-    /// already known. They must be those of the [manifest](RunManifest::check_cut).
+    /// already known. They must be those of the [manifest](RunManifest::open).
     ///
     /// # Errors
     /// The errors of [`Job::load`].
@@ -201,7 +140,7 @@ impl Job {
         let geometry = Geometry::of(manifest, space, colouring)?;
         let shape = Shape::of(space, colouring).context("the cosets are too large")?;
         let engine = kernel.engine(&shape)?;
-        let cosets = manifest.representative_cosets;
+        let cosets = manifest.plan.cosets;
         let patterns = CosetGraph::table_entries(space, colouring);
         let Budget { cache_bytes, map_bytes } =
             Budget::of(memory_bytes, space, patterns, cosets, &shape, threads)?;

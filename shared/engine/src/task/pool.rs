@@ -4,46 +4,16 @@
 use crate::run::{ShardReport, Task};
 use crate::task::expand::joint::Joint;
 use crate::task::expand::{Finished, Leftover, Made, Unfinished};
-use crate::task::waits::{Cause, Spent, Stopwatch};
-use crate::task::{Expander, Job, Layer, Store, TaskError};
+use crate::task::waits::{Cause, Stopwatch};
+use crate::task::{Counters, Expander, Job, Layer, Store, TaskError};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, unbounded};
 use fathom_kernel::Engine;
 use fathom_layer::map::Stamp;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::thread::{Builder, Scope};
 use std::time::{Duration, Instant};
-
-/// What the threads have done of the current layer, for progress.
-#[derive(Debug, Default)]
-pub struct Counters {
-    /// The number of cosets done.
-    pub cosets: AtomicU64,
-    /// The number of states found.
-    pub states: AtomicU64,
-    /// The number of states found in layers before.
-    earlier_states: AtomicU64,
-    /// The number of cosets done in audits, of all layers.
-    pub audited_cosets: AtomicU64,
-    /// The time that the threads spent on each activity.
-    pub spent: Spent,
-}
-
-impl Counters {
-    /// Sets the counters of a layer to zero, at its beginning.
-    pub fn begin(&self) {
-        self.cosets.store(0, Ordering::Relaxed);
-        self.earlier_states.fetch_add(self.states.swap(0, Ordering::Relaxed), Ordering::Relaxed);
-        self.spent.begin();
-    }
-
-    /// Returns the number of states found in all layers. While a layer begins, its number may be off for a
-    /// moment.
-    pub fn states_of_all_layers(&self) -> u64 {
-        self.earlier_states.load(Ordering::Relaxed) + self.states.load(Ordering::Relaxed)
-    }
-}
 
 /// What a thread does with a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -378,22 +348,6 @@ impl<'env> Pool<'env> {
             Ok(first) => Ok(std::iter::once(first).chain(self.ended.try_iter()).collect()),
             Err(RecvTimeoutError::Timeout) => Ok(Vec::new()),
             Err(RecvTimeoutError::Disconnected) => Err(NoThreads),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn states_of_earlier_layers_count_on() {
-        let counters = Counters::default();
-        for (found, of_all) in [(3, 3), (5, 8), (0, 8)] {
-            counters.begin();
-            counters.states.fetch_add(found, Ordering::Relaxed);
-            assert_eq!(counters.states.load(Ordering::Relaxed), found);
-            assert_eq!(counters.states_of_all_layers(), of_all);
         }
     }
 }

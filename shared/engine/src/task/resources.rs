@@ -1,6 +1,10 @@
-//! The limits of a process.
+//! The limits of a process, and the kernel that it uses.
 
-use crate::task::Kernel;
+use anyhow::Result;
+use fathom_command::bad_input;
+use fathom_kernel::Engine;
+use fathom_space::Shape;
+use std::fmt;
 
 /// The resources that a process may use for its tasks.
 #[derive(Clone, Copy, Debug)]
@@ -14,4 +18,64 @@ pub struct Resources {
     pub memory_bytes: u64,
     /// The last depth that will be asked for, if that is known. It saves the reference engine work.
     pub max_depth: Option<u32>,
+}
+
+/// The user's choice of a method.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Kernel {
+    /// The plain breadth-first search in memory, which checks all others.
+    Reference,
+    /// This engine, which pulls cosets.
+    Cosets(Engine),
+    /// The fastest engine for the shape of the cosets on this processor.
+    #[default]
+    Fastest,
+}
+
+impl std::str::FromStr for Kernel {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let engine = Engine::ALL.into_iter().find(|engine| engine.word() == text);
+        match (text, engine) {
+            ("reference", _) => Ok(Self::Reference),
+            ("fastest", _) => Ok(Self::Fastest),
+            (_, Some(engine)) => Ok(Self::Cosets(engine)),
+            _ => Err(format!(
+                "kernels are 'fastest', 'avx512', 'avx2', 'portable' and 'reference', not {text:?}"
+            )),
+        }
+    }
+}
+
+impl fmt::Display for Kernel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Reference => "reference",
+            Self::Cosets(engine) => engine.word(),
+            Self::Fastest => "fastest",
+        })
+    }
+}
+
+impl Kernel {
+    /// Returns the engine for cosets of a shape. The reference engine pulls no cosets; the portable engine
+    /// stands in for it.
+    ///
+    /// # Errors
+    /// [`fathom_command::exit::BadInput`] if the chosen engine does not support the shape on this processor.
+    pub fn engine(self, shape: &Shape) -> Result<Engine> {
+        match self {
+            Self::Reference => Ok(Engine::Portable),
+            Self::Fastest => Ok(Engine::fastest(shape)),
+            Self::Cosets(engine) => engine.kernel(shape).map(|_| engine).ok_or_else(|| {
+                let axes: Vec<String> = shape.lengths().iter().map(u32::to_string).collect();
+                bad_input!(
+                    "the kernel '{}' does not do cosets of {} on this processor: leave out --kernel",
+                    engine.word(),
+                    axes.join(" x ")
+                )
+            }),
+        }
+    }
 }

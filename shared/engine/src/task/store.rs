@@ -1,64 +1,44 @@
-//! The layer files of a run, such as `layers/d007/s00012.layer` below the run's directory, or spread over
-//! several [stores](crate::run::stores).
+//! The layer files of a run, such as `layers/d007/s00012.layer` below the run's directory or another one.
 
 mod removal;
 
-use crate::run::stores::LAYERS;
-use crate::run::{Depth, Geometry, RunError, ShardId, ShardReport, Stores, Task};
+use crate::run::{Depth, Geometry, Owner, RunError, ShardId, ShardReport, Task};
 use crate::task::Layer;
 use fathom_layer::map::Stamp;
 use fathom_layer::writer::TEMPORARY_SUFFIX;
-use fathom_layer::{Digest, Disk, LayerError, LayerFile, LayerWriter, archive, free_bytes};
+use fathom_layer::{Digest, Disk, LayerError, LayerFile, LayerWriter, archive};
 pub use removal::Leftovers;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use tracing::{debug, warn};
+
+/// The directory of layers, in a store.
+pub const LAYERS: &str = "layers";
 
 /// The layer files of a run.
 #[derive(Debug)]
 pub struct Store<'d> {
-    stores: Stores,
-    /// One for each of `stores`.
-    places: Box<[Place]>,
-    disk: &'d dyn Disk,
-    /// Whether the other stores go on when one has failed.
-    outlives_failures: bool,
-}
-
-/// The directory of layers in one of several stores.
-#[derive(Debug)]
-struct Place {
+    root: PathBuf,
+    /// The directory of layers.
     directory: PathBuf,
+    /// The mark of a store outside the directory of its run.
+    owner: Option<Owner>,
+    disk: &'d dyn Disk,
     /// The layer whose directory was made durable last, so that its other shards need not do so again.
     durable: Mutex<Option<Depth>>,
-    /// Why the store is not used any more.
-    failed: OnceLock<String>,
-}
-
-/// The room on a file system for the stores that lie there.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Room {
-    /// The numbers of the stores.
-    pub stores: Vec<usize>,
-    /// The path of the first of these stores, or of the nearest directory above it that exists.
-    pub path: PathBuf,
-    /// The free bytes.
-    pub free: u64,
 }
 
 impl<'d> Store<'d> {
     /// Opens the store of a root: the directory of a run, of a shared store, or of a run in a worker's store.
     ///
     /// # Errors
-    /// [`RunError::Store`] if the layers are spread over several stores, and one of these is not there.
+    /// [`RunError::Store`] if the root has a mark that cannot be used.
     pub fn at(root: &Path, disk: &'d dyn Disk) -> Result<Self, RunError> {
-        let stores = Stores::of(root)?;
-        stores.check_all()?;
-        Ok(Self::of(stores, false, disk))
+        let owner = Owner::of(root)?;
+        Ok(Self { root: root.into(), directory: root.join(LAYERS), owner, disk, durable: Mutex::default() })
     }
 
     /// Returns the disk on which the files are.
@@ -66,115 +46,38 @@ impl<'d> Store<'d> {
         self.disk
     }
 
-    /// Opens those of several stores that are there. The others, and those that cannot be read later, count
-    /// as empty, and nothing is written to them. If there is only one store, its errors are errors.
-    pub fn open_partly(stores: Stores, disk: &'d dyn Disk) -> Self {
-        let several = stores.directories().len() > 1;
-        let store = Self::of(stores, several, disk);
-        for (number, place) in store.places.iter().enumerate().filter(|_| several) {
-            if let Err(reason) = store.stores.check(number) {
-                place.fail(reason);
-            }
-        }
-        store
+    /// Returns the directory that has `layers`.
+    pub fn root(&self) -> &Path {
+        &self.root
     }
 
-    fn of(stores: Stores, outlives_failures: bool, disk: &'d dyn Disk) -> Self {
-        let place = |root: &PathBuf| Place {
-            directory: root.join(LAYERS),
-            durable: Mutex::default(),
-            failed: OnceLock::new(),
-        };
-        let places = stores.directories().iter().map(place).collect();
-        Self { stores, places, disk, outlives_failures }
+    /// Returns a directory on the file system that holds the layers. That need not be the root's, because a
+    /// link in the place of `layers` may lead elsewhere.
+    pub fn place(&self) -> &Path {
+        if self.directory.is_dir() { &self.directory } else { &self.root }
     }
 
-    /// Returns the directories over which the layers are spread.
-    pub fn stores(&self) -> &Stores {
-        &self.stores
-    }
-
-    /// Returns the number of the store whose layers a path lies in, or whose directory it is; `None` if it
-    /// lies elsewhere.
-    pub fn number_at(&self, path: &Path) -> Option<usize> {
-        let mut places = self.places.iter().zip(self.stores.directories());
-        places.position(|(place, store)| path.starts_with(&place.directory) || path == store)
-    }
-
-    /// Returns why the store of a shard is not used any more; `None` if it is used.
-    pub fn failure(&self, shard: ShardId) -> Option<&str> {
-        self.place(shard).failed.get().map(String::as_str)
-    }
-
-    /// Returns the file systems on which stores lie that have not failed, with the free bytes on each.
+    /// Returns the free bytes for layers.
     ///
     /// # Errors
-    /// If the operating system cannot tell the free bytes.
-    pub fn rooms(&self) -> io::Result<Vec<Room>> {
-        let mut by_device: BTreeMap<u64, Room> = BTreeMap::new();
-        for (number, place) in self.usable() {
-            let path = place.root();
-            let device = path.metadata().map_or(0, |is| is.dev());
-            let free = self.disk.free_bytes(path)?;
-            let new = || Room { stores: Vec::new(), path: path.into(), free: 0 };
-            let room = by_device.entry(device).or_insert_with(new);
-            room.stores.push(number);
-            // A limit is one of each store, whereas the disk is there once for all of them.
-            room.free = match self.disk.limit_bytes() {
-                Some(_) => (room.free + free).min(free_bytes(path)?),
-                None => free,
-            };
-        }
-        Ok(by_device.into_values().collect())
-    }
-
-    /// Returns the bytes of shards that the stores can take in turn before the first of them is full.
-    ///
-    /// # Errors
-    /// If the operating system cannot tell the free bytes.
+    /// If the operating system cannot tell.
     pub fn free_bytes(&self) -> io::Result<u64> {
-        let least = self.rooms()?.into_iter().map(|room| room.free / room.stores.len() as u64).min();
-        Ok(least.unwrap_or(0) * self.usable().count() as u64)
+        self.disk.free_bytes(self.place())
     }
 
-    fn place(&self, shard: ShardId) -> &Place {
-        &self.places[self.stores.number_of(shard)]
-    }
-
-    /// Returns the places that have not failed, with their numbers.
-    fn usable(&self) -> impl Iterator<Item = (usize, &Place)> {
-        self.places.iter().enumerate().filter(|(_, place)| place.failed.get().is_none())
-    }
-
-    /// Lists a directory of a place; as empty if the place fails and the others go on.
-    fn list(&self, place: &Place, directory: &Path) -> Result<Vec<PathBuf>, LayerError> {
-        match list(directory) {
-            Err(error) if self.outlives_failures => {
-                place.fail(crate::task::error::chain(&error));
-                Ok(Vec::new())
-            }
-            listed => listed,
-        }
-    }
-
-    /// Does something in each place, also if it fails in one, and returns the first error.
-    fn in_each(&self, act: impl Fn(&Place) -> Result<(), LayerError>) -> Result<(), LayerError> {
-        self.usable().map(|(_, place)| act(place)).fold(Ok(()), Result::and)
-    }
-
-    /// Asks the file systems to [lay down the layers apart](fathom_layer::lay_apart).
+    /// Asks the file system to [lay down the layers apart](fathom_layer::lay_apart).
     pub fn lay_apart(&self) {
-        self.usable().for_each(|(_, place)| fathom_layer::lay_apart(&place.directory));
+        fathom_layer::lay_apart(&self.directory);
     }
 
-    /// Returns the directory in which the file of a shard lies.
-    pub fn directory_of(&self, task: Task) -> PathBuf {
-        self.place(task.shard).layer(task.depth)
+    /// Returns the directory of a layer.
+    pub fn directory_of(&self, depth: Depth) -> PathBuf {
+        self.directory.join(format!("d{:03}", depth.0))
     }
 
     /// Returns the path of a layer file.
     pub fn path(&self, depth: Depth, shard: ShardId) -> PathBuf {
-        self.directory_of(Task { depth, shard }).join(format!("s{:05}.layer", shard.0))
+        self.directory_of(depth).join(format!("s{:05}.layer", shard.0))
     }
 
     /// Checks, before anything is deleted, that the layers in this store are of this run: the journal, or a
@@ -183,71 +86,50 @@ impl<'d> Store<'d> {
     /// # Errors
     /// [`LayerError`] if a layer is of another run, or a file or directory cannot be read.
     pub fn require_run(&self, fingerprint: Digest) -> Result<(), LayerError> {
-        for depth in self.depths()? {
-            self.in_each(|place| self.require_run_in(place, depth, fingerprint))?;
-        }
-        Ok(())
+        self.depths()?.into_iter().try_for_each(|depth| self.require_run_at(depth, fingerprint))
     }
 
-    fn require_run_in(&self, place: &Place, depth: Depth, fingerprint: Digest) -> Result<(), LayerError> {
-        for path in self.list(place, &place.layer(depth))?.into_iter().filter(|path| is_layer(path)) {
-            match LayerFile::fingerprint_of(&path) {
-                Ok(Some(got)) if got == fingerprint => break,
-                Ok(Some(got)) => {
+    fn require_run_at(&self, depth: Depth, fingerprint: Digest) -> Result<(), LayerError> {
+        for path in list(&self.directory_of(depth))?.into_iter().filter(|path| is_layer(path)) {
+            match LayerFile::fingerprint_of(&path)? {
+                Some(got) if got == fingerprint => break,
+                Some(got) => {
                     let (got, expected) = (got.to_string(), fingerprint.to_string());
                     return Err(LayerError::Misplaced { path, field: "run fingerprint", got, expected });
                 }
-                Ok(None) => {}
-                Err(error @ LayerError::Io { .. }) if self.outlives_failures => {
-                    place.fail(crate::task::error::chain(&error));
-                    break;
-                }
-                Err(error) => return Err(error),
+                None => {}
             }
         }
         Ok(())
     }
 
-    /// Creates the directories of a layer, durably.
+    /// Creates the directory of a layer, durably.
     ///
     /// # Errors
-    /// [`LayerError`] if a store is not there any more, or a directory is a symbolic link, or cannot be
+    /// [`LayerError`] if the mark of the store is gone, or the directory is a symbolic link or cannot be
     /// created.
     pub fn prepare(&self, depth: Depth) -> Result<(), LayerError> {
-        (0..self.places.len()).try_for_each(|number| self.prepare_in(number, depth))
-    }
-
-    /// Creates the directory of a layer in the store of a shard, durably.
-    ///
-    /// # Errors
-    /// The errors of [`Store::prepare`], for this store.
-    pub fn prepare_for(&self, task: Task) -> Result<(), LayerError> {
-        self.prepare_in(self.stores.number_of(task.shard), task.depth)
-    }
-
-    fn prepare_in(&self, number: usize, depth: Depth) -> Result<(), LayerError> {
-        let place = &self.places[number];
         // Without this check, the layers would go into the mount point of a disk that is gone.
-        let checked =
-            place.failed.get().map_or_else(|| self.stores.check(number), |reason| Err(reason.clone()));
-        checked.map_err(|reason| LayerError::Store {
-            path: self.stores.directories()[number].clone(),
-            reason,
-        })?;
-        let directory = place.layer(depth);
+        if let Some(owner) = &self.owner
+            && !Owner::of(&self.root).is_ok_and(|now| now.is_some_and(|now| now.id == owner.id))
+        {
+            let reason = "its disk is not mounted, its files are gone, or another run has taken it".into();
+            return Err(LayerError::Store { path: self.root.clone(), reason });
+        }
+        let directory = self.directory_of(depth);
         if is_link(&directory) {
             let source =
                 io::Error::other("it is a symbolic link, and what lies behind it may be somebody else's");
             return Err(failed("write in", &directory)(source));
         }
-        let mut durable = place.durable.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut durable = self.durable.lock().unwrap_or_else(PoisonError::into_inner);
         if *durable == Some(depth) && directory.is_dir() {
             return Ok(());
         }
         self.disk.create_directory(&directory).map_err(failed("create", &directory))?;
         // The entry of the layer's directory in `layers`, and that of `layers` in the run's directory, are
         // made durable.
-        for directory in [&place.directory, place.directory.parent().unwrap_or(&place.directory)] {
+        for directory in [&self.directory, &self.root] {
             self.disk.sync_directory(directory).map_err(failed("sync", directory))?;
         }
         *durable = Some(depth);
@@ -318,7 +200,7 @@ impl<'d> Store<'d> {
     /// # Errors
     /// [`LayerError::Io`] if the file or its directory cannot be made durable.
     pub fn make_durable(&self, task: Task) -> Result<(), LayerError> {
-        let (path, directory) = (self.path(task.depth, task.shard), self.directory_of(task));
+        let (path, directory) = (self.path(task.depth, task.shard), self.directory_of(task.depth));
         self.disk.sync_file(&path).map_err(failed("sync", &path))?;
         self.disk.sync_directory(&directory).map_err(failed("sync", &directory))
     }
@@ -328,17 +210,7 @@ impl<'d> Store<'d> {
     /// # Errors
     /// [`LayerError::Io`] if a file or a directory cannot be made durable.
     pub fn make_layer_durable(&self, depth: Depth) -> Result<(), LayerError> {
-        self.in_each(|place| match self.make_durable_in(place, depth) {
-            Err(error) if self.outlives_failures => {
-                place.fail(crate::task::error::chain(&error));
-                Ok(())
-            }
-            made => made,
-        })
-    }
-
-    fn make_durable_in(&self, place: &Place, depth: Depth) -> Result<(), LayerError> {
-        let directory = place.layer(depth);
+        let directory = self.directory_of(depth);
         for path in list(&directory)?.into_iter().filter(|path| is_layer(path)) {
             match self.disk.sync_file(&path) {
                 // The file was removed in the meantime.
@@ -346,7 +218,7 @@ impl<'d> Store<'d> {
                 synced => synced.map_err(failed("sync", &path))?,
             }
         }
-        for directory in [&directory, &place.directory] {
+        for directory in [&directory, &self.directory] {
             match self.disk.sync_directory(directory) {
                 Err(error) if is_absent(&error) => {}
                 synced => synced.map_err(failed("sync", directory))?,
@@ -366,19 +238,7 @@ impl<'d> Store<'d> {
         depth: Depth,
         shard: ShardId,
     ) -> Result<LayerFile, LayerError> {
-        let (place, path) = (self.place(shard), self.path(depth, shard));
-        if let Some(reason) = place.failed.get() {
-            let source = io::Error::new(io::ErrorKind::NotFound, reason.clone());
-            return Err(failed("open", &path)(source));
-        }
-        let opened = LayerFile::open(&path, &geometry.identity(depth, shard));
-        match opened {
-            Err(error @ LayerError::Io { .. }) if self.outlives_failures && !error.is_missing() => {
-                place.fail(crate::task::error::chain(&error));
-                Err(error)
-            }
-            opened => opened,
-        }
+        LayerFile::open(&self.path(depth, shard), &geometry.identity(depth, shard))
     }
 
     /// Returns the depths whose layers have a directory, in order.
@@ -386,10 +246,8 @@ impl<'d> Store<'d> {
     /// # Errors
     /// [`LayerError::Io`] if the directory cannot be listed.
     pub fn depths(&self) -> Result<Vec<Depth>, LayerError> {
-        let mut depths = BTreeSet::new();
-        for (_, place) in self.usable() {
-            depths.extend(self.list(place, &place.directory)?.iter().filter_map(|path| depth_of(path)));
-        }
+        let depths: BTreeSet<Depth> =
+            list(&self.directory)?.iter().filter_map(|path| depth_of(path)).collect();
         Ok(depths.into_iter().collect())
     }
 
@@ -398,13 +256,8 @@ impl<'d> Store<'d> {
     /// # Errors
     /// [`LayerError::Io`] if the directory cannot be listed.
     pub fn shards(&self, depth: Depth) -> Result<Vec<ShardId>, LayerError> {
-        let mut shards = Vec::new();
-        for (number, place) in self.usable() {
-            let files = self.list(place, &place.layer(depth))?;
-            // A file in the wrong store is none that anything reads.
-            let belongs = |shard: &ShardId| self.stores.number_of(*shard) == number;
-            shards.extend(files.iter().filter_map(|path| shard_of(path)).filter(belongs));
-        }
+        let files = list(&self.directory_of(depth))?;
+        let mut shards: Vec<ShardId> = files.iter().filter_map(|path| shard_of(path)).collect();
         shards.sort_unstable();
         Ok(shards)
     }
@@ -412,7 +265,7 @@ impl<'d> Store<'d> {
     /// Returns the task whose file in this store has this path; `None` if the path is not one of a layer
     /// file.
     pub fn task_of(&self, path: &Path) -> Option<Task> {
-        let path = self.places.iter().find_map(|place| path.strip_prefix(&place.directory).ok())?;
+        let path = path.strip_prefix(&self.directory).ok()?;
         Some(Task { depth: depth_of(path.parent()?)?, shard: shard_of(path)? })
     }
 
@@ -457,26 +310,6 @@ impl<'d> Store<'d> {
         shard: ShardId,
     ) -> Result<u64, LayerError> {
         archive(self.disk, &self.path(depth, shard), &geometry.identity(depth, shard))
-    }
-}
-
-impl Place {
-    /// Returns the directory of a layer.
-    fn layer(&self, depth: Depth) -> PathBuf {
-        self.directory.join(format!("d{:03}", depth.0))
-    }
-
-    /// Returns a directory on the file system that holds the layers. That need not be the root's, because a
-    /// link in the place of `layers` may lead elsewhere.
-    fn root(&self) -> &Path {
-        let parent = self.directory.parent().unwrap_or(&self.directory);
-        if self.directory.is_dir() { &self.directory } else { parent }
-    }
-
-    /// Notes that the store is not used any more.
-    fn fail(&self, reason: String) {
-        warn!(path = %self.directory.display(), reason, "a store cannot be used any more; the others go on");
-        let _ = self.failed.set(reason);
     }
 }
 

@@ -4,7 +4,7 @@
 //! All `pub(crate)` functions are safe to call: they check their ranges once, and kernels are made only after
 //! [`is_supported`] has checked that the processor has the instructions.
 
-use super::source::{Packed, Planes, Read, RowMap, Source, load_two};
+use super::source::{Packed, Planes, Read, RowMap, Source, load, load_two};
 use super::{MOST_PLANES, SLOT};
 use std::arch::x86_64::*;
 
@@ -455,12 +455,6 @@ pub(crate) fn count(bytes: &[u8]) -> u32 {
     }
     // SAFETY: as in `keep`.
     unsafe { count_words(bytes) }
-}
-
-#[target_feature(enable = "avx512f")]
-pub(super) fn load(bytes: &[u8; 64]) -> __m512i {
-    // SAFETY: the reference is to 64 readable bytes.
-    unsafe { _mm512_loadu_si512(bytes.as_ptr().cast()) }
 }
 
 #[target_feature(enable = "avx512f")]

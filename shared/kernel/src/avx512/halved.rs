@@ -1,6 +1,7 @@
 //! Packed tensors whose last axis is halved: a packed bit stands for one of two neighbouring indices.
 
-use super::blocks::{BitMap, load, split, store};
+use super::blocks::{BitMap, split, store};
+use super::source::load;
 use super::{MOST_PLANES, Planes};
 use crate::portable::odd_rows;
 use fathom_space::Shape;

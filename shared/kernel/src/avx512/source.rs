@@ -2,7 +2,6 @@
 //! the tensor first.
 
 use super::SLOT;
-use super::blocks::load;
 use std::arch::x86_64::*;
 
 /// The states of a coset, in the form in which blocks of rows are read.
@@ -205,6 +204,12 @@ pub(super) unsafe fn load_two(bytes: &[u8], first: usize, second: usize) -> __m5
         let high = _mm256_loadu_si256(bytes.as_ptr().add(second).cast());
         _mm512_inserti64x4::<1>(_mm512_castsi256_si512(low), high)
     }
+}
+
+#[target_feature(enable = "avx512f")]
+pub(super) fn load(bytes: &[u8; 64]) -> __m512i {
+    // SAFETY: the reference is to 64 readable bytes.
+    unsafe { _mm512_loadu_si512(bytes.as_ptr().cast()) }
 }
 
 #[cfg(test)]

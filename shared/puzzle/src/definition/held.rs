@@ -41,26 +41,7 @@ impl Definition {
         generators: &[Generator],
         orders: &[u16],
     ) -> Puzzle {
-        let moves = |moves: &[PuzzleMove]| -> Vec<PuzzleMove> {
-            moves.iter().map(|m| PuzzleMove { action: with_hold(&m.action, 0), ..m.clone() }).collect()
-        };
-        let mut held = Puzzle {
-            cells: puzzle.cells + 1,
-            seen: puzzle.seen.iter().copied().chain([2]).collect(),
-            moves: moves(&puzzle.moves),
-            incoming_moves: moves(&puzzle.incoming_moves),
-            free: vec![with_hold(&puzzle.free[0], 0), with_hold(turn, 1)],
-            kinds: puzzle
-                .kinds
-                .iter()
-                .copied()
-                .chain([puzzle.kinds.iter().max().map_or(0, |kind| kind + 1)])
-                .collect(),
-            symmetries: Vec::new(),
-            held: None,
-            facelets: None,
-            ..puzzle.clone()
-        };
+        let mut held = held_by(puzzle, &with_hold(turn, 1));
         let either_way: Vec<Generator> =
             generators
                 .iter()
@@ -163,9 +144,32 @@ fn turns_of_the_whole(relabelling: &Relabelling) -> Vec<OrientedPermutation> {
         .collect()
 }
 
+/// Returns the puzzle with one more cell, the last, that tells how the puzzle is held, and with a turn of the
+/// whole as its free move, which is given on all these cells. The only symmetry is the identity.
+pub fn held_by(puzzle: &Puzzle, turn: &OrientedPermutation) -> Puzzle {
+    let moves = |moves: &[PuzzleMove]| -> Vec<PuzzleMove> {
+        moves.iter().map(|m| PuzzleMove { action: with_hold(&m.action, 0), ..m.clone() }).collect()
+    };
+    let free = vec![with_hold(&puzzle.free[0], 0), turn.clone()];
+    let last_kind = puzzle.kinds.iter().max().map_or(0, |kind| kind + 1);
+    Puzzle {
+        cells: puzzle.cells + 1,
+        seen: puzzle.seen.iter().copied().chain([2]).collect(),
+        moves: moves(&puzzle.moves),
+        incoming_moves: moves(&puzzle.incoming_moves),
+        symmetries: vec![Relabelling::from_action(&free[0])],
+        has_all_symmetries: false,
+        free,
+        kinds: puzzle.kinds.iter().copied().chain([last_kind]).collect(),
+        held: None,
+        facelets: None,
+        ..puzzle.clone()
+    }
+}
+
 /// Extends an action by one more cell, the last, of two [orientations](crate::Puzzle::held), whose piece it
 /// turns by `turn`.
-pub fn with_hold(action: &OrientedPermutation, turn: u16) -> OrientedPermutation {
+fn with_hold(action: &OrientedPermutation, turn: u16) -> OrientedPermutation {
     let cells = action.degree();
     let images = (0..=cells).map(|cell| if cell == cells { cell } else { action.cells().apply(cell) } as u16);
     OrientedPermutation::new(

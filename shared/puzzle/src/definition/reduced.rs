@@ -18,6 +18,7 @@ impl Definition {
         let mut apart = self.clone();
         let pieces = (0_u16..).zip(self.orders()).map(|(label, seen)| Piece { label, orientation: 0, seen });
         apart.set_solved(&pieces.collect::<Vec<_>>())?;
+        apart.forget_remarks_on_labels();
         Ok(apart)
     }
 
@@ -115,7 +116,7 @@ impl Definition {
         let never: Vec<_> = numbered(&cells)?.into_iter().zip(numbered(&pieces)?).collect();
         reduced.set_never(&never)?;
         for remark in self.remarks() {
-            reduced.add_remark(remark.clone());
+            reduced.add_remark(remark);
         }
         reduced.validated()
     }

@@ -41,13 +41,7 @@ impl Definition {
     pub fn puzzle(&self, metric: Metric) -> Result<Puzzle, DefinitionError> {
         let orders = self.seen_orders();
         let generators = self.seen(&self.generators(metric)?, &orders);
-        let mut puzzle = self.of_generators(&generators, &orders)?;
-        let groupoid = self.is_guarded().then(|| self.groupoid(Self::MOST_SHAPES)).flatten();
-        let states = groupoid.as_ref().and_then(Groupoid::states);
-        puzzle.counted = states.map(|states| Counted { labels: self.solved_labels(), states });
-        if let Some(groupoid) = groupoid {
-            puzzle.kinds = groupoid.kinds().to_vec();
-        }
+        let mut puzzle = self.counted(self.of_generators(&generators, &orders)?);
         if !self.is_too_large_for_symmetries(&orders, puzzle.moves.len()) {
             (puzzle.symmetries, puzzle.has_all_symmetries) =
                 symmetries(&puzzle, &generators, &self.limits_of_states().collect(), &orders);
@@ -67,6 +61,26 @@ impl Definition {
     pub fn moves_alone(&self, metric: Metric) -> Result<Puzzle, DefinitionError> {
         let orders = self.seen_orders();
         self.of_generators(&self.seen(&self.generators(metric)?, &orders), &orders)
+    }
+
+    /// Returns the puzzle as [`Definition::puzzle`] does, without looking for its symmetries and for other
+    /// pieces: the only symmetry is the identity.
+    ///
+    /// # Errors
+    /// The errors of [`Definition::puzzle`].
+    pub fn unsearched(&self, metric: Metric) -> Result<Puzzle, DefinitionError> {
+        Ok(self.counted(self.moves_alone(metric)?))
+    }
+
+    /// Adds the number of states and the kinds of pieces of a puzzle whose moves have guards.
+    fn counted(&self, mut puzzle: Puzzle) -> Puzzle {
+        let groupoid = self.is_guarded().then(|| self.groupoid(Self::MOST_SHAPES)).flatten();
+        let states = groupoid.as_ref().and_then(Groupoid::states);
+        puzzle.counted = states.map(|states| Counted { labels: self.solved_labels(), states });
+        if let Some(groupoid) = groupoid {
+            puzzle.kinds = groupoid.kinds().to_vec();
+        }
+        puzzle
     }
 
     /// Returns generators as they act on the orientations of [`Definition::seen_orders`].

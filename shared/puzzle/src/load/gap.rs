@@ -7,16 +7,21 @@
 //! `PermList([2,3,1])` is a permutation, `Add(gens, (1,2))` and `Append(gens, [(1,2)])` make a list longer,
 //! and `ClosureGroup(G, (1,2))` a group.
 //!
+//! `Subgroup(G, [(1,2)])` is the group that the list generates.
+//!
 //! Values that are no permutations are ignored as long as no move is made of them: numbers, texts, calls of
-//! functions such as `Size(Group(Gen))`. A move that would be made of such a value is refused.
+//! functions such as `Size(Group(Gen))`. A move that would be made of such a value is refused, and so is a
+//! value that may be a group, such as `DerivedSubgroup(G)`, behind all that moves could be made of.
+//!
+//! A file without semicolons may have one permutation on each line.
 
 mod reader;
 mod value;
 
-use super::Fault;
+use super::{Fault, Reason};
 use crate::definition::{Definition, DefinitionError, Piece};
 use fathom_algebra::{OrientedPermutation, Permutation};
-use reader::{Reader, Said};
+use reader::{Reader, Said, has_one_a_line};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use value::{Element, Value, elements_of, extended, has_cycles, has_permutation, is_cycles};
 
@@ -26,10 +31,14 @@ const ALIKE: &str = "ip";
 pub(super) fn read(text: &str, stem: &str) -> Result<Definition, Fault> {
     let text = without_comments(text);
     let mut sources = Sources::default();
-    let mut single = Vec::new();
     let mut alike = None;
     let mut passed_over: Vec<String> = Vec::new();
-    for Said { name, at, value } in Reader::new(&text).statements()? {
+    // The last value that may be a group: the offset of its statement, and the fault that it is if no move is
+    // made of what comes later.
+    let mut unknown: Option<(usize, Fault)> = None;
+    let said = Reader::new(&text).statements()?;
+    let is_by_line = said.len() > 1 && has_one_a_line(&text);
+    for Said { name, at, value } in said {
         match value {
             Value::Group(elements) => sources.groups.push(Source { name, at, of: elements }),
             Value::List(values) if name.as_deref() == Some(ALIKE) => alike = Some((at, values)),
@@ -42,12 +51,27 @@ pub(super) fn read(text: &str, stem: &str) -> Result<Definition, Fault> {
             Value::List(cycles) if is_cycles(&cycles) => {
                 sources.alone.push(Source { name, at, of: vec![Value::List(cycles)] });
             }
-            Value::Permutation(element) => single.push(element),
+            Value::Permutation(element) => sources.single.push(Source { name, at, of: element }),
+            Value::Unknown(place, what) => {
+                passed_over.extend(name.map(|name| format!("{name} := {what}")));
+                if unknown.as_ref().is_none_or(|(last, _)| *last < at) {
+                    let why = "the moves are those of the last group, and this may be one: write it as Group(PERMUTATIONS), or delete the statement";
+                    unknown = Some((at, Fault::new(place, Reason::Unsupported { what, why })));
+                }
+            }
             Value::Other(_, what) => passed_over.extend(name.map(|name| format!("{name} := {what}"))),
             Value::List(_) | Value::Number(..) => passed_over.extend(name),
         }
     }
-    let Chosen { kind, name, mut elements, unused, blocks } = sources.choose(single)?;
+    let chosen = sources.choose()?;
+    if let Some((at, fault)) = unknown
+        && chosen.as_ref().is_none_or(|chosen| chosen.at < at)
+    {
+        return Err(fault);
+    }
+    let Some(Chosen { kind, name, mut elements, unused, blocks, .. }) = chosen else {
+        return Err(Fault::whole(DefinitionError::NoMoves));
+    };
     passed_over.extend(blocks);
     let unused = (!unused.is_empty()).then(|| {
         let whose =
@@ -93,16 +117,19 @@ pub(super) fn read(text: &str, stem: &str) -> Result<Definition, Fault> {
     if let Some((at, values)) = alike {
         let pieces = pieces(&puzzle, at, &values)?;
         puzzle.set_solved(&pieces).map_err(|error| Fault::new(at, error))?;
-        puzzle.add_remark(format!(
+        puzzle.add_remark(&format!(
             "{ALIKE} of the file is honoured: points of one list look alike, and points of no list are not looked at; --labelled tells all apart"
         ));
     }
     if let Some(remark) = unused {
-        puzzle.add_remark(remark);
+        puzzle.add_remark(&remark);
+    }
+    if is_by_line {
+        puzzle.add_remark("each line is read as one move, for no ';' ends a permutation");
     }
     if !passed_over.is_empty() {
         let names = first_few(&passed_over);
-        puzzle.add_remark(format!("passed over, for no move is made of it: {names}"));
+        puzzle.add_remark(&format!("passed over, for no move is made of it: {names}"));
     }
     puzzle.validated().map_err(Fault::whole)
 }
@@ -132,6 +159,8 @@ struct Sources {
     /// The lists of lists of numbers, each in a list of its own: the cycles of one permutation, or something
     /// else, such as blocks.
     alone: Vec<Source<Vec<Value>>>,
+    /// The permutations that are the values of statements.
+    single: Vec<Source<Element>>,
 }
 
 /// The permutations of which the moves are made.
@@ -139,6 +168,8 @@ struct Chosen {
     /// The kind and the name of what they are listed in.
     kind: &'static str,
     name: Option<String>,
+    /// The byte offset of the last statement that gives any of them.
+    at: usize,
     elements: Vec<Element>,
     /// The groups and lists that have other permutations, in the order of the file.
     unused: Vec<String>,
@@ -148,18 +179,19 @@ struct Chosen {
 
 impl Sources {
     /// Chooses the permutations of the last group; without a group, those of the last list; without a list,
-    /// `single`, which are all permutations; and without any, those of the last list of cycles.
-    fn choose(mut self, single: Vec<Element>) -> Result<Chosen, Fault> {
-        let (kind, name, elements) = if let Some(group) = take_last(&mut self.groups) {
-            ("group", group.name, group.of)
+    /// all permutations; and without any, those of the last list of cycles. Returns `None` if there are none.
+    fn choose(mut self) -> Result<Option<Chosen>, Fault> {
+        let last_single = self.single.iter().map(|source| source.at).max();
+        let (kind, name, at, elements) = if let Some(group) = take_last(&mut self.groups) {
+            ("group", group.name, group.at, group.of)
         } else if let Some(list) = take_last(&mut self.lists) {
-            ("list", list.name, elements_of(list.of)?)
-        } else if !single.is_empty() {
-            ("file", None, single)
+            ("list", list.name, list.at, elements_of(list.of)?)
+        } else if let Some(last) = last_single {
+            ("file", None, last, self.single.into_iter().map(|source| source.of).collect())
         } else if let Some(list) = take_last(&mut self.cycles) {
-            ("list", list.name, elements_of(list.of)?)
+            ("list", list.name, list.at, elements_of(list.of)?)
         } else {
-            return Err(Fault::whole(DefinitionError::NoMoves));
+            return Ok(None);
         };
         let degree = elements.iter().map(|element| element.action.degree()).max().unwrap_or(0);
         let used: HashSet<_> = elements.iter().map(|element| extended(&element.action, degree)).collect();
@@ -182,13 +214,14 @@ impl Sources {
             groups.chain(self.lists.into_iter().filter_map(other_list)).collect();
         let blocks = self.cycles.into_iter().chain(self.alone);
         let blocks = blocks.filter_map(other_list).map(|(_, name)| name).collect();
-        Ok(Chosen {
+        Ok(Some(Chosen {
             kind,
             name,
+            at,
             elements,
             unused: unused.into_iter().map(|(_, name)| name).collect(),
             blocks,
-        })
+        }))
     }
 }
 

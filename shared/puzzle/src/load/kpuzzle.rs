@@ -118,7 +118,7 @@ fn read_json(text: &str) -> Result<Definition, Fault> {
     let ignored: Vec<String> = reader.ignored.into_inner().into_iter().collect();
     if !ignored.is_empty() {
         let names = ignored.join(", ");
-        puzzle.add_remark(format!("ignored, for the definition has no such orbits: {names}"));
+        puzzle.add_remark(&format!("ignored, for the definition has no such orbits: {names}"));
     }
     puzzle.validated().map_err(Fault::whole)
 }
@@ -297,7 +297,7 @@ impl Reader<'_> {
         if let Some(first) = left_out.first() {
             let more = left_out.len() - 1;
             let more = if more > 0 { format!(", and {more} more") } else { String::new() };
-            puzzle.add_remark(format!("derived moves that cannot be read are left out: {first}{more}"));
+            puzzle.add_remark(&format!("derived moves that cannot be read are left out: {first}{more}"));
         }
         Ok(())
     }

@@ -92,7 +92,7 @@ pub(super) fn read(text: &str, stem: &str) -> Result<Definition, Fault> {
             puzzle.set_metric(Metric::Multi);
             for keyword in reader.passed_over {
                 let remark = format!("{keyword} is passed over: all states, and all moves, are meant");
-                puzzle.add_remark(remark);
+                puzzle.add_remark(&remark);
             }
             if limits != Limits::default() {
                 puzzle = limited(&puzzle, &limits).map_err(Fault::whole)?;
@@ -122,7 +122,7 @@ fn limited(whole: &Definition, limits: &Limits) -> Result<Definition, Definition
     limited.set_always(&limits.always)?;
     limited.set_never(&limits.never)?;
     for remark in whole.remarks() {
-        limited.add_remark(remark.clone());
+        limited.add_remark(remark);
     }
     Ok(limited)
 }
@@ -408,7 +408,7 @@ impl<'a> Reader<'a> {
             waiting = still.into_iter().map(|(sequence, _)| sequence).collect();
         }
         for remark in table.remarks(puzzle) {
-            puzzle.add_remark(remark);
+            puzzle.add_remark(&remark);
         }
         Ok(())
     }

@@ -91,7 +91,7 @@ fn faults_of_the_own_format() {
     assert_eq!(
         toml_with("[move]"),
         "file:2:2: unknown field `move`, expected one of `name`, `metric`, `degree`, `orbits`, `moves`, `free`, \
-         `spare`, `solved`, `always`, `never`"
+         `spare`, `solved`, `always`, `never`, `notes`"
     );
     assert_eq!(
         toml_with("moves = 3"),
@@ -221,7 +221,7 @@ fn faults_of_gap_texts() {
         assert!(found.starts_with("file:1:1: PermList takes "), "{found}");
     }
     assert_eq!(error("G := Group(Random(S), (1,2));"), format!("file:1:12: Random is not supported: {why}"));
-    assert_eq!(error("G := SymmetricGroup(5);"), "file: the puzzle has no moves");
+    assert_eq!(error("x := 5;"), "file: the puzzle has no moves");
     assert_eq!(
         error("Group((1,2)*3)"),
         format!("file:1:7: a product of something else than permutations is not supported: {why}")
@@ -256,6 +256,109 @@ fn faults_of_gap_texts() {
     assert_eq!(error("\n#\n"), "file: the puzzle has no moves");
     assert_eq!(error("(1,2) (3,4) 7"), "file:1:13: expected ';', found '7'");
     assert_eq!(error(&"[".repeat(99)), "file:1:34: lists are nested more than 32 deep");
+}
+
+/// Without semicolons each line is a permutation; with semicolons lines only end where GAP ends them.
+#[test]
+fn gap_lines() {
+    let moves = |text: &str| {
+        let puzzle = parse(text, Format::Gap, "some.g").unwrap();
+        let moves: Vec<_> = puzzle.moves().iter().map(|m| m.action.to_string()).collect();
+        (moves.join("; "), !puzzle.remarks().is_empty())
+    };
+    // A remark says how such a file was read.
+    assert_eq!(moves("(1,2)\n(3,4)"), ("(1,2); (3,4)".into(), true));
+    assert_eq!(
+        moves("\u{feff}\n (1,2,3)(4,5) # one\r\n\r\n (1,2)\n # no move\n"),
+        ("(1,2,3)(4,5); (1,2)".into(), true)
+    );
+    assert_eq!(
+        moves("(1,2) (3,4)\n(2,3)^(1,2)\n((1,2)*(2,3))^2\n(1,2)*\n(1,3)"),
+        ("(1,2)(3,4); (1,3); (1,2,3); (1,2,3)".into(), true)
+    );
+    assert_eq!(moves("(1,2)(3,4)\n"), ("(1,2)(3,4)".into(), false));
+    // GAP breaks the lines of long permutations anywhere.
+    for (text, action) in [
+        ("a := (1,2)\n(3,4);", "(1,2)(3,4)"),
+        ("a := (1,2)\n(3,4)(5,\n6);;", "(1,2)(3,4)(5,6)"),
+        ("(1,2,\n3)", "(1,2,3)"),
+        ("(1,2)*\n(3,4);", "(1,2)(3,4)"),
+        ("(1,2)\n*(3,4)", "(1,2)(3,4)"),
+        ("((1,2)\n(3,4))", "(1,2)(3,4)"),
+        ("[(1,2)\n(3,4)]", "(1,2)(3,4)"),
+        ("G := Group((1,2)\n(3,4))", "(1,2)(3,4)"),
+        ("(1,2)\\\n(3,4)", "(1,2)(3,4)"),
+    ] {
+        assert_eq!(moves(text), (action.into(), false), "{text}");
+    }
+    // One move or two?
+    for (text, place) in [
+        ("(1,2)\n(3,4);", "2:1"),
+        ("(1,2)\n(2,3);", "2:1"),
+        ("(1,2);\n(3,4)\n(5,6)", "3:1"),
+        ("a := (1,2)\n(3,4)", "2:1"),
+        ("(1,2)\n  (3,4)", "2:3"),
+        ("(1,2,\n3)(4,5)\n(6,7)", "3:1"),
+    ] {
+        assert_eq!(
+            error(Format::Gap, text),
+            format!(
+                "file:{place}: cycles on a new line may continue the permutation above or be another one: write each permutation as 'NAME := CYCLES;'"
+            ),
+            "{text}"
+        );
+    }
+    assert_eq!(error(Format::Gap, "(1,2)\n(3,4) 5"), "file:2:7: expected ';', found '5'");
+    assert_eq!(error(Format::Gap, "(1,2)^2 (3,4)\n(1,2)"), "file:1:9: expected ';', found '('");
+}
+
+/// The moves are those of the last group. If that is not understood, those of another are not meant.
+#[test]
+fn the_last_group_of_a_gap_file_is_meant() {
+    let read = |text: &str| {
+        let puzzle = parse(text, Format::Gap, "some.g").unwrap();
+        let moves: Vec<_> = puzzle.moves().iter().map(|m| m.action.to_string()).collect();
+        format!("{}: {}", puzzle.name(), moves.join("; "))
+    };
+    let group = "G := Group((1,2,3,4,5), (1,2));\n";
+    assert_eq!(read(&format!("{group}H := Subgroup(G, [G.1, (1,2)(3,4)]);")), "H: (1,2,3,4,5); (1,2)(3,4)");
+    assert_eq!(read(&format!("{group}gens := [G.2];\nH := SubgroupNC(G, gens);")), "H: (1,2)");
+    for (call, named) in [
+        ("DerivedSubgroup(G)", "DerivedSubgroup"),
+        ("Stabilizer(G, 1)", "Stabilizer"),
+        ("DirectProduct(G, G)", "DirectProduct"),
+        ("SymmetricGroup(5)", "SymmetricGroup"),
+        ("Frobnicated(G)", "Frobnicated"),
+        ("G^(1,6)", "a conjugate of a group"),
+        ("SymmetricGroup(5)^(1,6)", "SymmetricGroup"),
+    ] {
+        let why = "is not supported: the moves are those of the last group, and this may be one: write it as Group(PERMUTATIONS), or delete the statement";
+        let refused = |text: &str, place: &str| {
+            assert_eq!(error(Format::Gap, text), format!("file:{place}: {named} {why}"), "{text}");
+        };
+        refused(&format!("{group}H := {call};"), "2:6");
+        refused(&format!("{group}{call};\nSize(G);"), "2:1");
+        // The group of this name is gone.
+        refused(&format!("a := (1,2);\n{group}G := {call};"), "3:6");
+        refused(&format!("{group}H := {call};\nI := H;"), "2:6");
+        assert_eq!(read(&format!("{group}H := {call};\nI := Group(G.1);")), "I: (1,2,3,4,5)");
+    }
+    let why = "is not supported: the moves are those of the last group";
+    assert!(error(Format::Gap, "G := SymmetricGroup(5);").contains(why));
+    assert!(error(Format::Gap, "a := (1,2);\nb := Inverse(a);").contains(why));
+    assert!(error(Format::Gap, "gens := [(1,2)];\nG := GroupByGenerators(gens);").contains(why));
+    for harmless in
+        ["n := Size(G)", "Print(DerivedSubgroup(G))", "o := Orbits(G)", "IsSolvable(G)", "x := Random(G)"]
+    {
+        assert_eq!(read(&format!("{group}{harmless};")), "G: (1,2,3,4,5); (1,2)");
+    }
+    for call in ["Subgroup(G)", "Subgroup(G, (1,2))", "Subgroup(G, [(1,2)], 1)"] {
+        assert_eq!(
+            error(Format::Gap, &format!("{group}{call};")),
+            "file:2:1: Subgroup takes a group and a list of permutations"
+        );
+    }
+    assert_eq!(error(Format::Gap, &format!("{group}H := Subgroup(G, []);")), "file: the puzzle has no moves");
 }
 
 #[test]

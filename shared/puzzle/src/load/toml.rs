@@ -27,6 +27,8 @@ struct File {
     always: Option<Guard>,
     #[serde(default)]
     never: Vec<Spanned<Never>>,
+    #[serde(default)]
+    notes: Vec<String>,
 }
 
 /// A cell, and pieces that never stand there.
@@ -188,6 +190,7 @@ pub(super) fn read(text: &str, stem: &str) -> Result<Definition, Fault> {
             add(&mut puzzle, name.into_inner(), action).map_err(|error| Fault::new(at, error))?;
         }
     }
+    file.notes.iter().for_each(|note| puzzle.add_remark(note));
     puzzle.validated().map_err(Fault::whole)
 }
 
@@ -281,6 +284,11 @@ impl Definition {
                     .expect("strings take everything");
             }
             text.push_str("]\n");
+        }
+        if !self.remarks().is_empty() {
+            let notes: String =
+                self.remarks().iter().map(|note| format!("    {},\n", quoted(note))).collect();
+            write!(text, "notes = [\n{notes}]\n").expect("strings take everything");
         }
         let tables: [(&str, &[Generator]); 3] =
             [("moves", self.moves()), ("free", self.free()), ("spare", self.spare())];

@@ -1,7 +1,7 @@
 //! Representatives without a table: the smallest image of a pattern under all symmetries, letter by letter.
 
 use super::{CosetSymmetry, Found, UNREACHED};
-use crate::space::Cell;
+use crate::cells::Cell;
 use crate::{Colouring, Space};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;

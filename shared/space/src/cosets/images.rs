@@ -6,8 +6,8 @@
 //! image. Trying one image after the other, letter by letter, takes about ten times as long.
 
 use super::CosetSymmetry;
+use crate::cells::Cell;
 use crate::ranks::CodedRanks;
-use crate::space::Cell;
 use crate::{Colouring, Ranks, Space, WordMove};
 
 /// An action on patterns: by cell and letter, the cell to which the letter goes, and what it becomes.

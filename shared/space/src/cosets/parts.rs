@@ -7,7 +7,7 @@
 //! only a few table look-ups.
 
 use super::{CosetSymmetry, Found, UNREACHED};
-use crate::space::Cell;
+use crate::cells::Cell;
 use crate::{Colouring, Letters, Space};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;

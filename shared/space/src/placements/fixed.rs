@@ -3,7 +3,7 @@
 use super::prefixes::{Path, Prefixes};
 use super::{Action, OPEN, Placements};
 use crate::Space;
-use crate::space::Cell;
+use crate::cells::Cell;
 use std::cmp::Ordering;
 use std::ops::Range;
 

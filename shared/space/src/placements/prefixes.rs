@@ -2,7 +2,7 @@
 
 use super::OPEN;
 use crate::Space;
-use crate::hidden::PatternGroup;
+use crate::colouring::PatternGroup;
 use fathom_algebra::{Permutation, StabiliserChain};
 
 /// Tells whether moves reach a word with a given beginning.
@@ -88,12 +88,12 @@ impl Prefixes {
         if !fits {
             return None;
         }
-        let cells = (0..space.cells()).filter_map(|cell| match space.rings().ring(cell) {
+        let cells = (0..space.cells()).filter_map(|cell| match space.ring(cell) {
             None => Some((cell, 1)),
             Some((first, size)) => (cell == first).then_some((cell, size)),
         });
         let cells: Vec<(usize, usize)> = cells.collect();
-        let in_ring = (0..space.cells()).map(|cell| space.rings().ring(cell).is_some()).collect();
+        let in_ring = (0..space.cells()).map(|cell| space.ring(cell).is_some()).collect();
         let mut home = vec![0; space.labels().sizes().len()];
         for (cell, &label) in labels.iter().enumerate().rev() {
             home[usize::from(label)] = cell;

@@ -4,12 +4,10 @@ use crate::Space;
 use crate::counting::MOST_CROSSING;
 
 /// The model of a search's time. Times are in nanoseconds of one thread; the rates are rounded from
-/// `fathom bench` on a 2024 server core. The model only has to rank colourings. The choice of the colouring
-/// is part of what defines a run, so a change of the numbers needs a new version.
+/// `fathom bench` on a 2024 server core. The model only has to rank colourings. A plan is recorded, so that
+/// a change of the numbers changes no run that has begun.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CostModel {
-    /// The name of the model in `run.toml`.
-    pub(super) name: &'static str,
     /// Number of layers whose cosets are dense.
     pub(super) dense_layers: f64,
     /// Number of layers in which every coset is examined.
@@ -57,13 +55,8 @@ pub(super) struct CostModel {
 }
 
 impl CostModel {
-    /// The seventh version. It has the rates of the third one. From the fifth on the last axis is also
-    /// halved if all states of a puzzle with several orbits of pieces are even permutations of all pieces
-    /// together. From the sixth on a puzzle may be searched by
-    /// [other pieces](fathom_puzzle::Facelets) than it is given with, and cosets may take 64 MiB. From the
-    /// seventh on a tiny space may be cut into single states.
-    pub(super) const V7: Self = Self {
-        name: "v7",
+    /// The measured rates.
+    pub(super) const MEASURED: Self = Self {
         dense_layers: 5.0,
         all_layers: 15.0,
         find_by_table: 60.0,

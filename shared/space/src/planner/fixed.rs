@@ -1,6 +1,6 @@
 //! Patterns that symmetries fix.
 
-use crate::space::Cell;
+use crate::cells::Cell;
 use rustc_hash::FxHashMap;
 
 /// Returns the number of patterns with these colour sizes that a symmetry fixes. The colour on the first cell

@@ -1,7 +1,7 @@
 //! Partitions of the pieces that may serve as colourings.
 
 use crate::alternation::alternating_rings;
-use crate::space::Cell;
+use crate::cells::Cell;
 use crate::{Space, Symmetry};
 use fathom_algebra::numbered;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -82,7 +82,7 @@ pub(super) fn candidates(space: &Space, actions: &[(&Symmetry, usize)]) -> BTree
     // that half of the cosets of a layer are empty.
     let alternating: Vec<usize> = alternating_rings(space).collect();
     let class_of_ring = |cell: usize| {
-        let (first, _) = space.rings().ring(cell)?;
+        let (first, _) = space.ring(cell)?;
         Some(if alternating.contains(&first) { cell } else { first })
     };
     let with_rings = |partition: &Partition| {

@@ -12,8 +12,8 @@
 use super::cost::CostModel;
 use super::{Candidate, Plan};
 use crate::axis::{AxisView, Component, View};
-use crate::hidden::PatternGroup;
-use crate::space::Cell;
+use crate::cells::Cell;
+use crate::colouring::PatternGroup;
 use crate::{Colouring, CosetGraph, Shape, Space, Symmetry};
 use rustc_hash::FxHashMap;
 use std::cell::{Cell as Shared, RefCell};

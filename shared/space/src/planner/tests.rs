@@ -60,7 +60,7 @@ fn the_cheapest_candidate_is_found_without_judging_all() {
         of_word("pancake:7"),
         of_word("dino"),
     ];
-    let model = &CostModel::V7;
+    let model = &CostModel::MEASURED;
     let mut skipped = 0;
     for space in &spaces {
         let name = &space.puzzle().name;
@@ -353,9 +353,9 @@ fn a_small_space_is_planned_in_the_time_that_it_is_worth() {
     assert_eq!(space.states().to_string(), "72");
     let actions = actions_on_letters(&space);
     let found = |model| reached::Search::run(&space, &actions, model, f64::INFINITY, false).len();
-    let patient = CostModel { plan_word: f64::INFINITY, ..CostModel::V7 };
-    assert!(found(&CostModel::V7) > 0);
-    assert!(found(&patient) > 4 * found(&CostModel::V7));
+    let patient = CostModel { plan_word: f64::INFINITY, ..CostModel::MEASURED };
+    assert!(found(&CostModel::MEASURED) > 0);
+    assert!(found(&patient) > 4 * found(&CostModel::MEASURED));
 }
 
 /// Nearly all symmetries fix each pattern of one choice, so it stores a hundred times as many cosets as there

@@ -4,7 +4,7 @@
 //! words that end otherwise, because the content of the end tells what is left for it.
 
 use super::{Part, Ranks};
-use crate::space::Cell;
+use crate::cells::Cell;
 
 /// The segments and their tables. The code of a word is the sum of the [codes](Self::code) of its letters.
 #[derive(Debug)]

@@ -1,7 +1,8 @@
-//! Moves of words, and free moves, which lead to other words of the same state.
+//! Moves of words.
 
-use super::{Cell, Space};
-use crate::{Letters, Symmetry};
+use super::Space;
+use crate::{Cell, Letters};
+use fathom_puzzle::{Guard, PuzzleMove};
 
 /// The action of a move on words.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,6 +27,24 @@ pub(crate) struct WordGuard {
 }
 
 impl WordMove {
+    /// Returns the action of a move on words, where the piece of each cell has a label.
+    pub(super) fn of(m: &PuzzleMove, of_pieces: &[u8], letters: &Letters) -> Self {
+        let mut guard: Vec<WordGuard> = Vec::new();
+        for &Guard { cell, piece, holds } in &m.guard {
+            let asked = WordGuard { cell, label: of_pieces[usize::from(piece)], holds };
+            // A label is ruled out once, although several pieces may have it.
+            if holds || !guard.contains(&asked) {
+                guard.push(asked);
+            }
+        }
+        let turns = m.action.turns().iter().map(|&turn| turn as u8);
+        Self {
+            cells: m.action.cells().images().into(),
+            turns: if letters.width() == 1 { Box::default() } else { turns.collect() },
+            guard: guard.into(),
+        }
+    }
+
     /// Returns the conditions for the move.
     #[inline]
     pub(crate) fn guard(&self) -> &[WordGuard] {
@@ -100,27 +119,5 @@ impl Space {
                 turn => letters.turned(letter, self.orders[cell] as u8 - turn),
             };
         }
-    }
-
-    /// Returns the order of the group of free moves that are not left out, which is the number of words of
-    /// each state.
-    pub fn free_order(&self) -> u32 {
-        self.puzzle.free.len() as u32
-    }
-
-    /// Returns the order of the group of all free moves of the puzzle. Those are left out that the moves do
-    /// not make, if all pieces are told apart.
-    pub fn all_free_order(&self) -> u32 {
-        self.left_out.as_ref().map_or(1, |left_out| left_out.index() as u32) * self.free_order()
-    }
-
-    /// Returns the actions of the free moves on words, the identity first.
-    pub(crate) fn free(&self) -> &[Symmetry] {
-        &self.free
-    }
-
-    /// Returns all words of the state that has this word: the images of the word under free moves.
-    pub fn words_of(&self, word: &[u8]) -> impl Iterator<Item = Vec<u8>> {
-        self.free.iter().map(|free| self.image(free, word))
     }
 }

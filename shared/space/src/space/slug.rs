@@ -32,8 +32,8 @@ impl Space {
             0..26 => char::from(b'a' + label as u8).to_string(),
             _ => format!("_{label}"),
         };
-        (!self.piece_labels.are_distinct())
-            .then(|| self.piece_labels.of_pieces().iter().map(letter).collect())
+        (!self.piece_labels().are_distinct())
+            .then(|| self.piece_labels().of_pieces().iter().map(letter).collect())
     }
 
     fn slug_with(&self, letters: Option<String>) -> String {

@@ -61,10 +61,13 @@ pub(super) fn show_all_turns(labels: &Labels<u8>, letters: &Letters, orders: &[u
 /// Moves with guards do not generate a group, and words are listed instead. Returns `None` if there are too
 /// many to count or to list.
 pub(super) fn count_states(space: &Space) -> Option<BigUint> {
-    let Space { labels, piece_labels, letters, .. } = space;
+    let Space { labels, letters, .. } = space;
     let group_order = || space.group_order();
     let in_words = BigUint::from(space.free_order());
-    if !space.is_guarded() && piece_labels.are_distinct() && show_all_turns(labels, letters, &space.orders) {
+    if !space.is_guarded()
+        && space.piece_labels().are_distinct()
+        && show_all_turns(labels, letters, &space.orders)
+    {
         return Some(group_order() / in_words);
     }
     let factorial: BigUint = (1..=labels.pieces()).map(BigUint::from).product();

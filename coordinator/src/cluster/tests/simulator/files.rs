@@ -1,8 +1,7 @@
-//! The files of a simulated worker, in one store or spread over several, or of all workers.
+//! The files of a simulated worker, or of all workers.
 
 use crate::cluster::state::digest_of;
 use crate::cluster::tests::table::report;
-use fathom_engine::run::stores::number_of;
 use fathom_engine::run::{ShardReport, Task};
 use fathom_layer::Digest;
 use fathom_proto::Failure;
@@ -45,45 +44,21 @@ impl DiskFile {
     }
 }
 
-/// One of the stores of a worker.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Store {
-    /// There is no room before this time.
-    pub(super) full_until: u64,
-    /// Writes fail before this time.
-    pub(super) fails_until: u64,
-    /// The process has found that the store cannot be read, and no longer uses it.
-    pub(super) is_gone: bool,
-}
-
-/// The files of a worker, or of all workers. What lies in a store that is gone cannot be seen.
-#[derive(Debug)]
+/// The files of a worker, or of all workers.
+#[derive(Debug, Default)]
 pub(super) struct Files {
     all: BTreeMap<Task, DiskFile>,
-    pub(super) stores: Vec<Store>,
+    /// The disk has no room before this time.
+    pub(super) full_until: u64,
 }
 
 impl Files {
-    pub(super) fn in_stores(number: usize) -> Self {
-        Self { all: BTreeMap::new(), stores: vec![Store::default(); number] }
-    }
-
-    /// Returns the number of the store in which the file of a task lies, and the number of stores.
-    pub(super) fn place(&self, task: Task) -> (u32, u32) {
-        let stores = self.stores.len() as u32;
-        (number_of(task.shard, stores), stores)
-    }
-
-    fn is_seen(&self, task: Task) -> bool {
-        !self.stores[self.place(task).0 as usize].is_gone
-    }
-
     pub(super) fn get(&self, task: Task) -> Option<DiskFile> {
-        self.all.get(&task).copied().filter(|_| self.is_seen(task))
+        self.all.get(&task).copied()
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = (Task, DiskFile)> {
-        self.all.iter().map(|(&task, &file)| (task, file)).filter(|&(task, _)| self.is_seen(task))
+        self.all.iter().map(|(&task, &file)| (task, file))
     }
 
     pub(super) fn insert(&mut self, task: Task, file: DiskFile) {
@@ -97,30 +72,20 @@ impl Files {
 
     /// Writes a file.
     pub(super) fn write(&mut self, now: u64, task: Task, file: DiskFile) -> Result<(), Failure> {
-        let (number, stores) = self.place(task);
-        let store = self.stores[number as usize];
-        let is_full = store.full_until > now;
-        if !is_full && store.fails_until <= now && !store.is_gone {
-            self.insert(task, file);
-            return Ok(());
+        if self.full_until > now {
+            return Err(Failure::DiskFull("cannot write".into()));
         }
-        let message = "cannot write".to_owned();
-        Err(match stores {
-            1 if is_full => Failure::DiskFull(message),
-            1 => Failure::Other(message),
-            _ => Failure::Store { number, stores, is_full, message },
-        })
+        self.insert(task, file);
+        Ok(())
     }
 
-    /// Deletes a file, if it can be seen.
+    /// Deletes a file.
     pub(super) fn remove(&mut self, task: Task) {
-        self.retain(|other| other != task);
+        self.all.remove(&task);
     }
 
-    /// Deletes the files that can be seen and are not to be kept.
+    /// Deletes the files that are not to be kept.
     pub(super) fn retain(&mut self, keep: impl Fn(Task) -> bool) {
-        let stores = self.stores.clone();
-        let is_gone = |task: Task| stores[number_of(task.shard, stores.len() as u32) as usize].is_gone;
-        self.all.retain(|&task, _| is_gone(task) || keep(task));
+        self.all.retain(|&task, _| keep(task));
     }
 }

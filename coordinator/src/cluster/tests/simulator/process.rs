@@ -2,10 +2,12 @@
 
 use super::files::Files;
 use super::network::{Call, Request, Work};
-use crate::cluster::event::{Held, Millis};
-use crate::cluster::state::{HeldFile, Past, Rules, State, digest_of};
+use crate::cluster::event::{Held, MadeShard, Millis};
+use crate::cluster::parts::HeldFile;
+use crate::cluster::state::{Past, Rules, State, digest_of};
 use crate::cluster::tests::table::{report, task};
-use fathom_engine::run::{Keep, MadeShard, ShardOrder, ShardReport, Task, WorkerId};
+use fathom_engine::run::{Keep, ShardOrder, ShardReport, Task};
+use fathom_proto::WorkerId;
 use fathom_worker::cluster::holders::Holders;
 use fathom_worker::cluster::session::Session;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};

@@ -6,21 +6,21 @@ mod faults;
 mod work;
 
 use super::Planted;
-use super::files::{DiskFile, Files, Store};
+use super::files::{DiskFile, Files};
 use super::network::{Answer, Call, Cuts, Happening, Host, Inside, Request, Sender, Work};
 use super::process::{Coordinator, Process, Worker};
-use crate::cluster::audit::PARTS;
 use crate::cluster::event::{
-    Effect, Ending, Event, LeaveReason, NoteKind, Order, Progress, Registration, Reply, RequestId,
+    Effect, Ending, Event, NoteKind, Order, Progress, Registration, Reply, RequestId,
 };
-use crate::cluster::failures::MOST_FAILURES;
+use crate::cluster::parts::PARTS;
+use crate::cluster::parts::{Presence, Worker as WorkerState};
 use crate::cluster::service::message_of_holders;
-use crate::cluster::state::{Presence, Rules, Worker as WorkerState};
+use crate::cluster::state::Rules;
 use crate::cluster::tests::table::{report, rules};
-use fathom_engine::run::{Keep, Lookback, ShardId, ShardOrder, ShardReport, Task, WorkerId};
-use fathom_proto::{Copied, Done, Failure, Session as SessionNumber, StoredFile, v1};
+use fathom_engine::run::{Keep, Lookback, ShardId, ShardOrder, ShardReport, Task};
+use fathom_proto::{Copied, Done, Failure, Session as SessionNumber, StoredFile, WorkerId};
 use fathom_worker::cluster::holders::Holders;
-use fathom_worker::cluster::session::{Action, Input, Order as WorkerOrder, Session};
+use fathom_worker::cluster::session::{Action, Input, Session};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,7 +30,7 @@ const LAST_DEPTH: u32 = 5;
 /// Largest time until which faults happen, in simulated milliseconds.
 const FAULTS_END: u64 = 40_000;
 /// Number of kinds of faults.
-const KINDS: u8 = 14;
+const KINDS: u8 = 12;
 /// Largest time from the last fault to the end of a run. The longest rest of a worker takes 8 minutes of it.
 const BOUND: u64 = 1_800_000;
 /// A worker gives up when the coordinator was silent for this time.
@@ -68,9 +68,6 @@ pub(super) struct Simulation {
     heals_at: u64,
     /// Files that a disk, of this number, has lost, while the coordinator may still count on them.
     lost: BTreeSet<(usize, Task)>,
-    /// By task: how often the task failed because one of several stores of a worker could not be written,
-    /// though it was not full.
-    unwritten: BTreeMap<Task, u32>,
     ended: Option<Ending>,
     /// Shards that no other worker audited, according to the log.
     unaudited: BTreeSet<Task>,
@@ -86,10 +83,6 @@ pub(super) fn id(worker: usize) -> WorkerId {
 
 fn a_worker(rng: &mut fastrand::Rng) -> Worker {
     Worker { threads: rng.usize(1..3), ..Worker::default() }
-}
-
-fn a_disk(rng: &mut fastrand::Rng) -> Files {
-    Files::in_stores(if rng.bool() { 1 } else { rng.usize(2..4) })
 }
 
 fn address(worker: usize) -> String {
@@ -124,10 +117,7 @@ impl Simulation {
         let mut simulation = Self {
             coordinator: Coordinator::new(rules, order),
             workers: (0..workers).map(|_| a_worker(&mut rng)).collect(),
-            disks: match shared_store {
-                true => vec![Files::in_stores(1)],
-                false => (0..workers).map(|_| a_disk(&mut rng)).collect(),
-            },
+            disks: (0..if shared_store { 1 } else { workers }).map(|_| Files::default()).collect(),
             now: 0,
             sequence: 0,
             queue: BTreeMap::new(),
@@ -139,7 +129,6 @@ impl Simulation {
             kinds: Vec::new(),
             heals_at: rng.u64(1000..FAULTS_END),
             lost: BTreeSet::new(),
-            unwritten: BTreeMap::new(),
             ended: None,
             unaudited: BTreeSet::new(),
             is_excused: false,
@@ -187,7 +176,6 @@ impl Simulation {
             match &self.ended {
                 Some(Ending::MaxDepth) => return self.verdict(),
                 Some(Ending::Failed(message)) if self.is_unjudged(message) => return Outcome::Right,
-                Some(Ending::Failed(message)) if self.is_unwritten(message) => return Outcome::Right,
                 Some(Ending::Failed(message)) => return Outcome::Wrong(message.clone()),
                 _ => {}
             }
@@ -212,18 +200,6 @@ impl Simulation {
             && (message.contains("has to be made again, and cannot be")
                 || message.contains("cannot be made again"));
         self.workers.iter().any(|worker| worker.lies) && (is_disputed || is_given_back)
-    }
-
-    /// Returns whether a run may end with this message: stores failed to take a shard as often as ends a run.
-    fn is_unwritten(&self, message: &str) -> bool {
-        let is_said = |task: &Task| {
-            let what = format!(
-                "shard {} of depth {} failed {MOST_FAILURES} times, last with: cannot write",
-                task.shard, task.depth
-            );
-            message.contains(&what)
-        };
-        self.unwritten.iter().any(|(task, &failures)| failures >= MOST_FAILURES && is_said(task))
     }
 
     fn verdict(&self) -> Outcome {

@@ -1,6 +1,6 @@
 use super::*;
-use crate::run::manifest::{Keep, SpaceSpec};
 use crate::run::{Depth, RunManifest};
+use crate::run::{Keep, SpaceSpec};
 use crate::task::{Kernel as Choice, Resources, Watched};
 use fathom_kernel::Bits;
 use fathom_layer::LocalDisk;

@@ -1,6 +1,6 @@
 //! Deleting layers and single files, and what interruptions have left behind.
 
-use super::{Place, Store, failed, is_absent, is_layer, is_link, is_temporary};
+use super::{Store, failed, is_absent, is_layer, is_link, is_temporary, list};
 use crate::run::{Depth, Geometry, Task};
 use fathom_layer::LayerError;
 use std::io;
@@ -31,10 +31,8 @@ impl Store<'_> {
     /// # Errors
     /// [`LayerError::Io`] if the directory cannot be listed, or a file cannot be removed.
     pub fn remove_unfinished(&self, depth: Depth) -> Result<(), LayerError> {
-        self.in_each(|place| {
-            let files = self.own_files(place, depth)?;
-            files.iter().filter(|path| is_temporary(path)).try_for_each(|path| self.remove_file(path))
-        })
+        let files = self.own_files(depth)?;
+        files.iter().filter(|path| is_temporary(path)).try_for_each(|path| self.remove_file(path))
     }
 
     /// Deletes a layer. Files that are already gone are no error. Files that are not Fathom's stay, and so
@@ -43,33 +41,26 @@ impl Store<'_> {
     /// # Errors
     /// [`LayerError::Io`] if the directory cannot be listed, or a file cannot be removed.
     pub fn remove(&self, depth: Depth) -> Result<(), LayerError> {
-        self.in_each(|place| {
-            let directory = place.layer(depth);
-            let files = self.own_files(place, depth)?;
-            if is_link(&directory) {
-                return Ok(());
+        let files = self.own_files(depth)?;
+        if is_link(&self.directory_of(depth)) {
+            return Ok(());
+        }
+        for path in files {
+            if is_layer(&path) || is_temporary(&path) {
+                self.remove_file(&path)?;
             }
-            for path in files {
-                if is_layer(&path) || is_temporary(&path) {
-                    self.remove_file(&path)?;
-                }
-            }
-            self.remove_empty_in(place, depth)
-        })
+        }
+        self.remove_empty(depth)
     }
 
-    /// Deletes the directories of a layer that are empty.
+    /// Deletes the directory of a layer if it is empty.
     ///
     /// # Errors
     /// [`LayerError::Io`] if an empty directory cannot be removed.
     pub fn remove_empty(&self, depth: Depth) -> Result<(), LayerError> {
-        self.in_each(|place| self.remove_empty_in(place, depth))
-    }
-
-    fn remove_empty_in(&self, place: &Place, depth: Depth) -> Result<(), LayerError> {
-        let directory = place.layer(depth);
+        let directory = self.directory_of(depth);
         // Whoever makes the directory again makes it durable.
-        place.durable.lock().unwrap_or_else(PoisonError::into_inner).take_if(|durable| *durable == depth);
+        self.durable.lock().unwrap_or_else(PoisonError::into_inner).take_if(|durable| *durable == depth);
         match self.disk.remove_directory(&directory) {
             Err(error) if is_absent(&error) || error.kind() == io::ErrorKind::DirectoryNotEmpty => Ok(()),
             other => other.map_err(failed("remove", &directory)),
@@ -81,7 +72,7 @@ impl Store<'_> {
     /// # Errors
     /// [`LayerError::Io`] if the directory is a symbolic link, or the file cannot be removed.
     pub fn discard(&self, task: Task) -> Result<(), LayerError> {
-        let directory = self.directory_of(task);
+        let directory = self.directory_of(task.depth);
         if is_link(&directory) {
             let source =
                 io::Error::other("it is a symbolic link, and what lies behind it may be somebody else's");
@@ -129,13 +120,11 @@ impl Store<'_> {
     pub fn leftovers(&self, kept: impl Fn(Depth) -> bool) -> Result<Leftovers, LayerError> {
         let mut found = Leftovers::default();
         for depth in self.depths()? {
-            let places = || self.usable().map(|(_, place)| place);
+            let directory = self.directory_of(depth);
             if kept(depth) {
-                for place in places() {
-                    let files = self.own_files(place, depth)?;
-                    found.unfinished.extend(files.into_iter().filter(|path| is_temporary(path)));
-                }
-            } else if places().any(|place| !is_link(&place.layer(depth)) && place.layer(depth).is_dir()) {
+                let files = self.own_files(depth)?;
+                found.unfinished.extend(files.into_iter().filter(|path| is_temporary(path)));
+            } else if !is_link(&directory) && directory.is_dir() {
                 found.layers.push(depth);
             }
         }
@@ -144,14 +133,14 @@ impl Store<'_> {
 
     /// Returns the files in the directory of a layer that may be deleted: none if the directory is a symbolic
     /// link, because what is behind it may belong to someone else.
-    fn own_files(&self, place: &Place, depth: Depth) -> Result<Vec<PathBuf>, LayerError> {
-        let directory = place.layer(depth);
+    fn own_files(&self, depth: Depth) -> Result<Vec<PathBuf>, LayerError> {
+        let directory = self.directory_of(depth);
         match is_link(&directory) {
             true => {
                 warn!(path = %directory.display(), "nothing is deleted behind a symbolic link");
                 Ok(Vec::new())
             }
-            false => self.list(place, &directory),
+            false => list(&directory),
         }
     }
 

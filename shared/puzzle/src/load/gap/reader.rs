@@ -29,6 +29,50 @@ const CHANGE_LISTS: [&str; 9] = [
     "UniteSet",
 ];
 
+/// Functions whose values are no groups, besides those that [`NO_GROUP_PREFIXES`] tells.
+const NO_GROUPS: [&str; 38] = [
+    "AbelianInvariants",
+    "AsList",
+    "AsSet",
+    "Assert",
+    "Blocks",
+    "CycleLength",
+    "CycleLengths",
+    "CycleStructurePerm",
+    "DegreeAction",
+    "Display",
+    "Elements",
+    "Enumerator",
+    "Exponent",
+    "Factors",
+    "FactorsInt",
+    "GeneratorsOfGroup",
+    "IdGroup",
+    "IdSmallGroup",
+    "Index",
+    "LargestMovedPoint",
+    "Length",
+    "List",
+    "LoadPackage",
+    "LogTo",
+    "MaximalBlocks",
+    "MovedPoints",
+    "OnTuplesSets",
+    "Orbit",
+    "OrbitLength",
+    "OrbitLengths",
+    "Orbits",
+    "Order",
+    "Random",
+    "SignPerm",
+    "Size",
+    "SmallestMovedPoint",
+    "StructureDescription",
+    "Transitivity",
+];
+/// The beginnings of the names of functions that answer yes or no, count, print or set something.
+const NO_GROUP_PREFIXES: [&str; 6] = ["Has", "Is", "Nr", "Number", "Print", "Set"];
+
 /// The value of a statement.
 pub(super) struct Said {
     pub(super) name: Option<String>,
@@ -46,6 +90,12 @@ pub(super) struct Reader<'a> {
     known: HashMap<String, usize>,
     /// The names of lists that have several.
     shared: HashSet<String>,
+    /// Whether each line of the text is one permutation.
+    has_one_a_line: bool,
+    /// Whether the present statement gives a name to its value.
+    is_named: bool,
+    /// Where cycles of the present statement continue on a new line, outside of brackets.
+    continued: Option<usize>,
     /// The number of values that have been made so far, and of the points of the permutations among them.
     values: usize,
     points: usize,
@@ -59,6 +109,9 @@ impl<'a> Reader<'a> {
             said: Vec::new(),
             known: HashMap::new(),
             shared: HashSet::new(),
+            has_one_a_line: has_one_a_line(text),
+            is_named: false,
+            continued: None,
             values: 0,
             points: 0,
         }
@@ -73,7 +126,8 @@ impl<'a> Reader<'a> {
         Ok(self.said)
     }
 
-    /// Reads `name := value;`, `value;` or a call that changes a list; the last semicolon is optional.
+    /// Reads `name := value;`, `value;` or a call that changes a list; the last semicolon is optional. A text
+    /// with one permutation on each line needs no semicolons.
     fn statement(&mut self) -> Result<(), Fault> {
         let start = self.at;
         let mut name = None;
@@ -84,6 +138,7 @@ impl<'a> Reader<'a> {
                 self.at = start;
             }
         }
+        self.is_named = name.is_some();
         if name.is_some() || !self.change()? {
             let mut value = self.named_value(name.as_deref())?;
             if let (Some(name), Value::Permutation(element)) = (&name, &mut value) {
@@ -99,8 +154,12 @@ impl<'a> Reader<'a> {
                 }
             }
         }
-        if self.peek().is_some() && !self.accept(";") {
-            return Err(self.unexpected("';'"));
+        let continued = self.continued.take();
+        match (self.peek(), continued) {
+            (None, Some(at)) => return Err(new_line(at)),
+            (Some('('), _) if self.has_one_a_line && self.begins_line() => return Ok(()),
+            (Some(_), _) if !self.accept(";") => return Err(self.unexpected("';'")),
+            _ => {}
         }
         while self.accept(";") {}
         Ok(())
@@ -180,6 +239,7 @@ impl<'a> Reader<'a> {
     /// Reads a value and the exponents behind it: each is a number, or a permutation that conjugates the
     /// value.
     fn power(&mut self, depth: usize) -> Result<Value, Fault> {
+        self.peek();
         let start = self.at;
         let mut value = self.single(depth)?;
         while self.accept("^") {
@@ -206,6 +266,8 @@ impl<'a> Reader<'a> {
                     let action = y.inverse().then(&x).then(&y);
                     Value::Permutation(Element { name: None, at: base.at, action })
                 }
+                (Value::Group(_), _) => Value::Unknown(start, "a conjugate of a group".into()),
+                (Value::Unknown(_, what), _) => Value::Unknown(start, what),
                 _ => Value::Other(start, "a power of something else than a permutation".into()),
             };
         }
@@ -238,7 +300,7 @@ impl<'a> Reader<'a> {
                     .trim_start()
                     .starts_with(|c: char| c.is_ascii_digit() || ",)".contains(c)) =>
             {
-                self.permutation()
+                self.permutation(depth)
             }
             Some('(') => {
                 self.at += 1;
@@ -269,8 +331,10 @@ impl<'a> Reader<'a> {
                             "Group" | "GroupWithGenerators" | "ClosureGroup" => {
                                 Ok(Value::Group(elements_of(arguments)?))
                             }
+                            "Subgroup" | "SubgroupNC" => subgroup(start, arguments),
                             "PermList" => of_images(start, &arguments),
-                            _ => Ok(Value::Other(start, word)),
+                            function if gives_no_group(function) => Ok(Value::Other(start, word)),
+                            _ => Ok(Value::Unknown(start, word)),
                         }
                     }
                     Some(word) => match self.known.get(&word) {
@@ -393,12 +457,23 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads one permutation: all cycles that directly follow each other.
-    fn permutation(&mut self) -> Result<Value, Fault> {
+    /// Reads one permutation: all cycles that directly follow each other. Within brackets, and in a statement
+    /// `name := value;`, they may take several lines, as GAP writes them. Elsewhere only a text with one
+    /// permutation on each line tells whether cycles on a new line are another permutation.
+    fn permutation(&mut self, depth: usize) -> Result<Value, Fault> {
         let start = self.at;
         let mut end = start;
         let mut largest = (start, 0);
         while self.peek() == Some('(') {
+            if depth == 0 && end > start && self.begins_line() {
+                if self.has_one_a_line {
+                    break;
+                }
+                if !self.is_named {
+                    return Err(new_line(self.at));
+                }
+                self.continued.get_or_insert(self.at);
+            }
             let inside = &self.text[self.at + 1..];
             let length = inside.find(|c: char| !(c.is_ascii_digit() || c == ',' || c.is_whitespace()));
             let point =
@@ -446,6 +521,11 @@ impl<'a> Reader<'a> {
         self.text[self.at..].chars().next()
     }
 
+    /// Returns whether there are only blanks before this place on its line.
+    fn begins_line(&self) -> bool {
+        self.text[..self.at].trim_end_matches([' ', '\t', '\r']).ends_with('\n')
+    }
+
     fn accept(&mut self, wanted: &str) -> bool {
         self.peek();
         let found = self.text[self.at..].starts_with(wanted);
@@ -461,6 +541,26 @@ impl<'a> Reader<'a> {
     }
 }
 
+/// Returns whether a text has no semicolons, and one permutation, or one product, on each of several lines:
+/// lines that begin in the same column with a parenthesis, and close all parentheses that they open.
+pub(super) fn has_one_a_line(text: &str) -> bool {
+    let mut lines = text.lines().filter(|line| !line.trim().is_empty()).peekable();
+    let Some(column) = lines.peek().map(|line| line.len() - line.trim_start().len()) else { return false };
+    let is_whole = |line: &str| {
+        line.find(|c: char| !c.is_whitespace()) == Some(column)
+            && line[column..].starts_with('(')
+            && line.matches('(').count() == line.matches(')').count()
+    };
+    !text.contains(';') && lines.next().is_some_and(is_whole) && lines.peek().is_some() && lines.all(is_whole)
+}
+
+fn new_line(at: usize) -> Fault {
+    Fault::syntax(
+        at,
+        "cycles on a new line may continue the permutation above or be another one: write each permutation as 'NAME := CYCLES;'",
+    )
+}
+
 /// Returns the numbers of a range such as `[1..48]` or `[1,3..47]`, of which the first one or two are known;
 /// `None` for a range of decreasing numbers, or one that is longer than a puzzle has points.
 fn range(first: &[Value], last: &Value) -> Option<Vec<u64>> {
@@ -473,6 +573,20 @@ fn range(first: &[Value], last: &Value) -> Option<Vec<u64>> {
     };
     let most = Definition::MAX_POINTS as u64;
     (last.saturating_sub(first) / step < most).then(|| (first..=last).step_by(step as usize).collect())
+}
+
+/// Returns whether a function of GAP is known to have no group as its value.
+fn gives_no_group(function: &str) -> bool {
+    NO_GROUPS.contains(&function) || NO_GROUP_PREFIXES.iter().any(|prefix| function.starts_with(prefix))
+}
+
+/// Returns the group of the arguments of `Subgroup`: a group, of which nothing else is looked at, and a list
+/// of generators.
+fn subgroup(at: usize, arguments: Vec<Value>) -> Result<Value, Fault> {
+    match <[Value; 2]>::try_from(arguments) {
+        Ok([_, Value::List(generators)]) => Ok(Value::Group(elements_of(generators)?)),
+        _ => Err(Fault::syntax(at, "Subgroup takes a group and a list of permutations")),
+    }
 }
 
 fn too_deep(at: usize) -> Fault {

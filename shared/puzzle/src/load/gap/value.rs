@@ -24,6 +24,8 @@ pub(super) enum Value {
     Number(usize, u64),
     /// Something that makes no moves: its byte offset, and a description.
     Other(usize, String),
+    /// Something that may be a group, though it is not known which: its byte offset, and a description.
+    Unknown(usize, String),
 }
 
 /// Returns whether there is a permutation in a list, written as one.
@@ -31,7 +33,7 @@ pub(super) fn has_permutation(values: &[Value]) -> bool {
     values.iter().any(|value| match value {
         Value::Permutation(_) | Value::Group(_) => true,
         Value::List(inner) => has_permutation(inner),
-        Value::Number(..) | Value::Other(..) => false,
+        Value::Number(..) | Value::Other(..) | Value::Unknown(..) => false,
     })
 }
 
@@ -65,7 +67,7 @@ pub(super) fn elements_of(values: Vec<Value>) -> Result<Vec<Element>, Fault> {
             Value::Number(at, number) => {
                 return Err(Fault::syntax(at, format!("{number} is no permutation")));
             }
-            Value::Other(at, what) => {
+            Value::Other(at, what) | Value::Unknown(at, what) => {
                 let why = "a move would be made of it: write permutations, lists of them, and Group(...)";
                 return Err(Fault::new(at, Reason::Unsupported { what, why }));
             }
@@ -178,7 +180,7 @@ impl Value {
             Self::Group(elements) => {
                 (1 + elements.len(), elements.iter().map(|element| element.action.degree()).sum(), 1)
             }
-            Self::Number(..) | Self::Other(..) => (1, 0, 0),
+            Self::Number(..) | Self::Other(..) | Self::Unknown(..) => (1, 0, 0),
         }
     }
 }

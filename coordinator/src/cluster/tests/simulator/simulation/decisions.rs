@@ -8,7 +8,8 @@ impl Simulation {
         self.coordinator.start(self.now, files);
         if let Some(state) = self.coordinator.state.as_ref().filter(|state| state.rules.shared_store) {
             // What is missing in a shared store shows when a worker reads it.
-            let missing = state.files.iter().map(|(task, _)| task).filter(|&task| files.get(task).is_none());
+            let missing =
+                state.files().iter().map(|(task, _)| task).filter(|&task| files.get(task).is_none());
             self.lost.extend(missing.map(|task| (0, task)));
         }
     }
@@ -200,15 +201,15 @@ impl Simulation {
         assert!(there >= self.coordinator.rules.replicas, "{file:?} is {what}");
     }
 
-    /// Checks that a worker is to make or audit no shard whose files would lie in a store of which the
-    /// coordinator knows that it fails. A copy may have been ordered before.
+    /// Checks that a worker that rests, because its disk is full or has failed, is to make or audit nothing. A
+    /// copy may have been ordered before.
     fn check_orders(&self, worker: usize, orders: &[Order]) {
         let Some(state) = &self.coordinator.state else { return };
         for order in orders {
-            if let Order::Make(task, _) | Order::MakeAfresh(task, _) | Order::Audit(task, ..) = order {
-                let can_keep =
-                    state.workers[id(worker)].can_keep(task.shard, self.coordinator.clock(self.now));
-                assert!(can_keep, "worker {worker} is given {order:?}, and that store has just failed");
+            if let Order::Make(..) | Order::MakeAfresh(..) | Order::Audit(..) = order {
+                let rests_until = state.members()[id(worker)].rests_until;
+                let is_able = rests_until <= self.coordinator.clock(self.now);
+                assert!(is_able, "worker {worker} is given {order:?}, and rests");
             }
         }
     }
@@ -248,7 +249,10 @@ impl Simulation {
                 number,
                 session,
                 known,
-                orders: orders.into_iter().map(order).collect(),
+                orders: orders
+                    .into_iter()
+                    .map(|order| order.with_holders(|id| Some(address(usize::from(id.0[0]) - 1))))
+                    .collect(),
                 holders: holders.map(|holders| self.message(&holders)),
             },
             _ if is_leaving => return Answer::Left,
@@ -284,27 +288,5 @@ impl Simulation {
             }
         }
         self.later(100, most, Happening::StartCoordinator);
-    }
-}
-
-fn order(order: Order) -> WorkerOrder {
-    match order {
-        Order::Make(task, attempt) => WorkerOrder::Make(task, attempt),
-        Order::MakeAfresh(task, attempt) => WorkerOrder::MakeAfresh(task, attempt),
-        Order::Audit(task, attempt, kernel) => WorkerOrder::Audit(task, attempt, kernel),
-        Order::Copy(file, from) => {
-            WorkerOrder::Copy(file, from.iter().map(|id| address(usize::from(id.0[0]) - 1)).collect())
-        }
-        Order::Discard(file) => WorkerOrder::Discard(file),
-        Order::GiveBack(file) => WorkerOrder::GiveBack(file),
-        Order::Retire(depth) => WorkerOrder::Retire(depth),
-        Order::Leave(reason) => WorkerOrder::Leave(match reason {
-            LeaveReason::Done => v1::LeaveReason::Done,
-            LeaveReason::Stopped => v1::LeaveReason::Stopped,
-            LeaveReason::Clean => v1::LeaveReason::Clean,
-            LeaveReason::Drained => v1::LeaveReason::Drained,
-            LeaveReason::Failed => v1::LeaveReason::Failed,
-            LeaveReason::CoordinatorGoes => v1::LeaveReason::CoordinatorGoes,
-        }),
     }
 }

@@ -28,7 +28,7 @@ impl Simulation {
             }
             6 => {
                 let until = self.now + self.rng.u64(1000..40_000);
-                self.store(worker).full_until = until;
+                self.files_mut(worker).full_until = until;
             }
             7 => self.spoil(worker, None),
             8 => self.spoil(worker, Some(DiskFile { is_damaged: true, ..DiskFile::default() })),
@@ -37,13 +37,6 @@ impl Simulation {
                 let name = format!("w{worker}");
                 self.person(|request| Event::Drain(request, name));
             }
-            12 => {
-                let until = self.now + self.rng.u64(1000..40_000);
-                if self.files(worker).stores.len() > 1 {
-                    self.store(worker).fails_until = until;
-                }
-            }
-            13 => self.lose_store(worker),
             _ => match self.rng.bool() {
                 true => self.person(Event::Stop),
                 false if self.coordinator.asleep_until <= self.now => self.apply(Event::Terminate),
@@ -61,34 +54,13 @@ impl Simulation {
         self.apply(event(request));
     }
 
-    /// Returns one of the stores of a worker.
-    fn store(&mut self, worker: usize) -> &mut Store {
-        let disk = self.disk(worker);
-        let stores = &mut self.disks[disk].stores;
-        let number = self.rng.usize(..stores.len());
-        &mut stores[number]
-    }
-
-    /// Makes one of several stores of a worker vanish until another process finds it again.
-    fn lose_store(&mut self, worker: usize) {
-        if self.files(worker).stores.len() == 1 {
-            return;
-        }
-        let before: Vec<Task> = self.files(worker).iter().map(|(task, _)| task).collect();
-        self.store(worker).is_gone = true;
-        let disk = self.disk(worker);
-        let files = &self.disks[disk];
-        self.lost
-            .extend(before.into_iter().filter(|&task| files.get(task).is_none()).map(|task| (disk, task)));
-    }
-
     /// Makes a disk lose or change a file, if the run can recover: all layers are kept, or another known
     /// holder has the file.
     pub(super) fn spoil(&mut self, worker: usize, spoiled: Option<DiskFile>) {
         let Some(state) = &self.coordinator.state else { return };
         let is_whole = |at: usize, task: &Task| self.files(at).get(*task).is_some_and(|file| file.is_right());
         let elsewhere = |task: &Task| {
-            let holders = state.files.holders(*task).filter(|&id| id != WorkerId::SHARED_STORE);
+            let holders = state.files().holders(*task).filter(|&id| id != WorkerId::SHARED_STORE);
             let mut others = holders.map(|id| usize::from(id.0[0]) - 1).filter(|&other| other != worker);
             others.any(|other| is_whole(other, task))
         };
@@ -117,14 +89,8 @@ impl Simulation {
         for worker in &mut self.workers {
             worker.asleep_until = worker.asleep_until.min(self.now);
         }
-        for store in self.disks.iter_mut().flat_map(|files| &mut files.stores) {
-            store.full_until = store.full_until.min(self.now);
-            store.fails_until = store.fails_until.min(self.now);
-        }
-        for worker in 0..self.workers.len() {
-            if self.files(worker).stores.iter().any(|store| store.is_gone) {
-                self.end_worker(worker, 25_000);
-            }
+        for files in &mut self.disks {
+            files.full_until = files.full_until.min(self.now);
         }
     }
 
@@ -132,14 +98,15 @@ impl Simulation {
     /// the state changes.
     pub(super) fn check(&self) {
         let Some(state) = &self.coordinator.state else { return };
-        for (task, file) in state.files.iter() {
+        for (task, file) in state.files().iter() {
             for holder in &file.holders {
                 let is_shared = *holder == WorkerId::SHARED_STORE;
                 let worker = if is_shared { 0 } else { usize::from(holder.0[0]) - 1 };
-                let is_retired = self.coordinator.rules.keep != Keep::All && task.depth.0 + 2 < state.depth.0;
+                let is_retired =
+                    self.coordinator.rules.keep != Keep::All && task.depth.0 + 2 < state.depth().0;
                 // The session of a late registration, which no process has, ends soon.
                 let number = self.workers[worker].process.as_ref().map(|process| process.session.number());
-                let is_gone = match state.workers.get(*holder).map(WorkerState::presence) {
+                let is_gone = match state.members().get(*holder).map(WorkerState::presence) {
                     Some(Presence::Alive(session)) => Some(session.0) != number,
                     Some(_) => true,
                     None => false,

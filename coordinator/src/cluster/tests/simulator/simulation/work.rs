@@ -25,24 +25,15 @@ impl Simulation {
         self.carry_out(worker, actions);
     }
 
-    /// Ends the process of a worker, and schedules a new one, which may find stores that were gone.
+    /// Ends the process of a worker, and schedules a new one.
     pub(super) fn end_worker(&mut self, worker: usize, most: u64) {
-        let is_healed = self.now >= self.heals_at;
-        let disk = self.disk(worker);
-        let Self { workers, disks, rng, lost, .. } = self;
-        workers[worker].process = None;
-        workers[worker].life += 1;
-        let files = &mut disks[disk];
-        files.stores.iter_mut().for_each(|store| store.is_gone &= !is_healed && rng.bool());
-        lost.retain(|&(at, task)| at != disk || files.get(task).is_none());
+        self.workers[worker].process = None;
+        self.workers[worker].life += 1;
         self.later(100, most, Happening::StartWorker(worker));
     }
 
     pub(super) fn step(&mut self, worker: usize, input: Input) {
         let now = self.now;
-        if let Input::TaskEnded { task, result: Err(Failure::Store { is_full: false, .. }), .. } = input {
-            *self.unwritten.entry(task).or_default() += 1;
-        }
         let Some(process) = &mut self.workers[worker].process else { return };
         let actions = process.session.step(Duration::from_millis(now - process.began), input);
         self.carry_out(worker, actions);

@@ -1,0 +1,26 @@
+//! Numbers that nobody outside can foresee.
+
+use fathom_layer::Digest;
+
+/// The secret of a coordinator. From it follow the numbers of sessions, so that they cannot be guessed, and
+/// which shards are audited. All zeros in tests.
+#[derive(Clone, Debug, Default)]
+pub struct Secret([u8; 32]);
+
+impl Secret {
+    /// Returns a random secret.
+    ///
+    /// # Errors
+    /// If the system has no random bytes.
+    pub fn random() -> Result<Self, getrandom::Error> {
+        let mut secret = Self::default();
+        getrandom::fill(&mut secret.0)?;
+        Ok(secret)
+    }
+
+    /// Returns the number of what these bytes describe, one after another.
+    pub fn number(&self, of: &[&[u8]]) -> u64 {
+        let digest = Digest::of(&[&self.0[..], &of.concat()].concat());
+        u64::from_le_bytes(*digest.0.first_chunk().expect("a digest has 32 bytes"))
+    }
+}

@@ -1,0 +1,153 @@
+//! The coordinator's decisions.
+//!
+//! [`State::apply`] is pure: the time is an argument, and the call only changes the state and returns the
+//! effects to carry out, in order. First the event changes what is known. Then the consequences are reconciled:
+//! a layer is committed, copies are ordered, lost files are computed again, and waiting workers get their
+//! orders.
+
+use crate::cluster::event::{Effect, Ending, Event, MadeShard, Millis, NoteKind, Reply, note};
+use crate::cluster::parts::{Dirty, PendingPoll, Presence};
+use crate::cluster::state::{GRACE, State};
+use fathom_engine::run::Task;
+use fathom_proto::{Session, WorkerId};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A request for orders is answered after this time, even if there are none.
+const LONGEST_WAIT: Duration = Duration::from_secs(20);
+/// Reports are made durable after this time. Until then the files in the stores stand for them.
+const SAVE_EVERY: Duration = Duration::from_millis(500);
+
+impl State {
+    /// Handles an event. Returns the effects to carry out, in order.
+    pub fn apply(&mut self, now: Millis, event: Event) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        match event {
+            Event::Register(request, registration) => self.register(now, request, registration, &mut effects),
+            Event::Heartbeat(request, session, progress) => {
+                let reply = self.heartbeat(now, session, progress, &mut effects);
+                effects.push(Effect::Reply(request, reply));
+            }
+            Event::TakeOrders { request, session, tasks, version } => {
+                let poll = PendingPoll { request, tasks, version, since: now };
+                self.take_orders(now, session, poll, &mut effects);
+            }
+            Event::Report { request, session, number, outcomes } => {
+                let reply = match self.members.touch(now, session) {
+                    None => {
+                        for outcome in &outcomes {
+                            effects.push(note(NoteKind::LateReport, None, outcome, None));
+                        }
+                        Reply::Unknown
+                    }
+                    Some(worker) if !self.members.takes_report(worker, number) => Reply::Known,
+                    Some(worker) => {
+                        for outcome in outcomes {
+                            self.report(now, worker, outcome, &mut effects);
+                        }
+                        Reply::Known
+                    }
+                };
+                effects.push(Effect::Reply(request, reply));
+            }
+            Event::Leave(request, session) => {
+                if let Some(worker) = self.members.touch(now, session) {
+                    self.remove_worker(now, worker, Presence::Left, NoteKind::Left, &mut effects);
+                }
+                effects.push(Effect::Reply(request, Reply::Known));
+            }
+            Event::Drain(request, name) => {
+                let reply = match self.drain(&name, &mut effects) {
+                    Ok(said) => Reply::Said(said),
+                    Err(refused) => Reply::Refused(refused),
+                };
+                effects.push(Effect::Reply(request, reply));
+            }
+            Event::Stop(request) => {
+                let said = match self.members.alive().count() {
+                    0 => "stopping: no worker is there".into(),
+                    1 => "stopping: 1 worker stops at the next coset".into(),
+                    workers => format!("stopping: {workers} workers stop at the next coset"),
+                };
+                effects.push(Effect::Reply(request, Reply::Said(said)));
+                self.end(now, Ending::Stopped, &mut effects);
+            }
+            Event::Terminate => self.end(now, Ending::Terminated, &mut effects),
+            Event::Tick => {
+                self.tick(now, &mut effects);
+                self.release_drained();
+            }
+        }
+        self.reconcile(now, &mut effects);
+        effects
+    }
+
+    /// Keeps a worker's request for orders until there are some.
+    fn take_orders(&mut self, now: Millis, session: Session, poll: PendingPoll, effects: &mut Vec<Effect>) {
+        let Some(id) = self.members.touch(now, session) else {
+            effects.push(Effect::Reply(poll.request, Reply::Unknown));
+            return;
+        };
+        let (older, dirty) = self.members.ask(id, poll);
+        self.dirty += dirty;
+        effects.extend(older.map(|poll| Effect::Reply(poll.request, Reply::Orders(Vec::new(), None))));
+    }
+
+    /// Begins to end the run. A run that is ending already keeps its ending, except that a failure replaces
+    /// it. [`Ending::Terminated`] then only ends the wait for workers.
+    pub(super) fn end(&mut self, now: Millis, ending: Ending, effects: &mut Vec<Effect>) {
+        self.audits.clear();
+        let until = if ending == Ending::Terminated { now } else { now.after(GRACE) };
+        match &mut self.ending {
+            None => {
+                self.save(now, effects);
+                self.ending = Some((ending, until));
+            }
+            Some((_, before)) if ending == Ending::Terminated => *before = until,
+            Some((Ending::Failed(_), _)) => {}
+            Some(before) if matches!(ending, Ending::Failed(_)) => *before = (ending, until),
+            Some(_) => {}
+        }
+    }
+
+    /// Does what follows from the time alone: silent workers are lost, requests for orders are answered,
+    /// reports are made durable, and those who rested or could not be reached are tried again.
+    fn tick(&mut self, now: Millis, effects: &mut Vec<Effect>) {
+        for id in self.members.silent(now, self.rules.lease) {
+            self.remove_worker(now, id, Presence::Lost, NoteKind::Lost, effects);
+        }
+        self.lose_stalled(now, effects);
+        for poll in self.members.take_expired(now, LONGEST_WAIT) {
+            effects.push(Effect::Reply(poll.request, Reply::Orders(Vec::new(), None)));
+        }
+        if now.since(self.saved) > SAVE_EVERY {
+            self.save(now, effects);
+        }
+        self.give_back(effects);
+        self.dirty += self.members.retry_peers(now).and(self.members.end_rests(now));
+        self.dirty += self.files.retry(now);
+        self.dirty += Dirty::all_workers();
+    }
+
+    /// Makes the reports durable that are not yet.
+    pub(super) fn save(&mut self, now: Millis, effects: &mut Vec<Effect>) {
+        self.saved = now;
+        let shards = std::mem::take(&mut self.unsaved);
+        let depth = self.depth();
+        let made: Vec<MadeShard> = shards
+            .into_iter()
+            .filter_map(|shard| {
+                let state = self.tasks().get(Task { depth, shard })?;
+                Some((Arc::clone(state.report()?), state.maker))
+            })
+            .collect();
+        if !made.is_empty() {
+            let holders = made.iter().flat_map(|(report, _)| self.held_by(report.task)).collect();
+            effects.push(Effect::SaveReports(made, holders));
+        }
+    }
+
+    pub(super) fn held_by(&self, task: Task) -> impl Iterator<Item = (Task, WorkerId)> {
+        self.files.holders(task).map(move |holder| (task, holder))
+    }
+}

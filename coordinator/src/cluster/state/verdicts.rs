@@ -1,0 +1,268 @@
+//! What follows from the result of an audit: agreement, a third worker that decides, a worker that is set
+//! aside and whose shards are made again, or the end of the run.
+
+use crate::cluster::event::{Effect, Ending, LeaveReason, Millis, NoteKind, note_of, note_of_worker};
+use crate::cluster::parts::{Audit, Dirty, Finding, Worker};
+use crate::cluster::state::State;
+use fathom_engine::run::Task;
+use fathom_proto::WorkerId;
+use std::collections::{BTreeMap, BTreeSet};
+
+impl State {
+    /// Compares the result of an audit with the results of others.
+    pub(super) fn judge(
+        &mut self,
+        now: Millis,
+        auditor: WorkerId,
+        task: Task,
+        found: Finding,
+        effects: &mut Vec<Effect>,
+    ) {
+        let Some(Audit { maker, made, other, .. }) = self.audits.get(task).cloned() else {
+            return;
+        };
+        if let Some((other, found_before)) = other {
+            self.audits.forget(task);
+            let findings = [(maker, &made), (Some(other), &found_before), (Some(auditor), &found)];
+            return match maker {
+                _ if found == made => {
+                    // Three have made the shard, and two of them the same.
+                    self.audits.agree(task);
+                    self.scheduler.note_audited(task.shard);
+                    self.set_aside(now, other, task, effects);
+                }
+                Some(maker) if found == found_before => self.set_aside(now, maker, task, effects),
+                _ => self.disagree(now, task, &findings, effects),
+            };
+        }
+        if found == made {
+            self.audits.agree(task);
+            let is_own = self.may_have_made(auditor, task, maker);
+            let kind = if is_own { NoteKind::SelfCheck } else { NoteKind::Audited };
+            if kind == NoteKind::Audited {
+                self.scheduler.note_audited(task.shard);
+            }
+            effects.push(note_of(kind, Some(auditor), task, None));
+            return;
+        }
+        self.note_doubt(task, effects);
+        let findings = [(maker, &made), (Some(auditor), &found)];
+        let detail = Some(self.said(&findings));
+        effects.push(note_of(NoteKind::AuditDiffers, Some(auditor), task, detail));
+        let is_third =
+            |(id, worker): (WorkerId, &Worker)| Some(id) != maker && id != auditor && worker.is_staying();
+        if maker.is_none() {
+            // The maker is not known, so nobody is to blame: the shard is made and audited again.
+            self.forget_made(task, effects);
+            effects.push(Effect::ForgetReports(vec![task]));
+        } else if maker != Some(auditor) && self.members.iter().any(is_third) {
+            self.dirty += self.audits.await_third(task, auditor, found);
+        } else {
+            self.disagree(now, task, &findings, effects);
+        }
+    }
+
+    /// Returns a message about a shard with two different results: who found which, and who decides.
+    pub(in crate::cluster) fn dispute(&self) -> Option<String> {
+        self.audits.iter().find_map(|(task, audit)| {
+            let Some((auditor, found)) = &audit.other else {
+                return self.undecided(task, audit);
+            };
+            let is_third = |(id, worker): (WorkerId, &Worker)| {
+                Some(id) != audit.maker && id != *auditor && worker.is_staying()
+            };
+            let decides = match self.members.alive().any(is_third) {
+                true => "a third worker decides",
+                false => "a third worker must decide, and none is there: start one",
+            };
+            Some(format!(
+                "shard {} of depth {} was made twice with different states: {}; {decides}",
+                task.shard,
+                task.depth,
+                self.said(&[(audit.maker, &audit.made), (Some(*auditor), found)])
+            ))
+        })
+    }
+
+    /// Returns a message about a doubtful shard if no worker that is there may audit the shard, while others
+    /// of this run may come back.
+    fn undecided(&self, task: Task, audit: &Audit) -> Option<String> {
+        let others = || self.members.iter().filter(|(id, _)| !self.has_found(*id, task, audit));
+        let waits = self.audits.is_doubted(task)
+            && self.audits.attempt(task).is_none()
+            && others().any(|(_, worker)| !worker.is_set_aside)
+            && !others().any(|(_, worker)| worker.is_alive() && worker.is_staying());
+        waits.then(|| {
+            format!(
+                "shard {} of depth {} was made twice with different states, and no worker is there that may decide: start another one",
+                task.shard, task.depth
+            )
+        })
+    }
+
+    /// Ends the run, because nothing decides which result of a shard is right.
+    fn disagree(
+        &mut self,
+        now: Millis,
+        task: Task,
+        findings: &[(Option<WorkerId>, &Finding)],
+        effects: &mut Vec<Effect>,
+    ) {
+        let workers: BTreeSet<WorkerId> = findings.iter().filter_map(|(id, _)| *id).collect();
+        let what = match workers.len() {
+            1 => "the worker's memory or a kernel is at fault: start another worker on another host",
+            2 => "one of the two is wrong, and a third worker would tell which: start one more",
+            _ => "no two agree: look at the memory of these hosts, and start others",
+        };
+        let message = format!(
+            "shard {} of depth {} was made twice with different states: {}; {what}, then serve the run again",
+            task.shard,
+            task.depth,
+            self.said(findings)
+        );
+        let message = match self.forget_made_by(now, &workers, effects).first() {
+            Some(lost) => self.beyond_repair(lost, &message),
+            None => message,
+        };
+        self.end(now, Ending::Failed(message), effects);
+    }
+
+    /// Says who found which result, for people.
+    fn said(&self, findings: &[(Option<WorkerId>, &Finding)]) -> String {
+        let of_one = |(id, finding): &(Option<WorkerId>, &Finding)| {
+            let name = match id {
+                Some(id) => {
+                    self.members.get(*id).map_or_else(|| id.to_string(), |worker| worker.name.clone())
+                }
+                None => "an earlier report".into(),
+            };
+            match finding {
+                Some((totals, digest, watched)) => {
+                    let numbers: String = watched.iter().map(|number| format!(" {}", number + 1)).collect();
+                    let watched = if watched.is_empty() { "" } else { ", watched states" };
+                    format!("{name} has found {} states, digest {digest}{watched}{numbers}", totals.states)
+                }
+                None => format!("{name} has found that its sources contradict each other"),
+            }
+        };
+        findings.iter().map(of_one).collect::<Vec<_>>().join("; ")
+    }
+
+    /// Sets a wrong worker aside: others compute its shards of the current layer again, and it leaves once
+    /// others hold its files.
+    fn set_aside(&mut self, now: Millis, id: WorkerId, task: Task, effects: &mut Vec<Effect>) {
+        self.audits.distrust(id);
+        let lost = self.forget_made_by(now, &BTreeSet::from([id]), effects);
+        if self.members[id].is_set_aside {
+            // An earlier audit by this worker differed too, and had its consequences.
+            return;
+        }
+        self.dirty += self.members.set_aside(id);
+        let name = self.members[id].name.clone();
+        effects.push(note_of(NoteKind::SetAside, Some(id), task, Some(name)));
+        effects.push(Effect::SetAside(id));
+        if self.rules.shared_store {
+            // What the worker is making would replace the right file.
+            self.dirty += self.members.order_to_leave(id, LeaveReason::Stopped);
+        }
+        self.dirty += Dirty::copies(self.files.held_by(id).iter().copied());
+        let (kept, dirty) = self.members.take_drains_back();
+        self.dirty += dirty;
+        for id in kept {
+            effects.push(note_of_worker(NoteKind::Stays, id, Some(self.members[id].name.clone())));
+        }
+        if let Some(lost) = lost.first() {
+            let what = format!(
+                "shard {} of depth {} was made twice with different states, and {} was wrong",
+                task.shard, task.depth, self.members[id].name
+            );
+            let message = self.beyond_repair(lost, &what);
+            self.end(now, Ending::Failed(message), effects);
+        }
+    }
+
+    /// Returns a message for people about a shard that may be wrong and cannot be computed again.
+    fn beyond_repair(&self, lost: &Task, what: &str) -> String {
+        format!(
+            "{what}; shard {} of depth {}, which may be wrong too, cannot be made again, for the run keeps two layers and what the shard was made from was given back: begin again with other workers, and with --keep last, or with --audit 100%",
+            lost.shard, lost.depth
+        )
+    }
+
+    /// Forgets the shards of the current layer that these workers made or, if the maker is not known, may
+    /// have made. If such a shard can be made again, any worker may have made it, whoever holds it now;
+    /// otherwise its holders may. Shards that were reported and are to be made again, because their holders
+    /// were gone, are forgotten too: some worker may come back with such a file. Shards that an audit
+    /// confirmed and whose sources were given back stay. Files of the current layer that were not reported
+    /// are not used from now on. Returns the other shards whose sources were given back: they cannot be
+    /// computed again.
+    fn forget_made_by(
+        &mut self,
+        now: Millis,
+        workers: &BTreeSet<WorkerId>,
+        effects: &mut Vec<Effect>,
+    ) -> Vec<Task> {
+        let is_theirs = |task: Task, maker: Option<WorkerId>| {
+            let is_anyones = maker.is_none() && self.scheduler.can_be_made(task.shard);
+            is_anyones || workers.iter().any(|&id| self.may_have_made(id, task, maker))
+        };
+        let makers: BTreeMap<Task, Option<WorkerId>> =
+            self.tasks().reports().map(|(report, maker)| (report.task, maker)).collect();
+        let known = self.files.of_layer(self.depth()).map(|(shard, _)| Task { depth: self.depth(), shard });
+        let made = known.filter(|task| makers.get(task).is_none_or(|&maker| is_theirs(*task, maker)));
+        let made: Vec<Task> = made.filter(|&task| !self.scheduler.is_settled(task)).collect();
+        let lost = made.iter().copied().filter(|task| !self.scheduler.can_be_made(task.shard)).collect();
+        for &task in &made {
+            self.forget_made(task, effects);
+        }
+        // Reports of these workers that are on their way are not taken in.
+        for &id in workers {
+            for task in self.tasks().running(id).clone() {
+                self.set_waiting(task, now);
+            }
+        }
+        // Files that were not reported may be theirs, whoever finds them, in the next epoch too.
+        let is_reported = |task: &Task| self.tasks().get(*task).is_some_and(|state| state.report().is_some());
+        let all = self.shards().map(|shard| Task { depth: self.depth(), shard });
+        let unreported = all.filter(|task| !is_reported(task) && !self.audits.is_disowned(*task));
+        let unreported: Vec<Task> = unreported.collect();
+        self.audits.disown(unreported.iter().copied());
+        effects.push(Effect::ForgetReports([made, unreported].concat()));
+        lost
+    }
+
+    /// Handles a result of a shard of the current layer that differs from what was reported before. The shard
+    /// is made again and audited, so that whoever was wrong is found.
+    pub(in crate::cluster) fn doubt(&mut self, id: WorkerId, task: Task, effects: &mut Vec<Effect>) {
+        let detail = "an earlier report says otherwise".to_owned();
+        effects.push(note_of(NoteKind::AuditDiffers, Some(id), task, Some(detail)));
+        self.note_doubt(task, effects);
+        self.forget_made(task, effects);
+        effects.push(Effect::ForgetReports(vec![task]));
+    }
+
+    /// Notes that two results of a shard of the current layer differ: the shard is audited from then on, also
+    /// by a coordinator that is started again before the results are decided.
+    fn note_doubt(&mut self, task: Task, effects: &mut Vec<Effect>) {
+        if self.audits.doubt(task) {
+            effects.push(Effect::Doubt(task));
+        }
+    }
+
+    /// Forgets a made shard, because its file may be wrong, and has it made again.
+    pub(super) fn forget_made(&mut self, task: Task, effects: &mut Vec<Effect>) {
+        let Some(dirty) = self.files.discard(task) else {
+            return;
+        };
+        self.dirty += dirty;
+        if self.rules.shared_store {
+            // A process that continues the run alone would take the file in a shared store for its own.
+            effects.push(Effect::DiscardShared(task));
+        }
+        // Files in the stores of workers stay: a worker ignores its own file when it makes the shard afresh,
+        // and a file with another digest than the reported one makes no holder.
+        self.audits.disown([task]);
+        self.unsaved.retain(|shard| *shard != task.shard);
+        self.set_waiting(task, Millis(0));
+    }
+}

@@ -1,0 +1,91 @@
+use crate::cluster::tables;
+use fathom_engine::journal::{Journal, LayersAt};
+use fathom_engine::run::{Depth, ShardId, ShardOrder, ShardReport, Task};
+use fathom_layer::{Digest, Totals};
+use fathom_proto::WorkerId;
+use rusqlite::Connection;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+const RUN: Digest = Digest([7; 32]);
+const WORKER: WorkerId = WorkerId([1; 16]);
+
+fn journal(path: &Path) -> Journal {
+    Journal::create(path, RUN, &[]).unwrap()
+}
+
+fn report(task: Task) -> ShardReport {
+    let totals = Totals { stored: 1, states: 1, pairs: None, inverse_pairs: None };
+    ShardReport { task, totals, bytes: 1, checksums: vec![RUN], watched: Vec::new() }
+}
+
+/// What a coordinator writes is there for the next process.
+#[test]
+fn what_a_coordinator_writes_is_read_again() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("run.db");
+    let task = Task { depth: Depth(0), shard: ShardId(0) };
+    let held = vec![(task, WORKER)];
+    let mut journal = journal(&path);
+    assert_eq!(tables::begin_epoch(&mut journal, &LayersAt::Workers).unwrap(), 1);
+    tables::save_worker(&mut journal, WORKER, "w1", "127.0.0.1:1").unwrap();
+    tables::save_reports(&mut journal, &[(Arc::new(report(task)), Some(WORKER))], &held).unwrap();
+    tables::forget_reports(&mut journal, &[Task { shard: ShardId(1), ..task }]).unwrap();
+    tables::give_back(&mut journal, &[(task, true)], &held).unwrap();
+    drop(journal);
+    let other = Journal::open(&path, RUN).unwrap();
+    assert_eq!((other.layers_at().unwrap(), other.shards_done().unwrap()), (LayersAt::Workers, 1));
+    assert_eq!(tables::holders(&other).unwrap(), held);
+    assert_eq!(tables::makers(&other).unwrap(), BTreeMap::from([(task, WORKER)]));
+}
+
+#[test]
+fn a_run_that_was_never_served_has_no_workers() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut journal = journal(&directory.path().join("run.db"));
+    assert_eq!(tables::workers(&journal).unwrap(), []);
+    assert!(!tables::has_untold(&journal).unwrap());
+    tables::begin_epoch(&mut journal, &LayersAt::Workers).unwrap();
+    tables::save_worker(&mut journal, WORKER, "w1", "127.0.0.1:1").unwrap();
+    assert_eq!(tables::workers(&journal).unwrap(), [(WORKER, "w1".into(), "127.0.0.1:1".into())]);
+    assert!(tables::has_untold(&journal).unwrap());
+}
+
+#[test]
+fn holders_of_removed_files_are_forgotten() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut journal = journal(&directory.path().join("run.db"));
+    tables::begin_epoch(&mut journal, &LayersAt::Workers).unwrap();
+    let held = |depth| vec![(Task { depth: Depth(depth), shard: ShardId(0) }, WORKER)];
+    for depth in 0..3 {
+        let retired = Depth(depth).previous().and_then(Depth::previous);
+        journal.change(|change| tables::note_commit(change.database(), retired, &held(depth))).unwrap();
+    }
+    assert_eq!(tables::holders(&journal).unwrap(), [held(1), held(2)].concat());
+}
+
+/// No result depends on the order of shards, so a journal in which it is damaged is not refused.
+#[test]
+fn an_order_that_lacks_a_shard_is_not_used() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("run.db");
+    let order = ShardOrder::of([2, 0, 1].map(ShardId).into()).unwrap();
+    let mut new = journal(&path);
+    assert_eq!(tables::shard_order(&new, 3).unwrap(), None);
+    tables::save_shard_order(&mut new, &ShardOrder::by_number(3)).unwrap();
+    tables::save_shard_order(&mut new, &order).unwrap();
+    drop(new);
+    let read = |shards| tables::shard_order(&Journal::open(&path, RUN).unwrap(), shards).unwrap();
+    assert_eq!(read(3), Some(order));
+    assert_eq!(read(4), None);
+    for damage in [
+        "UPDATE shard_order SET shard = 1",
+        "UPDATE shard_order SET shard = -1 WHERE place = 0",
+        "UPDATE shard_order SET shard = 'none' WHERE place = 0",
+        "DELETE FROM shard_order WHERE place = 0",
+    ] {
+        Connection::open(&path).unwrap().execute_batch(damage).unwrap();
+        assert_eq!(read(3), None, "{damage}");
+    }
+}

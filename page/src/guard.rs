@@ -1,0 +1,259 @@
+//! Decides which requests are answered, and restricts what a browser may do with the answers.
+//!
+//! A request must name this server as its host, so that no other page can make a browser ask under another
+//! name. A request must be a GET. A request must carry the token: in a cookie, as a bearer token, or once in
+//! the address, from where the token is moved into the cookie. No answer may be shown in a frame, run scripts
+//! of other servers, or be kept by a cache.
+
+use axum::body::Body;
+use axum::http::header::{self, HeaderName, HeaderValue};
+use axum::http::{HeaderMap, Method, Request, Response, StatusCode, Uri};
+use fathom_proto::access::{PageTls, Token};
+use std::net::IpAddr;
+
+/// The path that is answered without a token; its answer says nothing about the run.
+pub(crate) const HEALTH: &str = "/healthz";
+/// The parameter with the token, in the address that is printed.
+const PARAMETER: &str = "token=";
+const SCHEME: &str = "Bearer ";
+
+/// Headers that restrict what a browser may do with any answer.
+const HEADERS: [(HeaderName, &str); 7] = [
+    (
+        header::CONTENT_SECURITY_POLICY,
+        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    ),
+    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (header::X_FRAME_OPTIONS, "DENY"),
+    (header::REFERRER_POLICY, "no-referrer"),
+    (header::CACHE_CONTROL, "no-store"),
+    (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+    (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+];
+
+/// What requests are checked against: the token, and with TLS the names of this server.
+#[derive(Clone, Debug)]
+pub(crate) struct Guard {
+    pub(crate) token: Token,
+    pub(crate) tls: Option<PageTls>,
+}
+
+/// The decision on a request.
+pub(crate) enum Verdict {
+    /// The request is answered.
+    Pass,
+    /// The request is answered with this response, and goes no further.
+    Answer(Response<Body>),
+}
+
+impl Guard {
+    /// Decides on a request.
+    pub(crate) fn judge<B>(&self, request: &Request<B>) -> Verdict {
+        let Some(host) = self.host(request.headers()) else {
+            let said = if self.tls.is_some() { NOT_IN_CERTIFICATE } else { NOT_THIS_HOST };
+            return Verdict::Answer(text(StatusCode::MISDIRECTED_REQUEST, said));
+        };
+        if request.method() != Method::GET {
+            let mut answer = text(StatusCode::METHOD_NOT_ALLOWED, "This page can only be read.\n");
+            answer.headers_mut().insert(header::ALLOW, HeaderValue::from_static("GET"));
+            return Verdict::Answer(answer);
+        }
+        if request.uri().path() == HEALTH || self.has_token(request.headers(), host) {
+            return match in_address(request.uri()) {
+                Some(_) if request.uri().path() != HEALTH => Verdict::Answer(self.admit(host)),
+                _ => Verdict::Pass,
+            };
+        }
+        match in_address(request.uri()) {
+            Some(given) if self.token.is(given.as_bytes()) => Verdict::Answer(self.admit(host)),
+            Some(_) => Verdict::Answer(text(StatusCode::FORBIDDEN, WRONG)),
+            None => Verdict::Answer(text(StatusCode::UNAUTHORIZED, MISSING)),
+        }
+    }
+
+    /// Returns the host that a request names, if that is this server.
+    fn host<'r>(&self, headers: &'r HeaderMap) -> Option<&'r str> {
+        let mut hosts = headers.get_all(header::HOST).iter();
+        let host = hosts.next()?.to_str().ok()?;
+        let name = without_port(host)?;
+        let is_own = match (&self.tls, name.parse::<IpAddr>()) {
+            (Some(tls), _) => tls.is_for(name),
+            (None, Ok(address)) => address.to_canonical().is_loopback(),
+            (None, Err(_)) => name.eq_ignore_ascii_case("localhost"),
+        };
+        (is_own && hosts.next().is_none()).then_some(host)
+    }
+
+    fn has_token(&self, headers: &HeaderMap, host: &str) -> bool {
+        let bearer = headers.get(header::AUTHORIZATION).map(HeaderValue::as_bytes);
+        if let Some(given) = bearer.and_then(|given| given.strip_prefix(SCHEME.as_bytes())) {
+            return self.token.is(given);
+        }
+        let name = cookie_name(host);
+        let cookies = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
+        let mut pairs =
+            cookies.flat_map(|cookies| cookies.split(';')).filter_map(|pair| pair.trim().split_once('='));
+        pairs.any(|(key, value)| key == name && self.token.is(value.as_bytes()))
+    }
+
+    /// Puts the token of the address into a cookie, and redirects to an address without the token.
+    fn admit(&self, host: &str) -> Response<Body> {
+        let secure = if self.tls.is_some() { "; Secure" } else { "" };
+        let cookie = format!(
+            "{}={}; Path=/; HttpOnly; SameSite=Strict{secure}",
+            cookie_name(host),
+            self.token.reveal()
+        );
+        let mut answer = text(StatusCode::SEE_OTHER, "");
+        answer.headers_mut().insert(header::LOCATION, HeaderValue::from_static("/"));
+        if let Ok(mut cookie) = HeaderValue::from_str(&cookie) {
+            cookie.set_sensitive(true);
+            answer.headers_mut().insert(header::SET_COOKIE, cookie);
+        }
+        answer
+    }
+}
+
+const NOT_THIS_HOST: &str = "This page is not known under that host name. Ask for it at localhost, or at the address that the command has printed.\n";
+const NOT_IN_CERTIFICATE: &str =
+    "This page is not known under that host name. Ask for it under a name that its certificate has.\n";
+const MISSING: &str = "This page is for the owner of the run. Open the address that the command has printed, which has a token at its end. If you have just followed a link to it, reload this page.\n";
+const WRONG: &str = "The token in this address is not that of this run. Open the address that the command has printed last.\n";
+
+/// Returns the token in an address.
+fn in_address(uri: &Uri) -> Option<&str> {
+    uri.query()?.split('&').find_map(|pair| pair.strip_prefix(PARAMETER))
+}
+
+/// Returns the host of `HOST` or `HOST:PORT`; `None` if the port is not a number.
+fn without_port(host: &str) -> Option<&str> {
+    let is_port = |port: &str| port.parse::<u16>().is_ok();
+    if let Some(rest) = host.strip_prefix('[') {
+        let (address, port) = rest.split_once(']')?;
+        return port
+            .is_empty()
+            .then_some(address)
+            .or_else(|| is_port(port.strip_prefix(':')?).then_some(address));
+    }
+    match host.split_once(':') {
+        None => Some(host),
+        Some((name, port)) => is_port(port).then_some(name),
+    }
+}
+
+/// Returns the name of the cookie. The name has the port in it, because browsers share cookies between all
+/// ports of a host, and several pages may run on one machine.
+fn cookie_name(host: &str) -> String {
+    let port = host.rsplit_once(':').map_or("", |(_, port)| port);
+    let port: String = port.chars().filter(char::is_ascii_digit).collect();
+    format!("fathom-{port}")
+}
+
+/// Makes an answer of plain text.
+pub(crate) fn text(status: StatusCode, said: impl Into<Body>) -> Response<Body> {
+    with_type(status, "text/plain; charset=utf-8", said)
+}
+
+/// Makes an answer with a content type.
+pub(crate) fn with_type(status: StatusCode, kind: &'static str, body: impl Into<Body>) -> Response<Body> {
+    let mut answer = Response::new(body.into());
+    *answer.status_mut() = status;
+    answer.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+    answer
+}
+
+/// Adds the headers that restrict what a browser may do with an answer.
+pub(crate) fn restrict(mut answer: Response<Body>) -> Response<Body> {
+    for (name, value) in HEADERS {
+        answer.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
+    answer
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECRET: &str = "0123456789abcdef0123456789abcdef";
+
+    fn guard() -> Guard {
+        Guard { token: Token::new(SECRET.as_bytes()).unwrap(), tls: None }
+    }
+
+    fn asked(uri: &str, headers: &[(&str, &str)]) -> Option<Response<Body>> {
+        let mut request = Request::get(uri);
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        match guard().judge(&request.body(()).unwrap()) {
+            Verdict::Pass => None,
+            Verdict::Answer(answer) => Some(answer),
+        }
+    }
+
+    fn status(uri: &str, headers: &[(&str, &str)]) -> u16 {
+        asked(uri, headers).map_or(200, |answer| answer.status().as_u16())
+    }
+
+    #[test]
+    fn only_names_of_this_machine_are_hosts() {
+        let cookie = format!("fathom-80={SECRET}");
+        for (host, expected) in [
+            ("localhost:80", 200),
+            ("LOCALHOST:80", 200),
+            ("127.0.0.1:80", 200),
+            ("127.8.8.8:80", 200),
+            ("[::1]:80", 200),
+            ("[::ffff:127.0.0.1]:80", 200),
+            ("evil.example:80", 421),
+            ("localhost.evil.example:80", 421),
+            ("127.0.0.1.evil.example:80", 421),
+            ("10.0.0.1:80", 421),
+            ("[::2]:80", 421),
+            ("localhost:80:80", 421),
+            ("localhost:port", 421),
+            ("", 421),
+        ] {
+            assert_eq!(status("/", &[("host", host), ("cookie", &cookie)]), expected, "{host:?}");
+        }
+        assert_eq!(status("/", &[("cookie", &cookie)]), 421, "no host");
+        let two = [("host", "localhost:80"), ("host", "evil.example"), ("cookie", &cookie)];
+        assert_eq!(status("/", &two), 421, "two hosts");
+    }
+
+    #[test]
+    fn the_token_is_demanded_and_leaves_the_address() {
+        let host = ("host", "localhost:8080");
+        assert_eq!(status("/", &[host]), 401);
+        assert_eq!(status("/healthz", &[host]), 200);
+        assert_eq!(status("/healthz/", &[host]), 401);
+        assert_eq!(status("/?token=wrong", &[host]), 403);
+        assert_eq!(status("/metrics", &[host, ("authorization", &format!("Bearer {SECRET}"))]), 200);
+        assert_eq!(status("/metrics", &[host, ("authorization", &format!("Bearer {SECRET}0"))]), 401);
+        assert_eq!(status("/metrics", &[host, ("authorization", SECRET)]), 401);
+        assert_eq!(status("/", &[host, ("cookie", &format!("fathom-80={SECRET}"))]), 401, "another port's");
+        assert_eq!(status("/", &[host, ("cookie", &format!("a=b; fathom-8080={SECRET}; c=d"))]), 200);
+        let admitted = asked(&format!("/?token={SECRET}"), &[host]).unwrap();
+        assert_eq!(
+            (admitted.status().as_u16(), &admitted.headers()["location"]),
+            (303, &HeaderValue::from_static("/"))
+        );
+        let cookie = admitted.headers()["set-cookie"].to_str().unwrap();
+        assert_eq!(cookie, format!("fathom-8080={SECRET}; Path=/; HttpOnly; SameSite=Strict"));
+        let again = [host, ("cookie", &*format!("fathom-8080={SECRET}"))];
+        assert_eq!(status(&format!("/?token={SECRET}"), &again), 303, "it leaves the address every time");
+    }
+
+    #[test]
+    fn nothing_but_reading_is_allowed() {
+        let cookie = format!("fathom-80={SECRET}");
+        for method in ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "HEAD", "TRACE", "BREW"] {
+            let request = Request::builder().method(method).uri("/").header("host", "localhost:80");
+            let request = request.header("cookie", &cookie).body(()).unwrap();
+            match guard().judge(&request) {
+                Verdict::Answer(answer) => assert_eq!(answer.status(), 405, "{method}"),
+                Verdict::Pass => panic!("{method}"),
+            }
+        }
+    }
+}

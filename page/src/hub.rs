@@ -1,0 +1,56 @@
+//! Passes snapshots from the one task that looks at the run to the many readers of the page.
+
+use crate::published::PublishedFacts;
+use crate::snapshot::Snapshot;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::sync::broadcast;
+
+/// The most changes that a reader may lag behind. A slower reader is disconnected, and is told everything
+/// when it connects again.
+const MOST_BEHIND: usize = 32;
+
+/// What readers have been told, and the newest snapshot for callers that ask only once.
+#[derive(Debug)]
+pub(crate) struct Hub {
+    kept: Mutex<Kept>,
+    changes: broadcast::Sender<Arc<str>>,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    told: PublishedFacts,
+    newest: Arc<Snapshot>,
+}
+
+impl Hub {
+    pub(crate) fn new() -> Self {
+        Self { kept: Mutex::default(), changes: broadcast::channel(MOST_BEHIND).0 }
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        // The state stays in use after a panic, because the next snapshot updates it.
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells all readers what has changed.
+    pub(crate) fn publish(&self, snapshot: Snapshot) {
+        let mut kept = self.kept();
+        kept.newest = Arc::new(Snapshot { events: Vec::new(), ..snapshot.clone() });
+        if let Some(change) = kept.told.change(snapshot) {
+            // Sending fails only if there are no readers.
+            let _ = self.changes.send(change.into());
+        }
+    }
+
+    /// Returns all that readers have been told, and a receiver of the changes from then on.
+    pub(crate) fn read(&self) -> (String, broadcast::Receiver<Arc<str>>) {
+        // Both are taken under the lock, so that no change falls between them.
+        let kept = self.kept();
+        (kept.told.all(), self.changes.subscribe())
+    }
+
+    /// Returns the newest snapshot, without events.
+    pub(crate) fn newest(&self) -> Arc<Snapshot> {
+        Arc::clone(&self.kept().newest)
+    }
+}

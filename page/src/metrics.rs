@@ -1,0 +1,288 @@
+//! The run in OpenMetrics, for Prometheus and its like.
+
+use crate::snapshot::{Faults, ShardState, Snapshot, WorkerFacts};
+use fathom_proto::Latencies;
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, EncodeMetric};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::counter::ConstCounter;
+use prometheus_client::metrics::gauge::ConstGauge;
+use prometheus_client::registry::{Registry, Unit};
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The content type of the answer.
+pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// Writes all metrics of a run.
+pub(crate) fn text(snapshot: Arc<Snapshot>) -> Result<String, fmt::Error> {
+    let mut registry = Registry::with_prefix("fathom");
+    registry.register_collector(Box::new(Metrics(snapshot)));
+    let mut text = String::new();
+    encode(&mut text, &registry)?;
+    Ok(text)
+}
+
+#[derive(Debug)]
+struct Metrics(Arc<Snapshot>);
+
+/// Writes metrics one after the other.
+struct Writer<'a, 'e>(&'a mut DescriptorEncoder<'e>);
+
+impl Writer<'_, '_> {
+    fn gauge(&mut self, name: &str, help: &str, unit: Option<&Unit>, value: f64) -> fmt::Result {
+        let gauge = ConstGauge::new(value);
+        gauge.encode(self.0.encode_descriptor(name, help, unit, gauge.metric_type())?)
+    }
+
+    /// Writes a gauge with one value for each value of a label.
+    fn gauges<'l>(
+        &mut self,
+        about: (&str, &str, Option<&Unit>),
+        label: &'static str,
+        values: impl Iterator<Item = (&'l str, f64)>,
+    ) -> fmt::Result {
+        self.labelled_gauges(about, values.map(|(of, value)| ([(label, of)], value)))
+    }
+
+    /// Writes a gauge of each worker. Two workers may have one name, so each has its id beside it.
+    fn gauge_of_workers(
+        &mut self,
+        about: (&str, &str, Option<&Unit>),
+        workers: &[WorkerFacts],
+        value: impl Fn(&WorkerFacts) -> f64,
+    ) -> fmt::Result {
+        let labels = |worker: &WorkerFacts| [("worker", worker.name.clone()), ("id", worker.id.clone())];
+        self.labelled_gauges(about, workers.iter().map(|worker| (labels(worker), value(worker))))
+    }
+
+    fn labelled_gauges<L: EncodeLabelSet>(
+        &mut self,
+        (name, help, unit): (&str, &str, Option<&Unit>),
+        values: impl Iterator<Item = (L, f64)>,
+    ) -> fmt::Result {
+        let mut family = self.0.encode_descriptor(name, help, unit, MetricType::Gauge)?;
+        for (labels, value) in values {
+            ConstGauge::new(value).encode(family.encode_family(&labels)?)?;
+        }
+        Ok(())
+    }
+
+    fn counters<'l>(
+        &mut self,
+        (name, help, unit): (&str, &str, Option<&Unit>),
+        label: &'static str,
+        values: impl Iterator<Item = (&'l str, u64)>,
+    ) -> fmt::Result {
+        let mut family = self.0.encode_descriptor(name, help, unit, MetricType::Counter)?;
+        for (of, value) in values {
+            ConstCounter::new(value).encode(family.encode_family(&[(label, of)])?)?;
+        }
+        Ok(())
+    }
+}
+
+impl Collector for Metrics {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let Snapshot { run, shards, workers, tallies, growth, .. } = &*self.0;
+        let mut out = Writer(&mut encoder);
+        let digits = |digits: &str| digits.parse::<f64>().unwrap_or_default();
+        out.gauge("space_states", "States of the space", None, digits(&run.states))?;
+        out.gauge("visited_states", "States that were visited", None, digits(&run.visited))?;
+        out.gauge(
+            "complete",
+            "Whether every state was visited",
+            None,
+            f64::from(u8::from(run.check.is_some())),
+        )?;
+        out.gauge(
+            "depth",
+            "The depth that is made, or the last one",
+            None,
+            run.depth.map_or(0.0, f64::from),
+        )?;
+        out.gauge("depth_done_ratio", "How much of the depth is done", None, run.depth_share)?;
+        out.gauge("depth_states", "States that were found in the depth", None, digits(&run.depth_states))?;
+        out.gauge(
+            "states_per_second",
+            "States a second over the last half minute",
+            None,
+            run.rate.unwrap_or(0.0),
+        )?;
+        if let Some(left) = run.depth_left {
+            out.gauge("depth_left", "Time that the depth may still take", Some(&Unit::Seconds), left)?;
+        }
+        if let Some([least, most]) = run.run_left {
+            let values = [("least", least), ("most", most)];
+            let about = ("run_left", "Time that the run may still take", Some(&Unit::Seconds));
+            out.gauges(about, "bound", values.into_iter())?;
+        }
+        out.gauge(
+            "layers",
+            "Layers that are kept as they were written",
+            Some(&Unit::Bytes),
+            run.disk_used as f64,
+        )?;
+        if let Some(free) = run.disk_free {
+            out.gauge(
+                "disk_free",
+                "Free space where the run's directory lies",
+                Some(&Unit::Bytes),
+                free as f64,
+            )?;
+        }
+        if let Some(memory) = run.memory {
+            out.gauge(
+                "memory",
+                "Memory that this process has for itself, or all workers together",
+                Some(&Unit::Bytes),
+                memory as f64,
+            )?;
+        }
+        if let Some(limit) = run.memory_limit {
+            let help = "The most memory that they take, layers in the page cache among it";
+            out.gauge("memory_limit", help, Some(&Unit::Bytes), limit as f64)?;
+        }
+        if let Some(read) = run.read {
+            let help = "Read from disks by this process, or by all workers that are there";
+            out.gauge("read", help, Some(&Unit::Bytes), read as f64)?;
+        }
+        let written = growth.depths.iter().map(|depth| depth.bytes).sum::<u64>();
+        let all = [("all", written)];
+        out.counters(("written", "Layers that were written", Some(&Unit::Bytes)), "depths", all.into_iter())?;
+        let of_state = |state| shards.iter().filter(|(is, _)| *is == state).count() as f64;
+        let states = ShardState::ALL.map(|(state, _, word)| (word, of_state(state)));
+        out.gauges(("shards", "Shards of the depth", None), "state", states.into_iter())?;
+        if let Some(cosets) = tallies.cosets {
+            out.gauge("depth_cosets", "Cosets of the depth that are done", None, cosets as f64)?;
+        }
+        if run.sent.is_some() {
+            let presences = ["alive", "silent", "draining", "awaited", "lost", "left"];
+            let of = |presence| workers.iter().filter(|worker| worker.presence == presence).count() as f64;
+            let presences = presences.map(|presence| (presence, of(presence)));
+            out.gauges(("workers", "Workers", None), "presence", presences.into_iter())?;
+            let rate = ("worker_states_per_second", "States a second of a worker", None);
+            out.gauge_of_workers(rate, workers, |worker| worker.rate)?;
+            let silent = ("worker_silent", "Time for which a worker is silent", Some(&Unit::Seconds));
+            out.gauge_of_workers(silent, workers, |worker| worker.silent.unwrap_or(0) as f64)?;
+            for (name, help, of) in OF_WORKERS {
+                out.gauge_of_workers((name, help, Some(&Unit::Bytes)), workers, |worker| of(worker) as f64)?;
+            }
+        }
+        let events = tallies.events.iter().map(|(event, times)| (&**event, *times));
+        out.counters(("events", "What has happened, and how often", None), "event", events)?;
+        if let Some(Faults { failures, retries }) = &tallies.faults {
+            let failures = failures.iter().map(|(kind, times)| (*kind, *times));
+            out.counters(("failures", "Tasks and copies that failed", None), "kind", failures)?;
+            let help = "Tasks that were given out once more";
+            let counter = ConstCounter::new(*retries);
+            counter.encode(out.0.encode_descriptor("retries", help, None, counter.metric_type())?)?;
+        }
+        if let Some(journal) = &tallies.journal {
+            let help = "Time that the journal takes to make something durable";
+            histogram(&mut encoder, ("journal", help), journal)?;
+        }
+        if let Some(fetches) = &tallies.fetches {
+            let help = "Time until a worker has all that it asked another one for";
+            histogram(&mut encoder, ("fetch", help), fetches)?;
+        }
+        Ok(())
+    }
+}
+
+/// The metrics of each worker that are in bytes.
+type OfWorker = (&'static str, &'static str, fn(&WorkerFacts) -> u64);
+
+const OF_WORKERS: [OfWorker; 6] = [
+    ("worker_disk_free", "Free space of a worker", |worker| worker.free),
+    ("worker_sent", "Sent to other workers since the worker registered", |worker| worker.sent),
+    ("worker_received", "Received from other workers since the worker registered", |worker| worker.received),
+    ("worker_memory", "Memory that the worker's process has for itself", |worker| worker.memory),
+    ("worker_read", "Read from disks by the worker's process", |worker| worker.read),
+    ("worker_written", "Written to disks by the worker's process", |worker| worker.written),
+];
+
+fn histogram(
+    encoder: &mut DescriptorEncoder<'_>,
+    (name, help): (&str, &str),
+    latencies: &Latencies,
+) -> fmt::Result {
+    let bounds = Latencies::BOUNDS.into_iter().chain([f64::INFINITY]);
+    let buckets: Vec<(f64, u64)> = bounds.zip(latencies.counts).collect();
+    let mut metric = encoder.encode_descriptor(name, help, Some(&Unit::Seconds), MetricType::Histogram)?;
+    let times = latencies.counts.iter().sum();
+    let seconds = Duration::from_micros(latencies.micros).as_secs_f64();
+    metric.encode_histogram::<prometheus_client::encoding::NoLabelSet>(seconds, times, &buckets, None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::snapshot::{RunFacts, Tallies};
+    use std::collections::{BTreeMap, BTreeSet};
+
+    /// Makes a snapshot with as many workers and shards as there may be.
+    fn large() -> Snapshot {
+        let worker = |number: usize| WorkerFacts {
+            // Two workers have each name.
+            name: format!("node{}", number / 2),
+            id: format!("{number:08x}"),
+            presence: if number == 7 { "lost" } else { "alive" }.into(),
+            rate: 1e9,
+            memory: 2 << 20,
+            ..WorkerFacts::default()
+        };
+        let mut journal = Latencies::default();
+        for milliseconds in [2, 20, 2000] {
+            journal.note(Duration::from_millis(milliseconds));
+        }
+        Snapshot {
+            run: RunFacts { visited: "18446744073709551615".into(), sent: Some(1), ..RunFacts::default() },
+            shards: vec![(ShardState::Done, Some(3)); 16_384],
+            workers: (0..1024).map(worker).collect(),
+            tallies: Tallies {
+                journal: Some(journal),
+                fetches: Some(journal),
+                faults: Some(Faults { failures: BTreeMap::from([("disk full", 3)]), retries: 4 }),
+                ..Tallies::default()
+            },
+            ..Snapshot::default()
+        }
+    }
+
+    #[test]
+    fn a_large_cluster_is_told_worker_by_worker() {
+        let text = text(Arc::new(large())).unwrap();
+        for line in [
+            "fathom_shards{state=\"done\"} 16384.0",
+            "fathom_workers{presence=\"alive\"} 1023.0",
+            "fathom_workers{presence=\"lost\"} 1.0",
+            "fathom_worker_states_per_second{worker=\"node511\",id=\"000003ff\"} 1000000000.0",
+            "fathom_worker_memory_bytes{worker=\"node511\",id=\"000003ff\"} 2097152.0",
+            "fathom_worker_read_bytes{worker=\"node0\",id=\"00000001\"} 0.0",
+            "fathom_failures_total{kind=\"disk full\"} 3",
+            "fathom_retries_total 4",
+            "fathom_fetch_seconds_sum 2.022",
+            "fathom_journal_seconds_count 3",
+            "fathom_journal_seconds_bucket{le=\"0.003\"} 1",
+            "fathom_journal_seconds_bucket{le=\"0.03\"} 2",
+            "fathom_journal_seconds_bucket{le=\"+Inf\"} 3",
+        ] {
+            assert!(text.lines().any(|found| found == line), "{line}");
+        }
+        let series: Vec<&str> = text.lines().filter_map(|line| Some(line.rsplit_once(' ')?.0)).collect();
+        let samples = || series.iter().filter(|name| !name.starts_with('#'));
+        assert_eq!(samples().collect::<BTreeSet<_>>().len(), samples().count(), "each series is there once");
+    }
+
+    #[test]
+    fn names_cannot_break_out_of_their_label() {
+        let mut snapshot = large();
+        snapshot.workers.truncate(1);
+        snapshot.workers[0].name = "a\"} 1\\b".into();
+        let text = text(Arc::new(snapshot)).unwrap();
+        assert!(text.contains(r#"{worker="a\"} 1\\b",id="00000000"}"#), "{text}");
+    }
+}

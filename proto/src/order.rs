@@ -1,0 +1,60 @@
+//! The orders of a coordinator to its workers.
+
+use crate::{Attempt, StoredFile};
+use fathom_engine::run::{Depth, Task};
+
+/// Why a worker is told to leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LeaveReason {
+    /// The run is complete, or has reached its last depth.
+    Done,
+    /// A user stopped the run.
+    Stopped,
+    /// The run is complete, and the worker is to delete its files of the run.
+    Clean,
+    /// The worker was drained.
+    Drained,
+    /// The run has failed.
+    Failed,
+    /// The coordinator ends and will come back: the worker finishes its tasks and waits.
+    CoordinatorGoes,
+}
+
+/// An order to a worker. `Holder` names a worker that holds a file: by its id on the coordinator, by the
+/// address of its exchange on the way to a worker.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Order<Holder> {
+    /// Compute a shard. A complete file of the shard may be used instead.
+    Make(Task, Attempt),
+    /// Compute a shard, even if there is a file of the shard: that file may be wrong.
+    MakeAfresh(Task, Attempt),
+    /// Compute a shard again without keeping its file, if possible with another engine than the named one.
+    Audit(Task, Attempt, String),
+    /// Copy a file from one of these workers.
+    Copy(StoredFile, Vec<Holder>),
+    /// Delete a file that is said to be damaged or not the reported one, if it is.
+    Discard(StoredFile),
+    /// Delete a file that is no longer read.
+    GiveBack(Task),
+    /// Delete a layer, or compress it if it is kept: no task reads it any more, except to exclude visited
+    /// states.
+    Retire(Depth),
+    /// Leave the run.
+    Leave(LeaveReason),
+}
+
+impl<Holder> Order<Holder> {
+    /// Returns the order with other names of the holders. A holder without another name is left out.
+    pub fn with_holders<Other>(self, name: impl Fn(Holder) -> Option<Other>) -> Order<Other> {
+        match self {
+            Self::Make(task, attempt) => Order::Make(task, attempt),
+            Self::MakeAfresh(task, attempt) => Order::MakeAfresh(task, attempt),
+            Self::Audit(task, attempt, kernel) => Order::Audit(task, attempt, kernel),
+            Self::Copy(file, holders) => Order::Copy(file, holders.into_iter().filter_map(name).collect()),
+            Self::Discard(file) => Order::Discard(file),
+            Self::GiveBack(task) => Order::GiveBack(task),
+            Self::Retire(depth) => Order::Retire(depth),
+            Self::Leave(reason) => Order::Leave(reason),
+        }
+    }
+}

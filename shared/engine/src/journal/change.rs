@@ -1,0 +1,53 @@
+//! Changes of the journal in one transaction, in which a crate above this one also writes tables of its own.
+//!
+//! A coordinator has tables in `run.db` of which this crate knows nothing. They must not contradict the journal's
+//! own tables after a crash, so both are written in one transaction: a [`Change`], or the commit of a layer with
+//! its [`Beside`].
+
+use super::{Files, Journal};
+use crate::run::Depth;
+use anyhow::Result;
+use rusqlite::{Connection, Savepoint};
+
+/// Writes tables of a crate above this one, in the transaction that commits a layer. The depth is that of the
+/// layer whose files are marked as removed.
+pub type Beside<'a> = &'a dyn Fn(&Connection, Option<Depth>) -> Result<()>;
+
+/// A change that is being made.
+#[derive(Debug)]
+pub struct Change<'a> {
+    pub(super) transaction: Savepoint<'a>,
+    /// The layer that counts as removed once the change is made.
+    pub(super) removed: Option<Depth>,
+}
+
+impl Change<'_> {
+    /// Returns the database within the transaction, for the tables of the caller.
+    pub fn database(&self) -> &Connection {
+        &self.transaction
+    }
+}
+
+impl Journal {
+    /// Makes a change in one transaction. If that fails, the journal is unchanged. `change` is called again if
+    /// the journal waits and could not be written at first.
+    pub fn change<T>(&mut self, mut change: impl FnMut(&mut Change<'_>) -> Result<T>) -> Result<T> {
+        let (value, removed) = self.patiently(|journal| {
+            // A savepoint nests in the transaction of commits that are held back, if there is one.
+            let mut changed = Change { transaction: journal.database.savepoint()?, removed: None };
+            let value = change(&mut changed)?;
+            let Change { transaction, removed } = changed;
+            transaction.commit()?;
+            Ok((value, removed))
+        })?;
+        if let Some(known) = &mut self.known {
+            known.note_files(removed, Files::Removed);
+        }
+        Ok(value)
+    }
+
+    /// Returns the database, to read the tables of the caller.
+    pub fn database(&self) -> &Connection {
+        &self.database
+    }
+}

@@ -1,0 +1,50 @@
+//! What the threads of a process have done, for progress.
+
+use crate::task::waits::Spent;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What the threads have done of the current layer, for progress.
+#[derive(Debug, Default)]
+pub struct Counters {
+    /// The number of cosets done.
+    pub cosets: AtomicU64,
+    /// The number of states found.
+    pub states: AtomicU64,
+    /// The number of states found in layers before.
+    earlier_states: AtomicU64,
+    /// The number of cosets done in audits, of all layers.
+    pub audited_cosets: AtomicU64,
+    /// The time that the threads spent on each activity.
+    pub spent: Spent,
+}
+
+impl Counters {
+    /// Sets the counters of a layer to zero, at its beginning.
+    pub fn begin(&self) {
+        self.cosets.store(0, Ordering::Relaxed);
+        self.earlier_states.fetch_add(self.states.swap(0, Ordering::Relaxed), Ordering::Relaxed);
+        self.spent.begin();
+    }
+
+    /// Returns the number of states found in all layers. While a layer begins, its number may be off for a
+    /// moment.
+    pub fn states_of_all_layers(&self) -> u64 {
+        self.earlier_states.load(Ordering::Relaxed) + self.states.load(Ordering::Relaxed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn states_of_earlier_layers_count_on() {
+        let counters = Counters::default();
+        for (found, of_all) in [(3, 3), (5, 8), (0, 8)] {
+            counters.begin();
+            counters.states.fetch_add(found, Ordering::Relaxed);
+            assert_eq!(counters.states.load(Ordering::Relaxed), found);
+            assert_eq!(counters.states_of_all_layers(), of_all);
+        }
+    }
+}

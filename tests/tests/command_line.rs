@@ -1,0 +1,14 @@
+//! What commands read, print and refuse.
+
+mod bad_input;
+mod bench;
+mod bound;
+mod group;
+mod help;
+mod hostile_files;
+mod move_names;
+mod names;
+pub(crate) mod puzzles;
+mod report;
+mod shapes;
+mod solve;

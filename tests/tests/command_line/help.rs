@@ -1,0 +1,296 @@
+//! The help, its examples, completions, manual pages, settings and variables: what people meet first.
+
+use fathom_tests::{fathom, fathom_worker, json, texts};
+use std::fs::{self, File};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// Returns the names of all commands.
+fn commands() -> Vec<String> {
+    let (help, _) = texts(&fathom().arg("-h").output().unwrap());
+    let names = help.lines().filter_map(|line| {
+        let (name, about) = line.strip_prefix("  ")?.split_once("  ")?;
+        let is_name = !about.is_empty() && name.bytes().all(|byte| byte.is_ascii_lowercase());
+        is_name.then(|| name.to_owned())
+    });
+    names.filter(|name| name != "help").collect()
+}
+
+#[test]
+fn commands_stand_in_groups_with_their_own_help() {
+    let (help, _) = texts(&fathom().arg("-h").output().unwrap());
+    for group in ["Run:", "Cluster:", "Results:", "Mathematics:", "This program:"] {
+        assert!(help.lines().any(|line| line == group), "{help}");
+    }
+    let commands = commands();
+    assert!(commands.len() >= 26, "{commands:?}");
+    for name in &commands {
+        let (short, _) = texts(&fathom().args([name, "-h"]).output().unwrap());
+        let (long, _) = texts(&fathom().args([name, "--help"]).output().unwrap());
+        assert!(short.contains(&format!("\nExamples:\n  fathom {name}")), "{short}");
+        assert!(short.contains("\nOutput:\n"), "{short}");
+        assert!(long.len() >= short.len(), "{name}");
+        let widest = short.lines().map(|line| line.chars().count()).max().unwrap();
+        assert!(widest <= 100, "{name}: {widest} columns\n{short}");
+    }
+    let text = |option| texts(&fathom().args(["run", option]).output().unwrap()).0;
+    assert!(!text("-h").contains("The default is multi for boards"));
+    assert!(text("--help").contains("The default is multi for boards"));
+}
+
+/// `docs/cli.md` is said to have every command and option.
+#[test]
+fn the_page_on_the_command_line_has_every_command_and_option() {
+    let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/cli.md")).unwrap();
+    let helps = commands()
+        .into_iter()
+        .map(|name| (format!("fathom {name}"), fathom().args([&name, "--help"]).output().unwrap()));
+    let of_worker = ["task", "clean", "verify"].map(|name| {
+        (format!("fathom-worker {name}"), fathom_worker().args([name, "--help"]).output().unwrap())
+    });
+    let alone = [("fathom-worker".to_owned(), fathom_worker().arg("--help").output().unwrap())];
+    let mut options = 0;
+    for (command, help) in helps.chain(of_worker).chain(alone) {
+        let has_row = [' ', '`'].iter().any(|end| page.contains(&format!("| `{command}{end}")));
+        assert!(has_row, "docs/cli.md misses `{command}`");
+        let (help, _) = texts(&help);
+        let named = help.lines().filter_map(|line| {
+            let line = line.trim_start();
+            let option =
+                line.split_once("--").filter(|(before, _)| before.is_empty() || before.ends_with(", "));
+            option.map(|(_, rest)| rest.split([' ', '=', '[']).next().unwrap_or_default().to_owned())
+        });
+        for option in named.filter(|name| !name.is_empty()) {
+            options += 1;
+            assert!(page.contains(&format!("--{option}")), "docs/cli.md misses --{option} of {command}");
+        }
+    }
+    assert!(options > 150, "{options}");
+}
+
+/// An unknown command line fails with the usage, so every example must be a known one. The files that an
+/// example names need not exist.
+#[test]
+fn help_examples_are_valid_commands() {
+    let directory = fathom_tests::tempdir().unwrap();
+    let shell = |example: &str| {
+        // `--help` comes first, so that the arguments are parsed but not carried out.
+        let (program, rest) = example.split_once(' ').unwrap();
+        let rest = rest.split(" > ").next().unwrap();
+        let binary = if program == "fathom" { fathom() } else { fathom_worker() };
+        let binary = binary.get_program().to_str().unwrap().to_owned();
+        let line = format!("'{binary}' {rest} --no-such-option");
+        Command::new("sh").args(["-c", &line]).current_dir(directory.path()).output().unwrap()
+    };
+    let mut seen = 0;
+    let helps = commands().into_iter().map(|name| fathom().args([&name, "-h"]).output().unwrap());
+    let helps = helps.chain([fathom_worker().arg("-h").output().unwrap()]);
+    for help in helps {
+        let (help, _) = texts(&help);
+        let examples = help.split("\nExamples:\n").nth(1).unwrap();
+        for example in examples.lines().filter_map(|line| line.strip_prefix("  ")) {
+            let output = shell(example);
+            let (_, err) = texts(&output);
+            // The only fault of the example is the option that was added.
+            assert!(err.contains("unexpected argument '--no-such-option'"), "{example}: {err}");
+            seen += 1;
+        }
+    }
+    assert!(seen >= 45, "{seen}");
+}
+
+#[test]
+fn versions_tell_what_was_built() {
+    for mut program in [fathom(), fathom_worker()] {
+        let (text, _) = texts(&program.arg("--version").output().unwrap());
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(lines[0].contains("commit ") && lines[0].ends_with("-linux-gnu)"), "{text}");
+        assert!(lines[1].starts_with("kernels on this machine: portable"), "{text}");
+    }
+    let (short, _) = texts(&fathom().arg("-V").output().unwrap());
+    assert_eq!(short.lines().count(), 1, "{short}");
+}
+
+#[test]
+fn completions_and_pages_know_every_command() {
+    let directory = fathom_tests::tempdir().unwrap();
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        let (script, _) = texts(&fathom().args(["completions", shell]).output().unwrap());
+        for name in commands() {
+            assert!(script.contains(&name), "{shell}: {name}");
+        }
+    }
+    let checked = Command::new("bash").arg("-n").stdin(Stdio::piped()).spawn().and_then(|mut bash| {
+        let script = fathom().args(["completions", "bash"]).output()?.stdout;
+        std::io::Write::write_all(&mut bash.stdin.take().unwrap(), &script)?;
+        bash.wait()
+    });
+    assert!(checked.unwrap().success());
+    let pages = directory.path().join("man1");
+    assert!(fathom().arg("man").arg(&pages).output().unwrap().status.success());
+    for name in commands() {
+        let page = fs::read_to_string(pages.join(format!("fathom-{name}.1"))).unwrap();
+        assert!(page.contains(".SH EXAMPLES\n  fathom "), "{name}");
+    }
+    let read = |name: &str| fs::read_to_string(pages.join(name)).unwrap();
+    let solve = read("fathom-solve.1");
+    let (puzzle, state) = (solve.find("SPACE|DIR").unwrap(), solve.find("STATE").unwrap());
+    assert!(puzzle < state, "{solve}");
+    assert!(!read("fathom.1").contains("kernels on this machine"));
+    let file = pages.join("fathom.1");
+    let output = fathom().arg("man").arg(&file).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(texts(&output).1.contains("is no directory"));
+}
+
+/// Help that cannot be written is a failure.
+#[test]
+fn help_on_a_full_disk_fails() {
+    for option in ["--help", "--version"] {
+        let full = File::options().write(true).open("/dev/full").unwrap();
+        let output = fathom().arg(option).stdout(full).stderr(Stdio::piped()).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{option}");
+        let (_, err) = texts(&output);
+        assert!(err.contains("cannot write the result to standard output: No space left on device"), "{err}");
+    }
+}
+
+#[test]
+fn options_come_before_variables_and_these_before_settings() {
+    let directory = fathom_tests::tempdir().unwrap();
+    let config = directory.path().join("config/fathom");
+    fs::create_dir_all(&config).unwrap();
+    fs::write(config.join("config.toml"), "dir = \"settled\"\nthreads = 3\n").unwrap();
+    let run = |variables: &[(&str, &str)], options: &[&str]| {
+        let mut command = fathom();
+        command.args(["run", "3x3", "-q", "--json"]).args(options).current_dir(directory.path());
+        command.env("XDG_CONFIG_HOME", directory.path().join("config")).envs(variables.iter().copied());
+        json(&command.output().unwrap())
+    };
+    let threads = |path: &str| {
+        let status =
+            fathom().args(["status", "--json", path]).current_dir(directory.path()).output().unwrap();
+        json(&status)["processes"][0]["threads"].as_u64().unwrap()
+    };
+    run(&[], &[]);
+    assert_eq!(threads("settled/3x3-multi"), 3);
+    run(&[("FATHOM_DIR", "varied"), ("FATHOM_THREADS", "2")], &[]);
+    assert_eq!(threads("varied/3x3-multi"), 2);
+    run(&[("FATHOM_DIR", "varied"), ("FATHOM_THREADS", "2")], &["--dir", "named", "--threads", "1"]);
+    assert_eq!(threads("named"), 1);
+
+    fs::write(config.join("config.toml"), "thread = 3\n").unwrap();
+    let output =
+        fathom().arg("puzzles").env("XDG_CONFIG_HOME", directory.path().join("config")).output().unwrap();
+    let (_, err) = texts(&output);
+    assert_eq!(output.status.code(), Some(2), "{err}");
+    assert!(err.contains("fathom/config.toml") && err.contains("unknown field `thread`"), "{err}");
+
+    // A wrong value is named by the place where it stands, and matters only where it is used.
+    fs::write(config.join("config.toml"), "memory = \"much\"\n").unwrap();
+    let refused = |variables: &[(&str, &str)], arguments: &[&str]| {
+        let mut command = fathom();
+        command.args(["run", "3x3", "--dir", "unused"]).args(arguments).current_dir(directory.path());
+        command.env("XDG_CONFIG_HOME", directory.path().join("config")).envs(variables.iter().copied());
+        let output = command.output().unwrap();
+        assert_eq!(output.status.code(), Some(2));
+        texts(&output).1
+    };
+    let file = refused(&[], &[]);
+    assert!(file.contains("fathom/config.toml: invalid value 'much' for '--memory <SIZE>'"), "{file}");
+    let variable = refused(&[("FATHOM_THREADS", "many"), ("FATHOM_MEMORY", "1GiB")], &[]);
+    assert!(variable.starts_with("error: FATHOM_THREADS: invalid value 'many'"), "{variable}");
+    let option = refused(&[("FATHOM_THREADS", "many")], &["--threads", "few", "--memory", "1GiB"]);
+    assert!(option.starts_with("error: invalid value 'few' for '--threads <N>'"), "{option}");
+}
+
+/// A process whose HOME is another user's directory has no settings. Settings that are there and cannot be
+/// read are an error.
+#[test]
+fn settings_of_another_user() {
+    let directory = fathom_tests::tempdir().unwrap();
+    let config = directory.path().join("config/fathom");
+    fs::create_dir_all(&config).unwrap();
+    let file = config.join("config.toml");
+    fs::write(&file, "threads = 3\n").unwrap();
+    // Without these capabilities permissions hold for root, too. Others do not have them, and may not drop
+    // them.
+    let without = "-dac_override,-dac_read_search";
+    let confined = ["--bounding-set", without, "--inh-caps", without];
+    let is_root = Command::new("setpriv").args(confined).arg("true").output().unwrap().status.success();
+    let run = |path: &Path, mode: u32| {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        let mut command = if is_root { Command::new("setpriv") } else { fathom() };
+        if is_root {
+            command.args(confined).arg(fathom().get_program());
+        }
+        command.args(["run", "3x3", "-q", "--json", "--dir"]);
+        command.arg(directory.path().join("run")).env("XDG_CONFIG_HOME", directory.path().join("config"));
+        command.output().unwrap()
+    };
+    let output = run(&file, 0o000);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(texts(&output).1.contains("config.toml: Permission denied"), "{}", texts(&output).1);
+    assert!(!directory.path().join("run").exists());
+    json(&run(&config, 0o000));
+    fs::set_permissions(&config, fs::Permissions::from_mode(0o700)).unwrap();
+}
+
+#[test]
+fn names_forgive_and_suggest() {
+    let directory = fathom_tests::tempdir().unwrap();
+    let run = |arguments: &[&str]| {
+        let output = fathom().args(arguments).arg("-q").current_dir(directory.path()).output().unwrap();
+        (output.status.code(), texts(&output))
+    };
+    // The same directory each time: what was run first is reported.
+    let (_, (first, _)) = run(&["run", "3x3"]);
+    for name in ["3X3", "3×3"] {
+        assert_eq!(run(&["run", name]).1.0, first, "{name}");
+    }
+    assert_eq!(run(&["run", "Pancake:4"]).0, Some(0));
+    assert_eq!(fs::read_dir(directory.path().join("runs")).unwrap().count(), 2);
+    for (word, says) in [
+        ("squre1", "but perhaps \"square1\" is meant"),
+        ("pyramnix", "but perhaps \"pyraminx\" is meant"),
+        ("nonsense", "'fathom puzzles' tells of each"),
+    ] {
+        let (code, (_, err)) = run(&["run", word]);
+        assert_eq!(code, Some(2));
+        assert!(err.contains(says), "{err}");
+    }
+    let (_, (_, err)) = run(&["run", "nonsense"]);
+    assert!(!err.contains("perhaps"), "{err}");
+    for arguments in [&["run", "3x3", "--max-depth", "-1"][..], &["plan", "3x3", "--threads", "-2"]] {
+        let (code, (_, err)) = run(arguments);
+        assert_eq!(code, Some(2));
+        assert!(err.contains("-1") && err.contains("invalid") || err.contains("-2 is not in 1.."), "{err}");
+    }
+}
+
+#[test]
+fn default_directories_have_short_names() {
+    let directory = fathom_tests::tempdir().unwrap();
+    let run = |options: &[&str]| {
+        let output =
+            fathom().args(["run", "2x3"]).args(options).current_dir(directory.path()).output().unwrap();
+        assert!(output.status.success(), "{}", texts(&output).1);
+        texts(&output).1
+    };
+    // Few labels are letters.
+    run(&["--labels", "0,0,1,1,2,2"]);
+    assert!(directory.path().join("runs/2x3-multi-aabbcc").is_dir());
+    // Many letters are a number.
+    let labels = (0..30).map(|tile| if tile < 2 { tile.to_string() } else { "2".into() }).collect::<Vec<_>>();
+    let output = fathom()
+        .args(["run", "5x6", "--labels", &labels.join(","), "--max-depth", "1"])
+        .current_dir(directory.path())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", texts(&output).1);
+    let names = fs::read_dir(directory.path().join("runs")).unwrap();
+    let names: Vec<String> = names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    let short = names.iter().find(|name| name.starts_with("5x6-multi-")).unwrap();
+    assert!(short.len() <= 34, "{short}");
+}

@@ -1,0 +1,614 @@
+//! `fathom solve` and `fathom antipodes`, as real processes.
+
+use fathom_algebra::OrientedPermutation;
+use fathom_engine::run::SpaceSpec;
+use fathom_puzzle::{Definition, Metric, PuzzleSpec};
+use fathom_solve::{Bidirectional, SolveModel};
+use fathom_space::Labels;
+use fathom_tests::{fathom, json, texts};
+use serde_json::{Value, json as value};
+use std::collections::HashSet;
+use std::fs;
+use std::path::Path;
+
+/// Runs `fathom` in a directory. Returns the exit code, standard output and standard error.
+fn in_directory(directory: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
+    let output = fathom().args(arguments).current_dir(directory).output().unwrap();
+    let (out, err) = texts(&output);
+    (output.status.code(), out, err)
+}
+
+fn answer(directory: &Path, arguments: &[&str]) -> Value {
+    json(&fathom().args(arguments).arg("--json").current_dir(directory).output().unwrap())
+}
+
+/// Returns the answer of `solve` for a run with all its layers, and asserts that `solve` answers the same
+/// without the run.
+fn same_answer_without_run(directory: &Path, run: &str, space: &str, arguments: &[&str]) -> Value {
+    let [of_run, of_none] =
+        [run, space].map(|space| answer(directory, &[&["solve", space], arguments, &["--all"]].concat()));
+    assert_eq!((&of_run["method"], &of_none["method"]), (&value!("layers"), &value!("bidirectional")));
+    for field in ["distance", "solutions", "more", "state", "puzzle", "metric"] {
+        assert_eq!(of_run[field], of_none[field], "{arguments:?}: {field}");
+    }
+    of_run
+}
+
+/// Returns arguments of `solve` for the state after some moves, or for the solved state, "()".
+fn arguments_for(scramble: &str) -> Vec<&str> {
+    if scramble == "()" { vec![scramble] } else { vec![scramble, "--scramble"] }
+}
+
+/// Returns the tiles of a 3x4 board after moves such as `V2^-1`. Works on tiles alone and shares no code with
+/// Fathom.
+fn replay(mut tiles: Vec<usize>, word: &str) -> Vec<usize> {
+    for turn in word.split(' ').filter(|turn| *turn != "()") {
+        let (line, exponent) = match turn.strip_suffix('\'') {
+            Some(line) => (line, "-1"),
+            None => turn.split_once('^').unwrap_or((turn, "1")),
+        };
+        let (line, number) = line.split_at(1);
+        let number: usize = number.parse::<usize>().unwrap() - 1;
+        let cells: Vec<usize> = match line {
+            "V" => (0..3).map(|row| 4 * row + number).collect(),
+            _ => (0..4).map(|column| 4 * number + column).collect(),
+        };
+        let shift = exponent.parse::<i64>().unwrap().rem_euclid(cells.len() as i64) as usize;
+        let old: Vec<usize> = cells.iter().map(|&cell| tiles[cell]).collect();
+        for (place, &cell) in cells.iter().enumerate() {
+            tiles[cell] = old[(place + shift) % cells.len()];
+        }
+    }
+    tiles
+}
+
+#[test]
+fn with_and_without_a_run_the_answer_is_the_same() {
+    let directory = fathom_tests::tempdir().unwrap();
+    let path = directory.path();
+    let run = answer(path, &["run", "3x4", "--keep", "all", "--shards", "7", "--dir", "kept", "-q"]);
+    assert_eq!(run["god_number"], 13);
+    for (state, distance) in [
+        ("0 1 2 3 4 5 6 7 8 9 10 11", 0),
+        ("1 2 3 0 4 5 6 7 8 9 10 11", 1),
+        // README.md has this distance from a run that watched the state.
+        ("11 10 9 8 7 6 5 4 3 2 1 0", 11),
+        ("(1,2)", 9),
+        ("(1,2,3)", 7),
+    ] {
+        let of_run = same_answer_without_run(path, "kept", "3x4", &[state, "--limit", "50"]);
+        if state.starts_with(|c: char| c.is_ascii_digit()) {
+            assert_eq!(of_run["distance"], distance, "{state}");
+        }
+        let tiles: Vec<usize> =
+            of_run["state"].as_str().unwrap().split(' ').map(|tile| tile.parse().unwrap()).collect();
+        for solution in of_run["solutions"].as_array().unwrap() {
+            assert!(replay(tiles.clone(), solution.as_str().unwrap()).is_sorted());
+        }
+        let one = answer(path, &["solve", "kept", state]);
+        assert_eq!(one["solutions"][0], of_run["solutions"][0]);
+    }
+    // The solution is the inverse of the scramble.
+    let scrambled = answer(path, &["solve", "kept", "V1 H2^-1 V3", "--scramble"]);
+    assert_eq!(scrambled["distance"], 3);
+    let (code, out, _) = in_directory(path, &["solve", "kept", "V1 H2^-1", "--scramble", "--all"]);
+    assert_eq!((code, out.as_str()), (Some(0), "distance: 2\nsolutions: 1\n    H2 V1'\n"));
+}
+
+/// The axial pieces of the pyramid turn without leaving their places.
+#[test]
+fn pieces_that_turn_and_stay_are_looked_up_too() {
+    let directory = fathom_tests::tempdir().unwrap();
+    let path = directory.path();
+    let run = answer(path, &["run", "pyraminx", "--keep", "all", "--dir", "kept", "-q"]);
+    for scramble in ["()", "U", "U L' R", "U L R' B U' L", "B' U R' L B U L' R U", "(U L' R B' U' R)3"] {
+        same_answer_without_run(path, "kept", "pyraminx", &arguments_for(scramble));
+    }
+    // Jaap's Puzzle Page: 32 positions take 11 moves.
+    let antipodes = answer(path, &["antipodes", "kept"]);
+    let classes = antipodes["representatives"].as_array().unwrap();
+    assert_eq!(classes.iter().map(|class| class["size"].as_u64().unwrap()).sum::<u64>(), 32);
+    assert_eq!(value!(classes.len()), run["classes"][11]);
+    for class in classes {
+        let told = answer(path, &["solve", "pyraminx", class["state"].as_str().unwrap()]);
+        assert_eq!((&told["distance"], &told["solutions"][0]), (&value!(11), &class["solution"]));
+    }
+}
+
+#[test]
+fn labels_are_all_that_is_seen() {
+    let directory = fathom_tests::tempdir().unwrap();
+    let path = directory.path();
+    let labels = "0,0,0,0,1,1,1,1,2,2,2,2";
+    answer(path, &["run", "3x4", "--labels", labels, "--keep", "all", "--dir", "rows", "-q"]);
+    // Tiles 0 and 1 look alike, and so do 10 and 11.
+    for (state, distance) in [("1 0 2 3 4 5 6 7 8 9 11 10", 0), ("4 5 6 7 8 9 10 11 0 1 2 3", 4)] {
+        let of_run = answer(path, &["solve", "rows", state, "--all", "--limit", "1000"]);
+        let of_none = answer(path, &["solve", "3x4", state, "--labels", labels, "--all", "--limit", "1000"]);
+        assert_eq!(of_run["solutions"], of_none["solutions"], "{state}");
+        assert_eq!((&of_run["distance"], &of_none["distance"]), (&value!(distance), &value!(distance)));
+        for solution in of_run["solutions"].as_array().unwrap() {
+            let tiles = state.split(' ').map(|tile| tile.parse().unwrap()).collect();
+            let rows: Vec<usize> =
+                replay(tiles, solution.as_str().unwrap()).iter().map(|tile| tile / 4).collect();
+            assert!(rows.is_sorted(), "{rows:?}");
+        }
+    }
+}
+
+#[test]
+fn what_a_run_does_not_know_is_said() {
+    let directory = fathom_tests::tempdir().unwrap();
+    let path = directory.path();
+    let reversed = "11 10 9 8 7 6 5 4 3 2 1 0";
+    answer(path, &["run", "3x4", "--keep", "all", "--max-depth", "6", "--dir", "young", "-q"]);
+    let (code, out, err) = in_directory(path, &["solve", "young", reversed]);
+    assert_eq!((code, out.as_str()), (Some(1), ""));
+    assert!(
+        err.contains("it is more than 6 moves from solved") && err.contains("fathom resume young"),
+        "{err}"
+    );
+    assert_eq!(answer(path, &["solve", "young", "V1 H1 V2", "--scramble"])["method"], "layers");
+    let (code, _, err) = in_directory(path, &["antipodes", "young"]);
+    assert!(code == Some(2) && err.contains("finished to depth 6 and not complete"), "{err}");
+    let (code, _, err) = in_directory(path, &["antipodes", "young", "--depth", "7"]);
+    assert!(code == Some(2) && err.contains("finished to depth 6: go on"), "{err}");
+    assert_eq!(answer(path, &["antipodes", "young", "--depth", "6", "--limit", "1"])["states"], 2_090_826);
+    // With only the last layers kept, the search does not use them.
+    answer(path, &["run", "3x4", "--dir", "last", "-q"]);
+    let found = answer(path, &["solve", "last", reversed]);
+    assert_eq!((&found["method"], &found["distance"]), (&value!("bidirectional"), &value!(11)));
+    let (code, _, err) = in_directory(path, &["antipodes", "last", "--depth", "5"]);
+    assert!(code == Some(2) && err.contains("the layer of depth 5 was not kept"), "{err}");
+}
+
+#[test]
+fn antipodes_are_as_many_as_the_run_counts() {
+    let directory = fathom_tests::tempdir().unwrap();
+    let path = directory.path();
+    for (space, keep) in [("3x3", "all"), ("2x4", "last"), ("pancake:7", "all"), ("star:7", "last")] {
+        let run = answer(path, &["run", space, "--keep", keep, "--dir", space, "-q"]);
+        let last = run["god_number"].as_u64().unwrap();
+        for depth in [last, last - 1] {
+            let limit = if depth == last { "100000" } else { "20" };
+            let depth_text = depth.to_string();
+            let arguments = ["antipodes", space, "--depth", &depth_text, "--limit", limit];
+            let of_run = answer(path, &[&arguments[..1], &[&format!("./{space}")], &arguments[2..]].concat());
+            assert_eq!(of_run["states"], run["counts"][depth as usize]);
+            assert_eq!(of_run["classes"], run["classes"][depth as usize]);
+            assert_eq!(of_run["symmetries"], run["symmetries"]);
+            let representatives = of_run["representatives"].as_array().unwrap();
+            if depth == last {
+                let sizes = representatives.iter().map(|class| class["size"].as_u64().unwrap());
+                assert_eq!(sizes.sum::<u64>(), of_run["states"].as_u64().unwrap());
+                assert_eq!(representatives.len() as u64, of_run["classes"].as_u64().unwrap());
+            }
+            for class in representatives {
+                let product = class["size"].as_u64().unwrap() * class["symmetry"].as_u64().unwrap();
+                assert_eq!(product, of_run["symmetries"].as_u64().unwrap());
+            }
+            for class in representatives.iter().take(3) {
+                let solved = answer(path, &["solve", space, class["state"].as_str().unwrap()]);
+                assert_eq!(solved["distance"], depth);
+                assert_eq!(solved["solutions"][0], class["solution"]);
+            }
+        }
+    }
+    // Without a run, the command searches by itself, and the answer is the same.
+    let elsewhere = fathom_tests::tempdir().unwrap();
+    assert_eq!(answer(elsewhere.path(), &["antipodes", "3x3"]), answer(path, &["antipodes", "3x3"]));
+    assert_eq!(fs::read_dir(elsewhere.path()).unwrap().count(), 0);
+    let (code, _, err) = in_directory(elsewhere.path(), &["antipodes", "4x4"]);
+    assert!(code == Some(2) && err.contains("make a run with 'fathom run 4x4 --keep all'"), "{err}");
+}
+
+/// Commands that only read do not wait for each other, and leave nothing behind.
+#[test]
+fn whoever_reads_a_run_changes_nothing() {
+    let directory = fathom_tests::tempdir().unwrap();
+    let said = |arguments: &[&str]| {
+        let (code, out, err) = in_directory(directory.path(), arguments);
+        assert_eq!(code, Some(0), "{arguments:?}: {err}");
+        out
+    };
+    said(&["run", "3x4", "--keep", "all", "-q", "--dir", "run"]);
+    {
+        let _reads = fathom_engine::run::lock::reading(&directory.path().join("run")).unwrap();
+        said(&["audit", "run", "--samples", "10"]);
+        said(&["antipodes", "run", "--depth", "3"]);
+    }
+    said(&["remove", "run"]);
+    let there = || {
+        fs::read_dir(directory.path().join("run"))
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name())
+            .collect::<HashSet<_>>()
+    };
+    let before = there();
+    assert!(!before.iter().any(|name| *name == *"cosets.bin"), "{before:?}");
+    said(&["solve", "run", "--scramble", "V1 H2"]);
+    assert_eq!(there(), before);
+}
+
+#[test]
+fn damaged_layers_are_an_error() {
+    let directory = fathom_tests::tempdir().unwrap();
+    let path = directory.path();
+    answer(path, &["run", "3x3", "--keep", "all", "--dir", "run", "-q"]);
+    let file = path.join("run/layers/d007/s00000.layer");
+    let whole = fs::read(&file).unwrap();
+    let mut damaged = whole.clone();
+    let middle = damaged.len() - 600;
+    damaged[middle..middle + 500].iter_mut().for_each(|byte| *byte ^= 0x5a);
+    let commands: [&[&str]; 2] =
+        [&["solve", "run", "8 7 6 5 4 3 2 1 0"], &["antipodes", "run", "--depth", "7"]];
+    for (bytes, says) in [
+        (Some(&damaged[..]), "d007/s00000.layer"),
+        (Some(&whole[..100]), "s00000.layer"),
+        (None, "s00000.layer"),
+    ] {
+        match bytes {
+            Some(bytes) => fs::write(&file, bytes).unwrap(),
+            None => fs::remove_file(&file).unwrap(),
+        }
+        for command in commands {
+            let (code, out, err) = in_directory(path, command);
+            assert_eq!((code, out.as_str()), (Some(1), ""), "{err}");
+            assert!(err.contains(says) && err.lines().count() == 1, "{err}");
+        }
+    }
+}
+
+#[test]
+fn bad_questions_are_refused_with_one_message() {
+    let directory = fathom_tests::tempdir().unwrap();
+    let path = directory.path();
+    fs::create_dir(path.join("empty")).unwrap();
+    let many = "name = \"many\"\ndegree = 8\n[moves]\nA = \"(1,2)\"\n[free]\nr = \"(1,2,3,4,5,6,7)\"\ns = \"(7,8)\"\n";
+    fs::write(path.join("many.toml"), many).unwrap();
+    answer(path, &["run", "2x3", "--dir", "run", "-q"]);
+    for (arguments, says) in [
+        (&["solve", "3x3", "0 1 2"][..], "STATE: it has 3 tiles, and the puzzle has 9"),
+        (&["solve", "3x3", "0 1 2 3 4 5 6 7 7"], "STATE: tile 7 is there twice"),
+        (&["solve", "3x3", "(1,2"], "STATE: at offset 4: expected a point, found the end"),
+        (&["solve", "3x3", ""], "is neither the tiles of a state nor cycles"),
+        (&["solve", "3x3", "V1"], "to give moves, add --scramble"),
+        (&["solve", "3x3", "V4", "--scramble"], "there is no generator \"V4\""),
+        (&["solve", "2x2x2", "R D", "--scramble", "--moves", "U,R,F"], "at offset 2: there is no move \"D\""),
+        (&["solve", "2x2x2", "0 1 2 3 4 5 6"], "the pieces of 2x2x2 turn"),
+        (
+            &["solve", "3x3", "1 0 2 3 4 5 6 7 8"],
+            "no moves of 3x3 lead to this state: it is an odd permutation",
+        ),
+        (&["solve", "2x2x2", "(1+1)"], "the turns of its corners add up to 1 modulo 3"),
+        (&["solve", "2x2x2", "(1+1)", "--moves", "U,R,F"], "the turns of its corners add up to 1 modulo 3"),
+        (&["solve", "2x2x2", "x w", "--scramble"], "at offset 2: there is no move \"w\""),
+        (
+            &["solve", "square1", "(1,0)/(1,0)/", "--scramble", "--metric", "twist"],
+            "STATE: move 4, /, cannot be made",
+        ),
+        (
+            &["solve", "square1", "(1,0", "--scramble", "--metric", "twist"],
+            "STATE: at offset 0: \"(1,0\" is no pair of turns",
+        ),
+        (&["solve", "many.toml", "()"], "the free moves make a group of more than 1024 elements"),
+        (&["solve", "empty", "()"], "is no run directory"),
+        (&["solve", "nowhere", "()"], "names no puzzle"),
+        (
+            &["solve", "run", "()", "--track", "0"],
+            "the run in run fixes what --track would say: leave it out",
+        ),
+        (&["solve", "run", "0 1 2 3 4 5 6"], "it has 7 tiles, and the puzzle has 6"),
+        (&["solve", "3x3", "()", "--limit", "3"], "--all"),
+        (&["antipodes", "run", "--metric", "multi"], "leave it out"),
+        (&["antipodes", "run", "--depth", "9"], "2x3-multi has no states at depth 9: the last is 7"),
+        (&["antipodes", "many.toml"], "the free moves make a group of more than 1024 elements"),
+        (&["antipodes", "empty"], "is no run directory"),
+    ] {
+        let (code, out, err) = in_directory(path, arguments);
+        assert_eq!((code, out.as_str()), (Some(2), ""), "{arguments:?}: {err}");
+        assert!(err.contains(says), "{arguments:?}: {err}");
+    }
+    let reversed = "15 14 13 12 11 10 9 8 7 6 5 4 3 2 1 0";
+    let (code, out, err) = in_directory(path, &["solve", "4x4", reversed, "--memory", "10MiB"]);
+    assert_eq!((code, out.as_str()), (Some(1), ""));
+    assert!(err.contains("no solution has") && err.contains("10.00 MiB of memory are full"), "{err}");
+    // A long text is not repeated as a whole.
+    let scramble = "V1 V1' ".repeat(1000) + "V1 H2 V3 H4 V2^2 H1 V4 H3^2 V1 H2 V3 H4 V2 H1";
+    let (code, _, err) = in_directory(path, &["solve", "4x4", &scramble, "--scramble", "--memory", "10MiB"]);
+    assert_eq!(code, Some(1), "{err}");
+    assert!(err.contains("V1 V … is too far from solved") && err.len() < 1000, "{err}");
+}
+
+/// No moves at all lead to the solved state.
+#[test]
+fn an_empty_scramble_is_the_solved_state() {
+    for puzzle in ["3x3", "2x2x2", "pancake:4", "square1"] {
+        let output = fathom().args(["solve", puzzle, "", "--scramble"]).output().unwrap();
+        let (out, err) = texts(&output);
+        assert!(out.starts_with("distance: 0\n"), "{puzzle}: {out}{err}");
+    }
+}
+
+#[test]
+fn a_missing_place_for_temporary_files_is_named() {
+    let output = fathom().args(["antipodes", "2x3"]).env("TMPDIR", "/nonexistent").output().unwrap();
+    let (out, err) = texts(&output);
+    assert_eq!((output.status.code(), out.as_str()), (Some(2), ""), "{err}");
+    assert!(err.contains("in /nonexistent:") && err.contains("set TMPDIR"), "{err}");
+    assert!(!err.contains("/nonexistent/"), "{err}");
+}
+
+/// The eight antipodes of the 2x2x2 cube in quarter turns that are left when states are taken together that
+/// the 48 symmetries of the cube or inversion carry to each other: B. Norskog, "2x2x2 Cube", forum of
+/// cubezzz.dyndns.org, which also has their 276 states.
+const ANTIPODES: [&str; 8] = [
+    "R R U R F R' U R R U' F U' F' U'",
+    "R R U R R F' U R F' R F' U R' F'",
+    "R R U R' U F U' R F R' U' R U R",
+    "R R U F F R' U' R F' R F' U U F",
+    "R R U R' F R R U' R F R' U R R",
+    "R R U R R U F U' R F' U R U' R",
+    "R R U R R U' R F' U R' U R U U",
+    "R U R R F' R F R U' F' U R U' F",
+];
+
+/// The faces of a cube, opposite ones beside each other.
+const FACES: [char; 6] = ['R', 'L', 'U', 'D', 'F', 'B'];
+
+/// A quarter turn: a face by its place among [`FACES`], and whether clockwise.
+type Turn = (usize, bool);
+
+/// The face to which each of the six faces goes.
+type Faces = [usize; 6];
+
+fn turns(sequence: &str) -> Vec<Turn> {
+    let face = |turn: &str| FACES.iter().position(|&face| turn.starts_with(face)).unwrap();
+    sequence.split(' ').map(|turn| (face(turn), !turn.ends_with('\''))).collect()
+}
+
+/// Returns the 48 symmetries of the cube: where the faces go, and whether clockwise stays clockwise.
+fn symmetries() -> Vec<(Faces, bool)> {
+    let mut all = Vec::new();
+    for (axes, even) in [
+        ([0, 1, 2], true),
+        ([1, 2, 0], true),
+        ([2, 0, 1], true),
+        ([0, 2, 1], false),
+        ([2, 1, 0], false),
+        ([1, 0, 2], false),
+    ] {
+        for signs in 0..8 {
+            let image = |face: usize| 2 * axes[face / 2] + (face + (signs >> (face / 2))) % 2;
+            let is_rotation = (u32::count_ones(signs as u32).is_multiple_of(2)) == even;
+            all.push((std::array::from_fn(image), is_rotation));
+        }
+    }
+    all
+}
+
+/// Returns where the faces go when the whole cube is turned clockwise as seen from R, U or F.
+fn rotation(about: usize) -> Faces {
+    // Clockwise as seen from R, from U and from F.
+    let ring = match about {
+        0 => ['F', 'U', 'B', 'D'],
+        2 => ['F', 'L', 'B', 'R'],
+        _ => ['U', 'R', 'D', 'L'],
+    };
+    let mut faces = std::array::from_fn(|face| face);
+    for (at, from) in ring.iter().enumerate() {
+        let place = |face: char| FACES.iter().position(|&other| other == face).unwrap();
+        faces[place(*from)] = place(ring[(at + 1) % 4]);
+    }
+    faces
+}
+
+/// The same turns on a cube whose corner between D, B and L is held: a turn of L is one of R, after which the
+/// cube is turned as a whole.
+fn held(turns: &[Turn]) -> Vec<Turn> {
+    let mut frame: Faces = std::array::from_fn(|face| face);
+    let mut held = Vec::new();
+    for &(face, clockwise) in turns {
+        let seen = frame[face];
+        let about = seen / 2 * 2;
+        held.push((about, clockwise));
+        if seen != about {
+            // The whole cube followed the turn of L, which is the other way round as seen from R; later turns
+            // are seen from before that.
+            for _ in 0..if clockwise { 1 } else { 3 } {
+                frame = frame.map(|face| rotation(about)[face]);
+            }
+        }
+    }
+    held
+}
+
+/// Returns the words of all states that symmetries and inversion make of the state after `turns`.
+fn class(model: &SolveModel, turns: &[Turn]) -> HashSet<Vec<u8>> {
+    let inverse: Vec<Turn> = turns.iter().rev().map(|&(face, clockwise)| (face, !clockwise)).collect();
+    let mut class = HashSet::new();
+    for turns in [turns, &inverse] {
+        for (faces, is_rotation) in symmetries() {
+            let image: Vec<Turn> =
+                turns.iter().map(|&(face, clockwise)| (faces[face], clockwise == is_rotation)).collect();
+            let sequence: Vec<String> = held(&image)
+                .iter()
+                .map(|&(face, clockwise)| format!("{}{}", FACES[face], if clockwise { "" } else { "'" }))
+                .collect();
+            class.insert(model.word(&model.read(&sequence.join(" "), true).unwrap()));
+        }
+    }
+    class
+}
+
+/// The eight published antipodes, as classes under the 48 symmetries of the cube and inversion.
+fn antipodes_of_the_pocket_cube() -> (SolveModel, Vec<HashSet<Vec<u8>>>) {
+    let source = PuzzleSpec::by_name("2x2x2").unwrap();
+    let labels = Labels::from_values(source.solved());
+    let model = SolveModel::new(&SpaceSpec { source, metric: Metric::Single, labels }).unwrap();
+    let classes = ANTIPODES.iter().map(|sequence| class(&model, &turns(sequence))).collect();
+    (model, classes)
+}
+
+#[test]
+fn the_published_antipodes_of_the_pocket_cube_are_antipodes() {
+    let directory = fathom_tests::tempdir().unwrap();
+    for sequence in ANTIPODES {
+        let arguments = ["solve", "2x2x2", sequence, "--scramble", "--metric", "single"];
+        assert_eq!(answer(directory.path(), &arguments)["distance"], 14, "{sequence}");
+    }
+    let (model, classes) = antipodes_of_the_pocket_cube();
+    let all: HashSet<&Vec<u8>> = classes.iter().flatten().collect();
+    // As published: no two of the eight are in one class, and together they are the 276 states of depth 14.
+    assert_eq!(classes.iter().map(HashSet::len).sum::<usize>(), 276);
+    assert_eq!(all.len(), 276);
+    let mut search = Bidirectional::new(&model, 1 << 30);
+    for state in all {
+        let found = search.solve(state, 1).unwrap();
+        assert_eq!(found.distance, 14);
+        let mut word = state.clone();
+        for &mv in &found.solutions[0] {
+            let before = word.clone();
+            assert!(model.apply(mv, &before, &mut word));
+        }
+        assert_eq!(word, model.solved());
+    }
+}
+
+/// Returns how many states of each published class `fathom antipodes` finds.
+fn sizes_of_published(
+    found: &Value,
+    published: &[HashSet<Vec<u8>>],
+    word: impl Fn(&Value) -> Vec<u8>,
+) -> Vec<usize> {
+    assert_eq!((&found["depth"], &found["states"]), (&value!(14), &value!(276)));
+    let representatives = found["representatives"].as_array().unwrap();
+    assert_eq!(value!(representatives.len()), found["classes"]);
+    let mut sizes = vec![0; published.len()];
+    for class in representatives {
+        let [size, symmetry] = ["size", "symmetry"].map(|field| class[field].as_u64().unwrap());
+        assert_eq!(size * symmetry, found["symmetries"].as_u64().unwrap());
+        let word = word(class);
+        let number = published.iter().position(|class| class.contains(&word)).unwrap();
+        sizes[number] += size as usize;
+    }
+    sizes
+}
+
+#[test]
+fn the_antipodes_of_the_pocket_cube_are_the_published_ones() {
+    let directory = fathom_tests::tempdir().unwrap();
+    let found = |moves: [&str; 2]| {
+        answer(directory.path(), &["antipodes", "2x2x2", moves[0], moves[1], "--limit", "1000"])
+    };
+    let (model, published) = antipodes_of_the_pocket_cube();
+    let all: Vec<usize> = published.iter().map(HashSet::len).collect();
+    // A run of the cube that is held knows the symmetries that keep its corner; the other ones and inversion
+    // join these classes to eight.
+    let held = sizes_of_published(&found(["--moves", "U,U',R,R',F,F'"]), &published, |class| {
+        let state = model.read(class["state"].as_str().unwrap(), false).unwrap();
+        let solution = model.read(class["solution"].as_str().unwrap(), true).unwrap();
+        assert_eq!(model.word(&state.then(&solution)), model.solved());
+        model.word(&state)
+    });
+    assert_eq!(held, all);
+    // With free turns of the whole, the search uses all 48 symmetries, and only inversion is left.
+    let free = found(["--metric", "single"]);
+    assert_eq!((&free["symmetries"], &free["classes"]), (&value!(48), &value!(10)));
+    let whole = PuzzleSpec::whole("2x2x2").unwrap().definition(Metric::Single).unwrap();
+    let turns = turns_of_the_whole(&whole);
+    let free = sizes_of_published(&free, &published, |class| {
+        let state = OrientedPermutation::parse(class["state"].as_str().unwrap(), &[3; 8]).unwrap();
+        let solution = class["solution"].as_str().unwrap();
+        assert!(turns.contains(&state.then(&product(&whole, solution))));
+        // Three faces do, so the cube that is held is solved by the same moves.
+        model.word(&model.read(solution, true).unwrap().inverse())
+    });
+    assert_eq!(free, all);
+}
+
+/// Returns the product of moves such as `R U' F`, from the listed permutations alone.
+fn product(puzzle: &Definition, sequence: &str) -> OrientedPermutation {
+    let identity = OrientedPermutation::identity(puzzle.orders());
+    sequence.split_whitespace().fold(identity, |product, word| {
+        let (name, exponent) = word.strip_suffix('\'').map_or((word, 1), |name| (name, -1));
+        let (name, exponent) = name.strip_suffix('2').map_or((name, exponent), |name| (name, 2 * exponent));
+        let mut listed = puzzle.moves().iter().chain(puzzle.free());
+        let generator = listed.find(|generator| generator.name == name).unwrap();
+        product.then(&generator.action.power(exponent))
+    })
+}
+
+/// Returns the 24 ways to hold a cube.
+fn turns_of_the_whole(puzzle: &Definition) -> HashSet<OrientedPermutation> {
+    let ways = ["", "x", "x2", "x'", "x y x'", "x y' x'"];
+    let turns: HashSet<_> = ways
+        .iter()
+        .flat_map(|way| ["", "y", "y2", "y'"].map(|spin| product(puzzle, &format!("{way} {spin}"))))
+        .collect();
+    assert_eq!(turns.len(), 24);
+    turns
+}
+
+#[test]
+fn a_cube_in_the_hand_is_solved_with_and_without_a_run() {
+    let directory = fathom_tests::tempdir().unwrap();
+    let path = directory.path();
+    answer(path, &["run", "2x2x2", "--keep", "all", "--dir", "hand", "-q"]);
+    let whole = PuzzleSpec::whole("2x2x2").unwrap().definition(Metric::Multi).unwrap();
+    let turns = turns_of_the_whole(&whole);
+    for scramble in ["()", "x y", "L", "B2 x D' L y R2", "U R2 F' L D2 B U' x' R F2 L'", "R L' U D2 y F B"] {
+        let of_run = same_answer_without_run(path, "hand", "2x2x2", &arguments_for(scramble));
+        let state = product(&whole, scramble.trim_matches(['(', ')']));
+        for solution in of_run["solutions"].as_array().unwrap() {
+            let solution = solution.as_str().unwrap().trim_matches(['(', ')']);
+            assert!(turns.contains(&state.then(&product(&whole, solution))), "{scramble}: {solution}");
+            assert_eq!(value!(solution.split_whitespace().count()), of_run["distance"]);
+            assert!(!solution.contains(['x', 'y', 'L', 'D', 'B']));
+        }
+        // As far as the same cube, held still.
+        let converted =
+            fathom().args(["convert", "2x2x2", scramble.trim_matches(['(', ')'])]).output().unwrap();
+        if !texts(&converted).0.trim().is_empty() {
+            let held = fathom_tests::json(
+                &fathom()
+                    .args(["solve", "2x2x2", texts(&converted).0.trim(), "--scramble", "--json"])
+                    .args(["--moves", "U,U2,U',R,R2,R',F,F2,F'"])
+                    .output()
+                    .unwrap(),
+            );
+            assert_eq!(held["distance"], of_run["distance"], "{scramble}");
+        }
+    }
+}
+
+#[test]
+fn antipodes_where_moves_have_no_inverses_come_with_scrambles() {
+    let directory = fathom_tests::tempdir().unwrap();
+    let path = directory.path();
+    let run = answer(path, &["run", "lx:6", "--dir", "lx", "-q"]);
+    let last = run["god_number"].as_u64().unwrap();
+    for depth in [last, last - 3] {
+        let found = answer(path, &["antipodes", "./lx", "--depth", &depth.to_string(), "--limit", "1000"]);
+        assert_eq!(found["states"], run["counts"][depth as usize]);
+        for class in found["representatives"].as_array().unwrap() {
+            assert_eq!(class.get("solution"), None);
+            // L shifts all pieces to the left, X exchanges the first two.
+            let mut tiles: Vec<u64> = (0..6).collect();
+            let scramble: Vec<&str> = class["scramble"].as_str().unwrap().split(' ').collect();
+            for name in &scramble {
+                match *name {
+                    "L" => tiles.rotate_left(1),
+                    _ => tiles.swap(0, 1),
+                }
+            }
+            let state = tiles.iter().map(u64::to_string).collect::<Vec<_>>().join(" ");
+            assert_eq!((scramble.len() as u64, value!(state)), (depth, class["state"].clone()));
+        }
+    }
+    let (code, out, _) = in_directory(path, &["antipodes", "3x3", "--moves", "V1,H1"]);
+    assert!(
+        code == Some(0) && out.contains("state") && out.contains("scramble") && !out.contains("solution"),
+        "{out}"
+    );
+}

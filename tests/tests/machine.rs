@@ -1,0 +1,23 @@
+//! Runs of one process, and tasks from files to files.
+
+mod audit;
+mod changed_files;
+mod crashes;
+mod guards;
+mod journal;
+mod known_numbers;
+mod limited_states;
+mod many_cells;
+mod one_way;
+mod past_cache;
+mod plans;
+mod processes;
+mod replaced_files;
+mod same_results;
+mod spot_checks;
+mod store;
+mod task;
+mod tasks;
+mod two_layers;
+mod verify;
+mod watch;

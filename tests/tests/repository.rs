@@ -1,0 +1,9 @@
+//! The rules of this repository: its crates, documents, generated files and records.
+
+mod architecture;
+mod dependencies;
+mod docs;
+mod fuzz;
+mod generated;
+mod planted;
+mod records;
