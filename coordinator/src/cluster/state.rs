@@ -2,11 +2,11 @@
 //!
 //! Reading order of the decisions: `apply` (what an event changes), `sessions` (workers that come and go),
 //! `reports` (what workers report), `failures` (how failed orders are handled), `audits` (shards that are
-//! computed twice), `verdicts` (what follows from their results), `reconcile` (what follows from the state), [`given`] (sources given back while a layer is
-//! computed), [`placement`] (which worker computes which shard).
+//! computed twice), `verdicts` (what follows from their results), `reconcile` (what follows from the state),
+//! `given` (sources given back while a layer is computed), `placement` (which worker computes which shard).
 //!
-//! Three tables keep data that must stay consistent, and each table changes its data in one place: [`Tasks`],
-//! [`Files`] and [`Workers`].
+//! Three tables keep data that must stay consistent, and each table changes its data in one place: `Tasks`,
+//! `Files` and `Members`.
 
 mod apply;
 mod audits;

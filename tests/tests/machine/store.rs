@@ -260,7 +260,10 @@ fn a_limit_is_one_of_the_store() {
     let output = resume.args(["--disk-limit", "100KiB"]).output().unwrap();
     let (_, err) = texts(&output);
     assert_eq!(output.status.code(), Some(1), "{err}");
-    assert!(err.contains("100.00 KiB") && err.contains(part.store().to_str().unwrap()), "{err}");
+    assert!(
+        err.contains("102400 bytes of --disk-limit") && err.contains(part.store().to_str().unwrap()),
+        "{err}"
+    );
 }
 
 #[test]

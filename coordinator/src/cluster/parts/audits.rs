@@ -222,7 +222,7 @@ impl Audits {
         true
     }
 
-    /// Counts a failure of an audit, which is tried again after a pause. After [`MOST_FAILURES`] failures the
+    /// Counts a failure of an audit, which is tried again after a pause. After `MOST_FAILURES` failures the
     /// audit is forgotten: returns whether it is.
     ///
     /// # Panics
