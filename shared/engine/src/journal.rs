@@ -452,7 +452,7 @@ impl Journal {
     /// As [`Journal::checkpoint`], and those of the change.
     pub fn checkpoint_with(&mut self, mut change: impl FnMut(&mut Change<'_>) -> Result<()>) -> Result<()> {
         let (process, removed) = self.patiently(|journal| {
-            let mut changed = Change { transaction: journal.database.savepoint()?, removed: None };
+            let mut changed = Change { transaction: journal.database.transaction()?, removed: None };
             let mut process = journal.process;
             for (entry, run_digest) in &journal.added {
                 process = write_layer(&changed.transaction, entry, *run_digest, process)?;

@@ -224,12 +224,10 @@ struct Search<'a> {
 impl Search<'_> {
     fn go_on(&mut self) -> Result<End> {
         let end = self.make_layers();
-        // What is removed first need not be made durable.
-        let removed = self.remove_retired();
         // After a failure too, so that the layers before it stay.
-        let kept = self.checkpoint(None).and_then(|()| self.remove_retired());
+        let ended = self.checkpoint(None).and_then(|()| self.remove_retired());
         let end = end?;
-        removed.and(kept)?;
+        ended?;
         self.archive()?;
         Ok(end)
     }
@@ -293,6 +291,8 @@ impl Search<'_> {
     /// Makes durable what was written since the last checkpoint, and then commits the layers that were added
     /// and the shards `made`, whose sources may be deleted then.
     fn checkpoint(&mut self, made: Option<(&[ShardReport], Depth)>) -> Result<()> {
+        // What is gone is not made durable.
+        self.remove_retired()?;
         self.disk.flush().map_err(|error| self.explain_sync(error))?;
         if made.is_some() || self.run.journal.has_added() {
             failpoint::point("committing");

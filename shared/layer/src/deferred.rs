@@ -18,8 +18,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// The most threads that make files durable. Each waits for the disk, which does many syncs in the time of
 /// one.
 const SYNCS_AT_ONCE: usize = 8;
-/// The number of files for which a thread is worth its start.
-const SYNCS_A_THREAD: usize = 3;
 
 /// A disk whose syncs wait for the next flush.
 #[derive(Debug)]
@@ -154,7 +152,7 @@ impl<'d> Deferred<'d> {
 
 /// Makes files durable, several at a time. Returns the numbers and the errors of those that cannot be.
 fn sync_all(files: Vec<(u64, OpenFile)>) -> BTreeMap<u64, io::Error> {
-    let threads = (files.len() / SYNCS_A_THREAD).clamp(1, SYNCS_AT_ONCE);
+    let threads = files.len().min(SYNCS_AT_ONCE);
     let files = Mutex::new(files.into_iter());
     let next = || files.lock().unwrap_or_else(PoisonError::into_inner).next();
     let sync = || -> BTreeMap<u64, io::Error> {

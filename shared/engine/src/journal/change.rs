@@ -7,7 +7,7 @@
 use super::{Files, Journal};
 use crate::run::Depth;
 use anyhow::Result;
-use rusqlite::{Connection, Savepoint};
+use rusqlite::{Connection, Transaction};
 
 /// Writes tables of a crate above this one, in the transaction that commits a layer. The depth is that of the
 /// layer whose files are marked as removed.
@@ -16,7 +16,7 @@ pub type Beside<'a> = &'a dyn Fn(&Connection, Option<Depth>) -> Result<()>;
 /// A change that is being made.
 #[derive(Debug)]
 pub struct Change<'a> {
-    pub(super) transaction: Savepoint<'a>,
+    pub(super) transaction: Transaction<'a>,
     /// The layer that counts as removed once the change is made.
     pub(super) removed: Option<Depth>,
 }
@@ -33,8 +33,7 @@ impl Journal {
     /// the journal waits and could not be written at first.
     pub fn change<T>(&mut self, mut change: impl FnMut(&mut Change<'_>) -> Result<T>) -> Result<T> {
         let (value, removed) = self.patiently(|journal| {
-            // A savepoint nests in the transaction of commits that are held back, if there is one.
-            let mut changed = Change { transaction: journal.database.savepoint()?, removed: None };
+            let mut changed = Change { transaction: journal.database.transaction()?, removed: None };
             let value = change(&mut changed)?;
             let Change { transaction, removed } = changed;
             transaction.commit()?;

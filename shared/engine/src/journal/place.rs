@@ -69,7 +69,7 @@ impl Journal {
     /// Records the id by which a shared store belongs to this run.
     pub fn save_store_id(&mut self, id: &str) -> Result<()> {
         self.patiently(|journal| {
-            let transaction = journal.database.savepoint()?;
+            let transaction = journal.database.transaction()?;
             transaction.execute("DELETE FROM store_id", [])?;
             transaction.execute("INSERT INTO store_id VALUES (?1)", [id])?;
             Ok(transaction.commit()?)
