@@ -3,8 +3,8 @@
 //! [`cluster`] decides which worker makes which shard, and commits layers. [`feed`] shows it to a
 //! page, which is in `fathom-page`.
 //! The commands that start and ask a coordinator are in `cli/`.
-//! Searches on one machine are in `fathom-engine`, solutions in `fathom-solve`, forecasts in
-//! `fathom-forecast`, reports in `fathom-report`.
+//! Searches on one machine and forecasts are in `fathom-engine`, solutions in `fathom-solve`, reports in
+//! `fathom-report`.
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 

@@ -7,8 +7,8 @@ use anyhow::Result;
 use clap::{Args, value_parser};
 use fathom_command::bad_input;
 use fathom_command::machine::{self, size};
+use fathom_engine::forecast::Cluster;
 use fathom_engine::run::manifest::Keep;
-use fathom_forecast::Cluster;
 use fathom_report::text::many;
 use std::path::PathBuf;
 

@@ -4,11 +4,11 @@ pub(crate) mod line;
 
 use anyhow::Result;
 use fathom_engine::directory::{RunDirectory, Visited};
+use fathom_engine::forecast::outlook::{Outlook, TimeLeft};
+use fathom_engine::forecast::rate::Rate;
 use fathom_engine::journal::LayerRow;
 use fathom_engine::observer::Progress;
 use fathom_engine::run::Depth;
-use fathom_forecast::outlook::{Outlook, TimeLeft};
-use fathom_forecast::rate::Rate;
 use fathom_layer::tree_bytes;
 use fathom_space::Shape;
 use std::cell::Cell;

@@ -1,7 +1,7 @@
 //! The inputs and outputs of the coordinator's decisions: events, and the effects that follow.
 
+use fathom_engine::forecast::rate::Moment;
 use fathom_engine::run::{Depth, ShardReport, Task};
-use fathom_forecast::rate::Moment;
 use fathom_layer::Digest;
 pub use fathom_proto::LeaveReason;
 use fathom_proto::{Attempt, FailureKind, Outcome, Session, StoredFile, Usage, WorkerId};

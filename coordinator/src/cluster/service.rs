@@ -257,7 +257,8 @@ impl coordinator_server::Coordinator for Service {
         request: Request<v1::HeartbeatRequest>,
     ) -> Result<Response<v1::HeartbeatResponse>, Status> {
         let v1::HeartbeatRequest { session, progress } = request.into_inner();
-        let Some(progress) = self.of_session(session, self.progress(progress.unwrap_or_default())).await? else {
+        let Some(progress) = self.of_session(session, self.progress(progress.unwrap_or_default())).await?
+        else {
             return Ok(Response::new(v1::HeartbeatResponse { known: false }));
         };
         let answer =

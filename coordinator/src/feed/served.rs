@@ -5,8 +5,8 @@ use crate::cluster::status::{ClusterStatus, WorkerStatus};
 use crate::cluster::view::{News, Piece, ShardStage, View};
 use anyhow::{Result, anyhow};
 use fathom_engine::directory::RunDirectory;
+use fathom_engine::forecast::rate::Rate;
 use fathom_engine::run::ShardId;
-use fathom_forecast::rate::Rate;
 use fathom_page::feed::{Feed, StatusMaker, Story, StoryMaker};
 use fathom_page::outline::{Outline, Present};
 use fathom_page::snapshot::{

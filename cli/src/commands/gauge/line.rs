@@ -69,7 +69,7 @@ pub(crate) fn duration(seconds: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fathom_forecast::outlook::TimeLeft;
+    use fathom_engine::forecast::outlook::TimeLeft;
 
     const READING: Reading = Reading {
         depth: 9,

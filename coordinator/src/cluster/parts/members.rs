@@ -5,7 +5,7 @@ use crate::cluster::event::{LeaveReason, Millis, Order, Progress, Registration, 
 use crate::cluster::parts::Dirty;
 use crate::cluster::parts::backoff::{LONGEST_REST, MOST_STRIKES, REST, Unreached, is_of_one_burst};
 use crate::cluster::parts::secret::Secret;
-use fathom_forecast::rate::Rate;
+use fathom_engine::forecast::rate::Rate;
 use fathom_proto::{Session, WorkerId};
 use std::collections::BTreeMap;
 use std::ops::Index;

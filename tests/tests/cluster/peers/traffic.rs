@@ -2,12 +2,12 @@
 
 use super::{in_time, serve};
 use fathom_engine::directory::RunDirectory;
+use fathom_engine::forecast::{Cluster, Forecast, Owners};
 use fathom_engine::observer::Silent;
 use fathom_engine::run::{Keep, RunManifest, SpaceSpec};
 use fathom_engine::run::{Lookback, Makers, ShardOrder};
 use fathom_engine::search::{Options, Stop, search};
 use fathom_engine::task::{Job, Kernel, Layer, Resources, Store};
-use fathom_forecast::{Cluster, Forecast, Owners};
 use fathom_layer::{ImportMemory, Imports, LocalDisk};
 use fathom_proto::access::{Access, AccessArguments};
 use fathom_proto::v1;

@@ -1,6 +1,6 @@
 //! Workers, and which shards they own.
 
-use fathom_engine::run::{ShardCut, ShardId, ShardOrder};
+use crate::run::{ShardCut, ShardId, ShardOrder};
 use fathom_space::{CosetGraph, CosetId};
 use rayon::prelude::*;
 use serde::Serialize;

@@ -66,7 +66,7 @@ pub fn growth(counts: &[u64], states: u64, moves: usize) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::growth::BOARD;
+    use crate::forecast::growth::BOARD;
 
     const STATES: u64 = 20_922_789_888_000;
 

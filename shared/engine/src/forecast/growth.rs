@@ -1,9 +1,9 @@
 //! The number of states at each depth: known, or counted for the first depths and extrapolated from there.
 
-use crate::expected;
+use crate::estimate::first_counts;
+use crate::forecast::expected;
 use anyhow::Result;
 use fathom_command::bad_input;
-use fathom_engine::estimate::first_counts;
 use fathom_puzzle::Metric;
 use fathom_space::Space;
 use serde::Serialize;

@@ -31,16 +31,16 @@
 //! a third (the tests below). The formula knows of no workers that differ, no failures, no switches that
 //! are slower than the links together, and no shared stores.
 
-use crate::cluster::{Cluster, Owners, layers_sent};
-use crate::growth::{GrowthSource, growth};
-use crate::outlook::Outlook;
+use crate::estimate::{Peak, dense_pull_time};
+use crate::forecast::cluster::{Cluster, Owners, layers_sent};
+use crate::forecast::growth::{GrowthSource, growth};
+use crate::forecast::outlook::Outlook;
+use crate::run::budget::Budget;
+use crate::run::manifest::RunManifest;
+use crate::run::{Geometry, ShardOrder};
+use crate::task::job::shared_bytes;
+use crate::task::{BeyondMemory, IMPORT_SHARE};
 use anyhow::Result;
-use fathom_engine::estimate::{Peak, dense_pull_time};
-use fathom_engine::run::budget::Budget;
-use fathom_engine::run::manifest::RunManifest;
-use fathom_engine::run::{Geometry, ShardOrder};
-use fathom_engine::task::job::shared_bytes;
-use fathom_engine::task::{BeyondMemory, IMPORT_SHARE};
 use fathom_kernel::Engine;
 use fathom_layer::format::ENTRY_BYTES;
 use fathom_space::{CosetGraph, Plan, Space};
@@ -302,8 +302,8 @@ impl Forecast {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fathom_engine::run::{Keep, SpaceSpec};
-    use fathom_engine::run::{Lookback, Makers};
+    use crate::run::{Keep, SpaceSpec};
+    use crate::run::{Lookback, Makers};
     use fathom_puzzle::{Metric, PuzzleSpec};
     use fathom_space::Labels;
 

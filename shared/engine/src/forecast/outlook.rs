@@ -1,11 +1,11 @@
-//! Predicts how long a running search still takes. [`expected`](crate::expected) predicts its growth.
+//! Predicts how long a running search still takes. [`expected`](crate::forecast::expected) predicts its growth.
 //!
 //! The time of a depth is assumed to be proportional to its pulls. The finished depths give the factor.
 
-use crate::expected::growth;
-use crate::growth::known;
-use fathom_engine::journal::LayerRow;
-use fathom_engine::task::expand::{COMPLETION_CHECKS, NEARLY_FULL};
+use crate::forecast::expected::growth;
+use crate::forecast::growth::known;
+use crate::journal::LayerRow;
+use crate::task::expand::{COMPLETION_CHECKS, NEARLY_FULL};
 use fathom_layer::encoding::SPARSE_BITS;
 use fathom_space::{Shape, Space};
 
