@@ -67,7 +67,7 @@ impl Local {
     /// If the journal cannot be read.
     pub fn new(run: &RunDirectory, limits: Limits) -> Result<Self> {
         Ok(Self(Arc::new(Mutex::new(Noted {
-            outline: Outline::of(run)?,
+            outline: Outline::new(run)?,
             limits,
             is_ready: false,
             present: None,

@@ -54,10 +54,10 @@ impl Outline {
     ///
     /// # Errors
     /// If the run cannot be read, or its space is too large.
-    pub fn of(run: &RunDirectory) -> Result<Self> {
-        let summary = Summary::of(run)?;
+    pub fn new(run: &RunDirectory) -> Result<Self> {
+        let summary = Summary::new(run)?;
         let (space, colouring) = run.manifest.open()?;
-        let geometry = Geometry::of(&run.manifest, &space, &colouring)?;
+        let geometry = Geometry::new(&run.manifest, &space, &colouring)?;
         let of_coset = COSET_OVERHEAD_BYTES + u64::from(geometry.packed_bytes);
         let shape = Shape::of(&space, &colouring).context("the cosets are too large")?;
         let spec = &run.manifest.spec;

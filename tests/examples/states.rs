@@ -18,7 +18,7 @@ fn main() -> anyhow::Result<()> {
     let run = RunDirectory::open_for_reading(Path::new(directory))?;
     let (space, colouring) = run.manifest.open()?;
     let graph = CosetGraph::build(&space, &colouring)?;
-    let geometry = Geometry::of(&run.manifest, &space, &colouring)?;
+    let geometry = Geometry::new(&run.manifest, &space, &colouring)?;
     let layer = Store::at(&run.path, &LocalDisk)?.open(&geometry, Depth(depth))?;
     let mut filled = Vec::new();
     for coset in (0..graph.len()).map(CosetId) {

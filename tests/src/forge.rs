@@ -62,16 +62,16 @@ pub fn reseal(bytes: &mut [u8]) {
                 1 => canonical.len() as u32 / 4,
                 _ => canonical.iter().map(|byte| byte.count_ones()).sum(),
             };
-            let checksum = Digest::of(&canonical);
+            let checksum = Digest::new(&canonical);
             put(bytes, entry + 12, &states.to_le_bytes());
             put(bytes, entry + 24, &checksum.0);
         }
         stored += u64::from(u32_at(bytes, entry + 12));
     }
     put(bytes, 72, &stored.to_le_bytes());
-    let directory = Digest::of(&bytes[HEADER..HEADER + cosets * ENTRY]);
+    let directory = Digest::new(&bytes[HEADER..HEADER + cosets * ENTRY]);
     put(bytes, 104, &directory.0);
-    let header = Digest::of(&bytes[..224]);
+    let header = Digest::new(&bytes[..224]);
     put(bytes, 224, &header.0);
 }
 

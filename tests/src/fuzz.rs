@@ -220,7 +220,7 @@ pub fn run_toml(bytes: &[u8]) {
     let Ok(colouring) = manifest.plan.colouring(&space) else { return };
     manifest.plan.fingerprint = Digest(fingerprint(&space, &colouring));
     if let Ok((space, colouring)) = manifest.open() {
-        let _ = Geometry::of(&manifest, &space, &colouring);
+        let _ = Geometry::new(&manifest, &space, &colouring);
     }
 }
 

@@ -22,7 +22,7 @@ pub struct Modules {
 
 impl Modules {
     /// Scans the Rust files below `src`, each given with its text.
-    pub fn of(src: &Path, files: &BTreeMap<PathBuf, String>) -> Self {
+    pub fn new(src: &Path, files: &BTreeMap<PathBuf, String>) -> Self {
         let module_of = |path: &Path| -> Names {
             let path = path.strip_prefix(src).expect("it lies there").with_extension("");
             let names = path.components().map(|part: Component<'_>| part.as_os_str().to_string_lossy());
@@ -204,7 +204,7 @@ mod tests {
 
     fn circle(files: &[(&str, &str)]) -> Option<Vec<String>> {
         let files = files.iter().map(|(path, text)| (Path::new("src").join(path), (*text).to_owned()));
-        Modules::of(Path::new("src"), &files.collect()).circle()
+        Modules::new(Path::new("src"), &files.collect()).circle()
     }
 
     #[test]

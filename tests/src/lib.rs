@@ -180,7 +180,7 @@ impl Setup {
             checkpoint_every: self.checkpoint_every,
         };
         search(run, disk, options, &Stop::default(), &Silent)?;
-        Summary::of(run)
+        Summary::new(run)
     }
 
     /// Searches a space from beginning to end in a directory of its own.

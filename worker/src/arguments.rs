@@ -52,7 +52,7 @@ impl Arguments {
     }
 
     pub(crate) fn verbosity(&self) -> Verbosity {
-        Verbosity::of(self.quiet, self.verbose)
+        Verbosity::new(self.quiet, self.verbose)
     }
 }
 

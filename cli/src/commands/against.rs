@@ -83,7 +83,7 @@ pub(crate) fn compare(args: &BenchArguments, other: &Path) -> Result<()> {
         }
         let [this, other] = &found;
         let same_digest = this.as_ref().zip(other.as_ref()).is_some_and(|(a, b)| a.digest == b.digest);
-        Ok(Compared::of(run.join(" "), &pairs, same_digest))
+        Ok(Compared::new(run.join(" "), &pairs, same_digest))
     });
     let comparison = Comparison {
         this: this.display().to_string(),
@@ -146,7 +146,7 @@ fn require_same(found: &[Option<Found>; 2], run: &[String], other: &Path) -> Res
 
 impl Compared {
     /// Compares the builds by pairs, each a run of this build and a run of the other one.
-    fn of(run: String, pairs: &[(Took, Took)], same_digest: bool) -> Self {
+    fn new(run: String, pairs: &[(Took, Took)], same_digest: bool) -> Self {
         let sorted = |number: fn(&(Took, Took)) -> f64| {
             let mut numbers: Vec<f64> = pairs.iter().map(number).collect();
             numbers.sort_unstable_by(f64::total_cmp);
@@ -225,11 +225,11 @@ mod tests {
         // Both builds are slow in the last pair, so its ratio is the usual one.
         let pairs = [(1.0, 2.0), (1.0, 3.0), (1.0, 1.0), (1.0, 2.0), (10.0, 20.0)];
         let pairs = pairs.map(|(this, other)| (took(this), took(other)));
-        let of = Compared::of("3x4".into(), &pairs, true);
+        let of = Compared::new("3x4".into(), &pairs, true);
         assert_eq!((of.ratio, of.ratio_low, of.ratio_high), (2.0, 2.0, 2.0));
         assert_eq!((of.seconds, of.against_seconds), (1.0, 2.0));
         assert_eq!(of.processor_ratio, 2.0);
-        let of = Compared::of("3x4".into(), &pairs[1..3], true);
+        let of = Compared::new("3x4".into(), &pairs[1..3], true);
         assert_eq!((of.ratio, of.ratio_low, of.ratio_high), (2.0, 1.0, 3.0));
     }
 

@@ -80,7 +80,7 @@ fn run(args: &AntipodesArguments, path: &Path) -> Result<RunDirectory> {
         ));
     }
     let threads = machine::processors();
-    let shards = Makers::one_process(threads).shards(&plan, Lookback::of(&space));
+    let shards = Makers::one_process(threads).shards(&plan, Lookback::new(&space));
     let manifest = RunManifest::plan(spec, &space, &plan, Some(shards), Keep::All, false)?;
     let graph = plan.graph().cloned();
     let mut run = RunDirectory::create_planned(path, manifest, (space, graph), &[], None, &LocalDisk)?;
@@ -98,7 +98,7 @@ fn run(args: &AntipodesArguments, path: &Path) -> Result<RunDirectory> {
 fn tell(args: &AntipodesArguments, run: &RunDirectory) -> Result<()> {
     let path = shell::path(&run.path);
     let model = model(&run.manifest.spec)?;
-    let Some(mut kept) = KeptLayers::of(run, args.memory_bytes(), &LocalDisk)? else {
+    let Some(mut kept) = KeptLayers::new(run, args.memory_bytes(), &LocalDisk)? else {
         return Err(bad_input!(
             "the layers of the run in {path} lie with its workers, and are not looked for there"
         ));

@@ -60,7 +60,7 @@ pub(crate) fn open_or_begin(
                 Some(file) => watch::read(file, &space)?,
                 None => Vec::new(),
             };
-            let lookback = Lookback::of(&space);
+            let lookback = Lookback::new(&space);
             let keep = lookback.keep(asked)?;
             // With two layers kept, the shards in the making take room besides: many small ones take less.
             let makers = if keep == Keep::Two { Makers { threads: None, ..makers } } else { makers };
@@ -209,7 +209,7 @@ pub(crate) fn require_room(
     path: &Path,
 ) -> Result<Option<Keep>> {
     let asked = args.begin.keep;
-    let by_default = Lookback::of(space).keep(asked)?;
+    let by_default = Lookback::new(space).keep(asked)?;
     let place = args.store.as_deref().unwrap_or(path);
     let peak_to = |max_depth, keep| {
         let threads = args.search.options().threads;

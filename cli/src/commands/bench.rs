@@ -121,7 +121,7 @@ fn time_search(board: &str, metric: Metric, threads: usize, repeat: u32, root: &
         let space = spec.space()?;
         let plan = Plan::new(&space)?;
         let makers = Makers::one_process(threads);
-        let shards = makers.shards(&plan, Lookback::of(&space));
+        let shards = makers.shards(&plan, Lookback::new(&space));
         let manifest = RunManifest::plan(spec, &space, &plan, Some(shards), Keep::Last, false)?;
         let mut run = RunDirectory::create(&directory.path().join("run"), manifest, &[], &LocalDisk)?;
         let options = Options {

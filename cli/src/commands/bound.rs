@@ -29,7 +29,7 @@ pub(crate) fn bound(args: &BoundArguments) -> Result<()> {
             let notes = definition.remarks_without_labels();
             notes.iter().for_each(|note| output::remark(note));
             let metric = args.metric.unwrap_or_else(|| definition.metric());
-            let cover = Cover::of(definition, metric).map_err(|error| bad_input!("{error}"))?;
+            let cover = Cover::new(definition, metric).map_err(|error| bad_input!("{error}"))?;
             return match args.upper {
                 true => from_above(args, &cover, space),
                 false => puzzle::from_below(&cover, &notes, args),
@@ -127,12 +127,12 @@ fn searched(args: &BoundArguments, cover: &Cover, space: &str) -> Result<Certifi
 }
 
 fn from_below(args: &BoundArguments, boards: &Boards, metric: Metric) -> Result<()> {
-    let of = |board| LowerBounds::of(board, metric, args.refine, args.memory_bytes());
+    let of = |board| LowerBounds::new(board, metric, args.refine, args.memory_bytes());
     match boards {
         Boards::One(board) => {
             let bounds = of(*board);
             output::line(&match args.json {
-                true => serde_json::to_string(&BoundReport::of(*board, metric, &bounds))?,
+                true => serde_json::to_string(&BoundReport::new(*board, metric, &bounds))?,
                 false => text(*board, metric, &bounds, args.by_last_line),
             })
         }
@@ -146,8 +146,8 @@ fn from_below(args: &BoundArguments, boards: &Boards, metric: Metric) -> Result<
                     let told = Boards::all(sides).map(|board| {
                         let (turned, bounds) = &bounds[&sorted_sides(board)];
                         match board == *turned {
-                            true => BoundReport::of(board, metric, bounds),
-                            false => BoundReport::of(board, metric, &bounds.turned(board, metric)),
+                            true => BoundReport::new(board, metric, bounds),
+                            false => BoundReport::new(board, metric, &bounds.turned(board, metric)),
                         }
                     });
                     serde_json::to_string(&told.collect::<Vec<_>>())?
@@ -190,7 +190,7 @@ struct LengthRow {
 }
 
 impl BoundReport {
-    fn of(board: Board, metric: Metric, bounds: &LowerBounds) -> Self {
+    fn new(board: Board, metric: Metric, bounds: &LowerBounds) -> Self {
         let refined = bounds.refined.as_ref();
         let lengths = bounds.rows.iter().enumerate().map(|(length, row)| LengthRow {
             arrangements: row.total.total().to_string(),

@@ -68,7 +68,7 @@ pub(crate) fn compare(args: &CompareArguments) -> Result<()> {
 /// Reads a result from a run's directory or from a file, as the fields of `--json`.
 fn read(path: &Path) -> Result<Map<String, Value>> {
     let json = match path.is_dir() {
-        true => Summary::of(&RunDirectory::open_for_reading(path)?)?.to_json(),
+        true => Summary::new(&RunDirectory::open_for_reading(path)?)?.to_json(),
         false => std::fs::read_to_string(path)
             .map_err(|error| bad_input!("cannot read {}: {}", path.display(), said_by_system(&error)))?,
     };

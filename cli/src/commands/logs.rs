@@ -26,7 +26,7 @@ pub(crate) fn logs(args: &LogsArguments) -> Result<()> {
         let mut coordinator = Coordinator::call(address, &args.access)?;
         let status: ClusterStatus = serde_json::from_str(&coordinator.status()?)?;
         let names: Names = status.workers.into_iter().map(|worker| (worker.id, worker.name)).collect();
-        let filter = LineFilter::of(args, &names);
+        let filter = LineFilter::new(args, &names);
         return coordinator.follow(|line| match serde_json::from_str(line) {
             Ok(fields) if filter.is_met_by(&fields) => output::line(&said(line, &fields, as_text, &names)),
             _ => Ok(()),
@@ -50,7 +50,7 @@ pub(crate) fn logs(args: &LogsArguments) -> Result<()> {
             dirs.join(", ")
         ));
     }
-    let filter = LineFilter::of(args, &names);
+    let filter = LineFilter::new(args, &names);
     // The sort by time is stable: lines of one file that have the same time stay in order.
     let mut lines: Vec<(String, String)> = Vec::new();
     for file in files {
@@ -85,7 +85,7 @@ struct LineFilter<'a> {
 impl<'a> LineFilter<'a> {
     /// Returns the filter for the arguments. `--worker` selects the workers of that name, and those whose id
     /// begins with it.
-    fn of(args: &'a LogsArguments, names: &Names) -> Self {
+    fn new(args: &'a LogsArguments, names: &Names) -> Self {
         let wanted = args.worker.iter().flat_map(|wanted| {
             let named =
                 names.iter().filter(move |(_, name)| name == wanted).map(|(id, _)| short(id).to_owned());

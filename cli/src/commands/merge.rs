@@ -40,7 +40,7 @@ pub(crate) fn merge(args: &MergeArguments, verbosity: log::Verbosity) -> Result<
     let doubtful: Vec<ShardId> = doubtful.filter(|task| task.depth == depth).map(|task| task.shard).collect();
     require_certain(&args.dir, depth, &doubtful, "may be wrong, as a coordinator has found")?;
     let (space, colouring) = run.manifest.open()?;
-    let geometry = Geometry::of(&run.manifest, &space, &colouring)?;
+    let geometry = Geometry::new(&run.manifest, &space, &colouring)?;
     let watched = run.journal.watched().context("cannot read run.db")?;
     let watched = match watched.is_empty() {
         true => Watched::default(),
@@ -57,7 +57,7 @@ pub(crate) fn merge(args: &MergeArguments, verbosity: log::Verbosity) -> Result<
     };
     // Each task has checked the digests of the files that it read. The files are checked again, because after
     // a change nobody would know which tasks have read the changed file.
-    for below in Lookback::of(&space).below(depth) {
+    for below in Lookback::new(&space).below(depth) {
         let digests = run.digests(below)?;
         let layer = store.open(&geometry, below);
         let layer = layer.map_err(|error| why_not_opened(&run.journal, &run.path, (depth, below), error))?;

@@ -23,7 +23,7 @@ pub(crate) fn after(args: &OnDoneArguments, run: &Path, is_stopped: bool, end: R
     }
     let mut shell = Command::new("sh");
     shell.args(["-c", command]).env("FATHOM_RUN", run).stdin(Stdio::null());
-    let summary = RunDirectory::open_for_reading(run).and_then(|run| Summary::of(&run));
+    let summary = RunDirectory::open_for_reading(run).and_then(|run| Summary::new(&run));
     if let Ok(summary) = &summary {
         shell
             .env("FATHOM_SPACE", &summary.space)

@@ -31,9 +31,9 @@ pub(crate) fn plan(args: &PlanArguments) -> Result<()> {
         // The forecast for a cluster and a plan file need the exact number of cosets.
         _ => Plan::new(&space),
     })?;
-    let lookback = Lookback::of(&space);
+    let lookback = Lookback::new(&space);
     let keep = lookback.keep(args.keep)?;
-    let mut estimate = Estimate::of(&space, &plan, args.threads(), keep);
+    let mut estimate = Estimate::new(&space, &plan, args.threads(), keep);
     if args.keep.is_some() {
         estimate.disk_peak_bytes_of_two = None;
     }
@@ -53,7 +53,7 @@ pub(crate) fn plan(args: &PlanArguments) -> Result<()> {
         None => None,
     };
     if let Some(file) = &args.output {
-        let plan = PlanFile { spec: spec.clone(), plan: PlanDocument::of(&space, &plan) };
+        let plan = PlanFile { spec: spec.clone(), plan: PlanDocument::new(&space, &plan) };
         write_new(file, &plan.to_toml())?;
     }
     output::line(&match (args.json, &forecast) {

@@ -36,7 +36,7 @@ struct Known {
 }
 
 impl Known {
-    fn of(family: &Family) -> Self {
+    fn new(family: &Family) -> Self {
         let searched = PuzzleSpec::by_name(family.example).and_then(|source| source.puzzle(family.metric));
         let not_searched = match searched {
             Ok(_) => None,
@@ -90,7 +90,7 @@ pub(crate) fn puzzles(args: &PuzzlesArguments) -> Result<()> {
         not_searched: None,
         known: gods_numbers("MxN"),
     };
-    let all: Vec<Known> = std::iter::once(board).chain(families().iter().map(Known::of)).collect();
+    let all: Vec<Known> = std::iter::once(board).chain(families().iter().map(Known::new)).collect();
     if args.json {
         return output::line(&serde_json::to_string(&all)?);
     }

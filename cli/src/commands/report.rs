@@ -33,7 +33,7 @@ pub(crate) fn text_of(path: &Path, format: Format) -> Result<String> {
     let run = RunDirectory::open_for_reading(path)?;
     let workers = tables::workers(&run.journal).context("cannot read run.db")?;
     let names = workers.into_iter().map(|(_, name, _)| name).collect();
-    let mut report = Report::of(&run, names, format)?;
+    let mut report = Report::new(&run, names, format)?;
     if format.shows_states() {
         solutions::add(&mut report, &run)?;
     }

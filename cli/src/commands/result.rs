@@ -11,6 +11,6 @@ use fathom_report::text;
 /// # Errors
 /// If the journal cannot be read or standard output cannot be written.
 pub(crate) fn print(run: &RunDirectory, json: bool) -> Result<()> {
-    let summary = Summary::of(run)?;
+    let summary = Summary::new(run)?;
     output::line(&if json { summary.to_json() } else { text::growth(&summary) })
 }

@@ -147,7 +147,7 @@ impl Served {
             states: u64::MAX,
             bounds: Bounds::none(),
             keep: definition.keep,
-            lookback: Lookback::of(&run.space),
+            lookback: Lookback::new(&run.space),
             max_depth: args.max_depth,
             shared_store: shared_store.is_some(),
             replicas: args.replicas as usize,
@@ -242,7 +242,7 @@ fn order_shards(run: &mut RunDirectory, layers_at: &LayersAt, is_local: bool) ->
         return Ok(());
     }
     let colouring = run.manifest.plan.colouring(&run.space)?;
-    let geometry = Geometry::of(&run.manifest, &run.space, &colouring)?;
+    let geometry = Geometry::new(&run.manifest, &run.space, &colouring)?;
     let is_worth = match layers_at {
         LayersAt::Workers => true,
         LayersAt::Store(_) if !is_local => geometry.dense_bytes >= LARGE_LAYER,

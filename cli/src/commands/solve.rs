@@ -37,7 +37,7 @@ pub(crate) fn solve(args: &SolveArguments) -> Result<()> {
     // and not the distance back.
     let kept = match &run {
         Some(run) if run.space.is_closed_under_inverses() && keeps_all(run)? => {
-            KeptLayers::of(run, args.memory_bytes(), &LocalDisk)?
+            KeptLayers::new(run, args.memory_bytes(), &LocalDisk)?
         }
         _ => None,
     };

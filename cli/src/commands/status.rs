@@ -118,7 +118,7 @@ pub(crate) fn json_of_directory(path: &Path) -> Result<String> {
 
 fn of_directory(path: &Path, json: bool) -> Result<(Found, String)> {
     let run = RunDirectory::open_for_reading(path)?;
-    let summary = Summary::of(&run)?;
+    let summary = Summary::new(&run)?;
     let processes = run.journal.processes().context("cannot read run.db")?;
     let note = at_work::of(path).filter(|_| !summary.complete);
     let found = if note.is_some() { Found::AtWork } else { Found::Still };
@@ -126,7 +126,7 @@ fn of_directory(path: &Path, json: bool) -> Result<(Found, String)> {
         let status = Status {
             summary: &summary,
             processes: &processes,
-            waits: Waited::of(&run)?,
+            waits: Waited::new(&run)?,
             layers_at: run.journal.layers_at().context("cannot read run.db")?.to_string(),
             at_work: note.as_ref(),
         };

@@ -145,7 +145,7 @@ fn of_coordinator(coordinator: &mut Coordinator, events: &VecDeque<String>) -> R
 
 fn of_directory(path: &Path) -> Result<Screen> {
     let run = RunDirectory::open_for_reading(path)?;
-    let summary = Summary::of(&run)?;
+    let summary = Summary::new(&run)?;
     let note = at_work::of(path).filter(|_| !summary.complete);
     let progress = match (&note, summary.god_number) {
         (Some(note), _) => at_work::text(note).lines().map(str::to_owned).collect(),

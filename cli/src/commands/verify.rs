@@ -26,7 +26,7 @@ pub(crate) fn verify(args: &VerifyArguments) -> Result<()> {
     // The run is locked, because a search would delete files while they are read.
     let directory = RunDirectory::open_unchanging(&args.dir)?;
     let verified = verify_run(&directory, &LocalDisk)?;
-    let summary = Summary::of(&directory)?;
+    let summary = Summary::new(&directory)?;
     if verified.layers == 0 {
         return nothing(args, &directory, &summary);
     }

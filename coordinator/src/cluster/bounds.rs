@@ -139,7 +139,7 @@ impl Bounds {
             return Err(Implausible::Cosets { expected: cosets, found: report.checksums.len() });
         }
         let (stored, states) = (report.totals.stored, report.totals.states);
-        let empty = Digest::of(&[]);
+        let empty = Digest::new(&[]);
         let filled = report.checksums.iter().filter(|checksum| **checksum != empty).count() as u64;
         let bits = u64::from(geometry.packed_bytes) * 8;
         if stored < filled || u128::from(stored) > u128::from(filled) * u128::from(bits) {

@@ -86,7 +86,7 @@ impl<'d> Coordinator<'d> {
         commands: Commands,
     ) -> Result<(Self, CoordinatorHandle)> {
         let (space, colouring) = run.manifest.open()?;
-        let geometry = Geometry::of(&run.manifest, &space, &colouring)?;
+        let geometry = Geometry::new(&run.manifest, &space, &colouring)?;
         require_small_shards(&geometry)?;
         let symmetries = space.symmetries().len() as u64;
         let Visited { layers, all, .. } = run.visited()?;
@@ -251,7 +251,7 @@ impl<'d> Coordinator<'d> {
                     }
                 }
                 Ok(Message::Status(sender)) => {
-                    let status = status::Status::of(&self.run, &self.state, self.now())?;
+                    let status = status::Status::new(&self.run, &self.state, self.now())?;
                     // The client may be gone.
                     let _ = sender.send(serde_json::to_string(&status)?);
                     continue;
@@ -261,7 +261,7 @@ impl<'d> Coordinator<'d> {
                     continue;
                 }
                 Ok(Message::Progress(known_layers, sender)) => {
-                    let _ = sender.send(LayerProgress::of(
+                    let _ = sender.send(LayerProgress::new(
                         &self.run,
                         &self.state,
                         self.geometry.cut,
@@ -276,7 +276,7 @@ impl<'d> Coordinator<'d> {
                     continue;
                 }
                 Ok(Message::Story(shard, sender)) => {
-                    let _ = sender.send(ShardStory::of(&self.state, shard, self.now()));
+                    let _ = sender.send(ShardStory::new(&self.state, shard, self.now()));
                     continue;
                 }
                 Ok(Message::Terminate) => Event::Terminate,
@@ -312,7 +312,7 @@ impl<'d> Coordinator<'d> {
     /// Returns the view for a page that has `known_layers` committed layers.
     fn view(&mut self, known_layers: usize) -> Result<View> {
         let told = (&self.journal, self.news.take());
-        View::of(&self.run, &self.state, self.now(), known_layers, told)
+        View::new(&self.run, &self.state, self.now(), known_layers, told)
     }
 
     /// Keeps the last view for the page, if there is one.

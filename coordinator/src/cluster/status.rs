@@ -119,14 +119,14 @@ impl Status {
     ///
     /// # Errors
     /// If the journal cannot be read.
-    pub fn of(run: &RunDirectory, state: &State, now: Millis) -> Result<Self> {
-        Ok(Self { summary: Summary::of(run)?, cluster: ClusterStatus::of(state, now) })
+    pub fn new(run: &RunDirectory, state: &State, now: Millis) -> Result<Self> {
+        Ok(Self { summary: Summary::new(run)?, cluster: ClusterStatus::new(state, now) })
     }
 }
 
 impl ClusterStatus {
     /// Returns the status of a cluster.
-    pub(super) fn of(state: &State, now: Millis) -> Self {
+    pub(super) fn new(state: &State, now: Millis) -> Self {
         let seconds = now.since(state.scheduler().begun()).as_secs_f64();
         let (mut done, mut running) = (0, 0);
         for shard in state.shards() {
@@ -153,7 +153,7 @@ impl ClusterStatus {
         };
         let shown = state.members().iter().filter(|(id, worker)| is_shown(*id, worker));
         let workers: Vec<WorkerStatus> =
-            shown.map(|(id, worker)| WorkerStatus::of(id, worker, state, now)).collect();
+            shown.map(|(id, worker)| WorkerStatus::new(id, worker, state, now)).collect();
         let name =
             |id: &WorkerId| state.members().get(*id).map_or_else(|| id.to_string(), |w| w.name.clone());
         let (agreed, differed) = state.audits().results();
@@ -176,7 +176,7 @@ impl ClusterStatus {
 }
 
 impl WorkerStatus {
-    fn of(id: WorkerId, worker: &Worker, state: &State, now: Millis) -> Self {
+    fn new(id: WorkerId, worker: &Worker, state: &State, now: Millis) -> Self {
         let presence = match worker.presence() {
             // The worker's lease is not over yet.
             Presence::Alive(_) if now.since(worker.heard) > 3 * state.rules().heartbeat => "silent",

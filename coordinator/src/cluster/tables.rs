@@ -77,7 +77,7 @@ pub fn shard_order(journal: &Journal, shards: u32) -> Result<Option<ShardOrder>>
     let rows = rows.collect::<Result<Vec<_>, _>>()?;
     // A number that is none of a shard, or no number, is like a shard that lacks.
     let listed: Option<Vec<ShardId>> = rows.into_iter().map(Result::ok).collect();
-    let order = listed.and_then(ShardOrder::of).filter(|order| order.shards().len() == shards as usize);
+    let order = listed.and_then(ShardOrder::new).filter(|order| order.shards().len() == shards as usize);
     if order.is_none() {
         warn!("the order of shards in run.db does not list each shard once, and is not used");
     }

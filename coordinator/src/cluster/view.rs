@@ -57,7 +57,7 @@ impl View {
     ///
     /// # Errors
     /// If the journal cannot be read.
-    pub(super) fn of(
+    pub(super) fn new(
         run: &RunDirectory,
         state: &State,
         now: Millis,
@@ -76,7 +76,7 @@ impl View {
             .map(|shard| shard_view(state, &fetching, Task { depth: state.depth(), shard }))
             .collect();
         Ok(Self {
-            status: ClusterStatus::of(state, now),
+            status: ClusterStatus::new(state, now),
             states: states(state),
             shards,
             layers: changed.then(layers).transpose()?,
@@ -128,7 +128,7 @@ impl LayerProgress {
     ///
     /// # Errors
     /// If the journal cannot be read.
-    pub(super) fn of(run: &RunDirectory, state: &State, cut: ShardCut, known_layers: usize) -> Result<Self> {
+    pub(super) fn new(run: &RunDirectory, state: &State, cut: ShardCut, known_layers: usize) -> Result<Self> {
         let changed = known_layers != state.depth().0 as usize;
         let layers = || run.journal.layers().context("cannot read run.db");
         let is_done = |shard: &ShardId| state.is_done(Task { depth: state.depth(), shard: *shard });
@@ -167,7 +167,7 @@ fn at_work(state: &State) -> impl Iterator<Item = &Progress> {
 pub struct ShardStory(pub Vec<(&'static str, String)>);
 
 impl ShardStory {
-    pub(super) fn of(state: &State, shard: ShardId, now: Millis) -> Self {
+    pub(super) fn new(state: &State, shard: ShardId, now: Millis) -> Self {
         let task = Task { depth: state.depth(), shard };
         let name = |id: WorkerId| match state.members().get(id) {
             Some(worker) => worker.name.clone(),

@@ -170,7 +170,7 @@ impl Call {
     }
 
     async fn greet(&self) -> Result<Greeted, ConnectError> {
-        let failed = |error: io::Error| match Refusal::of(&error) {
+        let failed = |error: io::Error| match Refusal::new(&error) {
             Some(refusal) => self.refused(refusal),
             None => self.unreachable(error.to_string()),
         };
@@ -191,7 +191,7 @@ impl Call {
                     Ok(stream) => Io::Right(TlsStream::Client(stream)),
                     Err((error, tcp)) => {
                         part(tcp, &[]).await;
-                        return Err(match Refusal::of(&error) {
+                        return Err(match Refusal::new(&error) {
                             Some(Refusal::NotTls) => self.refused(Refusal::NoTls),
                             _ => failed(error),
                         });

@@ -66,10 +66,10 @@ pub enum Refusal {
 
 impl Refusal {
     /// Returns the refusal behind an error of a connection; `None` if the error is one of the network.
-    pub(super) fn of(error: &io::Error) -> Option<Self> {
+    pub(super) fn new(error: &io::Error) -> Option<Self> {
         let error = error.get_ref()?.downcast_ref::<Error>()?;
         Some(match error {
-            Error::InvalidCertificate(error) => Self::Theirs(Fault::of(error)),
+            Error::InvalidCertificate(error) => Self::Theirs(Fault::new(error)),
             Error::NoCertificatesPresented => Self::Theirs(Fault::Missing),
             Error::AlertReceived(alert) => match Fault::said(*alert) {
                 Some(fault) => Self::Ours(fault),
@@ -82,7 +82,7 @@ impl Refusal {
 }
 
 impl Fault {
-    fn of(error: &CertificateError) -> Self {
+    fn new(error: &CertificateError) -> Self {
         match error {
             CertificateError::UnknownIssuer | CertificateError::BadSignature => Self::Foreign,
             CertificateError::Expired

@@ -242,7 +242,7 @@ async fn listen_to(tcp: TcpStream, tls: Option<TlsAcceptor>) -> Result<Greeted, 
         (Some(tls), true) => match tls.accept(tcp).into_fallible().await {
             Ok(stream) => Io::Right(TlsStream::Server(stream)),
             Err((error, tcp)) => {
-                return Err(away(Refusal::of(&error).unwrap_or(Refusal::BrokeOff), tcp, &[]));
+                return Err(away(Refusal::new(&error).unwrap_or(Refusal::BrokeOff), tcp, &[]));
             }
         },
     };
@@ -250,7 +250,7 @@ async fn listen_to(tcp: TcpStream, tls: Option<TlsAcceptor>) -> Result<Greeted, 
     match io.read_exact(&mut preface).await {
         Ok(_) if preface == *PREFACE => Ok(Greeted::new(io, Bytes::from_static(PREFACE), &[])),
         Ok(_) => Err(Refusal::NotHttp2.into()),
-        Err(error) => Err(Refusal::of(&error).unwrap_or(Refusal::BrokeOff).into()),
+        Err(error) => Err(Refusal::new(&error).unwrap_or(Refusal::BrokeOff).into()),
     }
 }
 

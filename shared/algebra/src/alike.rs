@@ -56,7 +56,7 @@ pub fn unseen_elements(
     let whole = LabelledGroup {
         generators: generators.iter().map(OrientedPermutation::as_points).collect(),
         order: order.clone(),
-        cells: Cells::of(first.orders(), shown),
+        cells: Cells::new(first.orders(), shown),
     };
     let mut parts = whole.parts(generators);
     loop {
@@ -81,7 +81,7 @@ struct Cells {
 }
 
 impl Cells {
-    fn of(orders: &[u16], shown: &[Shown]) -> Self {
+    fn new(orders: &[u16], shown: &[Shown]) -> Self {
         let mut first = Vec::new();
         let mut seen_at = Vec::new();
         for (cell, (&order, shown)) in orders.iter().zip(shown).enumerate() {
@@ -170,7 +170,7 @@ impl LabelledGroup {
 
     fn unseen(&self, parts: &[Part], cosets: u64) -> Option<BigUint> {
         let mut nodes = MOST_NODES;
-        let kinds: Vec<Kind> = parts.iter().map(|part| Kind::of(part, &self.cells)).collect();
+        let kinds: Vec<Kind> = parts.iter().map(|part| Kind::new(part, &self.cells)).collect();
         let mut inside = BigUint::from(1_u32);
         for (part, kind) in parts.iter().zip(&kinds) {
             inside *= kind.unseen(part, &self.cells, &mut nodes)?;
@@ -244,7 +244,7 @@ struct Symmetric {
 }
 
 impl Kind {
-    fn of(part: &Part, cells: &Cells) -> Self {
+    fn new(part: &Part, cells: &Cells) -> Self {
         Self::symmetric(part, cells).map_or(Self::Any, Self::Symmetric)
     }
 

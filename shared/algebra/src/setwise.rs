@@ -98,12 +98,12 @@ impl Stabiliser {
         let mut start = vec![0; degree.div_ceil(64)];
         set.iter().for_each(|&point| add(&mut start, point));
         let few;
-        let (generators, orbit) = match Orbit::of(&start, &self.generators, most.min(SHORT)) {
+        let (generators, orbit) = match Orbit::new(&start, &self.generators, most.min(SHORT)) {
             Some(orbit) => (&self.generators, orbit),
             None if most <= SHORT => return None,
             None => {
                 few = self.few_generators();
-                (&few, Orbit::of(&start, &few, most)?)
+                (&few, Orbit::new(&start, &few, most)?)
             }
         };
         let length = orbit.from.len();
@@ -146,7 +146,7 @@ struct Orbit {
 
 impl Orbit {
     /// Lists the orbit of `start`; `None` if the orbit is longer than `most`.
-    fn of(start: &[u64], generators: &[Permutation], most: usize) -> Option<Self> {
+    fn new(start: &[u64], generators: &[Permutation], most: usize) -> Option<Self> {
         let mut orbit =
             Self { width: start.len(), sets: Vec::new(), numbers: HashTable::new(), from: Vec::new() };
         orbit.insert(start, (0, 0));

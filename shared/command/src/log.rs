@@ -27,7 +27,7 @@ pub enum Verbosity {
 
 impl Verbosity {
     /// Returns the verbosity that the options `--quiet` and `--verbose` ask for.
-    pub fn of(quiet: bool, verbose: bool) -> Self {
+    pub fn new(quiet: bool, verbose: bool) -> Self {
         match (quiet, verbose) {
             (true, _) => Self::Quiet,
             (_, true) => Self::Verbose,

@@ -66,7 +66,7 @@ pub fn add_layer<R: Borrow<ShardReport>>(
     }
     check_growth(&layer, &layers, &run.space)?;
     check_first_depths(run, &layers, &layer, commit.process.is_some(), layer.states == left)?;
-    let shards: Vec<ShardRow> = reports.iter().map(|report| ShardRow::of(report.borrow())).collect();
+    let shards: Vec<ShardRow> = reports.iter().map(|report| ShardRow::new(report.borrow())).collect();
     let retired = match run.manifest.keep {
         Keep::Last | Keep::Two => depth.previous().and_then(Depth::previous),
         Keep::All => None,
@@ -185,7 +185,7 @@ fn add_up<R: Borrow<ShardReport>>(
         digest.add(&report.checksums);
     }
     let totals: Totals = reports.iter().map(|report| report.totals).sum();
-    let Classes { up_to_symmetry, with_inverse } = Classes::of(&totals, symmetries)
+    let Classes { up_to_symmetry, with_inverse } = Classes::new(&totals, symmetries)
         .map_err(|reason| anyhow!("the counts of depth {depth} contradict each other: {reason}; a layer is wrong, and so may be one before it: begin again in another directory"))?;
     Ok(LayerRow {
         depth,

@@ -21,7 +21,7 @@ impl Classes {
     ///
     /// # Errors
     /// If a number of pairs is not a multiple of the order of the group; the string is the reason.
-    pub fn of(totals: &Totals, symmetries: u64) -> Result<Self, String> {
+    pub fn new(totals: &Totals, symmetries: u64) -> Result<Self, String> {
         let ratio = |pairs: u64, symmetries: u64| match pairs.is_multiple_of(symmetries) {
             true => Ok(pairs / symmetries),
             false => Err(format!("{pairs} fixed states are no multiple of {symmetries} symmetries")),

@@ -303,7 +303,7 @@ impl RunDirectory {
         for (at, layer) in layers.iter().enumerate() {
             let totals = totals.get(&layer.depth).copied().unwrap_or_default();
             let counted =
-                Classes::of(&totals, symmetries).map(|classes| (totals.states, totals.stored, classes));
+                Classes::new(&totals, symmetries).map(|classes| (totals.states, totals.stored, classes));
             let classes = Classes { up_to_symmetry: layer.classes, with_inverse: layer.classes_with_inverse };
             if counted != Ok((layer.states, layer.stored, classes)) {
                 return Err(anyhow!(

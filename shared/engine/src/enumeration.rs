@@ -145,7 +145,7 @@ impl Enumeration {
             return Err(anyhow!("{} has the run of {there}, not of {asked}", path.display()));
         }
         search(&mut run, &LocalDisk, self.options, &self.stop, observer)?;
-        Summary::of(&run)
+        Summary::new(&run)
     }
 
     /// Plans a new run.
@@ -162,7 +162,7 @@ impl Enumeration {
                 (space, plan)
             }
         };
-        let lookback = Lookback::of(&space);
+        let lookback = Lookback::new(&space);
         let shards = Makers::one_process(self.options.threads).shards(&plan, lookback);
         let keep = lookback.keep(self.keep)?;
         Ok(RunManifest::plan(self.spec.clone(), &space, &plan, Some(shards), keep, false)?)

@@ -98,7 +98,7 @@ pub struct Estimate {
 
 impl Estimate {
     /// Estimates what a run with `threads` threads needs. Measures the kernel for about 20 ms.
-    pub fn of(space: &Space, plan: &Plan, threads: usize, keep: Keep) -> Self {
+    pub fn new(space: &Space, plan: &Plan, threads: usize, keep: Keep) -> Self {
         let peak = |keep| Peak { keep, threads, ..Peak::default() }.bytes(space, plan);
         let pull = dense_pull_time(&plan.shape, Engine::fastest(&plan.shape))
             .expect("the fastest engine does the shape");
@@ -173,7 +173,7 @@ impl Peak {
     pub fn bytes(self, space: &Space, plan: &Plan) -> u64 {
         let entries = plan.representative_cosets * COSET_OVERHEAD_BYTES;
         let dense = plan.layer_bytes();
-        let lookback = Lookback::of(space);
+        let lookback = Lookback::new(space);
         let largest = match self.max_depth {
             Some(depth) => most_states(space, depth)
                 .map(|states| states.div_ceil(plan.symmetries_used as u64 / u64::from(space.free_order())))

@@ -93,7 +93,7 @@ pub struct ShardRow {
 
 impl ShardRow {
     /// Returns the row of a report.
-    pub fn of(report: &ShardReport) -> Self {
+    pub fn new(report: &ShardReport) -> Self {
         let mut digest = LayerDigest::new(report.task.depth.0);
         digest.add(&report.checksums);
         Self { shard: report.task.shard, totals: report.totals, digest: digest.finish() }
@@ -223,10 +223,10 @@ impl Journal {
         }
         transaction.commit()?;
         database.pragma_update(None, "journal_mode", "DELETE")?;
-        Ok(Self::of(database))
+        Ok(Self::new(database))
     }
 
-    fn of(database: Connection) -> Self {
+    fn new(database: Connection) -> Self {
         Self { database, process: None, waits: false, known: None, added: Vec::new() }
     }
 
@@ -254,7 +254,7 @@ impl Journal {
         let found: Option<[u8; 32]> =
             database.query_row("SELECT fingerprint FROM run", [], |row| row.get(0)).optional()?;
         match found.map(Digest) {
-            Some(found) if found == fingerprint => Ok(Self::of(database)),
+            Some(found) if found == fingerprint => Ok(Self::new(database)),
             Some(found) => {
                 Err(anyhow!("it is the journal of another run, {found}; this run is {fingerprint}"))
             }

@@ -26,7 +26,7 @@ pub struct Rate {
 }
 
 impl Rate {
-    fn of<T>(what: &'static str, bytes: u64, work: impl FnOnce() -> Result<T>) -> Result<(Self, T)> {
+    fn new<T>(what: &'static str, bytes: u64, work: impl FnOnce() -> Result<T>) -> Result<(Self, T)> {
         let begun = Instant::now();
         let result = work()?;
         Ok((Self { what, bytes_per_second: bytes as f64 / begun.elapsed().as_secs_f64() }, result))
@@ -65,19 +65,19 @@ pub fn encodings(shape: &Shape, directory: &Path) -> Result<Vec<Rate>> {
     ] {
         let packed = random(shape.packed_bytes() as usize, one_in);
         let path = directory.join(format!("one-in-{one_in}.layer"));
-        rates.push(Rate::of(what[0], bytes, || write(&NullDisk, &path, &packed))?.0);
+        rates.push(Rate::new(what[0], bytes, || write(&NullDisk, &path, &packed))?.0);
         write(&LocalDisk, &path, &packed)?;
-        rates.push(Rate::of(what[1], bytes, || read(&path))?.0);
+        rates.push(Rate::new(what[1], bytes, || read(&path))?.0);
         if one_in == 8 {
             rates.push(
-                Rate::of("compress dense, write and sync", bytes, || {
+                Rate::new("compress dense, write and sync", bytes, || {
                     Ok(archive(&LocalDisk, &path, &identity)?)
                 })?
                 .0,
             );
             // The first read brings the file into the page cache.
             read(&path)?;
-            rates.push(Rate::of("decompress dense", bytes, || read(&path))?.0);
+            rates.push(Rate::new("decompress dense", bytes, || read(&path))?.0);
         }
     }
     Ok(rates)
@@ -105,7 +105,7 @@ fn random(bytes: usize, one_in: u32) -> Vec<u8> {
 pub fn disk(directory: &Path) -> Result<Vec<Rate>> {
     let path = directory.join("disk");
     let piece = random(PIECE_BYTES, 2);
-    let (written, mut file) = Rate::of("write and sync a file of 1 GiB", FILE_BYTES as u64, || {
+    let (written, mut file) = Rate::new("write and sync a file of 1 GiB", FILE_BYTES as u64, || {
         let mut file = LocalDisk.create(&path)?;
         for offset in (0..FILE_BYTES).step_by(PIECE_BYTES) {
             file.write_at(&piece, offset as u64)?;
@@ -116,7 +116,7 @@ pub fn disk(directory: &Path) -> Result<Vec<Rate>> {
     .with_context(|| format!("cannot write {}", path.display()))?;
     file.uncache();
     let (read, _) =
-        Rate::of("read it by a memory map, when it has left the page cache", FILE_BYTES as u64, || {
+        Rate::new("read it by a memory map, when it has left the page cache", FILE_BYTES as u64, || {
             let map = fathom_layer::map::Map::open(&path)?;
             let (words, _) = map.bytes().as_chunks::<8>();
             Ok(black_box(words.iter().fold(0, |sum, word| sum ^ u64::from_le_bytes(*word))))

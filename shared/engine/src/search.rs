@@ -109,7 +109,7 @@ pub fn search(
     };
     run.manifest.plan.check(&run.space, &colouring)?;
     observer.tables_begin();
-    let job = Job::of(&run.manifest, (&run.space, &colouring), graph, &run.path, resources, disk);
+    let job = Job::new(&run.manifest, (&run.space, &colouring), graph, &run.path, resources, disk);
     let job = job.and_then(|mut job| job.order_shards().map(|()| job));
     observer.tables_end();
     let mut job = job?;
@@ -504,7 +504,7 @@ impl Search<'_> {
         let reports = self.run.journal.reports().context("cannot read run.db")?;
         let gives_back = self.run.manifest.keep == Keep::Two;
         let reports = reports.iter().filter(|report| gives_back && report.task.depth == depth);
-        let made = reports.map(|report| (report.task.shard, ShardRow::of(report).digest)).collect();
+        let made = reports.map(|report| (report.task.shard, ShardRow::new(report).digest)).collect();
         let digests = self.run.digests(older)?;
         Older::open(self.store, &self.job.geometry, newest, older, opened.as_deref(), &digests, &made)
             .map_err(|error| self.explain_task(depth, error))

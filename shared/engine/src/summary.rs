@@ -64,7 +64,7 @@ impl Summary {
     ///
     /// # Errors
     /// If the journal cannot be read, or contradicts itself.
-    pub fn of(run: &RunDirectory) -> Result<Self> {
+    pub fn new(run: &RunDirectory) -> Result<Self> {
         let spec = &run.manifest.spec;
         let space = &run.space;
         let Visited { layers, visited, all } = run.visited()?;

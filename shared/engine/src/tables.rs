@@ -28,7 +28,7 @@ pub fn within(
         ));
     }
     let graph = make(&space, &colouring)?;
-    let geometry = Geometry::of(definition, &space, &colouring)?;
+    let geometry = Geometry::new(definition, &space, &colouring)?;
     geometry.check_graph(&graph)?;
     Ok((graph, geometry))
 }

@@ -99,7 +99,7 @@ pub fn verify_file(job: &Job, store: &Store<'_>, file: &LayerFile, depth: Depth)
 fn job(manifest: &RunManifest) -> Result<Job> {
     let (space, colouring) = manifest.open()?;
     let graph = CosetGraph::build(&space, &colouring)?;
-    let geometry = Geometry::of(manifest, &space, &colouring)?;
+    let geometry = Geometry::new(manifest, &space, &colouring)?;
     geometry.check_graph(&graph)?;
     let pairs = Pairs::new(&graph, manifest.inverse_classes);
     Ok(Job {
@@ -107,7 +107,7 @@ fn job(manifest: &RunManifest) -> Result<Job> {
         graph: Arc::new(graph),
         geometry,
         order: Arc::new(ShardOrder::by_number(geometry.cut.shards())),
-        lookback: Lookback::of(&space),
+        lookback: Lookback::new(&space),
         union: None,
         method: Method::Cosets(Engine::Portable),
         cache: Cache::new(u64::MAX, u64::MAX),
@@ -133,7 +133,7 @@ fn verify_layer(
         let file = store.open_shard(&job.geometry, layer.depth, row.shard)?;
         file.check_digest(row.digest)?;
         let report = counter.count(&file, layer.depth)?;
-        let found = ShardRow::of(&report);
+        let found = ShardRow::new(&report);
         if found != *row {
             return Err(anyhow!("{}: counted {found:?}, run.db says {row:?}", path.display()));
         }

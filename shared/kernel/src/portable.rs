@@ -96,7 +96,7 @@ impl Walk {
     #[inline(always)]
     pub(crate) fn blocks(&mut self, shape: &Shape, transform: &Transform, maps: &[AxisMap]) {
         let last = transform.target.len() - 1;
-        let except = match Meeting::of(transform) {
+        let except = match Meeting::new(transform) {
             Meeting::Kept => last,
             Meeting::Traded { from, .. } => from,
         };
@@ -258,7 +258,7 @@ pub(crate) enum Meeting {
 }
 
 impl Meeting {
-    pub(crate) fn of(transform: &Transform) -> Self {
+    pub(crate) fn new(transform: &Transform) -> Self {
         let last = transform.target.len() - 1;
         let from = transform
             .target

@@ -200,7 +200,7 @@ struct Plain {
 }
 
 impl Plain {
-    fn of(space: &Space) -> Self {
+    fn new(space: &Space) -> Self {
         let distances = Distances::search(space, None, 1 << 28).unwrap();
         let free = u64::from(space.free_order());
         let counts = distances.counts().iter().map(|words| words / free).collect();
@@ -258,7 +258,7 @@ fn searches_along_all_cuts_of_small_groups_are_the_plain_search() {
     let mut used = 0;
     for family in FAMILIES {
         let space = space(family, None);
-        let plain = Plain::of(&space);
+        let plain = Plain::new(&space);
         let cuts = cuts(&space, family.1);
         let some = fathom_slow::one_in(2, cuts.iter());
         let here = some.filter(|(p, views)| check(&space, &plain, p, views)).count();
@@ -278,7 +278,7 @@ fn searches_of_random_subgroups_are_the_plain_search() {
         {
             continue;
         }
-        let plain = Plain::of(&space);
+        let plain = Plain::new(&space);
         let cuts = cuts(&space, family.1);
         let some = cuts.iter().skip(number as usize % 3).step_by(3);
         used += some.filter(|(p, views)| check(&space, &plain, p, views)).count();
@@ -290,7 +290,7 @@ fn searches_of_random_subgroups_are_the_plain_search() {
 fn what_the_planner_chooses_is_the_plain_search() {
     for family in FAMILIES {
         let space = space(family, None);
-        let plain = Plain::of(&space);
+        let plain = Plain::new(&space);
         let plan = Plan::new(&space).unwrap();
         let views = plan.colouring.views();
         assert!(check(&space, &plain, plan.colouring.of_pieces(), &views), "{}", family.0);
@@ -311,7 +311,7 @@ fn carried_frames_of_a_group_without_structure_are_the_plain_search() {
     let labels = Labels::distinct(11);
     let space = Space::new(definition.puzzle(Metric::Multi).unwrap(), Metric::Multi, labels).unwrap();
     assert_eq!(space.states().to_string(), "7920");
-    let plain = Plain::of(&space);
+    let plain = Plain::new(&space);
     for told in 2..4_u8 {
         let of_piece: Vec<u8> = (0..11).map(|piece| piece.min(told)).collect();
         let view: AxisView = format!("{told}p").parse().unwrap();

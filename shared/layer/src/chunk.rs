@@ -234,7 +234,7 @@ mod tests {
 
     /// Returns a chunk of bits, of which a checksum of a number is as good as random ones.
     fn noise() -> Vec<u8> {
-        let checksum = |number: u32| crate::Digest::of(&number.to_le_bytes()).0;
+        let checksum = |number: u32| crate::Digest::new(&number.to_le_bytes()).0;
         (0..CHUNK_BYTES as u32 / 32).flat_map(checksum).collect()
     }
 

@@ -14,7 +14,7 @@ pub struct Digest(pub [u8; 32]);
 
 impl Digest {
     /// Returns the hash of `bytes`.
-    pub fn of(bytes: &[u8]) -> Self {
+    pub fn new(bytes: &[u8]) -> Self {
         Self(*blake3::hash(bytes).as_bytes())
     }
 

@@ -107,7 +107,7 @@ impl Encoding {
     /// Returns the encoding of a coset with `states` states in a new layer. At [`SPARSE_BITS`] bits a state a
     /// list of positions has an eighth of the size of the packed tensor, and mapping its states one by one
     /// takes about as long as a dense pull.
-    pub fn of(states: u32, packed_bytes: u32) -> Self {
+    pub fn new(states: u32, packed_bytes: u32) -> Self {
         match states {
             0 => Self::Empty,
             _ if u64::from(states) * SPARSE_BITS <= u64::from(packed_bytes) * 8 => Self::Sparse,
@@ -158,9 +158,9 @@ mod tests {
 
     #[test]
     fn the_encoding_depends_on_the_number_of_states() {
-        assert_eq!(Encoding::of(0, 41_472), Encoding::Empty);
-        assert_eq!(Encoding::of(1_296, 41_472), Encoding::Sparse);
-        assert_eq!(Encoding::of(1_297, 41_472), Encoding::Dense);
-        assert_eq!(Encoding::of(1, 27), Encoding::Dense);
+        assert_eq!(Encoding::new(0, 41_472), Encoding::Empty);
+        assert_eq!(Encoding::new(1_296, 41_472), Encoding::Sparse);
+        assert_eq!(Encoding::new(1_297, 41_472), Encoding::Dense);
+        assert_eq!(Encoding::new(1, 27), Encoding::Dense);
     }
 }

@@ -382,7 +382,7 @@ impl LayerFile {
     /// Checks that data are what their entry says, so that later reads need no check.
     fn check(&self, entry: &Entry, stored: &Stored<'_>) -> Result<(), String> {
         let canonical = stored.canonical();
-        let got = Digest::of(canonical);
+        let got = Digest::new(canonical);
         if got != entry.checksum {
             return Err(format!("checksum {got}, expected {}", entry.checksum));
         }
@@ -412,7 +412,7 @@ impl LayerFile {
         };
         let read = || {
             let directory = self.directory();
-            let is_whole = Digest::of(directory.as_flattened()) == self.header.directory_checksum;
+            let is_whole = Digest::new(directory.as_flattened()) == self.header.directory_checksum;
             is_whole.then(|| directory.chunks(64).map(of_word).collect())
         };
         self.occupied.get_or_init(read).as_deref()
@@ -424,7 +424,7 @@ impl LayerFile {
         let entry = self.occupied().and_then(|_| Entry::from_bytes(&self.directory()[coset as usize]));
         entry.ok_or_else(|| LayerError::DamagedDirectory {
             path: self.path.clone(),
-            got: Digest::of(self.directory().as_flattened()).to_string(),
+            got: Digest::new(self.directory().as_flattened()).to_string(),
             expected: self.header.directory_checksum.to_string(),
         })
     }

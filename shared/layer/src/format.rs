@@ -129,7 +129,7 @@ impl Header {
             put(at, &pairs.unwrap_or(NOT_COUNTED).to_le_bytes());
         }
         put(104, &self.directory_checksum.0);
-        let checksum = Digest::of(&bytes[..CHECKSUM_AT]);
+        let checksum = Digest::new(&bytes[..CHECKSUM_AT]);
         bytes[CHECKSUM_AT..].copy_from_slice(&checksum.0);
         bytes
     }
@@ -148,7 +148,7 @@ impl Header {
             newer if newer > VERSION => {
                 let mut usual = *bytes;
                 usual[8..12].copy_from_slice(&VERSION.to_le_bytes());
-                return Err(match Digest::of(&usual[..CHECKSUM_AT]) == digest_at(CHECKSUM_AT) {
+                return Err(match Digest::new(&usual[..CHECKSUM_AT]) == digest_at(CHECKSUM_AT) {
                     true => {
                         BadHeader::Damaged(format!("format version {newer}, but the checksum of {VERSION}"))
                     }
@@ -157,7 +157,7 @@ impl Header {
             }
             older => return Err(BadHeader::Damaged(format!("format version {older} is not read any more"))),
         }
-        let (got, expected) = (Digest::of(&bytes[..CHECKSUM_AT]), digest_at(CHECKSUM_AT));
+        let (got, expected) = (Digest::new(&bytes[..CHECKSUM_AT]), digest_at(CHECKSUM_AT));
         if got != expected {
             return Err(BadHeader::Damaged(format!("checksum {got}, expected {expected}")));
         }

@@ -88,7 +88,7 @@ impl Map {
 
     /// Returns whether the file at a path is the one that is mapped.
     pub fn is_at(&self, path: &Path) -> bool {
-        Stamp::of(path).is_ok_and(|stamp| stamp == self.stamp)
+        Stamp::new(path).is_ok_and(|stamp| stamp == self.stamp)
     }
 
     /// Returns whether a program has written to the mapped file since it was mapped. If the file was
@@ -97,7 +97,7 @@ impl Map {
     pub fn has_changed(&self, path: &Path) -> bool {
         let now = match &self.file {
             Some(Kept(file)) => file.metadata().map(|is| Stamp::from(&is)),
-            None => Stamp::of(path),
+            None => Stamp::new(path),
         };
         now.is_ok_and(|now| now.is_changed(&self.stamp))
     }
@@ -155,7 +155,7 @@ impl Stamp {
     ///
     /// # Errors
     /// The error of the operating system.
-    pub fn of(path: &Path) -> io::Result<Self> {
+    pub fn new(path: &Path) -> io::Result<Self> {
         Ok(Self::from(&std::fs::metadata(path)?))
     }
 

@@ -122,9 +122,9 @@ impl Ready {
     /// Encodes a coset; the arguments are those of [`LayerWriter::push`]. If the coset is dense, takes the
     /// tensor away, and leaves `packed` empty.
     pub fn new(packed: &mut Vec<u8>, states: u32, visited: u32) -> Self {
-        let encoding = Encoding::of(states, packed.len() as u32);
+        let encoding = Encoding::new(states, packed.len() as u32);
         let mut positions = Vec::new();
-        let checksum = Digest::of(data_of(encoding, packed, &mut positions));
+        let checksum = Digest::new(data_of(encoding, packed, &mut positions));
         let data = if encoding == Encoding::Dense { std::mem::take(packed) } else { positions };
         Self { encoding, data, states, visited, checksum }
     }
@@ -169,7 +169,7 @@ impl<'d> LayerWriter<'d> {
             buffer_bytes: BUFFER_BYTES,
             buffer_offset: data_offset(identity.cosets),
             identity,
-            empty: Digest::of(&[]),
+            empty: Digest::new(&[]),
             scratch: Vec::new(),
             uncached: false,
             replaces: Replaces::Any,
@@ -180,7 +180,7 @@ impl<'d> LayerWriter<'d> {
     /// Lets the new file take the place of the one that is there now, and of no other: in a store that
     /// several processes share, another one may finish the same file first, and its readers rely on that.
     pub fn replace_only_what_is_there(&mut self) {
-        self.replaces = Replaces::Only(Stamp::of(&self.path).ok());
+        self.replaces = Replaces::Only(Stamp::new(&self.path).ok());
     }
 
     /// Keeps the contents out of the page cache. Must be called before the first coset is added.
@@ -220,9 +220,9 @@ impl<'d> LayerWriter<'d> {
     /// [`LayerError::Io`] if the disk refuses.
     pub fn push(&mut self, packed: &[u8], states: u32, visited: u32) -> Result<(), LayerError> {
         let mut positions = std::mem::take(&mut self.scratch);
-        let encoding = Encoding::of(states, self.identity.packed_bytes);
+        let encoding = Encoding::new(states, self.identity.packed_bytes);
         let data = data_of(encoding, packed, &mut positions);
-        let checksum = if data.is_empty() { self.empty } else { Digest::of(data) };
+        let checksum = if data.is_empty() { self.empty } else { Digest::new(data) };
         let result = self.push_encoded(encoding, data, states, visited, checksum);
         self.scratch = positions;
         result
@@ -283,7 +283,7 @@ impl<'d> LayerWriter<'d> {
             identity: self.identity.clone(),
             totals,
             file_bytes: self.buffer_offset,
-            directory_checksum: Digest::of(&self.directory),
+            directory_checksum: Digest::new(&self.directory),
         };
         let mut front = header.to_bytes().to_vec();
         front.append(&mut self.directory);
@@ -306,7 +306,7 @@ impl<'d> LayerWriter<'d> {
     fn put_in_place(&self) -> io::Result<bool> {
         let rename = || self.disk.rename(&self.temporary, &self.path).map(|()| true);
         let Replaces::Only(seen) = self.replaces else { return rename() };
-        let there = || Stamp::of(&self.path);
+        let there = || Stamp::new(&self.path);
         if seen.is_some_and(|seen| there().is_ok_and(|there| there.has_stayed(&seen))) {
             return rename();
         }

@@ -44,18 +44,18 @@ fn a_replaced_file_leaves_its_map_as_it_was() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("s00000.layer");
     write(&path, 1);
-    let stamp = Stamp::of(&path).unwrap();
+    let stamp = Stamp::new(&path).unwrap();
     let old = LayerFile::open(&path, &identity()).unwrap();
     write(&path, 3);
     for coset in 0..2 {
         assert!(old.coset(coset).unwrap().canonical().iter().all(|&byte| byte == 1));
     }
     old.check_all().unwrap();
-    assert_ne!(Stamp::of(&path).unwrap(), stamp, "whoever asks again sees that it is another file");
+    assert_ne!(Stamp::new(&path).unwrap(), stamp, "whoever asks again sees that it is another file");
     let new = LayerFile::open(&path, &identity()).unwrap();
     assert!(new.coset(0).unwrap().canonical().iter().all(|&byte| byte == 3));
     fs::remove_file(&path).unwrap();
-    assert!(Stamp::of(&path).is_err());
+    assert!(Stamp::new(&path).is_err());
     new.check_all().unwrap();
 }
 
@@ -64,26 +64,26 @@ fn each_change_of_a_file_changes_its_stamp() {
     let directory = tempfile::tempdir().unwrap();
     let (path, other) = (directory.path().join("s00000.layer"), directory.path().join("other"));
     write(&path, 1);
-    let stamp = Stamp::of(&path).unwrap();
+    let stamp = Stamp::new(&path).unwrap();
     let times = fs::metadata(&path).unwrap();
-    assert_eq!(Stamp::of(&path).unwrap(), stamp, "looking changes nothing");
+    assert_eq!(Stamp::new(&path).unwrap(), stamp, "looking changes nothing");
     LayerFile::open(&path, &identity()).unwrap().check_all().unwrap();
-    assert_eq!(Stamp::of(&path).unwrap(), stamp, "reading changes nothing");
+    assert_eq!(Stamp::new(&path).unwrap(), stamp, "reading changes nothing");
     // The length stays the same and the modification time is set back, but the inode's change time cannot be
     // set.
     change_in_place(&path);
     let times = std::fs::FileTimes::new().set_modified(times.modified().unwrap());
     File::options().write(true).open(&path).unwrap().set_times(times).unwrap();
-    let changed = Stamp::of(&path).unwrap();
+    let changed = Stamp::new(&path).unwrap();
     assert_ne!(changed, stamp);
     // Equal bytes, but another file.
     fs::copy(&path, &other).unwrap();
     fs::rename(&other, &path).unwrap();
-    let replaced = Stamp::of(&path).unwrap();
+    let replaced = Stamp::new(&path).unwrap();
     assert_ne!(replaced, changed);
     let length = fs::metadata(&path).unwrap().len();
     File::options().write(true).open(&path).unwrap().set_len(length - 1).unwrap();
-    assert_ne!(Stamp::of(&path).unwrap(), replaced);
+    assert_ne!(Stamp::new(&path).unwrap(), replaced);
 }
 
 /// A change in place shows through a map. A coset that is first read after the change is refused; a coset

@@ -128,7 +128,7 @@ impl fmt::Display for Place {
 impl Format {
     /// Returns the format of a file by the extension of its name, or by its text where the extension does not
     /// tell (`.txt`).
-    pub fn of(file: &str, text: &str) -> Self {
+    pub fn new(file: &str, text: &str) -> Self {
         let extension = Path::new(file).extension().and_then(|e| e.to_str()).unwrap_or_default();
         match extension.to_ascii_lowercase().as_str() {
             "toml" => Self::Toml,
@@ -177,7 +177,7 @@ pub fn load(path: &Path) -> Result<Definition, LoadError> {
         let before = String::from_utf8_lossy(&error.as_bytes()[..at]).into_owned();
         Fault::syntax(at, "the file is not text in UTF-8").in_file(&file, &before)
     })?;
-    let format = Format::of(&file, &text);
+    let format = Format::new(&file, &text);
     let is_guessed = format == Format::Toml
         && path.extension().is_none_or(|extension| !extension.eq_ignore_ascii_case("toml"));
     parse(&text, format, &file).map_err(|error| if is_guessed { error.guessed_toml() } else { error })

@@ -224,7 +224,7 @@ fn damaged() -> impl Strategy<Value = (Format, String)> {
         .iter()
         .map(|file| {
             let text = std::fs::read(examples().join(file)).unwrap();
-            (Format::of(file, ""), text)
+            (Format::new(file, ""), text)
         })
         .collect();
     let damage = (

@@ -74,7 +74,7 @@ pub fn of(run: &RunDirectory, layer: Option<&LayerRow>) -> Result<Option<Deepest
         return Ok(None);
     }
     let (space, colouring) = definition.open()?;
-    let geometry = Geometry::of(definition, &space, &colouring)?;
+    let geometry = Geometry::new(definition, &space, &colouring)?;
     let graph = tables::cosets_for_reading(&run.path, definition.fingerprint, &space, &colouring)?;
     let digests = run.digests(depth)?;
     let most = layer.classes.map_or(MOST, |classes| MOST.min(classes as usize));

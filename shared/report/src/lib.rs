@@ -177,9 +177,9 @@ impl Report {
     ///
     /// # Errors
     /// If the journal or the last layer cannot be read.
-    pub fn of(run: &RunDirectory, workers: Vec<String>, format: Format) -> Result<Self> {
+    pub fn new(run: &RunDirectory, workers: Vec<String>, format: Format) -> Result<Self> {
         let Visited { layers, all, .. } = run.visited()?;
-        let summary = Summary::of(run)?;
+        let summary = Summary::new(run)?;
         let of_all = |states: u64| states as f64 / all as f64;
         let mut cumulative = 0;
         let rows = layers.iter().map(|layer| {
@@ -212,8 +212,8 @@ impl Report {
             source: run.manifest.spec.source.clone(),
             moves: run.space.puzzle().moves.iter().map(|m| m.name.clone()).collect(),
             deepest: deepest::of(run, layers.last().filter(|_| format.shows_states()))?,
-            waits: waited::Waited::of(run)?,
-            provenance: Provenance::of(run, &summary, workers)?,
+            waits: waited::Waited::new(run)?,
+            provenance: Provenance::new(run, &summary, workers)?,
             summary,
         })
     }

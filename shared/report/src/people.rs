@@ -40,7 +40,7 @@ enum Powers {
 
 impl Powers {
     /// Returns the powers of a metric; `None` for a metric that is no choice of powers.
-    fn of(metric: &str) -> Option<Self> {
+    fn new(metric: &str) -> Option<Self> {
         match metric {
             _ if metric == Metric::Multi.word() => Some(Self::All),
             _ if metric == Metric::Single.word() => Some(Self::BothWays),
@@ -65,7 +65,7 @@ pub fn words(source: &PuzzleSpec, metric: &str) -> Option<Words> {
     if !matches!(source, PuzzleSpec::Board(_)) && source.name() == "square1" {
         return is_of_its_word(source).then(|| of_square1(metric)).flatten();
     }
-    let powers = Powers::of(metric)?;
+    let powers = Powers::new(metric)?;
     let (title, counted, one_move) = match source {
         PuzzleSpec::Board(board) => {
             let (rows, columns) = (board.rows(), board.columns());

@@ -48,7 +48,7 @@ impl Provenance {
     ///
     /// # Errors
     /// If `run.toml` or the journal cannot be read.
-    pub fn of(run: &RunDirectory, summary: &Summary, mut workers: Vec<String>) -> Result<Self> {
+    pub fn new(run: &RunDirectory, summary: &Summary, mut workers: Vec<String>) -> Result<Self> {
         let manifest = &run.manifest;
         let journal = &run.journal;
         let unreadable = "cannot read run.db";

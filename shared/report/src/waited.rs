@@ -20,7 +20,7 @@ impl Waited {
     ///
     /// # Errors
     /// If the journal cannot be read.
-    pub fn of(run: &RunDirectory) -> Result<Vec<Self>> {
+    pub fn new(run: &RunDirectory) -> Result<Vec<Self>> {
         let waits = run.journal.waits().context("cannot read run.db")?;
         Ok(waits.into_iter().map(|(depth, waits)| Self { depth: depth.0, waits }).collect())
     }

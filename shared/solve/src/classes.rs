@@ -67,7 +67,7 @@ pub fn classes(kept: &mut KeptLayers<'_>, depth: u32, memory_bytes: u64) -> Resu
 /// [`fathom_command::exit::BadInput`] if the states of the space have no inverses. Another error if the
 /// number of classes is not `counted`, or a class has no inverse at this depth.
 pub fn up_to_inversion(space: &Space, classes: Vec<Class>, counted: Option<u64>) -> Result<Vec<Class>> {
-    let inverses = Inverses::of(space)
+    let inverses = Inverses::new(space)
         .map_err(|why| bad_input!("the states of {} are not inverted: {why}", space.slug()))?;
     let places: FxHashMap<&[u8], usize> =
         classes.iter().map(|class| class.word.as_slice()).zip(0..).collect();

@@ -30,7 +30,7 @@ impl<'d> KeptLayers<'d> {
     ///
     /// # Errors
     /// If the store is not there, the files of the run are damaged, or its tables do not fit `memory_bytes`.
-    pub fn of(run: &RunDirectory, memory_bytes: u64, disk: &'d dyn Disk) -> Result<Option<Self>> {
+    pub fn new(run: &RunDirectory, memory_bytes: u64, disk: &'d dyn Disk) -> Result<Option<Self>> {
         let Some(store) = run.store()? else {
             return Ok(None);
         };

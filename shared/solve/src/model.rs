@@ -81,7 +81,7 @@ impl SolveModel {
         let labelled = definition.solved().iter().zip(labels);
         let solved: Vec<Piece> = labelled.map(|(&piece, label)| Piece { label, ..piece }).collect();
         definition.set_solved(&solved)?;
-        let square1 = SquareOne::of(&definition);
+        let square1 = SquareOne::new(&definition);
         // If Square-1 has all its turns, some shortest way between states with the required cells passes only
         // through such states. So the requirement can be dropped, and states of other shapes are solved too.
         if square1.is_some() && definition.moves().len() == in_all_shapes().moves().len() {

@@ -14,7 +14,7 @@ pub struct SquareOne {
 impl SquareOne {
     /// Returns the table for a puzzle whose moves and free moves are all turns of layers and twists of
     /// Square-1, by name and action; `None` for other puzzles.
-    pub fn of(definition: &Definition) -> Option<Self> {
+    pub fn new(definition: &Definition) -> Option<Self> {
         let twist = Turn::Twist.action();
         if definition.orders() != twist.orders() {
             return None;

@@ -169,7 +169,7 @@ impl Colouring {
             .map(|component| component.colour)
             .collect();
         let (colouring, contents) = Self::partition(of_piece, space, &turned)?;
-        let hidden = PatternGroup::of(space, &colouring, Self::MOST_PATTERNS_OF_AXES)?;
+        let hidden = PatternGroup::new(space, &colouring, Self::MOST_PATTERNS_OF_AXES)?;
         let bare = colouring.clone();
         colouring.with_words(&contents, views, space, |_, form| {
             hidden.words(&bare, form, space, Self::LONGEST_AXIS as usize)

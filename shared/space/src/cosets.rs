@@ -162,7 +162,7 @@ impl CosetGraph {
             let canonical = Canonical::new(colouring, &symmetries);
             // With guards, few patterns of each part are reached, though those of all parts together may be
             // many.
-            let parts = space.is_guarded().then(|| Parts::of(space, colouring, &symmetries)).flatten();
+            let parts = space.is_guarded().then(|| Parts::new(space, colouring, &symmetries)).flatten();
             let found = match parts {
                 Some(parts) => parts.close(colouring),
                 None => canonical.close(space, colouring, &symmetries),

@@ -79,7 +79,7 @@ impl Space {
     /// # Errors
     /// [`NoInverses`] with the reason if they cannot.
     pub fn has_inverses(&self) -> Result<(), NoInverses> {
-        Inversions::of(self).map(|_| ())
+        Inversions::new(self).map(|_| ())
     }
 }
 
@@ -130,7 +130,7 @@ impl Fixed {
         let classes: Vec<(Action, u32)> =
             classes.into_iter().map(|(number, members)| (outside[number].clone(), members)).collect();
         let shortening = placements.shortening(space, &all);
-        let crossing = Listed::of(graph, &placements, &classes, shortening, most)?;
+        let crossing = Listed::new(graph, &placements, &classes, shortening, most)?;
         Some(Self::Apart { inside: Inside::new(graph), crossing })
     }
 

@@ -105,7 +105,7 @@ impl Plan {
         if let Some(plan) = singles {
             return Ok(plan);
         }
-        let plan = Choices::of(space).next(space).ok_or_else(|| Self::too_large(space))?;
+        let plan = Choices::new(space).next(space).ok_or_else(|| Self::too_large(space))?;
         let fill = plan.fill(space);
         if fill >= Choices::LOW || reaches_most_words(space) {
             return Ok(plan);
@@ -165,7 +165,7 @@ impl Plan {
             }
             // The first choice is the one that has just failed.
             let choices = choices.get_or_insert_with(|| {
-                let mut choices = Choices::of(space);
+                let mut choices = Choices::new(space);
                 choices.next(space);
                 choices
             });
@@ -219,7 +219,7 @@ impl Plan {
         // number of words, as if each reachable coset were full except for arrangements with pieces in the
         // places of other kinds.
         let counted = || {
-            Some(PatternGroup::of(space, &plan.colouring, Colouring::MOST_PATTERNS).ok()?.patterns().clone())
+            Some(PatternGroup::new(space, &plan.colouring, Colouring::MOST_PATTERNS).ok()?.patterns().clone())
         };
         let reached = match known_patterns.cloned().or_else(counted) {
             _ if space.is_guarded() => {
@@ -290,7 +290,7 @@ impl Choices {
     /// The fill from which a later candidate is good enough.
     const LOW: f64 = 0.4;
 
-    fn of(space: &Space) -> Self {
+    fn new(space: &Space) -> Self {
         let none = Self { reached: Vec::new(), best: None };
         if is_beyond_tables(space) {
             return none;
@@ -470,7 +470,7 @@ impl Candidate {
         }
         // Without guards, all reachable patterns have equally many reachable states.
         let words = space.states() * space.free_order();
-        let Ok(hidden) = PatternGroup::of(space, &colouring, Colouring::MOST_PATTERNS) else {
+        let Ok(hidden) = PatternGroup::new(space, &colouring, Colouring::MOST_PATTERNS) else {
             return 0.0;
         };
         let bits = hidden.patterns() * shape.bits();

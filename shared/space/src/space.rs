@@ -184,7 +184,7 @@ impl Space {
         let orders: Box<[u16]> = puzzle.free[0].orders().into();
         let orbits = orbits(&puzzle, puzzle.orbits(), &labels);
         let of_pieces = labels.of_pieces();
-        let step = |m: &PuzzleMove| WordMove::of(m, of_pieces, &letters);
+        let step = |m: &PuzzleMove| WordMove::new(m, of_pieces, &letters);
         let mut space = Self {
             metric,
             solved: of_pieces.iter().map(|&label| letters.letter(label, 0)).collect(),

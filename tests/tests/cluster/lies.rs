@@ -96,7 +96,7 @@ fn runtime() -> tokio::runtime::Runtime {
 
 /// Returns a report that all states are in one shard at depth 0, in a run of `cosets` cosets.
 fn report_of_one_shard(cosets: usize, states: u64) -> v1::ShardReport {
-    let checksum = fathom_layer::Digest::of(b"no such data").0;
+    let checksum = fathom_layer::Digest::new(b"no such data").0;
     v1::ShardReport {
         stored_states: states,
         states,
@@ -147,7 +147,7 @@ fn a_false_report_in_a_shared_store_is_dropped() {
         let mut liar = Liar::join(&cluster).await;
         let tasks = liar.tasks().await;
         // This report might be true, but no file supports it.
-        let empty = fathom_layer::Digest::of(&[]).0;
+        let empty = fathom_layer::Digest::new(&[]).0;
         let nothing = v1::ShardReport {
             pairs: Some(0),
             inverse_pairs: Some(0),

@@ -157,7 +157,7 @@ fn threads_share_shards_whose_sources_are_fetched_again() {
     plan.patterns = CosetGraph::table_entries(&space, &colouring);
     plan.colouring = colouring;
     let manifest = RunManifest::plan(question, &space, &plan, Some(SHARDS), Keep::Last, false).unwrap();
-    let geometry = Geometry::of(&manifest, &space, &plan.colouring).unwrap();
+    let geometry = Geometry::new(&manifest, &space, &plan.colouring).unwrap();
     assert!(shared_bytes(&graph, &geometry, 2, CACHE_BYTES).is_some(), "threads share shards");
     let process = budget::memory_bytes(&space, plan.patterns, plan.representative_cosets, &plan.shape, 2);
     let begin = |path: &Path| drop(RunDirectory::create(path, manifest.clone(), &[], &LocalDisk).unwrap());

@@ -139,7 +139,7 @@ struct Peer {
 }
 
 impl Peer {
-    fn of(home: &Home) -> Self {
+    fn new(home: &Home) -> Self {
         let gate = Arc::new(Semaphore::new(0));
         Self { exchange: home.exchange(), asked: Arc::default(), wrong: 0, gate }
     }
@@ -198,7 +198,7 @@ impl exchange_server::Exchange for Peer {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_file_that_two_want_is_transferred_once() {
     let (from, to) = (Home::with_file(), Home::empty());
-    let peer = Peer::of(&from);
+    let peer = Peer::new(&from);
     let (asked, gate) = (Arc::clone(&peer.asked), Arc::clone(&peer.gate));
     let addresses = [serve(peer).await];
     let fetcher = to.fetcher();
@@ -218,7 +218,7 @@ async fn a_file_that_two_want_is_transferred_once() {
 #[tokio::test(flavor = "multi_thread")]
 async fn fetched_cosets_are_the_same_in_memory_and_on_disk() {
     let (from, to) = (Home::with_file(), Home::empty());
-    let peer = Peer::of(&from);
+    let peer = Peer::new(&from);
     let asked = Arc::clone(&peer.asked);
     let holders = Arc::new(from.map(&serve(peer).await));
     let fetcher = to.fetcher();
@@ -287,7 +287,7 @@ async fn only_the_file_that_was_reported_is_taken() {
 async fn a_file_is_damaged_if_it_is_read_so_twice() {
     let (from, to) = (Home::with_file(), Home::empty());
     for wrong in [0, 1, 2] {
-        let peer = Peer { wrong, ..Peer::of(&from) };
+        let peer = Peer { wrong, ..Peer::new(&from) };
         let asked = Arc::clone(&peer.asked);
         let address = serve(peer).await;
         let (fetched, layer) = in_time("cosets", fetch(&to, &to.fetcher(), from.map(&address))).await;

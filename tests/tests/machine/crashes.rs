@@ -291,7 +291,7 @@ struct Plan<'a> {
 }
 
 impl<'a> Plan<'a> {
-    fn of(question: &'a SpaceSpec, keep: Keep) -> Self {
+    fn new(question: &'a SpaceSpec, keep: Keep) -> Self {
         let setup = Setup { threads: 1, shards: Some(2), keep, ..Setup::default() };
         Self { question, setup, store: None, begun: None }
     }
@@ -401,7 +401,7 @@ const POWER: [Crash; 2] = [Crash::PowerWithNames, Crash::PowerWithContents];
 #[test]
 fn the_process_dies_at_any_change() {
     for keep in [Keep::Last, Keep::Two] {
-        let hit = crash_everywhere(Plan::of(&question(), keep), &[Crash::Process]);
+        let hit = crash_everywhere(Plan::new(&question(), keep), &[Crash::Process]);
         assert!(ALL.iter().chain(&["write"]).all(|operation| hit.contains(operation)), "{hit:?}");
     }
 }
@@ -409,7 +409,7 @@ fn the_process_dies_at_any_change() {
 #[test]
 fn the_power_fails_at_any_change() {
     for keep in [Keep::Last, Keep::Two] {
-        let hit = crash_everywhere(Plan::of(&question(), keep), &POWER);
+        let hit = crash_everywhere(Plan::new(&question(), keep), &POWER);
         assert!(ALL.iter().chain(&["write"]).all(|operation| hit.contains(operation)), "{hit:?}");
     }
 }
@@ -422,7 +422,7 @@ fn a_crash_between_two_checkpoints() {
     for keep in [Keep::Last, Keep::Two, Keep::All] {
         for begun in [None, Some(4)] {
             let question = question();
-            let plan = Plan { begun, ..Plan::of(&question, keep).with_one_checkpoint() };
+            let plan = Plan { begun, ..Plan::new(&question, keep).with_one_checkpoint() };
             let hit = crash_everywhere(plan, &[Crash::Process, POWER[0], POWER[1]]);
             assert!(
                 ["sync", "sync directory", "rename"].iter().all(|operation| hit.contains(operation)),
@@ -438,7 +438,7 @@ fn a_crash_between_two_checkpoints() {
 fn the_power_fails_after_another_process_has_gone_on() {
     let question = question();
     for keep in [Keep::Last, Keep::Two] {
-        let often = Plan::of(&question, keep);
+        let often = Plan::new(&question, keep);
         let undisturbed = often.setup.search(question.clone());
         for first in [often, often.with_one_checkpoint()] {
             for number in 20.. {
@@ -466,7 +466,7 @@ fn the_power_fails_after_another_process_has_gone_on() {
 fn the_power_fails_at_any_change_of_a_run_with_a_store() {
     let question = question();
     for keep in [Keep::Last, Keep::Two] {
-        let plan = Plan { store: Some("store"), ..Plan::of(&question, keep) };
+        let plan = Plan { store: Some("store"), ..Plan::new(&question, keep) };
         let hit = crash_everywhere(plan, &POWER[..1]);
         assert!(ALL.iter().chain(&["write"]).all(|operation| hit.contains(operation)), "{hit:?}");
     }
@@ -474,7 +474,7 @@ fn the_power_fails_at_any_change_of_a_run_with_a_store() {
 
 #[test]
 fn the_power_fails_while_layers_are_archived() {
-    let hit = crash_everywhere(Plan::of(&question(), Keep::All), &POWER);
+    let hit = crash_everywhere(Plan::new(&question(), Keep::All), &POWER);
     assert!(hit.contains("rename"), "{hit:?}");
 }
 
@@ -484,7 +484,7 @@ fn layers_that_are_gone_before_a_checkpoint_are_never_made_durable() {
     let temporary = directory();
     let path = temporary.path().join("run");
     let disk = FailingDisk::after(usize::MAX, io::ErrorKind::Other, &path);
-    let summary = Plan::of(&question, Keep::Last).with_one_checkpoint().attempt(&path, &disk).unwrap();
+    let summary = Plan::new(&question, Keep::Last).with_one_checkpoint().attempt(&path, &disk).unwrap();
     let newest = summary.counts.len() - 1;
     let kept = [newest - 1, newest].map(|depth| path.join(format!("layers/d{depth:03}")));
     assert_eq!(disk.state().synced, BTreeSet::from_iter(kept.into_iter().chain([path])));
@@ -530,7 +530,7 @@ fn a_failed_sync_ends_the_run_and_the_file_is_made_again() {
     for (keep, checkpoint_every) in
         [(Keep::Last, Duration::ZERO), (Keep::Last, Duration::MAX), (Keep::Two, Duration::MAX)]
     {
-        let plan = Plan::of(&question, keep);
+        let plan = Plan::new(&question, keep);
         let plan = Plan { setup: Setup { checkpoint_every, ..plan.setup }, ..plan };
         let undisturbed = plan.setup.search(question.clone());
         let temporary = directory();
@@ -555,7 +555,7 @@ fn a_failed_sync_ends_the_run_and_the_file_is_made_again() {
 #[test]
 fn the_power_fails_where_all_layers_are_read() {
     let question = SpaceSpec { metric: Metric::Given, ..question() };
-    let hit = crash_everywhere(Plan::of(&question, Keep::All), &POWER);
+    let hit = crash_everywhere(Plan::new(&question, Keep::All), &POWER);
     assert!(hit.contains("rename"), "{hit:?}");
 }
 
@@ -563,7 +563,7 @@ fn the_power_fails_where_all_layers_are_read() {
 #[test]
 fn a_full_disk_is_an_error_that_says_how_to_go_on() {
     let question = question();
-    let often = Plan::of(&question, Keep::Last);
+    let often = Plan::new(&question, Keep::Last);
     let digest = often.setup.search(question.clone()).digest;
     let mut failed = BTreeSet::new();
     for (plan, number) in (90..110).map(|number| (often, number)).chain([(often.with_one_checkpoint(), 90)]) {

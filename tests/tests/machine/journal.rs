@@ -51,7 +51,7 @@ fn entry(depth: u32) -> Entry {
         files: Files::Live,
     };
     let retired = depth.previous().and_then(Depth::previous);
-    let shards = vec![ShardRow::of(&report)];
+    let shards = vec![ShardRow::new(&report)];
     Entry { layer, shards, retired, found: Vec::new(), process: None, waits: None }
 }
 

@@ -161,7 +161,7 @@ fn goes_on_from_another_file(note: impl Fn(&mut Journal, Task, ShardReport), mer
     let mut directory = RunDirectory::open(&run.0.path().join("run")).unwrap();
     let task = Task { depth: Depth(6), shard: ShardId(0) };
     let (space, colouring) = directory.manifest.open().unwrap();
-    let geometry = Geometry::of(&directory.manifest, &space, &colouring).unwrap();
+    let geometry = Geometry::new(&directory.manifest, &space, &colouring).unwrap();
     let store = Store::at(&directory.path, &LocalDisk).unwrap();
     let report = store.read_back(&geometry, task).unwrap();
     note(&mut directory.journal, task, report);

@@ -182,7 +182,7 @@ fn modules_do_not_import_each_other_in_circles() {
     let mut imports = 0;
     for name in ORDER {
         let src = folder(name).join("src");
-        let modules = Modules::of(&src, &sources(&src));
+        let modules = Modules::new(&src, &sources(&src));
         imports += modules.imports();
         assert_eq!(modules.circle(), None, "{name}");
     }

@@ -301,7 +301,7 @@ impl Fetcher {
             let shard = self.geometry.cut.shard_of(number);
             let first = self.geometry.cut.range(shard).start;
             let expected = checksums.get(&shard).and_then(|of| of.get((number - first) as usize));
-            if expected != Some(&Digest::of(canonical)) {
+            if expected != Some(&Digest::new(canonical)) {
                 let file = Task { depth, shard };
                 return Err(Denial::Damaged(file, format!("coset {number} is not that of the file")));
             }

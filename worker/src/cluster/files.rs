@@ -31,7 +31,7 @@ impl OpenFiles {
     /// [`LayerError`] if the file is missing, damaged or of another shard.
     pub fn open(&self, task: Task) -> Result<Arc<LayerFile>, LayerError> {
         let path = self.store.path(task.depth, task.shard);
-        let stamp = Stamp::of(&path);
+        let stamp = Stamp::new(&path);
         if let (Ok(stamp), Some((opened, file))) = (&stamp, self.lock().get(&task))
             && stamp == opened
         {

@@ -86,7 +86,7 @@ pub(crate) fn join(args: &JoinArguments, verbosity: log::Verbosity) -> Result<()
         job.cache = job.cache.shared(all, sharers);
     }
     if !shard_order.is_empty() {
-        let order = ShardOrder::of(shard_order.into_iter().map(ShardId).collect());
+        let order = ShardOrder::new(shard_order.into_iter().map(ShardId).collect());
         let order = order.filter(|order| order.shards().len() == manifest.shards as usize);
         job.order =
             Arc::new(order.context("the coordinator's order of shards does not have each shard once")?);

@@ -32,7 +32,7 @@ fn searched(word: &str, shards: u32) -> (Bounds, Vec<Vec<ShardReport>>, u64) {
     };
     search(&mut run, &LocalDisk, options, &Stop::default(), &Silent).unwrap();
     let (space, colouring) = manifest.open().unwrap();
-    let geometry = Geometry::of(&manifest, &space, &colouring).unwrap();
+    let geometry = Geometry::new(&manifest, &space, &colouring).unwrap();
     let store = Store::at(&path, &LocalDisk).unwrap();
     let layers = run.visited().unwrap();
     let report = |depth, shard| {
@@ -90,7 +90,7 @@ fn lies_are_found() {
     assert!(matches!(check(1, &all_at_once), Err(Implausible::States { .. })));
     let consistent = |report: &mut ShardReport| {
         let cosets = report.checksums.len() as u64;
-        report.checksums.iter_mut().for_each(|checksum| *checksum = Digest::of(b"full"));
+        report.checksums.iter_mut().for_each(|checksum| *checksum = Digest::new(b"full"));
         report.totals.stored = (all - 1).div_ceil(bounds.symmetries).max(cosets);
         report.totals.states = all - 1;
     };
@@ -115,6 +115,6 @@ fn lies_are_found() {
     assert!(matches!(check(3, &|r| r.watched = vec![0; 3]), Err(Implausible::Watched { found: 3, .. })));
     assert!(matches!(check(3, &|r| r.bytes = 7), Err(Implausible::Bytes { bytes: 7, .. })));
     assert!(matches!(check(3, &|r| r.bytes = 1 << 40), Err(Implausible::Bytes { .. })));
-    let empty = |r: &mut ShardReport| r.checksums.iter_mut().for_each(|c| *c = Digest::of(&[]));
+    let empty = |r: &mut ShardReport| r.checksums.iter_mut().for_each(|c| *c = Digest::new(&[]));
     assert!(matches!(check(3, &empty), Err(Implausible::Stored { filled: 0, .. })));
 }

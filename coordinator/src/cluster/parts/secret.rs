@@ -20,7 +20,7 @@ impl Secret {
 
     /// Returns the number of what these bytes describe, one after another.
     pub fn number(&self, of: &[&[u8]]) -> u64 {
-        let digest = Digest::of(&[&self.0[..], &of.concat()].concat());
+        let digest = Digest::new(&[&self.0[..], &of.concat()].concat());
         u64::from_le_bytes(*digest.0.first_chunk().expect("a digest has 32 bytes"))
     }
 }

@@ -70,7 +70,7 @@ fn holders_of_removed_files_are_forgotten() {
 fn an_order_that_lacks_a_shard_is_not_used() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("run.db");
-    let order = ShardOrder::of([2, 0, 1].map(ShardId).into()).unwrap();
+    let order = ShardOrder::new([2, 0, 1].map(ShardId).into()).unwrap();
     let mut new = journal(&path);
     assert_eq!(tables::shard_order(&new, 3).unwrap(), None);
     tables::save_shard_order(&mut new, &ShardOrder::by_number(3)).unwrap();

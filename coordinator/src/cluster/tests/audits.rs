@@ -295,7 +295,7 @@ fn holders_do_not_audit_what_nobody_is_known_to_have_made() {
 /// The journal tells who made the shards of an earlier epoch, so only those of a wrong worker are made again.
 #[test]
 fn a_worker_that_was_wrong_in_an_earlier_epoch_is_found() {
-    let wrong = ShardReport { checksums: vec![Digest::of(b"a")], ..report(0, 0) };
+    let wrong = ShardReport { checksums: vec![Digest::new(b"a")], ..report(0, 0) };
     let in_store = |report: &ShardReport| {
         let holders = BTreeSet::from([WorkerId::SHARED_STORE]);
         (report.task, HeldFile { holders, bytes: report.bytes, digest: digest_of(report) })

@@ -28,7 +28,7 @@ fn what_nobody_has_is_dealt_out_in_pieces() {
 
 #[test]
 fn pieces_are_of_the_order_of_the_run() {
-    let order = ShardOrder::of([4, 1, 3, 0, 5, 2].map(ShardId).into()).unwrap();
+    let order = ShardOrder::new([4, 1, 3, 0, 5, 2].map(ShardId).into()).unwrap();
     let past = Past { order: Some(order), ..Past::default() };
     let mut t = Table::after(rules(6), 1, past.clone());
     t.join("a");

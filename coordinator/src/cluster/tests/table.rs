@@ -61,7 +61,7 @@ pub(super) fn report(depth: u32, shard: u32) -> ShardReport {
         task: task(depth, shard),
         totals: Totals { stored: 10, states: 10, pairs: None, inverse_pairs: None },
         bytes: 1000,
-        checksums: vec![Digest::of(format!("{depth}/{shard}").as_bytes())],
+        checksums: vec![Digest::new(format!("{depth}/{shard}").as_bytes())],
         watched: Vec::new(),
     }
 }
@@ -271,7 +271,7 @@ impl Table {
     /// Like [`Table::made`], but with a wrong report, a different one for each worker.
     pub(super) fn made_wrong(&mut self, worker: &str, depth: u32, shard: u32, attempt: u32) -> Vec<String> {
         let mut report = report(depth, shard);
-        report.checksums = vec![Digest::of(worker.as_bytes())];
+        report.checksums = vec![Digest::new(worker.as_bytes())];
         let (attempt, result) = (self.attempt(attempt), Ok(Done::Made(report)));
         self.outcome(worker, Outcome { task: task(depth, shard), attempt, result })
     }
@@ -279,7 +279,7 @@ impl Table {
     /// Like [`Table::made_wrong`], but the worker says that the file was there.
     pub(super) fn found_wrong(&mut self, worker: &str, depth: u32, shard: u32, attempt: u32) -> Vec<String> {
         let mut report = report(depth, shard);
-        report.checksums = vec![Digest::of(worker.as_bytes())];
+        report.checksums = vec![Digest::new(worker.as_bytes())];
         let (attempt, result) = (self.attempt(attempt), Ok(Done::Found(report)));
         self.outcome(worker, Outcome { task: task(depth, shard), attempt, result })
     }

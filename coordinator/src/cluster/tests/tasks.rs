@@ -273,7 +273,7 @@ fn the_story_of_a_shard_says_who_has_made_it_and_how_long_that_took() {
     assert_eq!(t.take("a", 1), ["a <- make 0/0 #1.1, holders"]);
     t.tick(1500);
     t.made("a", 0, 0, 1);
-    let story = ShardStory::of(&t.state, ShardId(0), Millis(t.now)).0;
+    let story = ShardStory::new(&t.state, ShardId(0), Millis(t.now)).0;
     for fact in [("made by", "host-a"), ("took", "1.500 s"), ("held by", "host-a")] {
         assert!(story.iter().any(|(what, how)| (*what, how.as_str()) == fact), "{fact:?}: {story:?}");
     }

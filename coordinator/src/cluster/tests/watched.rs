@@ -36,7 +36,7 @@ fn a_worker_is_as_fast_at_a_new_depth() {
         let progress = Progress { depth: Some(Depth(depth)), states, found_states, ..Progress::default() };
         t.ask("a", |request| Event::Heartbeat(request, session, progress));
     }
-    let status = ClusterStatus::of(&t.state, Millis(t.now));
+    let status = ClusterStatus::new(&t.state, Millis(t.now));
     assert_eq!(status.workers[0].states_per_second, 100.0);
 }
 

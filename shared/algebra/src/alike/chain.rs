@@ -54,7 +54,7 @@ impl Chain {
         let degree = base.len();
         let mut chain =
             Self { degree, levels: base.into_iter().map(|point| Level::new(point, degree)).collect() };
-        let mut random = Random::of(generators);
+        let mut random = Random::new(generators);
         let mut reached = BigUint::from(1_u32);
         for generator in generators {
             if chain.insert(generator.clone()) {
@@ -250,7 +250,7 @@ struct Random {
 }
 
 impl Random {
-    fn of(generators: &[Permutation]) -> Self {
+    fn new(generators: &[Permutation]) -> Self {
         let copies = generators.iter().cycle().take(generators.len().max(10)).cloned().collect();
         let accumulator = Permutation::identity(generators[0].degree());
         let mut random = Self { elements: copies, accumulator, state: 0x9e37_79b9_7f4a_7c15 };

@@ -87,15 +87,15 @@ impl Kept {
             .layers
             .iter()
             .map(|row| open(row).with_context(|| format!("cannot read the layer of depth {}", row.depth)));
-        Ok(Self::of(Arc::clone(&graph), layers.collect::<Result<_>>()?))
+        Ok(Self::new(Arc::clone(&graph), layers.collect::<Result<_>>()?))
     }
 
     /// Takes layers that are open.
-    pub(super) fn of(graph: Arc<CosetGraph>, layers: Vec<FinishedLayer>) -> Self {
+    pub(super) fn new(graph: Arc<CosetGraph>, layers: Vec<FinishedLayer>) -> Self {
         let visited: u128 = layers.iter().map(|layer| u128::from(layer.states)).sum();
         Self {
             is_complete: u128::try_from(graph.space().states()).is_ok_and(|all| all == visited),
-            is_closed: Lookback::of(graph.space()) == Lookback::Two,
+            is_closed: Lookback::new(graph.space()) == Lookback::Two,
             layers,
             graph,
             is_far: false,
@@ -105,7 +105,7 @@ impl Kept {
 
     /// Takes layers whose files are on other hosts.
     pub(super) fn far(graph: Arc<CosetGraph>, layers: Vec<FinishedLayer>) -> Self {
-        Self { is_far: true, ..Self::of(graph, layers) }
+        Self { is_far: true, ..Self::new(graph, layers) }
     }
 
     /// Returns the depth of the last finished layer.

@@ -45,7 +45,7 @@ struct Action {
 }
 
 impl Action {
-    fn of(action: &OrientedPermutation) -> Self {
+    fn new(action: &OrientedPermutation) -> Self {
         Self { to: action.cells().images().to_vec(), turns: action.turns().to_vec() }
     }
 }
@@ -72,8 +72,8 @@ impl Plain {
                 && puzzle.moves.iter().all(|mv| mv.guard.is_empty()),
             generators,
             group: OnceLock::new(),
-            moves: puzzle.moves.iter().map(|mv| (Action::of(&mv.action), mv.guard.clone())).collect(),
-            free: puzzle.free.iter().map(Action::of).collect(),
+            moves: puzzle.moves.iter().map(|mv| (Action::new(&mv.action), mv.guard.clone())).collect(),
+            free: puzzle.free.iter().map(Action::new).collect(),
             labels,
             seen,
             points,

@@ -58,7 +58,7 @@ impl SpotChecks {
     ///
     /// # Errors
     /// If the run's definition of the puzzle cannot be read.
-    pub(crate) fn of(manifest: &RunManifest, graph: &Arc<CosetGraph>) -> Result<Self> {
+    pub(crate) fn new(manifest: &RunManifest, graph: &Arc<CosetGraph>) -> Result<Self> {
         let begun = Instant::now();
         let plain = plain_of(manifest, graph.space())?;
         // The neighbours of the first state lie in cosets that were not read yet, of three layers.
@@ -109,7 +109,7 @@ impl SpotChecks {
             stored: row.stored,
             files: row.layer.map(|layer| Box::new(OnDisk { layer, graph: Arc::clone(graph) }) as _),
         };
-        let kept = Kept::of(Arc::clone(graph), layers.into_iter().map(open).collect());
+        let kept = Kept::new(Arc::clone(graph), layers.into_iter().map(open).collect());
         self.start = begun.elapsed();
         let until = age.mul_f64(SHARE).saturating_sub(self.spent);
         let mut random = fastrand::Rng::with_seed(newest as u64);

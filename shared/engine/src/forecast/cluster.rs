@@ -87,7 +87,7 @@ mod tests {
     #[test]
     fn every_shard_has_its_owner() {
         for shards in 1..40 {
-            let reversed = ShardOrder::of((0..shards).rev().map(ShardId).collect()).unwrap();
+            let reversed = ShardOrder::new((0..shards).rev().map(ShardId).collect()).unwrap();
             for (workers, order) in (1..60).flat_map(|workers| {
                 [ShardOrder::by_number(shards), reversed.clone()].map(|order| (workers, order))
             }) {

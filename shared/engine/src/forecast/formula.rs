@@ -204,8 +204,8 @@ impl Forecast {
         let Cluster { workers, threads, memory_bytes, replicas, .. } = cluster;
         let cosets = plan.representative_cosets;
         let colouring = manifest.plan.colouring(space)?;
-        let geometry = Geometry::of(manifest, space, &colouring)?;
-        let budget = Budget::of(memory_bytes, space, plan.patterns, cosets, &plan.shape, threads)?;
+        let geometry = Geometry::new(manifest, space, &colouring)?;
+        let budget = Budget::new(memory_bytes, space, plan.patterns, cosets, &plan.shape, threads)?;
         let graph = CosetGraph::build(space, &colouring)?;
         let shared = shared_bytes(&graph, &geometry, threads, budget.cache_bytes);
         let memory = (budget.cache_bytes - shared.unwrap_or(0)) as f64;
@@ -315,7 +315,7 @@ mod tests {
         let space = spec.space().unwrap();
         let plan = Plan::new(&space).unwrap();
         let makers = Makers { processes: cluster.workers, ..Makers::unknown() };
-        let shards = makers.shards(&plan, Lookback::of(&space));
+        let shards = makers.shards(&plan, Lookback::new(&space));
         let manifest = RunManifest::plan(spec, &space, &plan, Some(shards), keep, false).unwrap();
         Forecast::with_pull_time(&manifest, &space, &plan, cluster, pull_seconds).unwrap()
     }

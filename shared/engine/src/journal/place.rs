@@ -19,7 +19,7 @@ pub enum LayersAt {
 }
 
 impl LayersAt {
-    fn of(text: &str) -> Option<Self> {
+    fn new(text: &str) -> Option<Self> {
         match (text, text.strip_prefix("store ")) {
             ("run", _) => Some(Self::RunDirectory),
             ("workers", _) => Some(Self::Workers),
@@ -50,7 +50,7 @@ impl Journal {
         let Some(text): Option<String> = query else {
             return Ok(LayersAt::RunDirectory);
         };
-        LayersAt::of(&text)
+        LayersAt::new(&text)
             .with_context(|| format!("the layers lie at {text:?}, which this version does not know"))
     }
 

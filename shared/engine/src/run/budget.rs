@@ -48,7 +48,7 @@ impl Budget {
     ///
     /// # Errors
     /// [`RunError::Memory`] if `memory_bytes` is too little.
-    pub fn of(
+    pub fn new(
         memory_bytes: u64,
         space: &Space,
         patterns: u64,
@@ -99,14 +99,14 @@ mod tests {
             let Plan { patterns, representative_cosets: cosets, shape, .. } = Plan::new(&space).unwrap();
             let least = memory_bytes(&space, patterns, cosets, &shape, THREADS) + LEAST_CACHE_BYTES;
             for more in [0, 1 << 20, 1 << 30, 1 << 34] {
-                let budget = Budget::of(least + more, &space, patterns, cosets, &shape, THREADS).unwrap();
+                let budget = Budget::new(least + more, &space, patterns, cosets, &shape, THREADS).unwrap();
                 let Budget { cache_bytes, map_bytes } = budget;
                 let more_maps = (map_bytes as u64 - LEAST_MAP_BYTES) * THREADS as u64;
                 assert_eq!(cache_bytes + more_maps, more + LEAST_CACHE_BYTES, "{board} {more}");
                 assert!(more_maps <= more / MAP_SHARE, "{board} {more}");
                 assert!(map_bytes >= needed || more < 1 << 30, "{board} {more}: {map_bytes}");
             }
-            assert!(Budget::of(least - 1, &space, patterns, cosets, &shape, THREADS).is_err());
+            assert!(Budget::new(least - 1, &space, patterns, cosets, &shape, THREADS).is_err());
         }
     }
 }

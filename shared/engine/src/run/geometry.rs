@@ -24,7 +24,7 @@ impl Geometry {
     ///
     /// # Errors
     /// [`RunError::TensorTooLarge`] or [`RunError::Cut`] if the manifest contradicts itself.
-    pub fn of(manifest: &RunManifest, space: &Space, colouring: &Colouring) -> Result<Self, RunError> {
+    pub fn new(manifest: &RunManifest, space: &Space, colouring: &Colouring) -> Result<Self, RunError> {
         let shape = Shape::of(space, colouring).ok_or(RunError::TensorTooLarge)?;
         let (cosets, shards) = (manifest.plan.cosets, manifest.shards);
         let cut = u32::try_from(cosets).ok().and_then(|cosets| ShardCut::new(cosets, shards));

@@ -19,7 +19,7 @@ pub enum Lookback {
 
 impl Lookback {
     /// Returns the lookback of the moves of a space.
-    pub fn of(space: &Space) -> Self {
+    pub fn new(space: &Space) -> Self {
         if space.is_closed_under_inverses() { Self::Two } else { Self::All }
     }
 

@@ -127,9 +127,9 @@ impl RunManifest {
             }
             false => *space.states() <= Pairs::MOST_STATES_INVERTED.into() && space.has_inverses().is_ok(),
         };
-        let plan_document = PlanDocument::of(space, plan);
+        let plan_document = PlanDocument::new(space, plan);
         let cosets = plan.representative_cosets;
-        let lookback = Lookback::of(space);
+        let lookback = Lookback::new(space);
         lookback.keep(Some(keep))?;
         let shards = match shards {
             Some(asked) if u64::from(asked) > cosets => {
@@ -161,7 +161,7 @@ impl RunManifest {
             shards: self.shards,
             keep: self.keep,
             inverse_classes: self.inverse_classes,
-            puzzle: PuzzleTable::of(&self.spec),
+            puzzle: PuzzleTable::new(&self.spec),
             plan: self.plan.clone(),
         };
         toml::to_string(&file).expect("numbers, words and lists of numbers are TOML")
@@ -219,7 +219,7 @@ impl RunManifest {
     /// If the plan does not fit the puzzle, or the manifest contradicts a fingerprint.
     pub fn open(&self) -> Result<(Space, Colouring), RunError> {
         let (space, colouring) = self.plan.open(&self.spec)?;
-        Lookback::of(&space).keep(Some(self.keep))?;
+        Lookback::new(&space).keep(Some(self.keep))?;
         Ok((space, colouring))
     }
 }
@@ -289,7 +289,7 @@ mod tests {
             }
             let (space, colouring) = again.open().unwrap();
             let graph = CosetGraph::build(&space, &colouring).unwrap();
-            let geometry = Geometry::of(&again, &space, &colouring).unwrap();
+            let geometry = Geometry::new(&again, &space, &colouring).unwrap();
             assert_eq!(geometry.cut.cosets(), graph.len());
         }
     }
@@ -331,7 +331,7 @@ mod tests {
         assert_eq!(again, chosen);
         let (space, colouring) = again.open().unwrap();
         assert_eq!(colouring.of_pieces(), colours);
-        assert_eq!(u64::from(Geometry::of(&again, &space, &colouring).unwrap().cut.cosets()), cosets);
+        assert_eq!(u64::from(Geometry::new(&again, &space, &colouring).unwrap().cut.cosets()), cosets);
     }
 
     #[test]

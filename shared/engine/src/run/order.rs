@@ -43,7 +43,7 @@ impl ShardOrder {
 
     /// Returns the order in which all of these shards are listed. Returns `None` unless they are the shards
     /// 0, 1, … in some order.
-    pub fn of(shards: Vec<ShardId>) -> Option<Self> {
+    pub fn new(shards: Vec<ShardId>) -> Option<Self> {
         const NONE: u32 = u32::MAX;
         let mut places = vec![NONE; shards.len()];
         for (&ShardId(shard), place) in shards.iter().zip(0..) {
@@ -66,7 +66,7 @@ impl ShardOrder {
             return by_number;
         };
         let order = shards.order().into_iter().map(ShardId).collect();
-        let by_bisection = Self::of(order).expect("each node is in one half");
+        let by_bisection = Self::new(order).expect("each node is in one half");
         if by_bisection.cost(&shards) < by_number.cost(&shards) { by_bisection } else { by_number }
     }
 
@@ -167,11 +167,11 @@ mod tests {
 
     #[test]
     fn an_order_has_each_shard_once() {
-        let order = ShardOrder::of([2, 0, 1].map(ShardId).into()).unwrap();
+        let order = ShardOrder::new([2, 0, 1].map(ShardId).into()).unwrap();
         assert_eq!([0, 1, 2].map(|shard| order.place(ShardId(shard))), [1, 2, 0]);
-        assert_eq!(ShardOrder::of(vec![ShardId(0), ShardId(0)]), None);
-        assert_eq!(ShardOrder::of(vec![ShardId(0), ShardId(2)]), None);
-        assert_eq!(ShardOrder::of((0..5).map(ShardId).collect()), Some(ShardOrder::by_number(5)));
+        assert_eq!(ShardOrder::new(vec![ShardId(0), ShardId(0)]), None);
+        assert_eq!(ShardOrder::new(vec![ShardId(0), ShardId(2)]), None);
+        assert_eq!(ShardOrder::new((0..5).map(ShardId).collect()), Some(ShardOrder::by_number(5)));
     }
 
     /// A flip of a few pancakes at the end changes the rank of a pattern by much, and a flip of a few at the
@@ -182,7 +182,7 @@ mod tests {
         let cut = ShardCut::new(graph.len(), 512).unwrap();
         let (by_number, by_bisection) =
             (ShardOrder::by_number(512), ShardOrder::by_bisection(&graph, cut, ShardOrder::MOST_BYTES));
-        assert_eq!(ShardOrder::of(by_bisection.shards().into()).as_ref(), Some(&by_bisection));
+        assert_eq!(ShardOrder::new(by_bisection.shards().into()).as_ref(), Some(&by_bisection));
         for workers in [4, 16] {
             let [plain, better] =
                 [&by_number, &by_bisection].map(|order| fetched(&graph, cut, order, workers));

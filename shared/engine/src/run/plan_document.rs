@@ -29,7 +29,7 @@ pub enum Numbering {
 }
 
 impl Numbering {
-    fn of(space: &Space, colouring: &Colouring) -> Self {
+    fn new(space: &Space, colouring: &Colouring) -> Self {
         if CosetGraph::has_ranks(space, colouring) { Self::Rank } else { Self::Symbols }
     }
 }
@@ -74,12 +74,12 @@ pub struct PlanDocument {
 
 impl PlanDocument {
     /// Records a plan of a space.
-    pub fn of(space: &Space, plan: &Plan) -> Self {
+    pub fn new(space: &Space, plan: &Plan) -> Self {
         let colouring = &plan.colouring;
         Self {
             fingerprint: Digest(fingerprint(space, colouring)),
             cosets: plan.representative_cosets,
-            numbering: Numbering::of(space, colouring),
+            numbering: Numbering::new(space, colouring),
             colouring: colouring.of_pieces().to_vec(),
             axes: colouring.views(),
             encoding: space.encoding(),
@@ -116,7 +116,7 @@ impl PlanDocument {
             let (expected, got) = (self.fingerprint.to_string(), found.to_string());
             return Err(RunError::Fingerprint { expected, got });
         }
-        match Numbering::of(space, colouring) == self.numbering {
+        match Numbering::new(space, colouring) == self.numbering {
             true => Ok(()),
             false => Err(RunError::Numbering),
         }
@@ -138,7 +138,7 @@ pub(super) struct PuzzleTable {
 }
 
 impl PuzzleTable {
-    pub(super) fn of(spec: &SpaceSpec) -> Self {
+    pub(super) fn new(spec: &SpaceSpec) -> Self {
         Self {
             name: spec.source.name(),
             metric: spec.metric,
@@ -225,7 +225,7 @@ impl PlanFile {
     /// Returns the text of the file.
     pub fn to_toml(&self) -> String {
         let (format, written_by) = (FORMAT, AUTHOR.into());
-        let file = File { format, written_by, puzzle: PuzzleTable::of(&self.spec), plan: self.plan.clone() };
+        let file = File { format, written_by, puzzle: PuzzleTable::new(&self.spec), plan: self.plan.clone() };
         toml::to_string(&file).expect("numbers, words and lists of numbers are TOML")
     }
 

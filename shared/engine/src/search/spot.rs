@@ -28,7 +28,7 @@ impl Search<'_> {
         let must = is_last || std::mem::take(&mut self.must_check);
         let age = self.begun.elapsed();
         if self.spot_checks.is_none() && (must || age >= FIRST_AGE) {
-            self.spot_checks = Some(SpotChecks::of(&self.run.manifest, &self.job.graph)?);
+            self.spot_checks = Some(SpotChecks::new(&self.run.manifest, &self.job.graph)?);
         }
         if self.stop.requested.load(Ordering::Relaxed) {
             return Ok(());

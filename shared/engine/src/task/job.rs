@@ -92,7 +92,7 @@ pub fn shared_bytes(
 ) -> Option<u64> {
     let handed_over = threads as u64 * TENSORS_HANDED_OVER * u64::from(geometry.packed_bytes);
     let is_shared = threads > 1
-        && Lookback::of(graph.space()) == Lookback::Two
+        && Lookback::new(graph.space()) == Lookback::Two
         && geometry.packed_bytes >= LEAST_SHARED_BYTES
         && handed_over <= cache_bytes / 4
         && source_bytes(graph, geometry, threads) > cache_bytes;
@@ -120,7 +120,7 @@ impl Job {
         disk: &dyn Disk,
     ) -> Result<Self> {
         let (space, colouring) = manifest.open()?;
-        Self::of(manifest, (&space, &colouring), None, tables, resources, disk)
+        Self::new(manifest, (&space, &colouring), None, tables, resources, disk)
     }
 
     /// Does the same as [`Job::load`] if the space and the colouring, and perhaps the coset graph, are
@@ -128,7 +128,7 @@ impl Job {
     ///
     /// # Errors
     /// The errors of [`Job::load`].
-    pub fn of(
+    pub fn new(
         manifest: &RunManifest,
         (space, colouring): (&Space, &Colouring),
         graph: Option<Arc<CosetGraph>>,
@@ -137,13 +137,13 @@ impl Job {
         disk: &dyn Disk,
     ) -> Result<Self> {
         let Resources { kernel, threads, memory_bytes, max_depth } = resources;
-        let geometry = Geometry::of(manifest, space, colouring)?;
+        let geometry = Geometry::new(manifest, space, colouring)?;
         let shape = Shape::of(space, colouring).context("the cosets are too large")?;
         let engine = kernel.engine(&shape)?;
         let cosets = manifest.plan.cosets;
         let patterns = CosetGraph::table_entries(space, colouring);
         let Budget { cache_bytes, map_bytes } =
-            Budget::of(memory_bytes, space, patterns, cosets, &shape, threads)?;
+            Budget::new(memory_bytes, space, patterns, cosets, &shape, threads)?;
         let builders = ThreadPoolBuilder::new().num_threads(threads).build()?;
         let id = manifest.fingerprint;
         let graph = match graph {
@@ -162,7 +162,7 @@ impl Job {
             ),
         };
         let pairs = builders.install(|| Pairs::new(&graph, manifest.inverse_classes));
-        let lookback = Lookback::of(graph.space());
+        let lookback = Lookback::new(graph.space());
         let union_bytes = Union::bytes(geometry.cut, geometry.packed_bytes);
         let has_union = lookback == Lookback::All && union_bytes <= cache_bytes / 2;
         let union = has_union.then(|| Union::new(geometry.cut, geometry.packed_bytes));

@@ -89,7 +89,7 @@ impl Computed {
         let Self { task, purpose, begun, newest } = self;
         let is_found = result.as_ref().is_ok_and(|finished| finished.is_found);
         let has_made = result.is_ok() && !is_found && !purpose.is_audit();
-        let made = has_made.then(|| Stamp::of(&store.path(task.depth, task.shard)).ok()).flatten();
+        let made = has_made.then(|| Stamp::new(&store.path(task.depth, task.shard)).ok()).flatten();
         let result = result.map(|finished| finished.report);
         Ended { task, purpose, result, is_found, made, took: begun.elapsed(), newest }
     }

@@ -457,7 +457,7 @@ mod tests {
 
     #[test]
     fn what_is_made_last_is_so_by_the_order_of_shards() {
-        let order = ShardOrder::of([3, 1, 0, 2].map(ShardId).into()).unwrap();
+        let order = ShardOrder::new([3, 1, 0, 2].map(ShardId).into()).unwrap();
         let window = Window::new(ShardCut::new(10, 4).unwrap(), &order, 3 * BYTES);
         // The shards have 2, 3, 2 and 3 cosets.
         assert_eq!(

@@ -84,7 +84,7 @@ enum Kept {
 
 impl Kept {
     /// Returns the fastest way for tensors of a shape.
-    fn of(shape: &Shape) -> Self {
+    fn new(shape: &Shape) -> Self {
         let pieces = (shape.row_bits() as usize).div_ceil(8 * PIECE);
         match shape.rows() as usize >= SIZE {
             true if pieces > FEW_PIECES => Self::Columns,
@@ -116,7 +116,7 @@ impl Long {
     fn new(shape: &Shape) -> Self {
         Self {
             portable: Portable::new(shape),
-            kept: Kept::of(shape),
+            kept: Kept::new(shape),
             picks: Vec::new(),
             columns: Vec::new(),
             squares: Vec::new(),
@@ -374,7 +374,7 @@ impl Kernel for Long {
     }
 
     fn pull(&mut self, source: Bits<'_>, transform: &Transform, maps: &[AxisMap]) {
-        match (source, Meeting::of(transform), self.kept) {
+        match (source, Meeting::new(transform), self.kept) {
             (Bits::Dense(packed), Meeting::Traded { from, to }, _) => {
                 self.trade(packed, transform, maps, (from, to));
             }

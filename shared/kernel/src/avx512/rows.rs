@@ -109,7 +109,7 @@ impl Rows {
         let source = Source::new(packed, shape);
         let last = transform.target.len() - 1;
         let turned = transform.maps[last];
-        match Meeting::of(transform) {
+        match Meeting::new(transform) {
             Meeting::Kept => {
                 let picks = picks_of(picks, turned, &maps[turned as usize], shape.odd());
                 walk.lines(shape, transform, maps, steps);

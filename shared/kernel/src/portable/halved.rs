@@ -22,7 +22,7 @@ impl<W: Word> Portable<W> {
         scratch.columns.resize(W::BITS as usize, W::default());
         scratch.walk.blocks(&self.shape, transform, maps);
         let turned = &maps[transform.maps[transform.target.len() - 1] as usize];
-        match Meeting::of(transform) {
+        match Meeting::new(transform) {
             Meeting::Kept => self.keep_halved(packed, turned, transform.odd, &mut scratch),
             Meeting::Traded { from, to } => {
                 let gather = &maps[transform.maps[from] as usize];

@@ -13,7 +13,7 @@ impl<W: Word> Portable<W> {
     #[inline(always)]
     pub(super) fn pull_narrow(&mut self, packed: &[u8], transform: &Transform, maps: &[AxisMap]) {
         let mut scratch = std::mem::take(&mut self.scratch);
-        match Meeting::of(transform) {
+        match Meeting::new(transform) {
             Meeting::Kept => self.keep(packed, transform, maps, &mut scratch),
             Meeting::Traded { from, to } => self.trade(packed, transform, maps, from, to, &mut scratch),
         }

@@ -23,7 +23,7 @@ impl<W: Word> Portable<W> {
         scratch.rows.resize(W::BITS as usize, W::default());
         scratch.walk.blocks(&self.shape, transform, maps);
         let turned = &maps[transform.maps[transform.target.len() - 1] as usize];
-        match Meeting::of(transform) {
+        match Meeting::new(transform) {
             Meeting::Kept => self.keep_wide(packed, turned, &mut scratch),
             Meeting::Traded { from, to } => {
                 let gather = &maps[transform.maps[from] as usize];

@@ -98,7 +98,7 @@ impl Definition {
         if self.is_limited() && !self.free.is_empty() {
             return Err(DefinitionError::AlwaysFree);
         }
-        let free = FreeGroup::of(&self.seen(&self.free, orders), orders)?;
+        let free = FreeGroup::new(&self.seen(&self.free, orders), orders)?;
         let mut puzzle = Puzzle {
             name: self.name.clone(),
             cells: self.cells(),
@@ -180,7 +180,7 @@ impl Definition {
     /// [`DefinitionError::TooManyFree`] if the group has more than [`Definition::MOST_FREE`] elements.
     pub fn free_group(&self) -> Result<FreeGroup, DefinitionError> {
         let powers = self.free_generators().map_err(|_| DefinitionError::TooManyFree)?;
-        FreeGroup::of(&powers, &self.orders())
+        FreeGroup::new(&powers, &self.orders())
     }
 
     /// Returns the number of orientations on each cell, without those that no piece of its orbit shows.
@@ -248,7 +248,7 @@ impl FreeGroup {
         &self.names
     }
 
-    fn of(generators: &[Generator], orders: &[u16]) -> Result<Self, DefinitionError> {
+    fn new(generators: &[Generator], orders: &[u16]) -> Result<Self, DefinitionError> {
         let one = OrientedPermutation::identity(orders);
         let known = HashSet::from([one.clone()]);
         let mut group = Self { elements: vec![one], names: vec![String::new()], known };

@@ -37,7 +37,7 @@ fn formats_are_known_by_name_and_else_by_text() {
         ("a.kpuzzle.json", Format::Kpuzzle),
         ("a.json", Format::Kpuzzle),
     ] {
-        assert_eq!(Format::of(file, "?"), format, "{file}");
+        assert_eq!(Format::new(file, "?"), format, "{file}");
     }
     for (text, format) in [
         ("degree = 3\n[moves]", Format::Toml),
@@ -54,7 +54,7 @@ fn formats_are_known_by_name_and_else_by_text() {
         ("\u{feff}{\"name\": 1}", Format::Kpuzzle),
         ("\u{feff}# x\nName x", Format::Ksolve),
     ] {
-        assert_eq!(Format::of("a.txt", text), format, "{text:?}");
+        assert_eq!(Format::new("a.txt", text), format, "{text:?}");
     }
 }
 
@@ -861,7 +861,7 @@ fn modules_are_read_as_what_they_export() {
                   export const x: T = {\n  name: 'x', /* another */\n  orbits: [{ orbitName: \"A\", numPieces: 3, numOrientations: 4 }],\n\
                   defaultPattern: { A: { pieces: range, orientation: none } },\n  moves: {\n    R: { A: { permutation: [1, 0, 2], orientationDelta: turns, }, },\n  },\n\
                   derivedMoves: { Q: `[R2: R]`, \"nothing\": \".\" },\n} as const;\n";
-    let read = |text: &str, file: &str| parse(text, Format::of(file, text), file);
+    let read = |text: &str, file: &str| parse(text, Format::new(file, text), file);
     assert_eq!(read(module, "x.ts").unwrap(), read(json, "x.json").unwrap());
     assert_eq!(read(module, "x.txt").unwrap().metric(), Metric::Multi);
     for common in ["module.exports=", "module.exports = ", "export default "] {

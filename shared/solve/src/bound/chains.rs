@@ -355,7 +355,7 @@ mod tests {
         ] {
             let cover = match PuzzleSpec::by_name(space).unwrap() {
                 PuzzleSpec::Board(board) => Cover::of_board(board, metric),
-                PuzzleSpec::Defined(definition) => Cover::of(&definition, metric).unwrap(),
+                PuzzleSpec::Defined(definition) => Cover::new(&definition, metric).unwrap(),
             };
             let certificate = search(&cover, space, 3, 1 << 30, &|| goes_on, &mut |_| ()).unwrap();
             let bound = certificate.upper_bound;

@@ -92,7 +92,7 @@ impl Cover {
     ///
     /// # Errors
     /// [`NotBounded`] with the reason why the moves cannot be searched.
-    pub fn of(definition: &Definition, metric: Metric) -> Result<Self, NotBounded> {
+    pub fn new(definition: &Definition, metric: Metric) -> Result<Self, NotBounded> {
         let puzzle = definition.puzzle(metric)?;
         let name = || puzzle.name.clone();
         let sizes = || puzzle.free[0].orders().iter().map(|&order| usize::from(order));

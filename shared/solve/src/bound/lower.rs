@@ -39,7 +39,7 @@ pub struct Refined {
 impl LowerBounds {
     /// Computes the bounds of a board in a metric. With `refine`, forbidden words of up to that many letters
     /// are used, or of as many as `memory_bytes` hold.
-    pub fn of(board: Board, metric: Metric, refine: Option<u32>, memory_bytes: u64) -> Self {
+    pub fn new(board: Board, metric: Metric, refine: Option<u32>, memory_bytes: u64) -> Self {
         let cover = Cover::of_board(board, metric);
         let states = cover.group.order().clone();
         let by_parity = cover.parities().expect("the states of a board are the elements of its group");
@@ -47,7 +47,7 @@ impl LowerBounds {
         let (parity, _) = covering(words(), |sum| sum.covers(&by_parity));
         let (arrangements, _) = covering(words(), |sum| sum.total() >= states);
         let refined = refine.map(|depth| {
-            Refined::of(&cover.puzzle, |sum| sum.covers(&by_parity), depth, memory_bytes, words().map(Some))
+            Refined::new(&cover.puzzle, |sum| sum.covers(&by_parity), depth, memory_bytes, words().map(Some))
         });
         let largest = refined.as_ref().map_or(parity, |refined| refined.bound);
         let rows = Arrangements::new(board, metric).take(largest as usize + 1).collect();
@@ -78,13 +78,13 @@ pub fn by_words(cover: &Cover, depth: u32, memory_bytes: u64) -> Result<Refined,
         Some(parities) => sum.covers(parities),
         None => sum.total() >= *states,
     };
-    Ok(Refined::of(&cover.puzzle, is_enough, depth, memory_bytes, std::iter::repeat(None)))
+    Ok(Refined::new(&cover.puzzle, is_enough, depth, memory_bytes, std::iter::repeat(None)))
 }
 
 impl Refined {
     /// Computes the bound of a puzzle: the least length up to which the counts add up to enough. `others`
     /// yields a further upper bound on the states at each distance, or `None`.
-    fn of(
+    fn new(
         puzzle: &Puzzle,
         is_enough: impl Fn(&Tally) -> bool,
         depth: u32,
@@ -126,7 +126,7 @@ mod tests {
     }
 
     fn bounds(rows: usize, columns: usize, metric: Metric, refine: Option<u32>) -> LowerBounds {
-        LowerBounds::of(board(rows, columns), metric, refine, 1 << 30)
+        LowerBounds::new(board(rows, columns), metric, refine, 1 << 30)
     }
 
     /// Table 3 of the paper: order, lower bound.
@@ -181,7 +181,7 @@ mod tests {
         let bound = |word: &str, metric, depth| {
             let cover = match PuzzleSpec::by_name(word).unwrap() {
                 PuzzleSpec::Board(board) => Cover::of_board(board, metric),
-                PuzzleSpec::Defined(definition) => Cover::of(&definition, metric)?,
+                PuzzleSpec::Defined(definition) => Cover::new(&definition, metric)?,
             };
             Ok((cover.states()?.clone(), by_words(&cover, depth, 1 << 30)?))
         };

@@ -56,7 +56,7 @@ pub struct LastShapes {
 }
 
 impl LastShapes {
-    fn of(shapes: &SquareOneShapes, states_in_a_shape: &BigUint) -> Self {
+    fn new(shapes: &SquareOneShapes, states_in_a_shape: &BigUint) -> Self {
         let passes = shapes.passes();
         let found = passes.last().map_or(0, Vec::len);
         // Pass p first meets the aligned shapes that take p - 1 twists, and those to which the twists at its
@@ -186,7 +186,7 @@ impl SquareOneBounds {
             all: kind(&[]),
             aligned: kind(&FRONT),
             twistable: kind(&CUT),
-            last: LastShapes::of(&shapes, &in_a_shape),
+            last: LastShapes::new(&shapes, &in_a_shape),
             by_shape: [most(&|shape| shapes.is_twistable(shape)), most(&|_| true)],
         }
     }

@@ -247,7 +247,7 @@ impl Certificate {
                 return wrong(NotBounded::OfBoard(self.metric).to_string());
             }
             Ok(PuzzleSpec::Board(board)) => Cover::of_board(board, self.metric),
-            Ok(PuzzleSpec::Defined(puzzle)) => match Cover::of(&puzzle, self.metric) {
+            Ok(PuzzleSpec::Defined(puzzle)) => match Cover::new(&puzzle, self.metric) {
                 Ok(cover) => cover,
                 Err(error) => return wrong(error.to_string()),
             },

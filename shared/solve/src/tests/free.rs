@@ -130,7 +130,7 @@ fn ways_lead_to_states_where_moves_have_no_inverses() {
         let directory = tempfile::tempdir().unwrap();
         let run = run(question, &directory.path().join("run"), None);
         assert!(!run.space.is_closed_under_inverses());
-        let mut kept = KeptLayers::of(&run, u64::MAX, &LocalDisk).unwrap().unwrap();
+        let mut kept = KeptLayers::new(&run, u64::MAX, &LocalDisk).unwrap().unwrap();
         let words = SpaceWords::new(&model, &run.space);
         // Forwards from the solved state, by products of elements.
         let solved = model.product(&[]);
@@ -241,7 +241,7 @@ fn layers_of_a_cube_in_the_hand_are_those_of_one_that_is_held() {
     let question = question("2x2x2 whole", Some(Metric::Multi), None);
     let directory = tempfile::tempdir().unwrap();
     let run = run(question, &directory.path().join("run"), None);
-    let mut kept = KeptLayers::of(&run, u64::MAX, &LocalDisk).unwrap().unwrap();
+    let mut kept = KeptLayers::new(&run, u64::MAX, &LocalDisk).unwrap().unwrap();
     let (held, free) = (&HELD[0], &FREE[0]);
     let words = SpaceWords::new(free, &run.space);
     let mut search = Bidirectional::new(held, 1 << 30);

@@ -40,7 +40,7 @@ impl PatternGroup {
     /// # Errors
     /// [`ColouringError`] if moves have guards, one colour has more than `most` patterns, or there are too
     /// many cells for the chain of so large a group.
-    pub(crate) fn of(space: &Space, colouring: &Colouring, most: usize) -> Result<Self, ColouringError> {
+    pub(crate) fn new(space: &Space, colouring: &Colouring, most: usize) -> Result<Self, ColouringError> {
         if space.is_guarded() {
             return Err(ColouringError::Guarded);
         }
@@ -237,7 +237,7 @@ mod tests {
             let rings = rings.map(|colour| format!("{colour}p").parse().unwrap());
             let views: Vec<AxisView> = views.into_iter().chain(rings).collect();
             let colouring = Colouring::with_axes(&colours, &views, &space).unwrap();
-            let hidden = PatternGroup::of(&space, &colouring, Colouring::MOST_PATTERNS).unwrap();
+            let hidden = PatternGroup::new(&space, &colouring, Colouring::MOST_PATTERNS).unwrap();
             // All cells of a ring but one look alike, so `count` does not apply to rings.
             let distinct = views.iter().zip(colouring.lengths()).take(sizes.len());
             for (view, length) in distinct {

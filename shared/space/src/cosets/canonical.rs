@@ -178,7 +178,7 @@ impl Canonical {
         colouring: &Colouring,
         symmetries: &[CosetSymmetry],
     ) -> Option<Found> {
-        let orbits = match Packed::of(self, space, colouring) {
+        let orbits = match Packed::new(self, space, colouring) {
             Some(packed) => packed.orbits(space, colouring, symmetries)?,
             None => self.orbits(space, colouring)?,
         };
@@ -282,7 +282,7 @@ impl<'a> Packed<'a> {
     const MOVES: usize = 4;
 
     /// Returns `None` if patterns do not fit into numbers, or if listing them is not known to be faster.
-    fn of(canonical: &'a Canonical, space: &Space, colouring: &Colouring) -> Option<Self> {
+    fn new(canonical: &'a Canonical, space: &Space, colouring: &Colouring) -> Option<Self> {
         let bits = (colouring.letters().count() - 1).checked_ilog2().map_or(1, |highest| highest + 1);
         let words = space.states() * space.free_order();
         let are_few = words <= Self::MOST.into() || colouring.patterns().total() <= Self::MOST;
@@ -365,7 +365,7 @@ mod tests {
             let colouring = Plan::new(&space).unwrap().colouring;
             let symmetries = symmetries_in_use(&space, &colouring);
             let canonical = Canonical::new(&colouring, &symmetries);
-            let packed = Packed::of(&canonical, &space, &colouring).expect(word);
+            let packed = Packed::new(&canonical, &space, &colouring).expect(word);
             let moves = space.incoming_moves().len();
             let orbits = canonical.orbits(&space, &colouring).unwrap();
             let listed = packed.orbits(&space, &colouring, &symmetries).unwrap();

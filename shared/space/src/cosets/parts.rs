@@ -70,7 +70,7 @@ type GuardTerm = (u8, u8, bool);
 impl<'a> Parts<'a> {
     /// Cuts the cells into parts. Returns `None` if there is only one part, if there are too many parts or
     /// symmetries, or if the patterns of a part need more than 128 bits.
-    pub(super) fn of(
+    pub(super) fn new(
         space: &Space,
         colouring: &'a Colouring,
         symmetries: &'a [CosetSymmetry],
@@ -82,7 +82,7 @@ impl<'a> Parts<'a> {
         if !(2..=MOST_PARTS).contains(&ranges.len()) {
             return None;
         }
-        let parts = ranges.into_iter().map(|cells| Part::of(space, colouring, symmetries, cells));
+        let parts = ranges.into_iter().map(|cells| Part::new(space, colouring, symmetries, cells));
         Some(Self {
             parts: parts.collect::<Option<_>>()?,
             symmetries: symmetries.len(),
@@ -238,7 +238,7 @@ impl<'a> Parts<'a> {
 }
 
 impl<'a> Part<'a> {
-    fn of(
+    fn new(
         space: &Space,
         colouring: &'a Colouring,
         symmetries: &'a [CosetSymmetry],
@@ -409,7 +409,7 @@ mod tests {
             let space = Space::new(source.puzzle(metric).unwrap(), metric, labels).unwrap();
             let colouring = Plan::outline(&space).unwrap().colouring;
             let symmetries = symmetries_in_use(&space, &colouring);
-            let Some(parts) = Parts::of(&space, &colouring, &symmetries) else { continue };
+            let Some(parts) = Parts::new(&space, &colouring, &symmetries) else { continue };
             cut += 1;
             let found = parts.close(&colouring).unwrap();
             let whole =
@@ -446,6 +446,6 @@ mod tests {
         );
         let space = space.unwrap();
         let colouring = Plan::outline(&space).unwrap().colouring;
-        assert!(Parts::of(&space, &colouring, &symmetries_in_use(&space, &colouring)).is_some());
+        assert!(Parts::new(&space, &colouring, &symmetries_in_use(&space, &colouring)).is_some());
     }
 }

@@ -71,7 +71,7 @@ pub(super) struct AllEntries(Vec<AtomicU32>);
 pub(super) struct FewEntries(Mutex<FxHashMap<u64, u32>>);
 
 impl AllEntries {
-    fn of(patterns: u64) -> Self {
+    fn new(patterns: u64) -> Self {
         Self((0..patterns).into_par_iter().map(|_| AtomicU32::new(UNREACHED)).collect())
     }
 }
@@ -137,7 +137,7 @@ pub(super) fn close(
     colouring: &Colouring,
     symmetries: &[CosetSymmetry],
 ) -> Option<CosetTables> {
-    let all = AllEntries::of(colouring.patterns().total());
+    let all = AllEntries::new(colouring.patterns().total());
     let Closure { entries, representatives, orbit_sizes } = close_in(space, colouring, symmetries, all)?;
     // The entries are converted in place, because the table takes most of the memory of a search.
     let table = entries.0.into_iter().map(AtomicU32::into_inner).collect();

@@ -56,7 +56,7 @@ impl Inside {
             let idle = visit(transforms, coset, &mut |position| pairs += u64::from(contains(position)));
             return pairs + u64::from(idle) * u64::from(states);
         };
-        let fixed = FixedStates::of(transforms, coset);
+        let fixed = FixedStates::new(transforms, coset);
         let pairs = fixed.pairs(states, contains);
         let left = |room: usize| Some(room.saturating_sub(fixed.positions.len()));
         let room = self.room.fetch_update(Ordering::Relaxed, Ordering::Relaxed, left);
@@ -69,7 +69,7 @@ impl Inside {
 }
 
 impl FixedStates {
-    fn of(transforms: &mut Transforms<'_>, coset: CosetId) -> Self {
+    fn new(transforms: &mut Transforms<'_>, coset: CosetId) -> Self {
         let mut positions = Vec::new();
         let idle = visit(transforms, coset, &mut |position| positions.push(position));
         positions.sort_unstable();
@@ -199,7 +199,7 @@ mod tests {
             let mut transforms = Transforms::new(&graph);
             let cosets = || (0..graph.len()).step_by(7).map(CosetId);
             let all: usize =
-                cosets().map(|coset| FixedStates::of(&mut transforms, coset).positions.len()).sum();
+                cosets().map(|coset| FixedStates::new(&mut transforms, coset).positions.len()).sum();
             let little = Inside { room: AtomicUsize::new(all - 1), ..Inside::new(&graph) };
             let all = [Inside::new(&graph), little, none()];
             for layer in 0..3 {

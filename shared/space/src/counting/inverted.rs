@@ -34,7 +34,7 @@ impl Inverted {
     pub(super) fn new(graph: &CosetGraph) -> Result<Self, NoInverses> {
         let worth = usize::try_from(graph.space().states() / Self::TESTS_PER_WORD).unwrap_or(usize::MAX);
         let most = worth.clamp(Self::FEW, Self::MOST);
-        let inversions = Inversions::of(graph.space())?;
+        let inversions = Inversions::new(graph.space())?;
         let most = StateTest::most_listed(graph, inversions.actions.len(), most);
         Ok(match inversions.list(graph, most) {
             Some(listed) => Self::Listed(listed),
@@ -53,7 +53,7 @@ impl Inverted {
 
 impl Inversions {
     /// Finds the actions for a space. Returns [`NoInverses`] if its states have no inverses.
-    pub(super) fn of(space: &Space) -> Result<Self, NoInverses> {
+    pub(super) fn new(space: &Space) -> Result<Self, NoInverses> {
         let placements = Placements::new(space);
         let inversion = placements.inversion(space)?;
         let symmetries = placements.of_symmetries(space);
@@ -79,7 +79,7 @@ impl Inversions {
         let classes: Vec<(Action, u32)> =
             classes.map(|(number, members)| (self.actions[number].clone(), members)).collect();
         let shortening = self.placements.shortening(graph.space(), &self.symmetries);
-        Listed::of(graph, &self.placements, &classes, shortening, most)
+        Listed::new(graph, &self.placements, &classes, shortening, most)
     }
 
     /// Prepares to test states.
@@ -101,7 +101,7 @@ impl Inverses {
     /// # Errors
     /// [`NoInverses`] if states have no inverses, or if symmetries do not map the inverses of the words of
     /// one state to each other.
-    pub fn of(space: &Space) -> Result<Self, NoInverses> {
+    pub fn new(space: &Space) -> Result<Self, NoInverses> {
         space.has_inverses()?;
         let placements = Placements::new(space);
         Ok(Self { inversion: placements.inversion(space)?, placements })
@@ -147,7 +147,7 @@ mod tests {
         ] {
             let graph = graph(word, metric);
             let space = graph.space();
-            let inversions = Inversions::of(space).unwrap();
+            let inversions = Inversions::new(space).unwrap();
             let listed = inversions.list(&graph, usize::MAX).unwrap();
             let [listed, test] = [Inverted::Listed(listed), Inverted::Tested(inversions.test().into())];
             let is_in = |word: &[u8]| {

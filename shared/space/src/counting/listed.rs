@@ -42,7 +42,7 @@ impl Listed {
 
     /// Lists the words that actions fix. Each action comes with the number of its conjugates by `symmetries`,
     /// for all of which it stands. Returns `None` if more than `most` words would have to be examined.
-    pub(crate) fn of(
+    pub(crate) fn new(
         graph: &CosetGraph,
         placements: &Placements,
         actions: &[(Action, u32)],
@@ -76,7 +76,7 @@ impl Listed {
             all
         };
         let list_all = |(action, pairs): &(Action, u32)| {
-            let words = FixedWords::of(placements, graph.space(), action, symmetries);
+            let words = FixedWords::new(placements, graph.space(), action, symmetries);
             let branches = (0..words.branches()).into_par_iter();
             branches.map(|branch| list(&words, branch, *pairs)).reduce(Vec::new, joined)
         };

@@ -36,7 +36,7 @@ struct Placement {
 
 impl<'a> FixedWords<'a> {
     /// Prepares the list of the words that an action fixes, up to these symmetries.
-    pub(crate) fn of(
+    pub(crate) fn new(
         placements: &'a Placements,
         space: &'a Space,
         action: &Action,
@@ -69,7 +69,7 @@ impl<'a> FixedWords<'a> {
             prefixes: placements.prefixes(space),
             symmetries: idle.len() + moving.len(),
             idle: idle.len(),
-            moving: moving.into_iter().map(|symmetry| Renaming::of(placements, symmetry)).collect(),
+            moving: moving.into_iter().map(|symmetry| Renaming::new(placements, symmetry)).collect(),
             cycles,
         }
     }
@@ -104,7 +104,7 @@ struct Renaming {
 }
 
 impl Renaming {
-    fn of(placements: &Placements, symmetry: &Action) -> Self {
+    fn new(placements: &Placements, symmetry: &Action) -> Self {
         let letters = placements.letters;
         let mut sources = vec![0; placements.numbers.len() / letters];
         let mut becomes = vec![0; placements.numbers.len()];
@@ -252,7 +252,7 @@ mod tests {
         let placements = Placements::new(&space);
         let inversion = placements.inversion(&space).unwrap();
         let identity: Action = (0..inversion.len() as u32).collect();
-        let words = FixedWords::of(&placements, &space, &inversion, &[identity]);
+        let words = FixedWords::new(&placements, &space, &inversion, &[identity]);
         let mut involutions = 0;
         for branch in 0..words.branches() {
             words.visit(branch, &mut |_, orbit| {

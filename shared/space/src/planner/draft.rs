@@ -20,7 +20,8 @@ impl Candidate {
         model: &CostModel,
         words: Option<&HashSet<Box<[u8]>>>,
     ) -> Option<Self> {
-        let drafts = candidates(space, actions).into_iter().filter_map(|of_piece| Draft::of(space, of_piece));
+        let drafts =
+            candidates(space, actions).into_iter().filter_map(|of_piece| Draft::new(space, of_piece));
         let mut drafts: Vec<(f64, usize, Draft)> =
             drafts.zip(0..).map(|(draft, number)| (draft.least(space, model), number, draft)).collect();
         drafts.sort_by(|(one, ..), (other, ..)| one.total_cmp(other));
@@ -55,7 +56,7 @@ pub(super) struct Draft {
 
 impl Draft {
     /// Returns `None` if an axis or a coset would exceed the limits of the engine.
-    pub(super) fn of(space: &Space, of_piece: Vec<u8>) -> Option<Self> {
+    pub(super) fn new(space: &Space, of_piece: Vec<u8>) -> Option<Self> {
         let labels = space.labels();
         let mut contents: FxHashMap<u8, FxHashMap<u8, u16>> = FxHashMap::default();
         for (&colour, &label) in of_piece.iter().zip(labels.of_pieces()) {

@@ -67,7 +67,7 @@ fn the_cheapest_candidate_is_found_without_judging_all() {
         let actions = actions_on_letters(space);
         let mut all = Vec::new();
         for of_piece in candidates(space, &actions) {
-            let Some(draft) = Draft::of(space, of_piece) else { continue };
+            let Some(draft) = Draft::new(space, of_piece) else { continue };
             let least = draft.least(space, model);
             let Some(candidate) = draft.judge(space, &actions, model, None) else { continue };
             assert!(least <= candidate.nanoseconds, "{name} {:?}", candidate.of_piece);
@@ -91,7 +91,7 @@ fn symmetries_that_respect_a_colouring_have_an_action() {
         let space = Space::new(puzzle, source.metric(), Labels::from_values(source.solved())).unwrap();
         let mut counts = [0, 0];
         for of_piece in candidates(&space, &actions_on_letters(&space)) {
-            let Some(draft) = Draft::of(&space, of_piece) else { continue };
+            let Some(draft) = Draft::new(&space, of_piece) else { continue };
             let Ok(colouring) = Colouring::new(&draft.of_piece, &space) else { continue };
             for symmetry in space.symmetries() {
                 let respects = colouring.is_respected_by(symmetry);

@@ -71,7 +71,7 @@ impl Base {
     /// hides orientations, there are more points than cells of words may be, or the group has more than 2^64
     /// elements.
     pub fn find(puzzle: &Puzzle) -> Option<Self> {
-        let points = Points::of(puzzle)?;
+        let points = Points::new(puzzle)?;
         let mut symmetries = symmetries_of(puzzle, puzzle.free[0].orders());
         let classes = classes(points.places.len(), &points.generators, &symmetries);
         let (base, mut kept) = base(&points.group, classes);
@@ -96,7 +96,7 @@ impl Base {
     /// Makes the encoding again that was found for a puzzle, with the identity as its only symmetry. Returns
     /// `None` if the choice is none of this puzzle.
     pub fn with(puzzle: &Puzzle, choice: &Choice) -> Option<Self> {
-        Self::from_choice(puzzle, Points::of(puzzle)?, choice)
+        Self::from_choice(puzzle, Points::new(puzzle)?, choice)
     }
 
     /// Returns the choice from which [`Base::with`] makes the same encoding.
@@ -330,7 +330,7 @@ struct Points {
 impl Points {
     /// Returns `None` if moves have guards, a piece hides orientations, there are more points than cells of
     /// words may be, or the group is too large.
-    fn of(puzzle: &Puzzle) -> Option<Self> {
+    fn new(puzzle: &Puzzle) -> Option<Self> {
         let orders = puzzle.free[0].orders();
         let is_told = puzzle.moves.iter().all(|m| m.guard.is_empty()) && puzzle.seen.iter().eq(orders);
         let turns_too_often = orders.iter().any(|&order| order > Base::MOST_ORIENTATIONS);

@@ -43,7 +43,7 @@ impl Rings {
             }
         }
         let cells = sizes.iter().map(|&size| usize::from(size)).sum::<usize>();
-        (cells > puzzle.cells && cells <= Self::MAX_CELLS).then(|| Self::of(problem, &sizes))
+        (cells > puzzle.cells && cells <= Self::MAX_CELLS).then(|| Self::new(problem, &sizes))
     }
 
     /// Makes the rings again that were found for a puzzle, from their [sizes](Rings::sizes). `None` if these
@@ -56,10 +56,10 @@ impl Rings {
                 || (size == puzzle.seen[cell] && actions().all(|action| action.cells().apply(cell) == cell))
         };
         let fit = sizes.len() == puzzle.cells && sizes.iter().enumerate().all(is_ring);
-        fit.then(|| Self::of(problem, sizes))
+        fit.then(|| Self::new(problem, sizes))
     }
 
-    fn of(problem: &Problem, sizes: &[u16]) -> Self {
+    fn new(problem: &Problem, sizes: &[u16]) -> Self {
         let cells = sizes.iter().map(|&size| usize::from(size)).sum();
         let spread = sizes.iter().scan(0, |next, &size| {
             let first = *next;

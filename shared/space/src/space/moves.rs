@@ -28,7 +28,7 @@ pub(crate) struct WordGuard {
 
 impl WordMove {
     /// Returns the action of a move on words, where the piece of each cell has a label.
-    pub(super) fn of(m: &PuzzleMove, of_pieces: &[u8], letters: &Letters) -> Self {
+    pub(super) fn new(m: &PuzzleMove, of_pieces: &[u8], letters: &Letters) -> Self {
         let mut guard: Vec<WordGuard> = Vec::new();
         for &Guard { cell, piece, holds } in &m.guard {
             let asked = WordGuard { cell, label: of_pieces[usize::from(piece)], holds };

@@ -33,7 +33,7 @@ pub struct Symmetry {
 impl Symmetry {
     /// Returns the symmetry with its action on labels and letters; `None` if the relabelling has no such
     /// action.
-    pub(crate) fn of(relabelling: &Relabelling, of_pieces: &[u8], letters: &Letters) -> Option<Self> {
+    pub(crate) fn new(relabelling: &Relabelling, of_pieces: &[u8], letters: &Letters) -> Option<Self> {
         let cells: Box<[Cell]> = relabelling.cells().images().into();
         let marks = letters.count() / usize::from(letters.width());
         let labels = induced(of_pieces, &cells, marks)?;
@@ -111,7 +111,7 @@ struct GuardedMoves<'s> {
 }
 
 impl<'s> GuardedMoves<'s> {
-    fn of(space: &'s Space) -> Self {
+    fn new(space: &'s Space) -> Self {
         let mut by_guard: HashMap<_, Vec<_>> = HashMap::new();
         for (step, m) in space.moves().iter().zip(&space.puzzle().moves) {
             by_guard.entry(sorted(step.guard().iter().copied())).or_default().push(&m.action);
@@ -200,7 +200,7 @@ impl Space {
     /// Returns the action of a relabelling on words; `None` if it does not map labels to labels, or what
     /// moves ask for to what moves ask for.
     fn symmetry_of(&self, relabelling: &Relabelling, guarded: Option<&GuardedMoves<'_>>) -> Option<Symmetry> {
-        let mut symmetry = Symmetry::of(relabelling, self.labels().of_pieces(), self.letters())?;
+        let mut symmetry = Symmetry::new(relabelling, self.labels().of_pieces(), self.letters())?;
         if guarded.is_some_and(|guarded| !guarded.are_kept(relabelling, &symmetry.labels)) {
             return None;
         }
@@ -219,7 +219,7 @@ impl Space {
     /// the whole is a free move because it maps guards to guards, it cannot.
     fn guarded(&self) -> Option<GuardedMoves<'_>> {
         let has_guards = self.moves().iter().any(|step| !step.guard().is_empty());
-        (has_guards && self.free().len() > 1 && !self.keeps_guards()).then(|| GuardedMoves::of(self))
+        (has_guards && self.free().len() > 1 && !self.keeps_guards()).then(|| GuardedMoves::new(self))
     }
 
     /// Returns the numbers of symmetries that are a group and of which exactly one renames the moves and the
@@ -251,7 +251,7 @@ impl Space {
         let product = |a: usize, b: usize| numbers.get(&self.compose(&all[a], &all[b])).copied();
         let by_free = self.puzzle().free[1..].iter().filter_map(|free| {
             let relabelling = Relabelling::from_action(free);
-            let mut symmetry = Symmetry::of(&relabelling, self.labels().of_pieces(), self.letters())?;
+            let mut symmetry = Symmetry::new(&relabelling, self.labels().of_pieces(), self.letters())?;
             self.normalise(&mut symmetry);
             numbers.get(&symmetry).copied()
         });
@@ -494,7 +494,7 @@ mod tests {
         let actions: HashSet<_> = space.symmetries().iter().map(on_states).collect();
         assert_eq!(actions.len() * free_order, space.symmetries().len());
         assert!(space.symmetries().len() < found * free_order, "{found} relabellings");
-        let mut by_free = Symmetry::of(&by_free, space.labels().of_pieces(), space.letters()).unwrap();
+        let mut by_free = Symmetry::new(&by_free, space.labels().of_pieces(), space.letters()).unwrap();
         space.normalise(&mut by_free);
         assert!(space.symmetries().contains(&by_free));
     }

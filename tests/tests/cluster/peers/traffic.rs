@@ -83,7 +83,7 @@ async fn workers_send_as_much_as_is_predicted() {
         let space = spec.space().unwrap();
         let plan = Plan::new(&space).unwrap();
         let makers = Makers { processes: workers, ..Makers::unknown() };
-        let shards = makers.shards(&plan, Lookback::of(&space));
+        let shards = makers.shards(&plan, Lookback::new(&space));
         let manifest = RunManifest::plan(spec, &space, &plan, Some(shards), Keep::All, false).unwrap();
         let cluster = Cluster {
             workers,

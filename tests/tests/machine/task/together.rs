@@ -151,7 +151,7 @@ fn no_file_is_replaced_after_a_source_has_changed() {
         // Later by more than a tick of the file system's clock.
         let later = SystemTime::now() + Duration::from_secs(1);
         File::options().write(true).open(path).unwrap().set_modified(later).unwrap();
-        let stamps = || tasks.iter().map(|task| Stamp::of(&store.path(task.depth, task.shard)).unwrap());
+        let stamps = || tasks.iter().map(|task| Stamp::new(&store.path(task.depth, task.shard)).unwrap());
         let stay: Vec<Stamp> = stamps().collect();
         let replaced =
             |before: &[Arc<Layer>]| ended_with(Leftover::IsReplaced, &job, &store, &tasks, before, false);

@@ -154,7 +154,7 @@ impl Shared {
         for &(task, file) in made {
             let (depth, shard) = (task.depth.0, task.shard.0);
             files.forget_file(task);
-            if Stamp::of(&store.path(task.depth, task.shard)).is_ok_and(|there| !there.has_stayed(&file)) {
+            if Stamp::new(&store.path(task.depth, task.shard)).is_ok_and(|there| !there.has_stayed(&file)) {
                 info!(depth, shard, error = %changed, "another worker has made or reported the file, and it stays");
                 continue;
             }

@@ -33,7 +33,7 @@ fn made(shard: u32) -> Result<Done, Failure> {
         task: task(shard),
         totals: Totals { stored: 1, states: 1, pairs: None, inverse_pairs: None },
         bytes: 1,
-        checksums: vec![Digest::of(b"1")],
+        checksums: vec![Digest::new(b"1")],
         watched: Vec::new(),
     }))
 }
@@ -335,7 +335,7 @@ fn outcomes_with_many_checksums_are_reported_in_turn() {
         [(0, MOST_CHECKSUMS / 2), (1, MOST_CHECKSUMS / 2), (2, 2 * MOST_CHECKSUMS), (3, 1)]
     {
         let Ok(Done::Made(mut report)) = made(shard) else { panic!("a report") };
-        report.checksums = vec![Digest::of(b"1"); checksums];
+        report.checksums = vec![Digest::new(b"1"); checksums];
         let result = Ok(Done::Made(report));
         let ended = Input::TaskEnded { task: task(shard), audit: false, result, took: None };
         actions.extend(session.step(millis(2), ended));

@@ -32,9 +32,9 @@ impl DiskFile {
     pub(super) fn report(self, task: Task) -> ShardReport {
         let right = report(task.depth.0, task.shard.0);
         match (self.is_other, self.lie) {
-            (true, _) => ShardReport { checksums: vec![Digest::of(b"another file")], ..right },
+            (true, _) => ShardReport { checksums: vec![Digest::new(b"another file")], ..right },
             (false, 0) => right,
-            (false, lie) => ShardReport { checksums: vec![Digest::of(&lie.to_le_bytes())], ..right },
+            (false, lie) => ShardReport { checksums: vec![Digest::new(&lie.to_le_bytes())], ..right },
         }
     }
 

@@ -113,7 +113,7 @@ impl Simulation {
         };
         let mut order: Vec<ShardId> = (0..rules.shards).map(ShardId).collect();
         rng.shuffle(&mut order);
-        let order = ShardOrder::of(order).expect("each shard is there");
+        let order = ShardOrder::new(order).expect("each shard is there");
         let mut simulation = Self {
             coordinator: Coordinator::new(rules, order),
             workers: (0..workers).map(|_| a_worker(&mut rng)).collect(),

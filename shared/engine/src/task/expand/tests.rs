@@ -24,7 +24,7 @@ enum Owned {
 }
 
 impl Owned {
-    fn of(bits: Bits<'_>) -> Self {
+    fn new(bits: Bits<'_>) -> Self {
         match bits {
             Bits::Empty => Self::Empty,
             Bits::Sparse(bytes) => Self::Sparse(bytes.into()),
@@ -125,11 +125,11 @@ impl Kernel for Batching {
     fn pull(&mut self, source: Bits<'_>, transform: &Transform, maps: &[AxisMap]) {
         // Maps are only added, so that those of earlier calls are among those of the last one.
         self.maps = maps.to_vec();
-        self.begun.back_mut().unwrap().push(Call::Pull(Owned::of(source), transform.clone()));
+        self.begun.back_mut().unwrap().push(Call::Pull(Owned::new(source), transform.clone()));
     }
 
     fn subtract(&mut self, known: Bits<'_>) {
-        self.begun.back_mut().unwrap().push(Call::Subtract(Owned::of(known)));
+        self.begun.back_mut().unwrap().push(Call::Subtract(Owned::new(known)));
     }
 
     fn pack(&mut self, packed: &mut [u8]) -> u32 {

@@ -81,7 +81,7 @@ pub(super) fn with_watched(
 
 /// Returns whether the file of a task was written after the last change of all files that the task reads.
 pub(super) fn is_later(path: &Path, task: Task, before: &[&Layer]) -> bool {
-    let Ok(made) = Stamp::of(path) else { return false };
+    let Ok(made) = Stamp::new(path) else { return false };
     let older = before.iter().skip(1).filter_map(|layer| layer.file(task.shard)).map(|file| &**file);
     let newest = before.iter().take(1).flat_map(|layer| layer.files());
     newest.chain(older).all(|file| made.is_later_than(&file.stamp()))

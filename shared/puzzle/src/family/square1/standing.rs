@@ -48,7 +48,7 @@ impl Placement {
     /// Reads the places from the labels on the cells of the solved puzzle and of a state, and from the middle
     /// layer. `None` if the labels are not those of the 49 cells of Square-1, or if pieces have the same
     /// label.
-    pub fn of(solved: &[u16], word: &[u16], middle: bool) -> Option<Self> {
+    pub fn new(solved: &[u16], word: &[u16], middle: bool) -> Option<Self> {
         if solved.len() != 4 * UNITS + 1 || word.len() != solved.len() {
             return None;
         }
@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn the_solved_puzzle_is_a_cube() {
-        let stood = Placement::of(&solved(), &solved(), false).unwrap();
+        let stood = Placement::new(&solved(), &solved(), false).unwrap();
         assert_eq!(stood.pieces.len(), 16);
         assert!(stood.pieces.iter().all(|piece| piece.place == piece.home));
         for layer in [Layer::Top, Layer::Bottom] {
@@ -118,7 +118,7 @@ mod tests {
     fn pieces_that_are_alike_belong_nowhere() {
         let mut alike = solved();
         alike[3] = alike[0];
-        assert_eq!(Placement::of(&alike, &alike, false), None);
-        assert_eq!(Placement::of(&solved()[1..], &solved()[1..], false), None);
+        assert_eq!(Placement::new(&alike, &alike, false), None);
+        assert_eq!(Placement::new(&solved()[1..], &solved()[1..], false), None);
     }
 }
