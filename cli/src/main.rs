@@ -47,7 +47,7 @@ fn run(arguments: Arguments) -> Result<()> {
         Command::Plan(args) => commands::plan::plan(&args),
         Command::Bound(args) => commands::bound::bound(&args),
         Command::Bench(args) => match &args.against {
-            Some(other) => commands::against::compare(&args, other),
+            Some(other) => commands::bench_pair::compare(&args, other),
             None => commands::bench::bench(&args),
         },
         Command::Puzzles(args) => commands::puzzles::puzzles(&args),

@@ -16,11 +16,11 @@ pub mod bounds;
 mod checker;
 pub mod commands;
 pub mod event;
+mod free_space;
 pub mod handle;
 pub mod parts;
 mod restore;
 mod retire;
-mod room;
 pub mod serve;
 pub mod service;
 pub mod state;
@@ -29,4 +29,4 @@ pub mod tables;
 #[cfg(test)]
 mod tests;
 pub mod view;
-mod waiting;
+mod wait_log;

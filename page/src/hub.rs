@@ -1,6 +1,6 @@
 //! Passes snapshots from the one task that looks at the run to the many readers of the page.
 
-use crate::published::PublishedFacts;
+use crate::deltas::PublishedFacts;
 use crate::snapshot::Snapshot;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::broadcast;

@@ -12,13 +12,13 @@
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
+mod deltas;
 pub mod feed;
 mod guard;
 mod hub;
 mod local;
 mod metrics;
 pub mod outline;
-mod published;
 mod server;
 pub mod snapshot;
 

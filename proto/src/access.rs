@@ -1,7 +1,7 @@
 //! Access control: where a process listens, which callers it accepts, and how it calls others.
 //!
 //! Reading order: [`arguments`] (the options of the command line), [`Access`] (the same, read and checked),
-//! [`token`] (a secret that every request carries), [`local`] (the token of a coordinator that serves this
+//! [`token`] (a secret that every request carries), [`local_token`] (the token of a coordinator that serves this
 //! machine only), [`server`] (accepting callers), [`connections`] (limits on their number), [`budget`] (a
 //! limit on the memory of their requests), [`client`] (calling others), [`refusal`] (why two processes cannot
 //! communicate), `refusals` (a limit on log lines about refusals), [`keys`] (new secrets), [`page`] (access
@@ -21,7 +21,7 @@ pub mod connections;
 mod files;
 mod greeting;
 pub mod keys;
-pub mod local;
+pub mod local_token;
 pub mod page;
 pub mod refusal;
 mod refusals;
@@ -32,7 +32,7 @@ pub mod token;
 pub use arguments::AccessArguments;
 pub use client::{ConnectError, Connection};
 pub use keys::Keys;
-pub use local::LocalToken;
+pub use local_token::LocalToken;
 pub use page::PageTls;
 pub use refusal::{Fault, Refusal};
 pub use server::Incoming;

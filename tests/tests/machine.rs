@@ -3,13 +3,13 @@
 mod audit;
 mod changed_files;
 mod crashes;
+mod direct_io;
 mod guards;
 mod journal;
 mod known_numbers;
 mod limited_states;
 mod many_cells;
 mod one_way;
-mod past_cache;
 mod plans;
 mod processes;
 mod replaced_files;

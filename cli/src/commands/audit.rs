@@ -1,6 +1,6 @@
 //! `fathom audit`.
 
-mod far;
+mod remote;
 
 use crate::arguments::AuditArguments;
 use crate::commands::client::address_of;
@@ -18,7 +18,7 @@ pub(crate) fn audit(args: &AuditArguments) -> Result<()> {
     let options =
         Options { samples: args.samples(), seed, threads: args.threads(), memory_bytes: args.memory_bytes() };
     let (space, audit) = match address_of(&args.dir) {
-        Some(address) => far::audit(args, address, options)?,
+        Some(address) => remote::audit(args, address, options)?,
         None => {
             // The run is locked, because a search would delete layers while they are read.
             let run = RunDirectory::open_unchanging(&args.dir)?;

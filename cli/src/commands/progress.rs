@@ -1,10 +1,10 @@
 //! The progress of a run: one line on a terminal, a line a minute elsewhere, and a file for `fathom
 //! status`.
 
-pub(crate) mod served;
+pub(crate) mod coordinator;
 
-use crate::commands::at_work::AtWork;
-use crate::commands::gauge::{Gauge, line};
+use crate::commands::progress_estimator::{Gauge, line};
+use crate::commands::run_presence::AtWork;
 use anyhow::Result;
 use fathom_command::doing::{Doing, doing};
 use fathom_command::log::Verbosity;

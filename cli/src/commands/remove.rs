@@ -1,7 +1,7 @@
 //! `fathom remove`: deletes the layers of a run; its results stay unless `--all` is given.
 
 use crate::arguments::RemoveArguments;
-use crate::commands::begin::store_of_run;
+use crate::commands::new_run::store_of_run;
 use anyhow::{Context, Result};
 use fathom_command::{bad_input, output};
 use fathom_engine::directory::{Found, JOURNAL, RunDirectory, Visited, look};
@@ -33,7 +33,7 @@ const RESULTS: [&str; 10] = [
     "log.3.jsonl",
     "log.4.jsonl",
     "at-work.json",
-    local::NAME,
+    with_workers::NAME,
     page::NAME,
 ];
 /// The files that are deleted last, in this order. Only the lock is deleted after the definition, so that

@@ -1,12 +1,12 @@
 //! `fathom run` and `fathom resume`.
 
 use crate::arguments::{HttpArguments, ResumeArguments, RunArguments, SearchArguments};
-use crate::commands::begin::{open_or_begin, require_resources};
-use crate::commands::local;
-use crate::commands::on_done;
+use crate::commands::completion_hook;
+use crate::commands::new_run::{open_or_begin, require_resources};
 use crate::commands::page::{self, Shown};
 use crate::commands::progress::Display;
 use crate::commands::result;
+use crate::commands::with_workers;
 use anyhow::Result;
 use fathom_command::exit::Interrupted;
 use fathom_command::interrupt::{Interrupts, interrupts};
@@ -23,7 +23,7 @@ use std::sync::atomic::Ordering;
 
 pub(crate) fn run(args: &RunArguments, verbosity: Verbosity) -> Result<()> {
     if let Some(workers) = args.workers {
-        return local::run(args, workers, verbosity);
+        return with_workers::run(args, workers, verbosity);
     }
     let options = args.search.options();
     let page = (page::listen(&args.http)?, &args.http);
@@ -60,7 +60,7 @@ fn go_on(
     };
     shown.ends_with_a_signal();
     directory.unlock();
-    let ended = on_done::after(&args.on_done, &directory.path, false, ended.map(drop));
+    let ended = completion_hook::after(&args.on_done, &directory.path, false, ended.map(drop));
     shown.end(&directory, state)?;
     ended
 }

@@ -1,11 +1,11 @@
 //! `fathom serve`: a run for workers on many hosts.
 
 use crate::arguments::ServeArguments;
-use crate::commands::begin::open_or_begin;
-use crate::commands::on_done;
+use crate::commands::completion_hook;
+use crate::commands::new_run::open_or_begin;
 use crate::commands::page::{self, Shown};
-use crate::commands::progress::served::DisplayOptions;
-use crate::commands::served::{Served, ended, listen, on_signals, report};
+use crate::commands::progress::server::DisplayOptions;
+use crate::commands::server::{Served, ended, listen, on_signals, report};
 use anyhow::{Context, Result};
 use fathom_command::{bad_input, log};
 use fathom_coordinator::cluster::handle::CoordinatorHandle;
@@ -49,7 +49,7 @@ pub(crate) fn serve(args: &ServeArguments, verbosity: log::Verbosity) -> Result<
         let shown = Shown::ended(listening, &args.http, &run)?;
         let reported = report(&ending, &run, args.json);
         run.unlock();
-        let told = on_done::after(&args.on_done, &run.path, false, reported);
+        let told = completion_hook::after(&args.on_done, &run.path, false, reported);
         shown.end(&run, page::state_of(&ending))?;
         return told;
     }
@@ -63,10 +63,10 @@ pub(crate) fn serve(args: &ServeArguments, verbosity: log::Verbosity) -> Result<
         Ok((ending, mut run)) => {
             let reported = report(&ending, &run, args.json);
             run.unlock();
-            let ended = on_done::after(&args.on_done, &path, ending.is_stop(), reported);
+            let ended = completion_hook::after(&args.on_done, &path, ending.is_stop(), reported);
             shown.end(&run, page::state_of(&ending))?;
             ended
         }
-        Err(error) => on_done::after(&args.on_done, &path, false, Err(error)),
+        Err(error) => completion_hook::after(&args.on_done, &path, false, Err(error)),
     }
 }

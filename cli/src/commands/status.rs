@@ -1,8 +1,8 @@
 //! `fathom status`.
 
 use crate::arguments::StatusArguments;
-use crate::commands::at_work::{self, Note};
 use crate::commands::client::{Coordinator, address_of, table_of};
+use crate::commands::run_presence::{self, Note};
 use anyhow::{Context, Result};
 use fathom_command::{output, shell};
 use fathom_coordinator::cluster::status::{AuditStatus, ClusterStatus};
@@ -120,7 +120,7 @@ fn of_directory(path: &Path, json: bool) -> Result<(Found, String)> {
     let run = RunDirectory::open_for_reading(path)?;
     let summary = Summary::new(&run)?;
     let processes = run.journal.processes().context("cannot read run.db")?;
-    let note = at_work::of(path).filter(|_| !summary.complete);
+    let note = run_presence::of(path).filter(|_| !summary.complete);
     let found = if note.is_some() { Found::AtWork } else { Found::Still };
     if json {
         let status = Status {
@@ -135,7 +135,7 @@ fn of_directory(path: &Path, json: bool) -> Result<(Found, String)> {
     let mut lines = vec![text::growth(&summary)];
     lines.extend(processes.iter().map(said));
     if let Some(note) = &note {
-        lines.push(at_work::text(note));
+        lines.push(run_presence::text(note));
     } else if !summary.complete {
         let done = run.journal.shards_done().context("cannot read run.db")?;
         if done > 0 {

@@ -3,9 +3,9 @@
 mod screen;
 
 use crate::arguments::TopArguments;
-use crate::commands::at_work;
 use crate::commands::client::{Coordinator, address_of};
-use crate::commands::gauge::line;
+use crate::commands::progress_estimator::line;
+use crate::commands::run_presence;
 use crate::commands::status::way_on;
 use anyhow::Result;
 use fathom_command::bad_input;
@@ -146,9 +146,9 @@ fn of_coordinator(coordinator: &mut Coordinator, events: &VecDeque<String>) -> R
 fn of_directory(path: &Path) -> Result<Screen> {
     let run = RunDirectory::open_for_reading(path)?;
     let summary = Summary::new(&run)?;
-    let note = at_work::of(path).filter(|_| !summary.complete);
+    let note = run_presence::of(path).filter(|_| !summary.complete);
     let progress = match (&note, summary.god_number) {
-        (Some(note), _) => at_work::text(note).lines().map(str::to_owned).collect(),
+        (Some(note), _) => run_presence::text(note).lines().map(str::to_owned).collect(),
         (None, Some(depth)) => vec![format!("complete: {} {depth}", summary.largest_distance_is())],
         (None, None) => vec![format!("nobody works on it: {}", way_on(&run, path)?)],
     };

@@ -1,6 +1,6 @@
 //! `fathom verify`.
 
-mod held;
+mod remote;
 
 use crate::arguments::VerifyArguments;
 use crate::commands::client::address_of;
@@ -18,7 +18,7 @@ use std::fs;
 
 pub(crate) fn verify(args: &VerifyArguments) -> Result<()> {
     if let Some(address) = address_of(&args.dir) {
-        return held::verify(args, address);
+        return rotation_normalizer::verify(args, address);
     }
     if args.dir.is_file() {
         return verify_certificate(args);

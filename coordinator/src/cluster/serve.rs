@@ -14,7 +14,7 @@ use crate::cluster::retire::Retirer;
 use crate::cluster::service::require_small_shards;
 use crate::cluster::state::{Rules, State};
 use crate::cluster::view::{LayerProgress, News, ShardStory, View};
-use crate::cluster::waiting::{self, Waiting};
+use crate::cluster::wait_log::{self, Waiting};
 use crate::cluster::{room, status, tables};
 use anyhow::{Context, Result};
 use crossbeam_channel::{Receiver, RecvTimeoutError, unbounded};
@@ -388,11 +388,11 @@ impl<'d> Coordinator<'d> {
         let now = self.now();
         let obstacle = || status::obstacle(&self.state, now).filter(|_| self.state.ending().is_none());
         match self.waiting.look(now, obstacle) {
-            Some(waiting::News::Waits(detail)) => {
+            Some(wait_log::News::Waits(detail)) => {
                 warn!(run = self.name(), detail, "run waits");
                 self.tell(json!({"message": "run waits", "detail": detail}));
             }
-            Some(waiting::News::GoesOn) => {
+            Some(wait_log::News::GoesOn) => {
                 info!(run = self.name(), "run goes on");
                 self.tell(json!({"message": "run goes on"}));
             }
@@ -411,7 +411,7 @@ impl<'d> Coordinator<'d> {
         failpoint::point("committed");
         self.news.layer(layer.depth, format!("{} in {seconds:.1} s", many(layer.states, "state")));
         self.tell(json!({"message": "layer done", "depth": layer.depth.0, "states": layer.states}));
-        if let Some(detail) = room::warning(&self.run, &self.state, &self.geometry)? {
+        if let Some(detail) = free_space::warning(&self.run, &self.state, &self.geometry)? {
             warn!(depth = layer.depth.0, detail, "little room");
             self.news.room(layer.depth, detail);
         }

@@ -16,9 +16,9 @@ mod audits;
 #[cfg(test)]
 mod check;
 pub(super) mod failures;
-mod given;
 mod placement;
 mod reconcile;
+mod release;
 mod reports;
 mod sessions;
 mod verdicts;

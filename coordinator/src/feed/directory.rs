@@ -1,10 +1,10 @@
 //! The feed of a directory on which another process may be working: its journal and its log.
 
 use crate::cluster::tables;
-use crate::feed::past::Log;
+use crate::feed::log_events::Log;
 use anyhow::{Context, Result};
-use fathom_engine::at_work::{self, Note};
 use fathom_engine::directory::RunDirectory;
+use fathom_engine::run_presence::{self, Note};
 use fathom_page::feed::{Feed, StoryMaker};
 use fathom_page::outline::{Outline, Present};
 use fathom_page::snapshot::{RunState, Snapshot, WorkerFacts};
@@ -51,7 +51,7 @@ impl Feed for Directory {
 fn of_directory(path: &Path, mut log: Log) -> Result<(Snapshot, Log)> {
     let run = RunDirectory::open_for_reading(path)?;
     let outline = Outline::of(&run)?;
-    let note = at_work::of(path);
+    let note = run_presence::of(path);
     let state = match &note {
         Some(Note { progress: Some(_), .. }) => RunState::Running,
         Some(_) => RunState::Preparing,

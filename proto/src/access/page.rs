@@ -7,7 +7,7 @@
 use super::arguments::GivenFile;
 use super::files;
 use super::keys::random_token;
-use super::local::{read, write};
+use super::local_token::{read, write};
 use super::token::Token;
 use anyhow::{Context, Result};
 use fathom_command::bad_input;

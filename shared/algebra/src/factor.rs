@@ -5,10 +5,10 @@
 //! shorter words than the element. The best words are then shortened part by part.
 
 use crate::commutators::{commutator, commutator_with_a_turn};
-use crate::shorten::Shortener;
 pub use crate::transversal::LONGEST_WORD;
 use crate::transversal::Transversals;
 use crate::word::orders;
+use crate::word_shortening::Shortener;
 use crate::{Ball, Group, Permutation, Word};
 use std::sync::OnceLock;
 

@@ -3,16 +3,16 @@
 //! Modules, in reading order:
 //!
 //! - [`permutation`]: permutations and their composition
-//! - [`oriented`]: permutations of cells whose pieces also turn
+//! - [`oriented_permutation`]: permutations of cells whose pieces also turn
 //! - [`cycles`]: cycle notation, reading and writing
 //! - [`rank`]: the lexicographic rank of a permutation
-//! - [`relabellings`](mod@relabellings): the symmetries of a set of permutations
+//! - [`automorphisms`](mod@relabellings): the symmetries of a set of permutations
 //! - [`relabelling`]: a renaming of cells and of orientations
 //! - [`chain`]: stabiliser chains by the Schreier-Sims algorithm, which give the order of a generated group
-//! - [`setwise`]: stabilisers of sets
+//! - [`set_stabiliser`]: stabilisers of sets
 //! - [`orbits`]: orbits, and blocks inside them
-//! - [`alike`]: the number of elements whose effect cannot be seen because pieces look alike
-//! - [`large`]: the number of states of puzzles with many cells
+//! - [`label_stabiliser`]: the number of elements whose effect cannot be seen because pieces look alike
+//! - [`state_count`]: the number of states of puzzles with many cells
 //! - [`group`]: the properties of a group, and why an element is not in it
 //! - [`word`]: words in generators
 //! - [`expression`]: elements written in generators
@@ -31,7 +31,7 @@
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
-pub mod alike;
+pub mod automorphisms;
 pub mod ball;
 pub mod chain;
 mod commutators;
@@ -39,29 +39,29 @@ pub mod cycles;
 pub mod expression;
 pub mod factor;
 pub mod group;
-pub mod large;
+pub mod label_stabiliser;
 pub mod orbits;
-pub mod oriented;
+pub mod oriented_permutation;
 pub mod permutation;
 pub mod rank;
 pub mod relabelling;
-pub mod relabellings;
-pub mod setwise;
-mod shorten;
+pub mod set_stabiliser;
+pub mod state_count;
 mod transversal;
 pub mod word;
+mod word_shortening;
 
-pub use alike::{Shown, unseen_elements};
+pub use automorphisms::{Relabellings, numbered, relabellings, relabellings_among};
 pub use ball::Ball;
 pub use chain::StabiliserChain;
 pub use cycles::CycleError;
 pub use expression::{Element, ExpressionError, Named, Turns};
 pub use factor::Factoriser;
 pub use group::{Group, GroupOrbit, Kind, WhyNot};
-pub use large::states_by_orbits;
-pub use oriented::{OrientedPermutation, OrientedPermutationError};
+pub use label_stabiliser::{Shown, unseen_elements};
+pub use oriented_permutation::{OrientedPermutation, OrientedPermutationError};
 pub use permutation::{Permutation, PermutationError};
 pub use relabelling::Relabelling;
-pub use relabellings::{Relabellings, numbered, relabellings, relabellings_among};
-pub use setwise::Stabiliser;
+pub use set_stabiliser::Stabiliser;
+pub use state_count::states_by_orbits;
 pub use word::{Turn, Word, begins_with, power_name};

@@ -153,7 +153,7 @@ impl Relabelling {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::relabellings;
+    use crate::automorphisms;
 
     /// Three cells in a row, whose pieces have three orientations. The set has an exchange of each two
     /// neighbours, and its inverse.

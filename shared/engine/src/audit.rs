@@ -8,15 +8,15 @@
 //! and module `first` counts the states of the first depths. Random states at large are images of the solved
 //! state under uniformly random elements of the puzzle's group (Schreier-Sims).
 
-pub(crate) mod first;
-mod kept;
+pub(crate) mod first_depths;
 mod layer;
-mod plain;
+mod layer_files;
+mod plain_states;
 pub(crate) mod spot;
 mod statements;
 
-pub use kept::FinishedLayer;
 pub use layer::{KeptLayer, Place};
+pub use layer_files::FinishedLayer;
 pub use statements::Contradiction;
 
 use crate::directory::RunDirectory;
@@ -26,8 +26,8 @@ use fathom_command::bad_input;
 use fathom_layer::Disk;
 use fathom_space::{CosetGraph, Space};
 use indicatif::HumanBytes;
-use kept::Kept;
-use plain::{Plain, State};
+use layer_files::Kept;
+use plain_states::{Plain, State};
 use serde::Serialize;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};

@@ -1,7 +1,7 @@
 //! The barrier at the end of a layer: the reports of all its shards are added up, checked, and added to the
 //! journal, which commits layers at the next checkpoint.
 
-use crate::audit::first;
+use crate::audit::first_depths;
 use crate::counts::{Classes, check_growth};
 use crate::directory::{RunDirectory, Visited};
 use crate::journal::{Beside, Entry, Files, LayerRow, ProcessRow, ShardRow};
@@ -159,7 +159,7 @@ fn check_first_depths(
     }
     let most_pieces = if is_long { PIECES_IN_LONG_RUN } else { PIECES_IN_SHORT_RUN };
     let layers = layers.iter().chain([newest]);
-    first::check((&run.manifest, &run.space), layers, is_complete, most_pieces)
+    first_depths::check((&run.manifest, &run.space), layers, is_complete, most_pieces)
 }
 
 /// Adds up the reports of a layer, and checks that they can be true.

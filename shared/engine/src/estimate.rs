@@ -2,7 +2,7 @@
 //! this machine for a moment, and the growth is guessed.
 
 use crate::journal::LayerRow;
-use crate::older::Older;
+use crate::older_layer::Older;
 use crate::run::budget::memory_bytes;
 use crate::run::lookback::most_in_the_making;
 use crate::run::manifest::Keep;

@@ -9,7 +9,7 @@
 //! recorded), [`summary`] (results), [`verify`] (files compared with the journal), [`tables`] (cosets for
 //! commands that read a run), [`mod@tasks`] (runs from files to files), [`mod@audit`] (what must be true of
 //! distances, checked by other means than the search), [`estimate`] (what a run will need), [`rates`] (how
-//! fast this machine is), [`forecast`] (how a search grows, and how long it takes), [`membership`] (why an element is not in a group), [`at_work`] (which process works on
+//! fast this machine is), [`forecast`] (how a search grows, and how long it takes), [`membership`] (why an element is not in a group), [`run_presence`] (which process works on
 //! a run), [`enumeration`] (all of this in a few lines).
 //!
 //! Invariants: a search adds up reports; of states it looks only at the few of its spot checks, and at those
@@ -20,7 +20,6 @@
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
-pub mod at_work;
 pub mod audit;
 pub mod commit;
 pub mod counts;
@@ -31,10 +30,11 @@ pub mod forecast;
 pub mod journal;
 pub mod membership;
 pub mod observer;
-mod older;
+mod older_layer;
 pub mod rates;
 mod removers;
 pub mod run;
+pub mod run_presence;
 pub mod search;
 pub mod shared_store;
 pub mod summary;

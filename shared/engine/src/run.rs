@@ -2,7 +2,7 @@
 //! cut into shards.
 //!
 //! Reading order: [`space_spec`] (what is enumerated), [`plan_document`] (by which plan), [`manifest`]
-//! (`run.toml`, with both), [`makers`] (how many shards), [`cut`] (cosets into shards), [`order`] (which shards
+//! (`run.toml`, with both), [`producers`] (how many shards), [`cut`] (cosets into shards), [`order`] (which shards
 //! lie close together), [`geometry`] (sizes and identities of files), [`owner`] (to which run a store belongs),
 //! [`lock`] (which processes work on a run), [`task`] (the unit of work, and its report), [`lookback`] (the
 //! layers that a layer is made from), [`tables`] (the cosets, kept in a file), [`budget`] (the division of
@@ -14,11 +14,11 @@ pub mod error;
 pub mod geometry;
 pub mod lock;
 pub mod lookback;
-pub mod makers;
 pub mod manifest;
 pub mod order;
 pub mod owner;
 pub mod plan_document;
+pub mod producers;
 pub mod space_spec;
 pub mod tables;
 pub mod task;
@@ -27,11 +27,11 @@ pub use cut::ShardCut;
 pub use error::RunError;
 pub use geometry::Geometry;
 pub use lookback::Lookback;
-pub use makers::Makers;
 pub use manifest::{Keep, RunManifest};
 pub use order::ShardOrder;
 pub use owner::{OWNER, Owner};
 pub use plan_document::{PlanDocument, PlanFile};
+pub use producers::Makers;
 pub use space_spec::SpaceSpec;
 pub use task::{Depth, ShardId, ShardReport, Task};
 

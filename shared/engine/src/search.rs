@@ -12,7 +12,7 @@ use crate::commit::{Added, Commit, add_layer, checkpoint};
 use crate::directory::{RunDirectory, Visited};
 use crate::journal::{Files, LayerRow, ProcessRow, ShardRow};
 use crate::observer::{Observer, Progress};
-use crate::older::Older;
+use crate::older_layer::Older;
 use crate::removers::Removers;
 use crate::run::{Depth, Geometry, Keep, Lookback, ShardReport, Task};
 use crate::task::{
@@ -29,7 +29,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tracing::{debug, info, info_span};
 
 mod explain;
-mod room;
+mod free_space;
 mod spot;
 
 /// The interval at which progress is shown and stop requests are noticed.

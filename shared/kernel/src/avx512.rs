@@ -36,7 +36,7 @@
 
 mod blocks;
 mod exchange;
-mod halved;
+mod half_axis;
 mod long;
 mod rows;
 mod source;
@@ -47,7 +47,7 @@ use crate::kernel::{Bits, Kernel, SLACK_BYTES};
 use blocks::{Ahead, BitMap, Pairs, count, join, keep, remove, split, trade, turn};
 use exchange::{Exchange, exchange};
 use fathom_space::{AxisMap, Shape, Transform};
-use halved::Halved;
+use half_axis::Halved;
 use source::{RowMap, Source};
 use std::ops::{Deref, DerefMut};
 use walk::{Layout, Squares, Walk};
@@ -423,7 +423,7 @@ impl Kernel for Avx512 {
                     self.shape.indices(position, false, &mut indices);
                     let (byte, bit) = self.place(&indices);
                     // Of a halved row, only one of both bits can be set.
-                    let bits = if self.halved.is_some() { halved::both(bit) } else { bit };
+                    let bits = if self.halved.is_some() { half_axis::both(bit) } else { bit };
                     self.collected[natural].bytes[byte] &= !bits;
                 }
             }

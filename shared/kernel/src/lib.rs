@@ -4,7 +4,7 @@
 //! everything else), [`kernel`] (the interface of a coset kernel), [`portable`] (the coset kernel in plain
 //! code) and its parts [`network`] (a fixed permutation of the bits of a word) and [`transpose`] (of a square
 //! of bits), [`avx2`] (the same code compiled for AVX2), [`avx512`] (the coset kernel for processors with
-//! AVX-512 and GFNI), and [`engine`] (the choice among these).
+//! AVX-512 and GFNI), and [`simd_level`] (the choice among these).
 //!
 //! Invariants: the result of a kernel depends on its inputs alone, not on the order of pulls; padding bits
 //! stay zero.
@@ -15,13 +15,13 @@
 pub mod avx2;
 #[cfg(target_arch = "x86_64")]
 pub mod avx512;
-pub mod engine;
 pub mod kernel;
 pub mod network;
 pub mod portable;
 pub mod reference;
+pub mod simd_level;
 pub mod transpose;
 mod word;
 
-pub use engine::Engine;
 pub use kernel::{Bits, Kernel, SLACK_BYTES};
+pub use simd_level::Engine;

@@ -17,7 +17,7 @@
 //! (`docs/performance.md`).
 
 mod blocks;
-mod halved;
+mod half_axis;
 mod narrow;
 mod wide;
 

@@ -1,5 +1,5 @@
 //! The tests of `fathom-kernel` from outside, as one program: it is linked once, and its tests share the
 //! processors.
 
-mod engines;
-mod reached;
+mod reachable_axes;
+mod simd_levels;

@@ -1,8 +1,8 @@
 //! The file system behind a trait: every change that Fathom makes to layers on disk goes through it, so that
 //! a test can fail, crash or lose power at each of them.
 
-use crate::past_cache::{self, ReadOnce, Reader, Way};
-use crate::regular::open_regular;
+use crate::direct_io::{self, ReadOnce, Reader, Way};
+use crate::regular_file::open_regular;
 use std::fmt::Debug;
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -346,7 +346,7 @@ struct LocalFile {
 impl DiskFile for LocalFile {
     fn write_at(&mut self, bytes: &[u8], offset: u64) -> io::Result<()> {
         let written = match self.past_cache {
-            Some(device) => past_cache::write(&self.file, device, bytes, offset),
+            Some(device) => direct_io::write(&self.file, device, bytes, offset),
             None => 0,
         };
         if written < bytes.len() {
@@ -374,7 +374,7 @@ impl DiskFile for LocalFile {
     }
 
     fn uncache(&mut self) {
-        self.past_cache = past_cache::device(&self.file);
+        self.past_cache = direct_io::device(&self.file);
         // If the advice is ignored, it costs only memory, which the operating system can take back.
         let _ = rustix::fs::fadvise(&self.file, 0, None, rustix::fs::Advice::DontNeed);
     }

@@ -3,8 +3,8 @@
 //! Reading order: [`mod@format`] (the bytes; described for people in `docs/format.md`), [`encoding`] (how the
 //! states of one coset are written down), [`writer`], [`mod@file`] (reading), [`imports`] (cosets from other
 //! workers), [`chunk`] (cosets on the wire), [`disk`] (every change of the file system, as a trait that
-//! tests break on purpose), `regular` (files and not pipes), [`deferred`] (delayed syncs), `limit` (a disk
-//! with a limit), [`past_cache`] (writing and reading past the page cache), [`ahead`] and [`behind`]
+//! tests break on purpose), `regular` (files and not pipes), [`batch_sync`] (delayed syncs), `limit` (a disk
+//! with a limit), [`direct_io`] (writing and reading past the page cache), [`readahead`] and [`writeback`]
 //! (reading and writing on other threads), [`map`] (memory maps, and what happens when the disk fails under
 //! one), [`mod@evict`] (what leaves memory), [`digest`].
 //!
@@ -14,11 +14,10 @@
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
-pub mod ahead;
-pub mod behind;
+pub mod batch_sync;
 pub mod chunk;
-pub mod deferred;
 pub mod digest;
+pub mod direct_io;
 pub mod disk;
 pub mod encoding;
 mod error;
@@ -28,13 +27,14 @@ pub mod format;
 pub mod imports;
 mod limit;
 pub mod map;
-pub mod past_cache;
-mod regular;
+pub mod readahead;
+mod regular_file;
+pub mod writeback;
 pub mod writer;
 
-pub use ahead::ReadAhead;
-pub use deferred::Deferred;
+pub use batch_sync::Deferred;
 pub use digest::{Digest, LayerDigest, RunDigest, run_digest};
+pub use direct_io::ReadOnce;
 pub use disk::{
     Disk, DiskFile, LocalDisk, NullDisk, create_directory_durably, free_bytes, lay_apart, many_descriptors,
     tree_bytes,
@@ -45,6 +45,6 @@ pub use file::{LayerFile, Stored};
 pub use format::{Identity, Totals};
 pub use imports::{Import, ImportMemory, Imports};
 pub use limit::LimitedDisk;
-pub use past_cache::ReadOnce;
-pub use regular::open_regular;
+pub use readahead::ReadAhead;
+pub use regular_file::open_regular;
 pub use writer::{LayerWriter, Ready, Written, archive};

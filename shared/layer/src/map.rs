@@ -14,7 +14,7 @@
 //! a handler that names the file and exits with status 1, instead of a core dump without a message.
 
 use crate::disk::many_descriptors;
-use crate::regular::open_regular;
+use crate::regular_file::open_regular;
 use memmap2::Mmap;
 use std::ffi::CString;
 use std::fs::{File, Metadata};

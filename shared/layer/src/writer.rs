@@ -1,6 +1,5 @@
 //! Writing a layer file: under a temporary name, made durable, then given its final name.
 
-use crate::behind::{self, Behind, SharedFile};
 use crate::digest::Digest;
 use crate::disk::Disk;
 use crate::encoding::{self, Encoding};
@@ -8,6 +7,7 @@ use crate::error::LayerError;
 use crate::file::LayerFile;
 use crate::format::{ALIGNMENT, Entry, Header, Identity, SLACK_BYTES, Totals, data_offset};
 use crate::map::Stamp;
+use crate::writeback::{self, Behind, SharedFile};
 use std::ffi::OsString;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
@@ -193,7 +193,7 @@ impl<'d> LayerWriter<'d> {
         self.file.lock().unwrap_or_else(PoisonError::into_inner).uncache();
     }
 
-    /// Has another thread write the contents, in [`behind::BUFFERS`] buffers of `buffer_bytes` bytes. Does
+    /// Has another thread write the contents, in [`writeback::BUFFERS`] buffers of `buffer_bytes` bytes. Does
     /// nothing if a coset may be larger than that. An error is returned by a later call. Must be called
     /// before the first coset is added.
     pub fn write_behind(&mut self, buffer_bytes: usize) {
@@ -289,7 +289,7 @@ impl<'d> LayerWriter<'d> {
         front.append(&mut self.directory);
         front.resize(data_offset(self.identity.cosets) as usize, 0);
         self.await_writes()?;
-        behind::write_at(&self.file, &front, 0).map_err(LayerError::io("write", &self.temporary))?;
+        writeback::write_at(&self.file, &front, 0).map_err(LayerError::io("write", &self.temporary))?;
         let synced = self.file.lock().unwrap_or_else(PoisonError::into_inner).sync();
         synced.map_err(LayerError::io("sync", &self.temporary))?;
         if self.uncached {
@@ -330,7 +330,7 @@ impl<'d> LayerWriter<'d> {
         let offset = self.buffer_offset;
         self.buffer_offset += bytes as u64;
         let Some(behind) = &self.behind else {
-            behind::write_at(&self.file, &self.buffer[..bytes], offset)
+            writeback::write_at(&self.file, &self.buffer[..bytes], offset)
                 .map_err(LayerError::io("write", &self.temporary))?;
             self.buffer.drain(..bytes);
             return Ok(());

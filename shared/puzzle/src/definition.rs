@@ -4,15 +4,15 @@
 mod error;
 mod facelets;
 mod groupoid;
-mod held;
-mod reduced;
-mod searched;
+mod half_turn_extension;
+mod search_form;
 mod shapes;
+mod variants;
 
 pub use error::DefinitionError;
 pub use groupoid::Groupoid;
-pub use held::held_by;
-pub use searched::FreeGroup;
+pub use half_turn_extension::held_by;
+pub use search_form::FreeGroup;
 pub use shapes::Shapes;
 
 use crate::Metric;

@@ -4,12 +4,12 @@
 
 pub mod cube;
 pub mod facelets;
-pub mod flipped;
 pub mod geometry;
 pub mod ring;
 pub mod sorting;
 pub mod square1;
 pub mod tetrahedron;
+pub mod two_sided_board;
 
 use crate::definition::Definition;
 use crate::{Board, Metric};
@@ -223,7 +223,7 @@ static FAMILIES: [Family; 22] = [
         states: "order of the group",
         metric: Metric::Multi,
         in_hand: None,
-        build: Build::Turned { square: false, build: flipped::flip },
+        build: Build::Turned { square: false, build: two_sided_board::flip },
     },
     Family {
         pattern: "MxN+flips",
@@ -232,7 +232,7 @@ static FAMILIES: [Family; 22] = [
         states: "order of the group",
         metric: Metric::Multi,
         in_hand: None,
-        build: Build::Turned { square: false, build: flipped::flips },
+        build: Build::Turned { square: false, build: two_sided_board::flips },
     },
     Family {
         pattern: "MxM+transpose",
@@ -241,7 +241,7 @@ static FAMILIES: [Family; 22] = [
         states: "order of the group",
         metric: Metric::Multi,
         in_hand: None,
-        build: Build::Turned { square: true, build: flipped::transpose },
+        build: Build::Turned { square: true, build: two_sided_board::transpose },
     },
     Family {
         pattern: "pancake:N",

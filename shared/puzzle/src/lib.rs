@@ -6,7 +6,7 @@
 //! guards, the solved state; the shapes that guards see, and the number of states), [`facelets`] (the pieces
 //! of a puzzle that is given by facelets), [`generators`] (the generators that a metric makes of the listed
 //! moves), [`load`] (definitions read from files), [`family`] (puzzles that have a name of their own),
-//! [`held`] (rewrites sequences for a puzzle turned in the hand as sequences for the puzzle held still),
+//! [`rotation_normalizer`] (rewrites sequences for a puzzle turned in the hand as sequences for the puzzle held still),
 //! [`source`] (any of these puzzles, by the name that a user gives), [`tiles`] (states of boards as people
 //! write them).
 //!
@@ -21,14 +21,14 @@ pub mod definition;
 pub mod facelets;
 pub mod family;
 pub mod generators;
-pub mod held;
 pub mod load;
 pub mod metric;
 pub mod notation;
 pub mod puzzle;
+pub mod rotation_normalizer;
 pub mod source;
 pub mod tiles;
-mod up_to_free;
+mod up_to_rotation;
 
 pub use board::{Board, BoardError, Line};
 pub use definition::held_by;
@@ -37,9 +37,9 @@ pub use facelets::Facelets;
 pub use family::square1::SquareOneShapes;
 pub use family::{Family, FamilyError, InHand, families};
 pub use generators::SelectionError;
-pub use held::{Held, HeldError};
 pub use load::{Format, LoadError};
 pub use metric::{Metric, UnknownMetric};
 pub use notation::NotationError;
 pub use puzzle::{Counted, Guard, Move, Puzzle, PuzzleMove};
+pub use rotation_normalizer::{Held, HeldError};
 pub use source::{ONE_WAY, PuzzleSpec, SourceError, grouped, one_way_note, states_and};

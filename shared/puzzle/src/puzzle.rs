@@ -1,7 +1,7 @@
 //! The form in which the engine takes every puzzle.
 
 use crate::facelets::Facelets;
-use crate::up_to_free::UpToFree;
+use crate::up_to_rotation::UpToFree;
 use fathom_algebra::orbits::all_orbits;
 use fathom_algebra::{Named, OrientedPermutation, Permutation, Relabelling};
 use num_bigint::BigUint;

@@ -1,10 +1,10 @@
 //! A web page with everything: one file that needs nothing else, for light and dark screens and for paper.
 //! The page is well-formed XML too.
 
-use super::deepest::{self, Example};
+use super::deepest_states::{self, Example};
 use super::facts::{self, Fact};
 use super::numbers::percent;
-use super::waited::Waited;
+use super::wait_times::Waited;
 use super::{Report, net, plot};
 use anyhow::Result;
 use askama::Template;
@@ -123,7 +123,7 @@ fn figures(report: &Report) -> Vec<Fact> {
 
 fn pictures(report: &Report) -> Option<Pictures> {
     let deepest = report.deepest.as_ref()?;
-    let (title, about) = deepest::caption(report, deepest);
+    let (title, about) = deepest_states::caption(report, deepest);
     let columns = match report.source {
         PuzzleSpec::Board(board) => Some(board.columns()),
         PuzzleSpec::Defined(_) => None,

@@ -1,10 +1,10 @@
 //! Reports: the results of a run and their origin, for readers and for programs.
 //!
-//! Reading order: [`deepest`] (states of the last layer), [`provenance`] (the origin of the numbers),
-//! [`waited`] (what threads spent their time on), [`facts`] (all of these in words), [`people`] (names of
+//! Reading order: [`deepest_states`] (states of the last layer), [`provenance`] (the origin of the numbers),
+//! [`wait_times`] (what threads spent their time on), [`facts`] (all of these in words), [`display_names`] (names of
 //! puzzles for people), [`numbers`], and a module for each format: [`html`] with [`plot`] and `net` (states
 //! of cubes and similar puzzles) and `colours`, [`markdown`], [`latex`], [`table`] (CSV), [`object`] (JSON),
-//! [`oeis`], [`text`] (the growth table on a terminal, and tables in general). [`known`] has God's numbers
+//! [`oeis`], [`text`] (the growth table on a terminal, and tables in general). [`known_results`] has God's numbers
 //! that others found as well, and [`shapes`] draws the shapes of Square-1.
 //!
 //! Invariant: a report is made from a run's directory alone, and changes nothing there.
@@ -12,30 +12,30 @@
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod colours;
-pub mod deepest;
+pub mod deepest_states;
+pub mod display_names;
 pub mod facts;
 pub mod html;
-pub mod known;
+pub mod known_results;
 pub mod latex;
 pub mod markdown;
 mod net;
 pub mod numbers;
 pub mod object;
 pub mod oeis;
-pub mod people;
 pub mod plot;
 pub mod provenance;
 pub mod shapes;
 pub mod table;
 pub mod text;
-pub mod waited;
+pub mod wait_times;
 
 use anyhow::Result;
-use deepest::Deepest;
+use deepest_states::Deepest;
+use display_names::Words;
 use fathom_engine::directory::{RunDirectory, Visited};
 use fathom_engine::summary::Summary;
 use fathom_puzzle::PuzzleSpec;
-use people::Words;
 use provenance::Provenance;
 use std::path::Path;
 use std::str::FromStr;
@@ -165,7 +165,7 @@ pub struct Report {
     /// States of the last layer; `None` if its files are not there.
     pub deepest: Option<Deepest>,
     /// What kernel threads spent their time on, by depth.
-    pub waits: Vec<waited::Waited>,
+    pub waits: Vec<wait_times::Waited>,
     /// The origin of the numbers.
     pub provenance: Provenance,
 }
@@ -199,10 +199,10 @@ impl Report {
         });
         let plain = |text: String| text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
         let spec = &run.manifest.spec;
-        let is_labelled = people::is_labelled(spec);
-        let words = people::words(&spec.source, &summary.metric);
+        let is_labelled = display_names::is_labelled(spec);
+        let words = display_names::words(&spec.source, &summary.metric);
         let title: String = plain(format!("{} {}", summary.space, summary.metric));
-        let heading = people::title(&spec.source, &summary.metric, is_labelled);
+        let heading = display_names::title(&spec.source, &summary.metric, is_labelled);
         Ok(Self {
             // A file's own name says nothing of the metric.
             heading: if words.is_some() { heading } else { title.clone() },
@@ -211,8 +211,8 @@ impl Report {
             rows: rows.collect(),
             source: run.manifest.spec.source.clone(),
             moves: run.space.puzzle().moves.iter().map(|m| m.name.clone()).collect(),
-            deepest: deepest::of(run, layers.last().filter(|_| format.shows_states()))?,
-            waits: waited::Waited::new(run)?,
+            deepest: deepest_states::of(run, layers.last().filter(|_| format.shows_states()))?,
+            waits: wait_times::Waited::new(run)?,
             provenance: Provenance::new(run, &summary, workers)?,
             summary,
         })

@@ -3,7 +3,7 @@
 use super::facts::{self, Fact};
 use super::html::branching;
 use super::numbers::percent;
-use super::waited::Waited;
+use super::wait_times::Waited;
 use super::{Report, deepest};
 use anyhow::Result;
 use askama::Template;
@@ -50,7 +50,7 @@ pub fn page(report: &Report) -> Result<String> {
         results: written(facts::of_results(report)),
         origin: written(facts::of_origin(report)),
         rows: rows.collect(),
-        deepest: report.deepest.as_ref().map(|states| deepest::caption(report, states)),
+        deepest: report.deepest.as_ref().map(|states| deepest_states::caption(report, states)),
         states: report
             .deepest
             .iter()

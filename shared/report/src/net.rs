@@ -6,8 +6,8 @@
 //! ends.
 
 use super::colours::{BACK, BOTTOM, FRONT, LEFT, RIGHT, TOP};
-use super::deepest::Example;
-use super::people::is_of_its_word;
+use super::deepest_states::Example;
+use super::display_names::is_of_its_word;
 use super::shapes;
 use fathom_puzzle::PuzzleSpec;
 use fathom_puzzle::family::square1::Placement;

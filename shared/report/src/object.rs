@@ -1,6 +1,6 @@
 //! A report as one JSON object: all fields of `fathom run --json`, and the origin of the numbers.
 
-use super::waited::Waited;
+use super::wait_times::Waited;
 use super::{Deepest, Provenance, Report};
 use anyhow::Result;
 use fathom_engine::summary::Summary;

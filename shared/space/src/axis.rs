@@ -9,7 +9,7 @@
 //! In a space of very many cells, a component whose labels are on one cell each, but for one label on all
 //! others, is *sparse*: its number has for each of these labels the place where the label is.
 
-use crate::words::multinomial;
+use crate::multiset_ranker::multinomial;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;

@@ -1,13 +1,13 @@
 //! Colourings. A colouring cuts the space into cosets, each of which is all states with one colour pattern.
 
-mod hidden;
+mod pattern_stabiliser;
 
 use crate::axis::{AxisView, Component, Form, List, View};
 use crate::cells::Cell;
 use crate::space::WordGuard;
 use crate::space::symmetry::{induced, induced_images};
 use crate::{Letters, Ranks, Space, Symmetry, WordMove, Words};
-pub(crate) use hidden::PatternGroup;
+pub(crate) use pattern_stabiliser::PatternGroup;
 use std::sync::Arc;
 
 /// A partition of the labels, and with them of the pieces, into colours.

@@ -5,8 +5,8 @@
 //! reachable ones, which differ from coset to coset, and transforms of such axes.
 
 mod canonical;
+pub(crate) mod explicit_axes;
 mod images;
-pub(crate) mod listed;
 mod locator;
 mod parts;
 mod states;
@@ -16,8 +16,8 @@ use crate::colouring::ColourAction;
 use crate::ranks::CodedRanks;
 use crate::{Colouring, Shape, Space, Symmetry};
 use canonical::Canonical;
+use explicit_axes::Frames;
 use images::Images;
-use listed::Frames;
 pub(crate) use locator::Locator;
 use parts::Parts;
 use rayon::prelude::*;

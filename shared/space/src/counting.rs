@@ -15,20 +15,20 @@
 //! otherwise each state is tested. In a space that is small for its symmetries, each state is tested in any
 //! case.
 
-mod inside;
-mod inverted;
-mod listed;
-mod tested;
+mod fixed_cosets;
+mod fixed_states;
+mod inversion;
+mod state_test;
 
 use crate::placements::{Action, NoInverses, Placements, conjugacy_classes};
 use crate::{CosetGraph, CosetId, Space, Symmetry, Transforms};
-use inside::Inside;
-pub use inside::fixed_by;
-pub use inverted::Inverses;
-use inverted::{Inversions, Inverted};
-pub use listed::Listed;
+use fixed_cosets::Inside;
+pub use fixed_cosets::fixed_by;
+pub use fixed_states::Listed;
+pub use inversion::Inverses;
+use inversion::{Inversions, Inverted};
+use state_test::StateTest;
 use std::collections::HashSet;
-use tested::StateTest;
 
 /// The largest number of words that are examined to list the states which symmetries that are not in use fix.
 pub(crate) const MOST_CROSSING: usize = 1 << 23;

@@ -2,7 +2,7 @@
 //! states.
 //!
 //! Modules, in reading order:
-//! - `cells`; [`labels`]: which pieces are interchangeable; [`letters`]: labels with orientations; [`words`]: ranks of
+//! - `cells`; [`labels`]: which pieces are interchangeable; [`symbols`]: labels with orientations; [`multiset_ranker`]: ranks of
 //!   words with fixed content, the only ranking scheme of this crate; [`ranks`]: the same orbit by orbit,
 //!   with orientations;
 //! - [`reduction`]: puzzles made from others that are easier to search;
@@ -37,15 +37,15 @@ pub mod cosets;
 pub mod counting;
 pub mod fingerprint;
 pub mod labels;
-pub mod letters;
+pub mod multiset_ranker;
 mod placements;
 pub mod planner;
 pub mod ranks;
 pub mod reduction;
 pub mod shape;
 pub mod space;
+pub mod symbols;
 pub mod transform;
-pub mod words;
 
 pub use axis::{AxisView, Component, View};
 pub use axis_map::AxisMap;
@@ -54,12 +54,12 @@ pub use colouring::{Colouring, ColouringError, Refusal};
 pub use cosets::{CosetError, CosetGraph, CosetId, CosetTables, StateWords};
 pub use counting::Inverses;
 pub use labels::{LabelError, Labels};
-pub use letters::Letters;
+pub use multiset_ranker::Words;
 pub use placements::NoInverses;
 pub use planner::{Plan, PlanError, grouped};
 pub use ranks::Ranks;
 pub use reduction::base::Base;
 pub use shape::Shape;
 pub use space::{Encoding, EncodingError, Space, SpaceError, Symmetry, WordMove};
+pub use symbols::Letters;
 pub use transform::{Transform, Transforms};
-pub use words::Words;

@@ -1,12 +1,12 @@
 //! Words as sets of placements, where a placement is a letter on a cell. Symmetries and the inversion of
 //! states permute placements.
 
-mod fixed;
+mod fixed_words;
 mod prefixes;
 
 use crate::cells::Cell;
 use crate::{Space, Symmetry};
-pub(crate) use fixed::FixedWords;
+pub(crate) use fixed_words::FixedWords;
 use prefixes::Prefixes;
 use rustc_hash::FxHashMap;
 use std::sync::OnceLock;

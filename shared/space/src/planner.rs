@@ -10,18 +10,18 @@
 
 mod cost;
 mod draft;
-mod fixed;
+mod fixed_patterns;
 mod partitions;
-mod reached;
+mod reachable_axes;
 
 use crate::colouring::PatternGroup;
+use crate::multiset_ranker::multinomial;
 use crate::space::reached_words;
-use crate::words::multinomial;
 pub use fathom_puzzle::grouped;
 
 use crate::{Colouring, CosetGraph, Refusal, Shape, Space, Symmetry};
 use cost::CostModel;
-use fixed::fixed_patterns;
+use fixed_patterns::fixed_patterns;
 use num_bigint::BigUint;
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, HashSet};
@@ -305,7 +305,7 @@ impl Choices {
         // Without a table, the number of patterns is an estimate, which is far too small for some groups.
         let known = best.as_ref().filter(|best| best.is_counted || reaches_most_words(space));
         let limit = known.map_or(f64::INFINITY, |best| best.nanoseconds * best.crowding(space));
-        let search = |cuts| reached::Search::run(space, &actions, model, limit, cuts);
+        let search = |cuts| reachable_axes::Search::run(space, &actions, model, limit, cuts);
         let mut reached = search(false);
         if reached.is_empty() && !best.as_ref().is_some_and(|best| best.serves(space)) {
             reached = search(true);
@@ -430,7 +430,7 @@ impl Candidate {
     /// Returns whether moves reach at least half of the arrangements of the axes, and these are not too few.
     fn serves(&self, space: &Space) -> bool {
         let shape = Colouring::new(&self.of_piece, space).ok().and_then(|of| Shape::of(space, &of));
-        let is_large = shape.is_some_and(|shape| shape.bits() as f64 >= reached::FEWEST_STATES);
+        let is_large = shape.is_some_and(|shape| shape.bits() as f64 >= reachable_axes::FEWEST_STATES);
         is_large && self.share(space) >= Choices::FULL
     }
 

@@ -1,8 +1,8 @@
 //! Ranks of the words of a space, orbit by orbit.
 
-mod coded;
+mod rank_tables;
 
-pub(crate) use coded::CodedRanks;
+pub(crate) use rank_tables::CodedRanks;
 
 use crate::cells::{Cell, CellOrbit};
 use crate::{Letters, Words};

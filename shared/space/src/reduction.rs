@@ -19,7 +19,7 @@ pub mod base;
 mod facelets;
 pub(crate) mod free_moves;
 mod half_turn;
-pub(crate) mod rings;
+pub(crate) mod orientation_positions;
 
 use crate::{Labels, Letters};
 use base::Base;
@@ -29,7 +29,7 @@ use fathom_puzzle::{Facelets, Puzzle};
 use free_moves::FreeMoves;
 use half_turn::HalfTurn;
 use num_bigint::BigUint;
-use rings::Rings;
+use orientation_positions::Rings;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;

@@ -1,9 +1,9 @@
 //! The space that is enumerated: the states of a puzzle, up to exchanging pieces with equal labels.
 
 mod encoding;
-mod free;
-mod given;
+mod free_moves;
 mod moves;
+mod original_puzzle;
 mod slug;
 mod states;
 pub mod symmetry;
@@ -14,10 +14,10 @@ use crate::{Labels, Letters, Ranks};
 pub use encoding::{Encoding, EncodingError};
 use fathom_algebra::{OrientedPermutation, Permutation, Shown, StabiliserChain, states_by_orbits};
 use fathom_puzzle::{Metric, Puzzle, PuzzleMove, states_and};
-use given::Given;
 pub(crate) use moves::WordGuard;
 pub use moves::WordMove;
 use num_bigint::BigUint;
+use original_puzzle::Given;
 pub(crate) use states::reached_words;
 use states::{count_states, states_by_orbits_of, states_without_words};
 use std::sync::OnceLock;

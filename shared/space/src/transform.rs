@@ -13,7 +13,7 @@
 use crate::Shape;
 use crate::cells::Cell;
 use crate::cosets::listed::Actions;
-use crate::words::advance;
+use crate::multiset_ranker::advance;
 use crate::{AxisMap, CosetGraph, CosetId, Words};
 use rustc_hash::FxHashMap;
 

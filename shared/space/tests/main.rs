@@ -4,6 +4,6 @@
 mod facelets;
 mod many_pieces;
 mod many_symmetries;
-mod miscounted;
 mod reductions;
 mod transforms;
+mod wrong_counts;

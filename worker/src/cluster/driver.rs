@@ -6,7 +6,7 @@
 //! what tasks read before the kernel threads begin with them, and `ended` takes what these have done. `orders`
 //! copies, discards and retires files.
 
-mod ended;
+mod completion;
 mod orders;
 mod prepare;
 
@@ -19,7 +19,7 @@ use crate::cluster::inputs::AllInputs;
 use crate::cluster::session::{Action, End, Input, Session};
 use crate::cluster::{Meter, failure};
 use anyhow::Result;
-use ended::Unreported;
+use completion::Unreported;
 use fathom_command::{failpoint, machine};
 use fathom_engine::run::{Depth, Keep, Task};
 use fathom_engine::task::expand::Leftover;

@@ -1,9 +1,9 @@
 //! Spot checks: the search holds some states of its newest layers against the puzzle's moves before it
 //! commits a layer.
 
-use super::kept::{FinishedLayer, Kept};
 use super::layer::OnDisk;
-use super::plain::{Plain, State};
+use super::layer_files::{FinishedLayer, Kept};
+use super::plain_states::{Plain, State};
 use super::{Contradiction, plain_of, renamed, statements};
 use crate::run::RunManifest;
 use crate::task::{Layer, Words};

@@ -11,8 +11,8 @@
 //! The proof does not use how f was found. With all layers kept and all states checked, an audit relies on
 //! nothing but these statements.
 
-use super::kept::{Kept, Lookup};
-use super::plain::{Plain, State};
+use super::layer_files::{Kept, Lookup};
+use super::plain_states::{Plain, State};
 use anyhow::Result;
 
 /// A state for which a statement does not hold.

@@ -1,8 +1,8 @@
 //! One task: makes a shard of a layer from the layers before it.
 
 use crate::run::{Lookback, ShardReport, Task};
-use crate::task::expand::unfinished::{is_later, with_watched};
-use crate::task::expand::visited::Visited;
+use crate::task::expand::open_file::{is_later, with_watched};
+use crate::task::expand::visited_states::Visited;
 use crate::task::layer::{Copied, bits};
 use crate::task::waits::{Cause, Stopwatch};
 use crate::task::{Counters, Job, Layer, Method, Store, TaskError};
@@ -15,11 +15,11 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-pub(crate) mod joint;
-pub mod unfinished;
-mod visited;
+pub(crate) mod cooperative_shard;
+pub mod open_file;
+mod visited_states;
 
-pub use unfinished::{Finished, Made, Unfinished};
+pub use open_file::{Finished, Made, Unfinished};
 
 /// How many cosets ahead the sources of a coset are fetched: a read from disk takes about as long as a few
 /// cosets.

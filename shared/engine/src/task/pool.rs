@@ -2,7 +2,7 @@
 //! another thread, its finisher, while the kernel thread does its next task.
 
 use crate::run::{ShardReport, Task};
-use crate::task::expand::joint::Joint;
+use crate::task::expand::cooperative_shard::Joint;
 use crate::task::expand::{Finished, Leftover, Made, Unfinished};
 use crate::task::waits::{Cause, Stopwatch};
 use crate::task::{Counters, Expander, Job, Layer, Store, TaskError};

@@ -9,7 +9,7 @@
 //! - The last axis trades places with another: squares of 64 x 64 bits are transposed in registers. A byte
 //!   shuffle of each eight rows makes tiles of 8 x 8 bits, a product with the unit vectors transposes the
 //!   tiles (`vgf2p8affineqb`), and three rounds of interleaving bring the bytes of a column together. Halved
-//!   rows are joined to halved columns as in `portable::halved`, eight words at a time.
+//!   rows are joined to halved columns as in `portable::half_axis`, eight words at a time.
 //!
 //! Both carry every state by exactly the maps of the transform, as the portable code does, and only add
 //! states. The portable kernel handles sparse sources.

@@ -15,16 +15,16 @@
 pub mod letters;
 pub mod notation;
 pub mod outline;
+pub mod piece_positions;
 pub mod pieces;
 pub mod shapes;
-pub mod standing;
 
 pub use letters::LettersError;
 pub use notation::{Sequence, SequenceError, Turn};
 pub use outline::{Outline, OutlineError};
+pub use piece_positions::{PlacedPiece, Placement, Side};
 pub use pieces::{Effect, NoEffect};
 pub use shapes::{Least, SquareOneShapes};
-pub use standing::{PlacedPiece, Placement, Side};
 
 use crate::definition::{Definition, Orbit, Piece};
 use fathom_algebra::{OrientedPermutation, Permutation};

@@ -6,8 +6,8 @@
 //! get longer; then larger tables: some chain is found soon, and better ones as long as there is time.
 
 use crate::bound::cover::{Cover, NotBounded};
-use crate::bound::joined::{Joined, joined};
 use crate::bound::stage::SolvingOrder;
+use crate::bound::stage_pairs::{Joined, joined};
 use crate::bound::upper::{Ball, Certificate, UpperError, by_cuts, certified};
 use fathom_puzzle::Board;
 use rustc_hash::FxHashMap;

@@ -7,8 +7,8 @@
 //! solve all states of the stage, its number of moves is exact.
 
 use crate::bound::chain::Chain;
-use crate::bound::joined::{Joined, can_be_joined, joined};
 use crate::bound::stage::{SolvingOrder, Stage};
+use crate::bound::stage_pairs::{Joined, can_be_joined, joined};
 use crate::bound::{Cover, NormalForms, NotBounded};
 use fathom_algebra::Permutation;
 use fathom_puzzle::{Board, Metric, Puzzle, PuzzleSpec};

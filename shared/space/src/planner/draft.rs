@@ -6,7 +6,7 @@
 use super::cost::CostModel;
 use super::partitions::candidates;
 use super::{Candidate, Plan, share_of_kinds, words_of};
-use crate::words::multinomial;
+use crate::multiset_ranker::multinomial;
 use crate::{Colouring, CosetGraph, Ranks, Shape, Space, Symmetry};
 use rustc_hash::FxHashMap;
 use std::collections::HashSet;

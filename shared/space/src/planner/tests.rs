@@ -352,7 +352,7 @@ fn a_small_space_is_planned_in_the_time_that_it_is_worth() {
     let space = Space::new(puzzle, Metric::Multi, Labels::distinct(21)).unwrap();
     assert_eq!(space.states().to_string(), "72");
     let actions = actions_on_letters(&space);
-    let found = |model| reached::Search::run(&space, &actions, model, f64::INFINITY, false).len();
+    let found = |model| reachable_axes::Search::run(&space, &actions, model, f64::INFINITY, false).len();
     let patient = CostModel { plan_word: f64::INFINITY, ..CostModel::MEASURED };
     assert!(found(&CostModel::MEASURED) > 0);
     assert!(found(&patient) > 4 * found(&CostModel::MEASURED));

@@ -10,7 +10,7 @@
 //! Refused: pieces that look alike, orientations that cannot be seen, guards, a base, and puzzles of more than
 //! 64 points, whose group takes too long to find.
 
-use super::rings::Rings;
+use super::orientation_positions::Rings;
 use super::{Placed, Problem, StateMap};
 use fathom_algebra::{OrientedPermutation, Permutation, Relabelling, StabiliserChain};
 use fathom_puzzle::Puzzle;

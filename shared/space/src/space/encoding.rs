@@ -1,7 +1,7 @@
 //! What a plan records of a space: the reductions that were found, and the symmetries. From these the same
 //! space is made again without a search.
 
-use super::given::Given;
+use super::original_puzzle::Given;
 use super::{Space, SpaceError, symbols};
 use crate::Labels;
 use crate::reduction::{Chain, Record};

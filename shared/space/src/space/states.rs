@@ -1,7 +1,7 @@
 //! The number of states of a space.
 
 use super::{Space, group};
-use crate::words::multinomial;
+use crate::multiset_ranker::multinomial;
 use crate::{Labels, Letters};
 use fathom_algebra::{OrientedPermutation, Shown, states_by_orbits, unseen_elements};
 use fathom_puzzle::Puzzle;

@@ -12,7 +12,7 @@
 //! cannot be read past the cache are read through maps, and what is written leaves memory when
 //! [advice](crate::DiskFile::uncache) is given at the end of a file.
 
-use crate::regular::open_regular;
+use crate::regular_file::open_regular;
 use rustix::fs::{AtFlags, OFlags, StatxFlags};
 use rustix::io::{Errno, ReadWriteFlags, preadv2, pwritev2};
 use std::fmt::Debug;

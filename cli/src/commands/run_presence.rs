@@ -1,11 +1,11 @@
 //! Writes the file `at-work.json` of a run, and tells people what it says.
 
-use crate::commands::gauge::Reading;
-use crate::commands::gauge::line::{duration, percent, rounded};
+use crate::commands::progress_estimator::Reading;
+use crate::commands::progress_estimator::line::{duration, percent, rounded};
 use fathom_command::machine::host_name;
 use fathom_coordinator::cluster::commands::Commands;
-use fathom_engine::at_work::{FILE, Progress};
-pub(crate) use fathom_engine::at_work::{Note, of};
+use fathom_engine::run_presence::{FILE, Progress};
+pub(crate) use fathom_engine::run_presence::{Note, of};
 use fathom_layer::writer::temporary;
 use indicatif::HumanBytes;
 use std::fs;

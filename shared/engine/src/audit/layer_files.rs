@@ -1,7 +1,7 @@
 //! The layers that a run has kept, and the depths of states in them.
 
 use super::layer::{KeptLayer, OnDisk, Place};
-use super::plain::State;
+use super::plain_states::State;
 use crate::directory::RunDirectory;
 use crate::journal::{Files, LayerRow};
 use crate::run::{Lookback, tables};

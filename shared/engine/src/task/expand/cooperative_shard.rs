@@ -6,8 +6,8 @@
 //! long as no more cosets wait than there are threads.
 
 use crate::run::{ShardReport, Task};
-use crate::task::expand::unfinished::with_watched;
-use crate::task::expand::visited::Visited;
+use crate::task::expand::open_file::with_watched;
+use crate::task::expand::visited_states::Visited;
 use crate::task::expand::{Computed, FETCH_AHEAD, Leftover, Made, Unfinished, release_older};
 use crate::task::layer::Copied;
 use crate::task::waits::{Cause, Stopwatch};

@@ -1,8 +1,8 @@
 //! The first depths of a run, counted by making the moves one by one from the solved state. Of the search
 //! only the counts are looked at, so the layers may lie anywhere.
 
-use super::plain::{Plain, State};
 use super::plain_of;
+use super::plain_states::{Plain, State};
 use crate::journal::LayerRow;
 use crate::run::RunManifest;
 use anyhow::{Result, anyhow};

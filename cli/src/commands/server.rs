@@ -2,9 +2,9 @@
 //! --workers`.
 
 use crate::arguments::ClusterArguments;
-use crate::commands::at_work::AtWork;
-use crate::commands::progress::served::{DisplayOptions, ServedDisplay};
+use crate::commands::progress::server::{DisplayOptions, ServedDisplay};
 use crate::commands::result;
+use crate::commands::run_presence::AtWork;
 use anyhow::{Context, Result, anyhow};
 use fathom_command::bad_input;
 use fathom_command::doing::doing;
@@ -161,7 +161,7 @@ impl Served {
         let token = match access.needs_local_token(address) {
             true => Some(LocalToken::publish(&run.path, address)?),
             false => {
-                local::remove_stale(address);
+                with_workers::remove_stale(address);
                 None
             }
         };

@@ -1,7 +1,7 @@
 //! Reading ahead returns what the map returns, whatever the file system refuses on the way.
 
-use fathom_layer::ahead::ReadAhead;
-use fathom_layer::past_cache::{ALIGNED_BYTES, Reader, Way};
+use fathom_layer::direct_io::{ALIGNED_BYTES, Reader, Way};
+use fathom_layer::readahead::ReadAhead;
 use fathom_layer::{Disk, Identity, LayerError, LayerFile, LayerWriter, LocalDisk, ReadOnce, Totals};
 use std::fs::File;
 use std::io;

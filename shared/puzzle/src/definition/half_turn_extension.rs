@@ -8,7 +8,7 @@
 //! piece of the new cell. Then there are twice as many words, two for each state, and the move R X of the
 //! puzzle held the other way is equivalent to X: relabellings may exchange the two.
 
-use super::searched::symmetries;
+use super::search_form::symmetries;
 use super::{Definition, Generator};
 use crate::{Puzzle, PuzzleMove};
 use fathom_algebra::{OrientedPermutation, Permutation, Relabelling};

@@ -2,7 +2,7 @@
 
 use super::Search;
 use crate::estimate::Need;
-use crate::older::Older;
+use crate::older_layer::Older;
 use crate::run::{Depth, Keep};
 use anyhow::{Context, Result, anyhow};
 use fathom_command::shell;

@@ -2,7 +2,7 @@
 
 use crate::arguments::{BeginArguments, RunArguments, SpaceArguments};
 use crate::commands::planning::planned;
-use crate::commands::served::is_same;
+use crate::commands::server::is_same;
 use anyhow::{Context, Result};
 use fathom_command::doing::doing;
 use fathom_command::{bad_input, output};

@@ -1,8 +1,8 @@
 //! The progress of a run that this process serves to workers.
 
 use super::{Line, WRITE};
-use crate::commands::at_work::AtWork;
-use crate::commands::gauge::Gauge;
+use crate::commands::progress_estimator::Gauge;
+use crate::commands::run_presence::AtWork;
 use anyhow::{Context, Result};
 use fathom_command::log::Verbosity;
 use fathom_coordinator::cluster::handle::CoordinatorHandle;

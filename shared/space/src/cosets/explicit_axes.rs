@@ -12,14 +12,14 @@
 //! a map is the action of one of the few elements that keep the home coset's pattern. Frames are carried only
 //! where no symmetries are in use, because symmetries would rename the words.
 
-mod carried;
+mod frames;
 
 use crate::axis::{Carry, Form, List, View, with_turn};
 use crate::cells::Cell;
 use crate::colouring::ReachedAxis;
 use crate::cosets::CosetSymmetry;
 use crate::{AxisMap, Colouring, CosetError, CosetGraph, CosetId, Space};
-use carried::{carriers, elements};
+use frames::{carriers, elements};
 use rustc_hash::FxHashMap;
 
 /// The frames of all axes in all representative cosets.

@@ -40,15 +40,15 @@ pub fn relabellings(degree: usize, set: &[Permutation], most: usize) -> Relabell
     relabellings_among(degree, set, most, &|_, _| true, &|_, _| true)
 }
 
-/// Returns those [`relabellings`] that carry no point `from` to a point `to` unless `may(from, to)`, and no
+/// Returns those [`automorphisms`] that carry no point `from` to a point `to` unless `may(from, to)`, and no
 /// element number `x` of the set to an element number `y` unless `alike(x, y)`. If there are more than
-/// `most`, the result is a subgroup, as for [`relabellings`].
+/// `most`, the result is a subgroup, as for [`automorphisms`].
 ///
 /// The result is a group only if `alike` is an equivalence relation, and `may` allows the identity, products
 /// and inverses.
 ///
 /// # Panics
-/// As for [`relabellings`]. May also panic if `may` does not let a point stay where it is.
+/// As for [`automorphisms`]. May also panic if `may` does not let a point stay where it is.
 pub fn relabellings_among(
     degree: usize,
     set: &[Permutation],

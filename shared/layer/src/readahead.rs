@@ -4,12 +4,12 @@
 //! at most two pieces ahead of the one in use, so that nobody waits for the disk unless the disk is too slow.
 //! Whatever cannot be read in this way is read through the map of the file.
 
+use crate::direct_io::{ALIGNED_BYTES, ReadOnce};
 use crate::disk::Disk;
 use crate::encoding::Encoding;
 use crate::error::LayerError;
 use crate::file::{LayerFile, Stored};
 use crate::format::SLACK_BYTES;
-use crate::past_cache::{ALIGNED_BYTES, ReadOnce};
 use std::io;
 use std::ops::Range;
 use std::sync::Arc;

@@ -5,7 +5,7 @@ use fathom_engine::directory::RunDirectory;
 use fathom_engine::run::budget::memory_bytes;
 use fathom_engine::run::{Keep, SpaceSpec};
 use fathom_engine::summary::Summary;
-use fathom_layer::past_cache::{Reader, Way};
+use fathom_layer::direct_io::{Reader, Way};
 use fathom_layer::{Disk, DiskFile, LocalDisk, ReadOnce};
 use fathom_puzzle::{Board, Metric, PuzzleSpec};
 use fathom_space::{Labels, Plan};

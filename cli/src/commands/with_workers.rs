@@ -2,11 +2,11 @@
 //! that connect to it over loopback. Coordinator and workers share the run's directory.
 
 use crate::arguments::{ClusterArguments, RunArguments};
-use crate::commands::begin::{open_or_begin, require_resources};
-use crate::commands::on_done;
+use crate::commands::completion_hook;
+use crate::commands::new_run::{open_or_begin, require_resources};
 use crate::commands::page::{self, Shown};
-use crate::commands::progress::served::DisplayOptions;
-use crate::commands::served::{Served, ended, listen, on_signals, report};
+use crate::commands::progress::server::DisplayOptions;
+use crate::commands::server::{Served, ended, listen, on_signals, report};
 use anyhow::{Context, Result, anyhow};
 use fathom_command::exit::Interrupted;
 use fathom_command::interrupt::interrupts;
@@ -66,7 +66,7 @@ pub(crate) fn run(args: &RunArguments, workers: u32, verbosity: log::Verbosity) 
         let shown = Shown::ended(listening, &args.http, &run)?;
         let reported = report(&ending, &run, args.search.json);
         run.unlock();
-        let told = on_done::after(&args.search.on_done, &run.path, false, reported);
+        let told = completion_hook::after(&args.search.on_done, &run.path, false, reported);
         shown.end(&run, page::state_of(&ending))?;
         return told;
     }
@@ -163,7 +163,7 @@ fn with_workers(
     });
     let (ending, mut run) = match served {
         Ok(served) => served,
-        Err(error) => return on_done::after(&args.search.on_done, &path, false, Err(error)),
+        Err(error) => return completion_hook::after(&args.search.on_done, &path, false, Err(error)),
     };
     let signal = interrupts().signal.load(Ordering::Relaxed) as i32;
     let reported = match refusal.into_inner().expect("no thread panics while it holds the lock") {
@@ -175,7 +175,7 @@ fn with_workers(
         None => report(&ending, &run, args.search.json),
     };
     run.unlock();
-    let ended = on_done::after(&args.search.on_done, &path, ending.is_stop(), reported);
+    let ended = completion_hook::after(&args.search.on_done, &path, ending.is_stop(), reported);
     shown.end(&run, page::state_of(&ending))?;
     ended
 }
