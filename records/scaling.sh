@@ -30,7 +30,7 @@ def time(seconds):
 
 for row in map(json.loads, sys.stdin):
     c = row["cluster"]
-    least = "at least " if c["beyond_memory"] else ""
+    least = "at least " if c["spill_policy"] else ""
     cells = [row["space"], c["workers"], least + time(c["seconds"]), c["limit"], size(c["worker_disk_bytes"]),
              size(c["worker_process_bytes"] + c["worker_cache_bytes"]), size(c["worker_sent_bytes"]), size(c["sent_bytes"])]
     print("| " + " | ".join(map(str, cells)) + " |")

@@ -6,12 +6,12 @@ use serde_json::{Map, Value, json};
 use std::collections::VecDeque;
 
 /// The most past events that a new reader is told.
-const MOST_EVENTS: usize = 400;
+const MAX_EVENTS: usize = 400;
 /// The most events of one change. Further ones are only counted.
-const MOST_NEW_EVENTS: usize = 40;
+const MAX_NEW_EVENTS: usize = 40;
 /// The most workers of one change; the others have their turn in later changes. Workers that come, go or fall
 /// silent are always part of the next change.
-const MOST_WORKERS: usize = 24;
+const MAX_WORKERS: usize = 24;
 
 /// The state of a shard as readers get it.
 type Shard = (ShardState, Option<u32>);
@@ -82,7 +82,7 @@ impl PublishedFacts {
     fn change_workers(&mut self, workers: Vec<WorkerFacts>) -> Vec<Value> {
         let mut told = Vec::new();
         let count = workers.len();
-        let mut left = MOST_WORKERS;
+        let mut left = MAX_WORKERS;
         let begin = self.turn.min(count);
         for number in (begin..count).chain(0..begin) {
             let worker = &workers[number];
@@ -112,18 +112,18 @@ impl PublishedFacts {
     }
 
     fn change_events(&mut self, mut events: Vec<EventFacts>) -> Vec<EventFacts> {
-        if events.len() > MOST_NEW_EVENTS {
-            let left_out = events.len() - MOST_NEW_EVENTS + 1;
+        if events.len() > MAX_NEW_EVENTS {
+            let left_out = events.len() - MAX_NEW_EVENTS + 1;
             // Warnings and errors come first, so that they are kept as long as there is room.
             events.sort_by_key(|event| event.severity == "info");
             let time = events.last().map_or(0, |event| event.time);
-            events.truncate(MOST_NEW_EVENTS - 1);
+            events.truncate(MAX_NEW_EVENTS - 1);
             events.sort_by_key(|event| event.time);
             let what = format!("{left_out} more events, which the log has");
             events.push(EventFacts { time, severity: "info", what, ..EventFacts::default() });
         }
         self.events.extend(events.iter().cloned());
-        while self.events.len() > MOST_EVENTS {
+        while self.events.len() > MAX_EVENTS {
             self.events.pop_front();
             self.forgotten += 1;
         }
@@ -198,7 +198,7 @@ mod tests {
         let mut told = PublishedFacts::default();
         told.change(Snapshot { workers: workers(1e9), ..Snapshot::default() });
         let mut rates = 0;
-        for _ in 0..1024_usize.div_ceil(MOST_WORKERS) {
+        for _ in 0..1024_usize.div_ceil(MAX_WORKERS) {
             let change = told.change(Snapshot { workers: workers(2e9), ..Snapshot::default() }).unwrap();
             assert!(change.len() < 3 << 10, "{} bytes", change.len());
             let change: Value = serde_json::from_str(&change).unwrap();
@@ -248,7 +248,7 @@ mod tests {
         let change = told.change(Snapshot { events: (0..1000).map(event).collect(), ..Snapshot::default() });
         let change: Value = serde_json::from_str(&change.unwrap()).unwrap();
         let events = change["events"].as_array().unwrap();
-        assert_eq!(events.len(), MOST_NEW_EVENTS);
+        assert_eq!(events.len(), MAX_NEW_EVENTS);
         assert_eq!(events.iter().filter(|event| event["severity"] == "warn").count(), 10);
         assert_eq!(events.last().unwrap()["what"], "961 more events, which the log has");
     }

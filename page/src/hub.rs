@@ -7,7 +7,7 @@ use tokio::sync::broadcast;
 
 /// The most changes that a reader may lag behind. A slower reader is disconnected, and is told everything
 /// when it connects again.
-const MOST_BEHIND: usize = 32;
+const MAX_BEHIND: usize = 32;
 
 /// What readers have been told, and the newest snapshot for callers that ask only once.
 #[derive(Debug)]
@@ -24,7 +24,7 @@ struct Kept {
 
 impl Hub {
     pub(crate) fn new() -> Self {
-        Self { kept: Mutex::default(), changes: broadcast::channel(MOST_BEHIND).0 }
+        Self { kept: Mutex::default(), changes: broadcast::channel(MAX_BEHIND).0 }
     }
 
     fn kept(&self) -> MutexGuard<'_, Kept> {

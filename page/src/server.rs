@@ -27,7 +27,7 @@ use tokio_io_timeout::TimeoutStream;
 use tokio_rustls::TlsAcceptor;
 
 /// The number of callers that are served at a time; others wait.
-const MOST_CALLERS: usize = 512;
+const MAX_CALLERS: usize = 512;
 /// The time limit for a caller to send a request, and to receive an answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// The longest time in which a reader is sent nothing. The page takes a longer silence for the end of the
@@ -36,9 +36,9 @@ const HEARTBEAT: Duration = Duration::from_secs(10);
 /// The pause after the system has refused a connection.
 const PAUSE: Duration = Duration::from_millis(100);
 /// The largest number of headers of a request.
-const MOST_HEADERS: usize = 64;
+const MAX_HEADERS: usize = 64;
 /// The largest size of all headers of a request, in bytes.
-const MOST_HEADER_BYTES: usize = 16 << 10;
+const MAX_HEADER_BYTES: usize = 16 << 10;
 
 const HTML: &str = "text/html; charset=utf-8";
 const CSS: &str = "text/css; charset=utf-8";
@@ -75,7 +75,7 @@ type Shared = State<Arc<Answers>>;
 pub(crate) async fn serve(listener: TcpListener, guard: Guard, answers: Arc<Answers>) {
     let tls = guard.tls.as_ref().map(|tls| TlsAcceptor::from(Arc::clone(&tls.config)));
     let router = router(guard, answers);
-    let room = Arc::new(Semaphore::new(MOST_CALLERS));
+    let room = Arc::new(Semaphore::new(MAX_CALLERS));
     loop {
         let Ok(place) = Arc::clone(&room).acquire_owned().await else { return };
         let Ok((tcp, _)) = listener.accept().await else {
@@ -110,8 +110,8 @@ async fn talk(io: impl AsyncRead + AsyncWrite + Send + 'static, router: Router) 
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(PATIENCE)
-        .max_headers(MOST_HEADERS)
-        .max_buf_size(MOST_HEADER_BYTES)
+        .max_headers(MAX_HEADERS)
+        .max_buf_size(MAX_HEADER_BYTES)
         .serve_connection(TokioIo::new(Box::pin(io)), TowerToHyperService::new(router));
     // An error means only that the caller has gone away.
     let _ = connection.await;

@@ -2,7 +2,7 @@
 //! checked here, once.
 
 use crate::outcome::{Copied, Done, Failure, Outcome, StoredFile};
-use crate::{Attempt, LeaveReason, Order, WorkerId, v1};
+use crate::{Attempt, LeaveReason, Command, WorkerId, v1};
 use fathom_engine::run::{Depth, Geometry, ShardId, ShardReport, Task};
 use fathom_layer::{Digest, Totals};
 
@@ -27,7 +27,7 @@ fn malformed(field: &'static str, reason: impl Into<String>) -> Malformed {
 }
 
 /// A bound on depths. No puzzle that can be enumerated is deeper.
-const DEEPEST: u32 = 100_000;
+const MAX_DEPTH: u32 = 100_000;
 
 impl From<Task> for v1::File {
     fn from(task: Task) -> Self {
@@ -45,7 +45,7 @@ pub fn file(file: Option<&v1::File>, geometry: &Geometry) -> Result<Task, Malfor
     if file.shard >= shards {
         return Err(malformed("shard", format!("there is no shard {}: the run has {shards}", file.shard)));
     }
-    if file.depth > DEEPEST {
+    if file.depth > MAX_DEPTH {
         return Err(malformed("depth", format!("there is no depth {}", file.depth)));
     }
     Ok(Task { depth: Depth(file.depth), shard: ShardId(file.shard) })
@@ -61,13 +61,13 @@ pub fn stored_file(stored: Option<&v1::StoredFile>, geometry: &Geometry) -> Resu
 }
 
 /// Largest number of places, and of numbers of words, in one request.
-pub const MOST_LOOKED_UP: usize = 4096;
+pub const MAX_LOOKED_UP: usize = 4096;
 
 /// Checks a request of an audit on the file of a shard, and returns its places as pairs of coset and
 /// position.
 ///
 /// # Errors
-/// [`Malformed`] if there are more places or words than [`MOST_LOOKED_UP`], or a place is not in the shard.
+/// [`Malformed`] if there are more places or words than [`MAX_LOOKED_UP`], or a place is not in the shard.
 pub fn looked_up(
     places: &[v1::Place],
     words: &[u64],
@@ -75,8 +75,8 @@ pub fn looked_up(
     geometry: &Geometry,
 ) -> Result<Vec<(u32, u32)>, Malformed> {
     for (field, number) in [("places", places.len()), ("words", words.len())] {
-        if number > MOST_LOOKED_UP {
-            return Err(malformed(field, format!("there are {number}, more than {MOST_LOOKED_UP}")));
+        if number > MAX_LOOKED_UP {
+            return Err(malformed(field, format!("there are {number}, more than {MAX_LOOKED_UP}")));
         }
     }
     let cosets = geometry.cut.range(shard);
@@ -225,7 +225,7 @@ pub fn outcome(outcome: v1::Outcome, geometry: &Geometry) -> Result<Outcome, Mal
 }
 
 /// Largest length of a failure's message, in characters.
-const LONGEST_TEXT: usize = 1000;
+const MAX_TEXT: usize = 1000;
 
 /// Returns whether a character changes how the text around it is shown, instead of being shown itself:
 /// control characters, and those that set the direction of writing (Unicode Standard Annex 9, section 2).
@@ -242,7 +242,7 @@ fn text(message: String) -> String {
         let plain = control.is_none().then_some(c);
         control.into_iter().flatten().chain(plain)
     });
-    escaped.take(LONGEST_TEXT).collect()
+    escaped.take(MAX_TEXT).collect()
 }
 
 impl From<Failure> for v1::Failure {
@@ -290,29 +290,29 @@ pub fn failure(failure: v1::Failure, geometry: &Geometry) -> Result<Failure, Mal
     })
 }
 
-impl From<Order<String>> for v1::Order {
-    fn from(order: Order<String>) -> Self {
-        use v1::order::Kind;
-        let make = |task: Task, attempt: Attempt| v1::MakeShard {
+impl From<Command<String>> for v1::Command {
+    fn from(order: Command<String>) -> Self {
+        use v1::command::Kind;
+        let make = |task: Task, attempt: Attempt| v1::ComputeShard {
             file: Some(task.into()),
             attempt: Some(attempt.into()),
             ..Default::default()
         };
         let kind = match order {
-            Order::Make(task, attempt) => Kind::MakeShard(make(task, attempt)),
-            Order::MakeAfresh(task, attempt) => {
-                Kind::MakeShard(v1::MakeShard { afresh: true, ..make(task, attempt) })
+            Command::Compute(task, attempt) => Kind::ComputeShard(make(task, attempt)),
+            Command::Recompute(task, attempt) => {
+                Kind::ComputeShard(v1::ComputeShard { afresh: true, ..make(task, attempt) })
             }
-            Order::Audit(task, attempt, other_than_kernel) => {
-                Kind::MakeShard(v1::MakeShard { audit: true, other_than_kernel, ..make(task, attempt) })
+            Command::Audit(task, attempt, other_than_kernel) => {
+                Kind::ComputeShard(v1::ComputeShard { audit: true, other_than_kernel, ..make(task, attempt) })
             }
-            Order::Copy(file, addresses) => {
+            Command::Copy(file, addresses) => {
                 Kind::TakeCopy(v1::TakeCopy { file: Some(file.into()), addresses })
             }
-            Order::Discard(file) => Kind::Discard(file.into()),
-            Order::GiveBack(task) => Kind::GiveBack(task.into()),
-            Order::Retire(depth) => Kind::RetireLayer(v1::RetireLayer { depth: depth.0 }),
-            Order::Leave(reason) => {
+            Command::Discard(file) => Kind::Discard(file.into()),
+            Command::Release(task) => Kind::Release(task.into()),
+            Command::Retire(depth) => Kind::RetireLayer(v1::RetireLayer { depth: depth.0 }),
+            Command::Leave(reason) => {
                 let reason = match reason {
                     LeaveReason::Done => v1::LeaveReason::Done,
                     LeaveReason::Stopped => v1::LeaveReason::Stopped,
@@ -332,25 +332,25 @@ impl From<Order<String>> for v1::Order {
 ///
 /// # Errors
 /// [`Malformed`] if a part is missing or invalid, or the run does not have the file.
-pub fn order(order: v1::Order, geometry: &Geometry) -> Result<Order<String>, Malformed> {
-    use v1::order::Kind;
+pub fn order(order: v1::Command, geometry: &Geometry) -> Result<Command<String>, Malformed> {
+    use v1::command::Kind;
     Ok(match order.kind.ok_or_else(|| malformed("order", "is of no kind that is known"))? {
-        Kind::MakeShard(v1::MakeShard { file, attempt, audit, other_than_kernel, afresh }) => {
+        Kind::ComputeShard(v1::ComputeShard { file, attempt, audit, other_than_kernel, afresh }) => {
             let attempt = attempt.map_or(Attempt { epoch: 0, number: 0 }, Attempt::from);
             let task = self::file(file.as_ref(), geometry)?;
             match (audit, afresh) {
-                (true, _) => Order::Audit(task, attempt, other_than_kernel),
-                (false, true) => Order::MakeAfresh(task, attempt),
-                (false, false) => Order::Make(task, attempt),
+                (true, _) => Command::Audit(task, attempt, other_than_kernel),
+                (false, true) => Command::Recompute(task, attempt),
+                (false, false) => Command::Compute(task, attempt),
             }
         }
         Kind::TakeCopy(v1::TakeCopy { file, addresses }) => {
-            Order::Copy(stored_file(file.as_ref(), geometry)?, addresses)
+            Command::Copy(stored_file(file.as_ref(), geometry)?, addresses)
         }
-        Kind::Discard(file) => Order::Discard(stored_file(Some(&file), geometry)?),
-        Kind::GiveBack(file) => Order::GiveBack(self::file(Some(&file), geometry)?),
-        Kind::RetireLayer(v1::RetireLayer { depth }) => Order::Retire(Depth(depth)),
-        Kind::Leave(v1::Leave { reason }) => Order::Leave(match v1::LeaveReason::try_from(reason) {
+        Kind::Discard(file) => Command::Discard(stored_file(Some(&file), geometry)?),
+        Kind::Release(file) => Command::Release(self::file(Some(&file), geometry)?),
+        Kind::RetireLayer(v1::RetireLayer { depth }) => Command::Retire(Depth(depth)),
+        Kind::Leave(v1::Leave { reason }) => Command::Leave(match v1::LeaveReason::try_from(reason) {
             Ok(v1::LeaveReason::Done) => LeaveReason::Done,
             Ok(v1::LeaveReason::Stopped) => LeaveReason::Stopped,
             Ok(v1::LeaveReason::Clean) => LeaveReason::Clean,

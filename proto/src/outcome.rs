@@ -1,4 +1,4 @@
-//! The outcomes of orders, and the reasons of failures.
+//! The outcomes of commands, and the reasons of failures.
 
 use crate::Attempt;
 use fathom_engine::run::{ShardReport, Task};

@@ -87,8 +87,8 @@ async fn join(mut client: Client, number: usize) -> Result<(Client, u64)> {
         ..Default::default()
     };
     let session = client.register(request).await?.into_inner().session;
-    let request = v1::TakeOrdersRequest { session, tasks: 16, holders_version: 0 };
-    client.take_orders(request).await?;
+    let request = v1::TakeCommandsRequest { session, tasks: 16, holders_version: 0 };
+    client.take_commands(request).await?;
     Ok((client, session))
 }
 

@@ -7,7 +7,7 @@
 //! directory.
 
 use crate::{fathom, fathom_worker};
-use fathom_kernel::Engine;
+use fathom_kernel::SimdLevel;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
@@ -242,7 +242,7 @@ fn is_of_this_machine(line: &str) -> bool {
         String::from_utf8_lossy(&output.stdout).into_owned()
     });
     let first = line.split_whitespace().next().unwrap_or_default();
-    !Engine::ALL.map(Engine::word).contains(&first) || version.contains(first)
+    !SimdLevel::ALL.map(SimdLevel::word).contains(&first) || version.contains(first)
 }
 
 /// Returns the words of a line, without units and all that has a digit, which differ from run to run.

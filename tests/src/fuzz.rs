@@ -8,7 +8,7 @@ use crate::forge::{HEADER, header_of, reseal};
 use fathom_engine::run::{Geometry, ShardCut, ShardId};
 use fathom_engine::run::{RunManifest, SpaceSpec};
 use fathom_engine::task::layer::bits;
-use fathom_kernel::{Engine, Kernel};
+use fathom_kernel::{SimdLevel, Kernel};
 use fathom_layer::chunk::{self, Coset};
 use fathom_layer::{Digest, Encoding, Identity, Import, ImportMemory, Imports, LayerFile, Stored};
 use fathom_proto::{convert, v1};
@@ -96,7 +96,7 @@ pub fn harmless(shape: &Shape, stored: &Stored<'_>) {
     for target in [forth, back].into_iter().take(1 + usize::from(is_mirrored)) {
         let maps_of = (0..axes as u32).collect();
         let transform = Transform { target, maps: maps_of, odd: false };
-        for engine in Engine::ALL {
+        for engine in SimdLevel::ALL {
             let Some(mut kernel) = engine.kernel(shape) else { continue };
             let kernel: &mut dyn Kernel = &mut *kernel;
             let mut packed = vec![0; shape.packed_bytes() as usize];

@@ -5,7 +5,7 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use fathom_command::address::{Reached, to_listen_on};
 use fathom_command::log::Verbosity;
 use fathom_command::machine::size;
-use fathom_engine::task::BeyondMemory;
+use fathom_engine::task::SpillPolicy;
 use fathom_proto::access::AccessArguments;
 use fathom_worker::resources::ResourceArguments;
 use fathom_worker::settings::Settings;
@@ -111,7 +111,7 @@ pub(crate) struct JoinArguments {
     /// (they are written there) or fetch (the oldest are dropped and fetched again, which is better where
     /// links are as fast as the disk)
     #[arg(long, value_name = "WAY", default_value_t)]
-    pub(crate) beyond_memory: BeyondMemory,
+    pub(crate) spill_policy: SpillPolicy,
     /// The most that files in the store may take of its disk, for example 500GiB [default: what is free]
     #[arg(long, value_name = "SIZE", allow_hyphen_values = true, value_parser = size)]
     pub(crate) disk_limit: Option<u64>,

@@ -1,6 +1,6 @@
 //! The text of `--version`.
 
-use fathom_kernel::Engine;
+use fathom_kernel::SimdLevel;
 use fathom_space::Shape;
 
 /// Returns the version, the commit and target that the program was built for, and the kernels that run on
@@ -8,9 +8,9 @@ use fathom_space::Shape;
 pub fn long() -> String {
     // Every kernel supports the shape of 3x4, so that only the processor matters.
     let shape = Shape::new(&[24, 24, 24]).expect("13,824 bits are a tensor");
-    let here = |engine: &Engine| engine.kernel(&shape).is_some();
+    let here = |engine: &SimdLevel| engine.kernel(&shape).is_some();
     let words: Vec<&str> =
-        Engine::ALL.iter().filter(|engine| here(engine)).map(|engine| engine.word()).collect();
+        SimdLevel::ALL.iter().filter(|engine| here(engine)).map(|engine| engine.word()).collect();
     format!(
         "{} ({}, {})\nkernels on this machine: {}",
         env!("CARGO_PKG_VERSION"),

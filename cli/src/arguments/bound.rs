@@ -9,10 +9,10 @@ use std::path::Path;
 use std::str::FromStr;
 
 /// No board whose ball could be listed is deeper.
-const MOST_LETTERS: i64 = 100;
+const MAX_LETTERS: i64 = 100;
 
 /// A search of two weeks.
-const MOST_SECONDS: u64 = 1_209_600;
+const MAX_SECONDS: u64 = 1_209_600;
 
 /// What can be bounded.
 #[derive(Clone, Debug)]
@@ -78,7 +78,7 @@ pub(crate) struct BoundArguments {
     pub(crate) metric: Option<Metric>,
     /// Find all states within so many moves, or fewer if memory ends, and count only words whose parts of
     /// that length are the first of their state
-    #[arg(long, value_name = "DEPTH", value_parser = value_parser!(u32).range(1..=MOST_LETTERS))]
+    #[arg(long, value_name = "DEPTH", value_parser = value_parser!(u32).range(1..=MAX_LETTERS))]
     pub(crate) refine: Option<u32>,
     /// Bound from above: solve every state in stages, each in as few moves as its words allow; without
     /// --chain good stages are searched for
@@ -88,10 +88,10 @@ pub(crate) struct BoundArguments {
     #[arg(long, value_name = "LIST;LIST;...", requires = "upper")]
     pub(crate) chain: Option<String>,
     /// Seconds to search for stages; those of the smallest tables and shortest words are tried in any case
-    #[arg(long, value_name = "SECONDS", requires = "upper", conflicts_with = "chain", default_value_t = 60, value_parser = value_parser!(u64).range(1..=MOST_SECONDS))]
+    #[arg(long, value_name = "SECONDS", requires = "upper", conflicts_with = "chain", default_value_t = 60, value_parser = value_parser!(u64).range(1..=MAX_SECONDS))]
     pub(crate) time: u64,
     /// Make words of stages from two words of up to so many moves, or fewer if memory ends
-    #[arg(long, value_name = "MOVES", requires = "upper", default_value_t = 4, value_parser = value_parser!(u32).range(1..=MOST_LETTERS))]
+    #[arg(long, value_name = "MOVES", requires = "upper", default_value_t = 4, value_parser = value_parser!(u32).range(1..=MAX_LETTERS))]
     pub(crate) radius: u32,
     /// Memory to take for the states within --refine or --radius moves, for example 8GiB [default: nine
     /// tenths of what there is]

@@ -1,7 +1,7 @@
 //! What a search would take.
 
 use super::OUTPUT;
-use super::search::MOST_SHARDS;
+use super::search::MAX_SHARDS;
 use super::space::SpaceArguments;
 use anyhow::Result;
 use clap::{Args, value_parser};
@@ -13,7 +13,7 @@ use fathom_report::text::many;
 use std::path::PathBuf;
 
 /// More workers than this are beyond what predictions are good for.
-const MOST_WORKERS: i64 = 4096;
+const MAX_WORKERS: i64 = 4096;
 
 #[derive(Debug, Args)]
 pub(crate) struct PlanArguments {
@@ -33,7 +33,7 @@ pub(crate) struct PlanArguments {
     #[arg(long, short = 'o', value_name = "FILE", help_heading = OUTPUT)]
     pub(crate) output: Option<PathBuf>,
     /// Plan for so many workers that send each other what they need
-    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=MOST_WORKERS))]
+    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=MAX_WORKERS))]
     pub(crate) workers: Option<u32>,
     /// Bits a second of each worker's link, in both directions at once, for example 25G
     #[arg(long, value_name = "RATE", requires = "workers", default_value = "10G", allow_hyphen_values = true, value_parser = rate)]
@@ -49,7 +49,7 @@ pub(crate) struct PlanArguments {
     #[arg(long, value_name = "R", requires = "workers", default_value_t = 1, value_parser = value_parser!(u32).range(1..))]
     replicas: u32,
     /// How many shards to cut the space into [default: by its size]
-    #[arg(long, requires = "workers", value_parser = value_parser!(u32).range(1..=MOST_SHARDS))]
+    #[arg(long, requires = "workers", value_parser = value_parser!(u32).range(1..=MAX_SHARDS))]
     pub(crate) shards: Option<u32>,
 }
 

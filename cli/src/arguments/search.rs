@@ -16,7 +16,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 /// A shard is a file and a memory map for each of two layers, and Linux gives a process 65,530 maps.
-pub(super) const MOST_SHARDS: i64 = 16_384;
+pub(super) const MAX_SHARDS: i64 = 16_384;
 
 /// What follows a run.
 #[derive(Clone, Debug, Default, Args)]
@@ -80,7 +80,7 @@ pub(crate) struct BeginArguments {
     #[arg(long, value_name = "FILE")]
     pub(crate) plan: Option<PathBuf>,
     /// How many shards to cut the space into [default: by its size; of run by the threads too]
-    #[arg(long, value_parser = value_parser!(u32).range(1..=MOST_SHARDS))]
+    #[arg(long, value_parser = value_parser!(u32).range(1..=MAX_SHARDS))]
     pub(crate) shards: Option<u32>,
     /// Which layers to keep: last (the last two; three while one is made), two (never more, but for the
     /// shards that are being made) or all (compressed) [default: last, or two where the disk holds no more,

@@ -11,7 +11,7 @@ use fathom_engine::directory::RunDirectory;
 use fathom_engine::estimate::Peak;
 use fathom_engine::observer::Silent;
 use fathom_engine::run::{Keep, RunManifest, SpaceSpec};
-use fathom_engine::run::{Lookback, Makers};
+use fathom_engine::run::{Lookback, Producers};
 use fathom_engine::search::{Options, Stop, search};
 use fathom_engine::task::Kernel;
 use fathom_layer::LocalDisk;
@@ -25,7 +25,7 @@ use serde_json::json;
 use std::path::Path;
 
 /// The most bytes of disk that a run made only for this command may take.
-const MOST_BYTES: u64 = 1 << 30;
+const MAX_BYTES: u64 = 1 << 30;
 
 /// A class as a row of the output.
 struct AntipodeRow {
@@ -63,24 +63,24 @@ fn model(spec: &SpaceSpec) -> Result<SolveModel> {
     SolveModel::new(spec).map_err(|error| bad_input!("{error}"))
 }
 
-/// Enumerates a space that takes at most [`MOST_BYTES`], and keeps all layers.
+/// Enumerates a space that takes at most [`MAX_BYTES`], and keeps all layers.
 fn run(args: &AntipodesArguments, path: &Path) -> Result<RunDirectory> {
     let spec = args.space.spec()?;
     model(&spec)?;
     let space = spec.space()?;
     let plan = planned(&spec, &space, || Plan::new(&space))?;
     let needed = Peak { keep: Keep::All, max_depth: args.depth, ..Peak::default() }.bytes(&space, &plan);
-    if needed > MOST_BYTES {
+    if needed > MAX_BYTES {
         return Err(bad_input!(
             "{} takes up to {} of disk, and no more than {} are taken on the way: make a run with 'fathom run {} --keep all', and name its directory",
             space.slug(),
             HumanBytes(needed),
-            HumanBytes(MOST_BYTES),
+            HumanBytes(MAX_BYTES),
             spec.source.name()
         ));
     }
     let threads = machine::processors();
-    let shards = Makers::one_process(threads).shards(&plan, Lookback::new(&space));
+    let shards = Producers::one_process(threads).shards(&plan, Lookback::new(&space));
     let manifest = RunManifest::plan(spec, &space, &plan, Some(shards), Keep::All, false)?;
     let graph = plan.graph().cloned();
     let mut run = RunDirectory::create_planned(path, manifest, (space, graph), &[], None, &LocalDisk)?;

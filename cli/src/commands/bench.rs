@@ -10,10 +10,10 @@ use fathom_engine::estimate::dense_pull_time;
 use fathom_engine::observer::Silent;
 use fathom_engine::rates::{self, Rate};
 use fathom_engine::run::{Keep, RunManifest, SpaceSpec};
-use fathom_engine::run::{Lookback, Makers};
+use fathom_engine::run::{Lookback, Producers};
 use fathom_engine::search::{Options, Stop, search};
 use fathom_engine::task::Kernel;
-use fathom_kernel::Engine;
+use fathom_kernel::SimdLevel;
 use fathom_layer::LocalDisk;
 use fathom_puzzle::{Board, Metric, PuzzleSpec};
 use fathom_report::text;
@@ -72,7 +72,7 @@ struct Search {
 pub(crate) fn bench(args: &BenchArguments) -> Result<()> {
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let pulls =
-        SHAPES.into_iter().flat_map(|axes| Engine::ALL.map(|engine| pull(axes, engine))).flatten().collect();
+        SHAPES.into_iter().flat_map(|axes| SimdLevel::ALL.map(|engine| pull(axes, engine))).flatten().collect();
     let root = args.dir.clone().unwrap_or_else(std::env::temp_dir);
     let scratch = scratch(&root)?;
     let shape = Shape::new(LARGE).expect("the shapes are small");
@@ -90,7 +90,7 @@ pub(crate) fn bench(args: &BenchArguments) -> Result<()> {
 }
 
 /// Measures a dense pull; `None` if the engine does not support the shape.
-fn pull((lengths, halved): (&[u32], bool), engine: Engine) -> Option<Pull> {
+fn pull((lengths, halved): (&[u32], bool), engine: SimdLevel) -> Option<Pull> {
     let shape = if halved { Shape::halved(lengths) } else { Shape::new(lengths) };
     let shape = shape.expect("the shapes are small");
     let seconds = dense_pull_time(&shape, engine)?.as_secs_f64();
@@ -120,8 +120,8 @@ fn time_search(board: &str, metric: Metric, threads: usize, repeat: u32, root: &
             SpaceSpec { source: PuzzleSpec::Board(board), metric, labels: Labels::distinct(board.cells()) };
         let space = spec.space()?;
         let plan = Plan::new(&space)?;
-        let makers = Makers::one_process(threads);
-        let shards = makers.shards(&plan, Lookback::new(&space));
+        let producers = Producers::one_process(threads);
+        let shards = producers.shards(&plan, Lookback::new(&space));
         let manifest = RunManifest::plan(spec, &space, &plan, Some(shards), Keep::Last, false)?;
         let mut run = RunDirectory::create(&directory.path().join("run"), manifest, &[], &LocalDisk)?;
         let options = Options {

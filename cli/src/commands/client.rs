@@ -17,7 +17,7 @@ use tokio::runtime::{Builder, Runtime};
 use tonic::{Code, Response, Status};
 
 /// The most bytes of an answer: a list of files may have a million entries.
-const MOST_ANSWER_BYTES: usize = 256 << 20;
+const MAX_ANSWER_BYTES: usize = 256 << 20;
 /// The time limit for connecting to a worker.
 pub(crate) const CONNECT_LIMIT: Duration = Duration::from_secs(10);
 /// The time limit for connecting to the coordinator, and for each of its answers.
@@ -46,7 +46,7 @@ impl Coordinator {
             true => anyhow!("{error}: is 'fathom serve' running there?"),
             false => bad_input!("{error}"),
         })?;
-        let client = CoordinatorClient::new(connection).max_decoding_message_size(MOST_ANSWER_BYTES);
+        let client = CoordinatorClient::new(connection).max_decoding_message_size(MAX_ANSWER_BYTES);
         Ok(Self { runtime, client })
     }
 

@@ -4,7 +4,7 @@ mod square1;
 
 use crate::arguments::GroupArguments;
 use anyhow::{Result, ensure};
-use fathom_algebra::factor::LONGEST_WORD;
+use fathom_algebra::factor::MAX_WORD;
 use fathom_algebra::{Factoriser, Group, GroupOrbit, Kind, Named, Permutation, expression};
 use fathom_command::exit::No;
 use fathom_command::{bad_input, output};
@@ -15,7 +15,7 @@ use fathom_solve::elements;
 use serde_json::{Value, json};
 
 /// The most points of a group: the memory of Schreier-Sims grows with the cube of their number.
-const MOST_POINTS: usize = 512;
+const MAX_POINTS: usize = 512;
 
 /// A puzzle, and the generators of its group.
 struct Generators {
@@ -40,7 +40,7 @@ fn generators(args: &GroupArguments) -> Result<Generators> {
     let whole = match Board::for_its_group(word) {
         Ok(board) => PuzzleSpec::Board(board),
         Err(BoardError::TooLarge { word, .. }) => {
-            let most = Board::LARGEST_SIDE;
+            let most = Board::MAX_SIDE;
             return Err(bad_input!(
                 "the board {word:?} is too large: 'fathom group' takes boards of up to {most}x{most}"
             ));
@@ -84,9 +84,9 @@ fn generators(args: &GroupArguments) -> Result<Generators> {
         }
         PuzzleSpec::Defined(definition) => {
             let points = definition.orders().iter().map(|&order| usize::from(order)).sum();
-            if points > MOST_POINTS {
+            if points > MAX_POINTS {
                 return Err(bad_input!(
-                    "{word} has {points} points, and groups on at most {MOST_POINTS} are looked at"
+                    "{word} has {points} points, and groups on at most {MAX_POINTS} are looked at"
                 ));
             }
             let all = definition.moves().iter().chain(definition.free());
@@ -285,7 +285,7 @@ fn factor(puzzle: &Generators, state: &Permutation) -> Result<(String, Value)> {
             return Err(match why_not(&group, state) {
                 Some((_, why)) => bad_input!("--factor: no moves lead to this state: {why}"),
                 None => bad_input!(
-                    "--factor: moves lead to this state, but it cannot be factored within the limit of {LONGEST_WORD} moves for each point of the base; in this group only states that are a few moves away have words"
+                    "--factor: moves lead to this state, but it cannot be factored within the limit of {MAX_WORD} moves for each point of the base; in this group only states that are a few moves away have words"
                 ),
             });
         }

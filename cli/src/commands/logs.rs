@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 /// The number of directory levels below a run's directory that are searched for logs, such as
 /// `workers/0/log.jsonl`.
-const DEEPEST: usize = 3;
+const MAX_DEPTH: usize = 3;
 
 pub(crate) fn logs(args: &LogsArguments) -> Result<()> {
     let as_text = args.text || !args.json && std::io::stdout().is_terminal();
@@ -35,7 +35,7 @@ pub(crate) fn logs(args: &LogsArguments) -> Result<()> {
     let mut files = Vec::new();
     let mut names = Names::new();
     for dir in &args.dirs {
-        let found = find(dir, DEEPEST, &mut files);
+        let found = find(dir, MAX_DEPTH, &mut files);
         found
             .map_err(|error| bad_input!("cannot look into {}: {}", dir.display(), said_by_system(&error)))?;
         names.extend(workers(dir));

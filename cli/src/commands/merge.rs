@@ -36,9 +36,9 @@ pub(crate) fn merge(args: &MergeArguments, verbosity: log::Verbosity) -> Result<
             last = run.manifest.shards - 1
         ));
     }
-    let doubtful = run.journal.doubtful().context("cannot read run.db")?.into_iter();
-    let doubtful: Vec<ShardId> = doubtful.filter(|task| task.depth == depth).map(|task| task.shard).collect();
-    require_certain(&args.dir, depth, &doubtful, "may be wrong, as a coordinator has found")?;
+    let suspect = run.journal.suspect().context("cannot read run.db")?.into_iter();
+    let suspect: Vec<ShardId> = suspect.filter(|task| task.depth == depth).map(|task| task.shard).collect();
+    require_certain(&args.dir, depth, &suspect, "may be wrong, as a coordinator has found")?;
     let (space, colouring) = run.manifest.open()?;
     let geometry = Geometry::new(&run.manifest, &space, &colouring)?;
     let watched = run.journal.watched().context("cannot read run.db")?;
@@ -99,13 +99,13 @@ pub(crate) fn merge(args: &MergeArguments, verbosity: log::Verbosity) -> Result<
 }
 
 /// Checks that the files of no shards are in doubt; `reason` says why they are.
-fn require_certain(run: &Path, depth: Depth, doubtful: &[ShardId], reason: &str) -> Result<()> {
-    if doubtful.is_empty() {
+fn require_certain(run: &Path, depth: Depth, suspect: &[ShardId], reason: &str) -> Result<()> {
+    if suspect.is_empty() {
         return Ok(());
     }
     Err(bad_input!(
         "depth {depth} cannot be merged: files of shards {shards} {reason}: go on with 'fathom resume {path}' or 'fathom serve', which make them again",
-        shards = said(doubtful),
+        shards = said(suspect),
         path = shell::path(run)
     ))
 }

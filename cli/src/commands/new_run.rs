@@ -9,7 +9,7 @@ use fathom_command::{bad_input, output};
 use fathom_engine::directory::{Found, RunDirectory, look};
 use fathom_engine::estimate::Peak;
 use fathom_engine::run::budget::Budget;
-use fathom_engine::run::{Keep, Lookback, Makers, PlanFile, RunError, RunManifest, SpaceSpec};
+use fathom_engine::run::{Keep, Lookback, Producers, PlanFile, RunError, RunManifest, SpaceSpec};
 use fathom_engine::search::Options;
 use fathom_engine::task::Kernel;
 use fathom_engine::watch;
@@ -20,7 +20,7 @@ use fathom_space::{Labels, Plan, Space};
 use indicatif::{HumanBytes, HumanCount};
 use std::path::{Path, PathBuf};
 
-/// Opens the directory of a run, or makes one for a new run by `makers`, with its layers below `store` if that
+/// Opens the directory of a run, or makes one for a new run by `producers`, with its layers below `store` if that
 /// is given. All checks of a new run,
 /// `require` among them, come before anything is written. `require` also returns which layers the new run
 /// keeps; `None` stands for the default.
@@ -28,7 +28,7 @@ pub(crate) fn open_or_begin(
     space: &SpaceArguments,
     args: &BeginArguments,
     store: Option<&Path>,
-    makers: Makers,
+    producers: Producers,
     require: impl FnOnce(&Space, &Plan, &Path) -> Result<Option<Keep>>,
 ) -> Result<RunDirectory> {
     let reading = doing("reading the puzzle");
@@ -63,8 +63,8 @@ pub(crate) fn open_or_begin(
             let lookback = Lookback::new(&space);
             let keep = lookback.keep(asked)?;
             // With two layers kept, the shards in the making take room besides: many small ones take less.
-            let makers = if keep == Keep::Two { Makers { threads: None, ..makers } } else { makers };
-            let by_size = || makers.shards(&plan, lookback);
+            let producers = if keep == Keep::Two { Producers { threads: None, ..producers } } else { producers };
+            let by_size = || producers.shards(&plan, lookback);
             let shards = args.shards.unwrap_or_else(by_size);
             let manifest = RunManifest::plan(spec, &space, &plan, Some(shards), keep, args.inverse_classes)?;
             let graph = plan.graph().cloned();

@@ -9,8 +9,8 @@ use fathom_command::output;
 use fathom_engine::estimate::Estimate;
 use fathom_engine::forecast::growth::GrowthSource;
 use fathom_engine::forecast::{Cluster, Forecast};
-use fathom_engine::run::{Lookback, Makers, PlanDocument, PlanFile, RunManifest, SpaceSpec};
-use fathom_engine::task::BeyondMemory;
+use fathom_engine::run::{Lookback, Producers, PlanDocument, PlanFile, RunManifest, SpaceSpec};
+use fathom_engine::task::SpillPolicy;
 use fathom_report::text::{many, or_more};
 use fathom_space::Plan;
 use indicatif::{HumanBytes, HumanCount};
@@ -45,8 +45,8 @@ pub(crate) fn plan(args: &PlanArguments) -> Result<()> {
             ));
         }
         Some(cluster) => {
-            let makers = Makers { processes: args.workers.unwrap_or(1), ..Makers::unknown() };
-            let shards = args.shards.unwrap_or_else(|| makers.shards(&plan, lookback));
+            let producers = Producers { processes: args.workers.unwrap_or(1), ..Producers::unknown() };
+            let shards = args.shards.unwrap_or_else(|| producers.shards(&plan, lookback));
             let manifest = RunManifest::plan(spec.clone(), &space, &plan, Some(shards), keep, false)?;
             Some(Forecast::new(&manifest, &space, &plan, cluster)?)
         }
@@ -191,12 +191,12 @@ fn cluster_text(forecast: &Forecast) -> String {
         1 => String::new(),
         _ => format!("a dense layer is sent {:.1} times in all\n", forecast.layers_sent),
     };
-    let beyond_memory = match forecast.beyond_memory {
+    let spill_policy = match forecast.spill_policy {
         None => String::new(),
         Some(way) => {
             let faster = match way {
-                BeyondMemory::Fetch => "a link is faster than a disk",
-                BeyondMemory::Disk => "a disk is at least as fast as a link",
+                SpillPolicy::Fetch => "a link is faster than a disk",
+                SpillPolicy::Disk => "a disk is at least as fast as a link",
             };
             format!(
                 "beyond memory: memory is too small for cosets from others, so the time is a lower bound; use fathom-worker --beyond-memory {way}, because {faster}\n"
@@ -210,7 +210,7 @@ growth: {growth}
 memory a worker: {}, and {} for layers and cosets from others
 disk a worker at the peak: {}
 {dense}sent a worker: {}, and as much received; {} in all
-{beyond_memory}time: about {}, limited by {}",
+{spill_policy}time: about {}, limited by {}",
         many(workers.into(), "worker"),
         many(threads as u64, "thread"),
         network_bits_per_second as f64 / 1e9,

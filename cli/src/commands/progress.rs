@@ -3,8 +3,8 @@
 
 pub(crate) mod coordinator;
 
-use crate::commands::progress_estimator::{Gauge, line};
-use crate::commands::run_presence::AtWork;
+use crate::commands::progress_estimator::{ProgressEstimator, line};
+use crate::commands::run_presence::RunPresence;
 use anyhow::Result;
 use fathom_command::doing::{Doing, doing};
 use fathom_command::log::Verbosity;
@@ -45,16 +45,16 @@ impl Line {
         Self { is_on_terminal, each_minute, written: each_minute.then(Instant::now) }
     }
 
-    fn show(&mut self, gauge: &Gauge, now: Instant) {
+    fn show(&mut self, estimator: &ProgressEstimator, now: Instant) {
         let wait = if self.is_on_terminal { BETWEEN } else { MINUTE };
         if self.written.is_some_and(|written| now - written < wait) {
             return;
         }
         self.written = Some(now);
         if self.is_on_terminal {
-            terminal_line::show(&line::of(&gauge.reading(now), terminal_line::columns()));
+            terminal_line::show(&line::of(&estimator.reading(now), terminal_line::columns()));
         } else if self.each_minute {
-            terminal_line::tell(&line::of(&gauge.reading(now), usize::MAX));
+            terminal_line::tell(&line::of(&estimator.reading(now), usize::MAX));
         }
     }
 
@@ -82,8 +82,8 @@ pub(crate) struct Display(RefCell<Inner>);
 #[derive(Debug)]
 struct Inner {
     line: Line,
-    gauge: Gauge,
-    at_work: AtWork,
+    estimator: ProgressEstimator,
+    at_work: RunPresence,
     preparing: Option<Doing>,
     written: Option<Instant>,
 }
@@ -98,21 +98,21 @@ impl Display {
     ) -> Result<Self> {
         Ok(Self(RefCell::new(Inner {
             line: Line::new(verbosity),
-            gauge: Gauge::new(run, max_depth)?,
-            at_work: AtWork::begin(&run.path, "searched", None, disk_limit),
+            estimator: ProgressEstimator::new(run, max_depth)?,
+            at_work: RunPresence::begin(&run.path, "searched", None, disk_limit),
             preparing: Some(doing(&format!("making the tables of {}", run.space.slug()))),
             written: None,
         })))
     }
 
     fn show(&self) {
-        let Inner { line, gauge, at_work, written, .. } = &mut *self.0.borrow_mut();
+        let Inner { line, estimator, at_work, written, .. } = &mut *self.0.borrow_mut();
         let now = Instant::now();
         if written.is_none_or(|written| now - written >= WRITE) {
             *written = Some(now);
-            at_work.write(&gauge.reading(now));
+            at_work.write(&estimator.reading(now));
         }
-        line.show(gauge, now);
+        line.show(estimator, now);
     }
 }
 
@@ -120,18 +120,18 @@ impl Observer for Display {
     fn layer_begins(&self, depth: Depth, cosets: u64, shards: u32) {
         let mut inner = self.0.borrow_mut();
         inner.preparing = None;
-        inner.gauge.begin(depth, cosets, shards, Instant::now());
+        inner.estimator.begin(depth, cosets, shards, Instant::now());
         drop(inner);
         self.show();
     }
 
     fn progress(&self, progress: Progress) {
-        self.0.borrow_mut().gauge.progress(progress, Instant::now());
+        self.0.borrow_mut().estimator.progress(progress, Instant::now());
         self.show();
     }
 
     fn shard_made(&self, report: &ShardReport, _took: Duration) {
-        self.0.borrow_mut().gauge.shard_made(report.bytes);
+        self.0.borrow_mut().estimator.shard_made(report.bytes);
     }
 
     fn layer_ends(&self, progress: Progress) {
@@ -140,7 +140,7 @@ impl Observer for Display {
 
     fn layer_committed(&self, layer: &LayerRow) {
         let mut inner = self.0.borrow_mut();
-        inner.gauge.committed(layer);
+        inner.estimator.committed(layer);
         inner.line.committed(layer);
     }
 }

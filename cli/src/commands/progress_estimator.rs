@@ -20,7 +20,7 @@ const LISTED: Duration = Duration::from_secs(5);
 
 /// The progress of a search at one moment.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Reading {
+pub(crate) struct Sample {
     /// The depth that is being computed.
     pub(crate) depth: u32,
     /// The cosets of this depth that are done, and all of them.
@@ -73,9 +73,9 @@ impl RunFiles {
     }
 }
 
-/// Follows a search, to compute a [`Reading`] at any time.
+/// Follows a search, to compute a [`Sample`] at any time.
 #[derive(Debug)]
-pub(crate) struct Gauge {
+pub(crate) struct ProgressEstimator {
     /// `None` if the layers lie elsewhere.
     files: Option<RunFiles>,
     outlook: Outlook,
@@ -94,7 +94,7 @@ pub(crate) struct Gauge {
     states: Rate<Instant>,
 }
 
-impl Gauge {
+impl ProgressEstimator {
     pub(crate) fn new(run: &RunDirectory, max_depth: Option<u32>) -> Result<Self> {
         let Visited { layers, visited, all } = run.visited()?;
         let colouring = run.manifest.plan.colouring(&run.space)?;
@@ -150,11 +150,11 @@ impl Gauge {
         (self.cosets, self.shards) = (0, [0; 2]);
     }
 
-    pub(crate) fn reading(&self, now: Instant) -> Reading {
+    pub(crate) fn reading(&self, now: Instant) -> Sample {
         let done = self.progress.cosets as f64 / self.cosets.max(1) as f64;
         let seconds = (now - self.begun).as_secs_f64();
         let visited = self.before + self.progress.states;
-        Reading {
+        Sample {
             depth: self.depth.0,
             cosets: [self.progress.cosets, self.cosets],
             shards: self.shards,

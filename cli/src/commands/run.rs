@@ -14,7 +14,7 @@ use fathom_command::log::{self, Verbosity};
 use fathom_command::shell;
 use fathom_engine::directory::{LOG, RunDirectory};
 use fathom_engine::observer::Both;
-use fathom_engine::run::Makers;
+use fathom_engine::run::Producers;
 use fathom_engine::search::{End, Options, Stop, is_settled, search};
 use fathom_engine::watch;
 use fathom_layer::{Disk, LimitedDisk, LocalDisk};
@@ -27,9 +27,9 @@ pub(crate) fn run(args: &RunArguments, verbosity: Verbosity) -> Result<()> {
     }
     let options = args.search.options();
     let page = (page::listen(&args.http)?, &args.http);
-    let makers = Makers::one_process(options.threads);
+    let producers = Producers::one_process(options.threads);
     let store = args.store.as_deref();
-    let directory = open_or_begin(&args.space, &args.begin, store, makers, |space, plan, path| {
+    let directory = open_or_begin(&args.space, &args.begin, store, producers, |space, plan, path| {
         require_resources(args, options, space, plan, path)
     })?;
     go_on(directory, &args.search, verbosity, page)

@@ -1,6 +1,6 @@
 //! Writes the file `at-work.json` of a run, and tells people what it says.
 
-use crate::commands::progress_estimator::Reading;
+use crate::commands::progress_estimator::Sample;
 use crate::commands::progress_estimator::line::{duration, percent, rounded};
 use fathom_command::machine::host_name;
 use fathom_coordinator::cluster::commands::Commands;
@@ -54,12 +54,12 @@ pub(crate) fn text(note: &Note) -> String {
 
 /// Keeps the file of the process at work, and removes it when dropped.
 #[derive(Debug)]
-pub(crate) struct AtWork {
+pub(crate) struct RunPresence {
     path: PathBuf,
     note: Note,
 }
 
-impl AtWork {
+impl RunPresence {
     /// Writes the file into a run's directory, which this process has locked.
     pub(crate) fn begin(
         run: &Path,
@@ -85,8 +85,8 @@ impl AtWork {
     }
 
     /// Writes the progress of the search.
-    pub(crate) fn write(&mut self, reading: &Reading) {
-        let Reading { depth, cosets, shards, seconds, visited, all, rate, left, disk_bytes } = *reading;
+    pub(crate) fn write(&mut self, reading: &Sample) {
+        let Sample { depth, cosets, shards, seconds, visited, all, rate, left, disk_bytes } = *reading;
         self.note.progress = Some(Progress {
             depth,
             shards_done: shards[0],
@@ -113,7 +113,7 @@ impl AtWork {
     }
 }
 
-impl Drop for AtWork {
+impl Drop for RunPresence {
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.path);
     }
@@ -126,7 +126,7 @@ mod tests {
     #[test]
     fn who_is_gone_is_not_at_work() {
         let directory = tempfile::tempdir().unwrap();
-        let begun = AtWork::begin(directory.path(), "searched", None, None);
+        let begun = RunPresence::begin(directory.path(), "searched", None, None);
         let note: Note =
             serde_json::from_str(&fs::read_to_string(directory.path().join(FILE)).unwrap()).unwrap();
         assert_eq!(note.pid, std::process::id());

@@ -12,7 +12,7 @@ use fathom_coordinator::cluster::handle::CoordinatorHandle;
 use fathom_coordinator::cluster::tables;
 use fathom_engine::directory::LOG;
 use fathom_engine::journal::LayersAt;
-use fathom_engine::run::Makers;
+use fathom_engine::run::Producers;
 use fathom_engine::shared_store;
 use fathom_layer::LocalDisk;
 use fathom_proto::access::Access;
@@ -35,7 +35,7 @@ pub(crate) fn serve(args: &ServeArguments, verbosity: log::Verbosity) -> Result<
     };
     let listening = page::listen(&args.http)?;
     let mut listener = None;
-    let mut run = open_or_begin(&args.space, &args.begin, None, Makers::unknown(), |_, _, _| {
+    let mut run = open_or_begin(&args.space, &args.begin, None, Producers::unknown(), |_, _, _| {
         if let LayersAt::Store(store) = &layers_at {
             shared_store::require_free(store, &LocalDisk)?;
         }

@@ -4,7 +4,7 @@
 use crate::arguments::ClusterArguments;
 use crate::commands::progress::server::{DisplayOptions, ServedDisplay};
 use crate::commands::result;
-use crate::commands::run_presence::AtWork;
+use crate::commands::run_presence::RunPresence;
 use anyhow::{Context, Result, anyhow};
 use fathom_command::bad_input;
 use fathom_command::doing::doing;
@@ -170,7 +170,7 @@ impl Served {
             None => access.clone(),
         };
         let commands = Commands::new(address, access.options());
-        let at_work = AtWork::begin(&run.path, "served", Some(&commands), None);
+        let at_work = RunPresence::begin(&run.path, "served", Some(&commands), None);
         // If another process locks run.db, or its disk is full, the run pauses instead of failing.
         run.journal.wait_while_busy().context("cannot use run.db")?;
         order_shards(&mut run, &layers_at, is_local)?;
@@ -261,7 +261,7 @@ fn order_shards(run: &mut RunDirectory, layers_at: &LayersAt, is_local: bool) ->
         None => Arc::new(CosetGraph::build(&run.space, &colouring)?),
     };
     geometry.check_graph(&graph)?;
-    let order = ShardOrder::by_bisection(&graph, geometry.cut, ShardOrder::MOST_BYTES);
+    let order = ShardOrder::by_bisection(&graph, geometry.cut, ShardOrder::MAX_BYTES);
     tables::save_shard_order(&mut run.journal, &order).context("cannot write run.db")
 }
 

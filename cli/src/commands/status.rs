@@ -47,7 +47,7 @@ enum Found {
     /// The run is complete, or nobody works on it.
     Still,
     /// The run goes on.
-    AtWork,
+    RunPresence,
 }
 
 /// Prints the status once, or repeatedly while somebody works on the run. On a terminal each status replaces
@@ -67,7 +67,7 @@ fn again(watch: bool, mut look: impl FnMut() -> Result<(Found, String)>) -> Resu
 fn of_coordinator(coordinator: &mut Coordinator, json: bool) -> Result<(Found, String)> {
     let text = coordinator.status()?;
     let fields: Value = serde_json::from_str(&text)?;
-    let found = if fields["complete"] == true { Found::Still } else { Found::AtWork };
+    let found = if fields["complete"] == true { Found::Still } else { Found::RunPresence };
     if json {
         return Ok((found, text));
     }
@@ -94,15 +94,15 @@ fn of_coordinator(coordinator: &mut Coordinator, json: bool) -> Result<(Found, S
     lines.extend(
         cluster.depth_eta_seconds.map(|seconds| format!("this depth will be done in about {seconds:.0} s")),
     );
-    let AuditStatus { agreed, differed, set_aside } = &cluster.audits;
+    let AuditStatus { agreed, differed, quarantined } = &cluster.audits;
     if agreed + differed > 0 {
         lines.push(format!(
             "{} made twice: {agreed} agree, {differed} differ",
             many(agreed + differed, "shard")
         ));
     }
-    if !set_aside.is_empty() {
-        lines.push(format!("set aside, because audits found them wrong: {}", set_aside.join(", ")));
+    if !quarantined.is_empty() {
+        lines.push(format!("set aside, because audits found them wrong: {}", quarantined.join(", ")));
     }
     lines.extend(cluster.obstacle.as_ref().map(|obstacle| format!("waiting: {obstacle}")));
     if !cluster.workers.is_empty() {
@@ -121,7 +121,7 @@ fn of_directory(path: &Path, json: bool) -> Result<(Found, String)> {
     let summary = Summary::new(&run)?;
     let processes = run.journal.processes().context("cannot read run.db")?;
     let note = run_presence::of(path).filter(|_| !summary.complete);
-    let found = if note.is_some() { Found::AtWork } else { Found::Still };
+    let found = if note.is_some() { Found::RunPresence } else { Found::Still };
     if json {
         let status = Status {
             summary: &summary,

@@ -15,7 +15,7 @@ use fathom_coordinator::cluster::event::Ending;
 use fathom_coordinator::cluster::handle::CoordinatorHandle;
 use fathom_engine::directory::{LOG, RunDirectory};
 use fathom_engine::journal::LayersAt;
-use fathom_engine::run::{Makers, RunError, lock, tables};
+use fathom_engine::run::{Producers, RunError, lock, tables};
 use fathom_engine::search::Options;
 use fathom_engine::task::Store;
 use fathom_engine::tasks;
@@ -33,7 +33,7 @@ use tracing::{info, warn};
 /// The name of the directory in the run's directory that has a directory for each worker.
 const WORKERS: &str = "workers";
 /// The most starts of a worker, the first one included.
-const MOST_STARTS: u32 = 10;
+const MAX_STARTS: u32 = 10;
 /// The time within which the workers of a coordinator that was killed end.
 const WORKER_ENDS: Duration = Duration::from_secs(10);
 /// The time within which a worker ends once the run is over.
@@ -50,7 +50,7 @@ pub(crate) fn run(args: &RunArguments, workers: u32, verbosity: log::Verbosity) 
     let listening = page::listen(&args.http)?;
     // Each worker has at least one thread.
     let threads = args.search.options().threads.max(workers as usize);
-    let makers = Makers { processes: workers, threads: Some(threads) };
+    let producers = Producers { processes: workers, threads: Some(threads) };
     let options = args.search.options();
     let of_worker = Options {
         threads: threads / workers as usize,
@@ -58,7 +58,7 @@ pub(crate) fn run(args: &RunArguments, workers: u32, verbosity: log::Verbosity) 
         ..options
     };
     let store = args.store.as_deref();
-    let mut run = open_or_begin(&args.space, &args.begin, store, makers, |space, plan, path| {
+    let mut run = open_or_begin(&args.space, &args.begin, store, producers, |space, plan, path| {
         require_resources(args, of_worker, space, plan, path)
     })?;
     log::start(&run.path.join(LOG), verbosity.lines())?;
@@ -239,7 +239,7 @@ fn program() -> Result<PathBuf> {
 /// files in its store. Once the run is over, whoever has taken part has left, and a worker that goes on is
 /// killed: it came too late, and looks for the coordinator, or it hangs.
 fn keep_alive(mut command: Command, over: &AtomicBool, is_ending: impl Fn() -> bool) -> Result<()> {
-    for start in 1..=MOST_STARTS {
+    for start in 1..=MAX_STARTS {
         let mut worker = command.spawn().context("cannot start fathom-worker")?;
         let Some(status) = end_of(&mut worker, over)? else { return Ok(()) };
         if status.code() == Some(2) {
@@ -252,7 +252,7 @@ fn keep_alive(mut command: Command, over: &AtomicBool, is_ending: impl Fn() -> b
         }
         warn!(%status, start, "worker ended");
     }
-    Err(anyhow!("a worker died {MOST_STARTS} times: its log is below the run's directory"))
+    Err(anyhow!("a worker died {MAX_STARTS} times: its log is below the run's directory"))
 }
 
 /// Waits until a worker ends, and returns how. Returns `None` if the run is over before.

@@ -58,7 +58,7 @@ pub struct Registration {
 }
 
 /// Bytes that a worker may write to its log between two heartbeats, at most, while its tasks stand still.
-const MOST_LOGGED: u64 = 1 << 16;
+const MAX_LOGGED: u64 = 1 << 16;
 
 /// The progress of a worker.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -88,7 +88,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Returns whether the worker has done something for its orders since it reported `before`. A worker that
+    /// Returns whether the worker has done something for its commands since it reported `before`. A worker that
     /// waits for its disk writes to its log all the same, so few bytes say nothing.
     pub fn has_moved_since(&self, before: &Self) -> bool {
         let done = |progress: &Self| {
@@ -98,7 +98,7 @@ impl Progress {
         self.underway.is_empty()
             || self.underway != before.underway
             || done(self) != done(before)
-            || passed(self) > passed(before).saturating_add(MOST_LOGGED)
+            || passed(self) > passed(before).saturating_add(MAX_LOGGED)
     }
 }
 
@@ -109,9 +109,9 @@ pub enum Event {
     Register(RequestId, Registration),
     /// A worker sends a heartbeat.
     Heartbeat(RequestId, Session, Progress),
-    /// A worker asks for orders.
-    TakeOrders {
-        /// The request, answered when there are orders or after a while.
+    /// A worker asks for commands.
+    TakeCommands {
+        /// The request, answered when there are commands or after a while.
         request: RequestId,
         /// The session of the worker.
         session: Session,
@@ -120,7 +120,7 @@ pub enum Event {
         /// The version of the holder map that the worker has.
         version: u64,
     },
-    /// A worker reports how orders ended.
+    /// A worker reports how commands ended.
     Report {
         /// The request, answered at once.
         request: RequestId,
@@ -129,7 +129,7 @@ pub enum Event {
         /// The number of the report in the session, from 1, so that a report that arrives twice counts once;
         /// 0 if the worker does not count its reports.
         number: u64,
-        /// The outcomes of orders.
+        /// The outcomes of commands.
         outcomes: Vec<Outcome>,
     },
     /// A worker leaves.
@@ -145,7 +145,7 @@ pub enum Event {
 }
 
 /// An order to a worker.
-pub type Order = fathom_proto::Order<WorkerId>;
+pub type Command = fathom_proto::Command<WorkerId>;
 
 /// The holders of files: one pair for each file and holder.
 pub type Held = Vec<(Task, WorkerId)>;
@@ -186,7 +186,7 @@ pub enum Reply {
     /// The session lasts, and the message was handled.
     Known,
     /// Orders, and the holder map if the worker needs a newer one.
-    Orders(Vec<Order>, Option<Arc<Holders>>),
+    Orders(Vec<Command>, Option<Arc<Holders>>),
     /// A message for people.
     Said(String),
     /// The reason why a request of a user cannot be met.
@@ -232,8 +232,8 @@ pub enum NoteKind {
     Drained,
     /// A worker has failed several times in a row, and gets no tasks for a while.
     Rests,
-    /// A worker does nothing for its orders.
-    Stalls,
+    /// A worker does nothing for its commands.
+    Stuck,
     /// A task was given to a worker.
     TaskGiven,
     /// A shard was computed.
@@ -263,7 +263,7 @@ pub enum NoteKind {
     /// A lost file is computed again.
     MadeAgain,
     /// A file that is no longer read is deleted.
-    GivenBack,
+    Releases,
     /// An audit was given to a worker.
     AuditGiven,
     /// An audit agrees with the maker of the shard.
@@ -275,7 +275,7 @@ pub enum NoteKind {
     /// A shard is not audited, because its audit failed too often.
     NotAudited,
     /// A worker was wrong, and computes nothing any more.
-    SetAside,
+    Quarantined,
     /// A drained worker stays, because no other worker would.
     Stays,
 }
@@ -302,7 +302,7 @@ impl NoteKind {
             Self::Lost => "worker lost",
             Self::Drained => "worker is drained",
             Self::Rests => "worker rests",
-            Self::Stalls => "worker stalls",
+            Self::Stuck => "worker is_stuck",
             Self::TaskGiven => "task given",
             Self::TaskDone => "task done",
             Self::TaskFailed(_) => "task failed",
@@ -317,13 +317,13 @@ impl NoteKind {
             Self::Discarded => "damaged file discarded",
             Self::OtherFile => "file is not the one that was reported",
             Self::MadeAgain => "file is made again",
-            Self::GivenBack => "shard given back",
+            Self::Releases => "shard given back",
             Self::AuditGiven => "audit given",
             Self::Audited => "audit agrees",
             Self::SelfCheck => "self-check agrees",
             Self::AuditDiffers => "audit differs",
             Self::NotAudited => "shard is not audited",
-            Self::SetAside => "worker is set aside",
+            Self::Quarantined => "worker is set aside",
             Self::Stays => "worker is not drained, for nobody else would stay",
         }
     }
@@ -335,14 +335,14 @@ impl NoteKind {
             | Self::TaskDone
             | Self::CopyOrdered
             | Self::CopyDone
-            | Self::GivenBack
+            | Self::Releases
             | Self::AuditGiven
             | Self::Audited
             | Self::SelfCheck => NoteLevel::Detail,
             Self::Lost
             | Self::IsAhead
             | Self::Rests
-            | Self::Stalls
+            | Self::Stuck
             | Self::TaskFailed(_)
             | Self::LateReport
             | Self::Implausible
@@ -352,7 +352,7 @@ impl NoteKind {
             | Self::OtherFile
             | Self::AuditDiffers
             | Self::NotAudited
-            | Self::SetAside
+            | Self::Quarantined
             | Self::Stays => NoteLevel::Warning,
             Self::Registered
             | Self::BeginsAgain
@@ -390,13 +390,13 @@ pub enum Effect {
     /// Makes durable that files of the older layer were given back, then deletes them in a shared store. Each
     /// comes with whether an audit agreed with the shard made from it. The second field has the holders of
     /// those shards.
-    GiveBack(Vec<(Task, bool)>, Held),
+    Release(Vec<(Task, bool)>, Held),
     /// Removes reports of the current layer from the journal: their shards are computed again.
     ForgetReports(Vec<Task>),
     /// Makes durable that two results of a shard of the current layer differ.
     Doubt(Task),
     /// Makes durable that a worker was set aside.
-    SetAside(WorkerId),
+    Quarantined(WorkerId),
     /// Makes durable the id, name and address of a worker.
     SaveWorker(WorkerId, String, String),
     /// Commits the layer: the reports of all its shards, in order, the time that it took, and the holders of

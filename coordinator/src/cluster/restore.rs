@@ -1,7 +1,7 @@
 //! What a coordinator finds of its run when it starts: the journal, and the files in the store that all
 //! workers share.
 
-use crate::cluster::parts::HeldFile;
+use crate::cluster::parts::StoredFile;
 use crate::cluster::state::{Past, Rules, digest_of};
 use crate::cluster::tables;
 use anyhow::{Context, Result};
@@ -18,8 +18,8 @@ use tracing::warn;
 pub(super) fn past(journal: &Journal, layers: &[LayerRow], rules: &Rules) -> Result<Past> {
     let Rules { shards, shared_store, .. } = *rules;
     let reports = journal.reports()?;
-    let unheld = |bytes, digest| HeldFile { holders: Default::default(), bytes, digest };
-    let mut files: BTreeMap<Task, HeldFile> = BTreeMap::new();
+    let orphaned = |bytes, digest| StoredFile { holders: Default::default(), bytes, digest };
+    let mut files: BTreeMap<Task, StoredFile> = BTreeMap::new();
     let given_back = journal.given_back(layers)?;
     let first = layers.iter().position(|layer| layer.files != Files::Removed).unwrap_or(layers.len());
     // The remaining files of the older of two layers are still read, though that layer counts as removed.
@@ -27,11 +27,11 @@ pub(super) fn past(journal: &Journal, layers: &[LayerRow], rules: &Rules) -> Res
     for (number, layer) in layers.iter().enumerate().skip(first) {
         let is_given_back = |shard| number + 2 == layers.len() && given_back.contains_key(&shard);
         for row in journal.shards(layer.depth)?.into_iter().filter(|row| !is_given_back(row.shard)) {
-            files.insert(Task { depth: layer.depth, shard: row.shard }, unheld(0, row.digest));
+            files.insert(Task { depth: layer.depth, shard: row.shard }, orphaned(0, row.digest));
         }
     }
     for report in &reports {
-        files.insert(report.task, unheld(report.bytes, digest_of(report)));
+        files.insert(report.task, orphaned(report.bytes, digest_of(report)));
     }
     let holders = match shared_store {
         true => files.keys().map(|&task| (task, WorkerId::SHARED_STORE)).collect(),
@@ -46,10 +46,10 @@ pub(super) fn past(journal: &Journal, layers: &[LayerRow], rules: &Rules) -> Res
         counts: layers.iter().map(|layer| layer.states).collect(),
         order: tables::shard_order(journal, shards)?,
         workers: tables::workers(journal)?,
-        set_aside: tables::workers_set_aside(journal)?,
-        disowned: journal.disowned()?,
-        doubted: journal.doubted()?,
-        makers: tables::makers(journal)?,
+        quarantined: tables::workers_set_aside(journal)?,
+        invalidated: journal.invalidated()?,
+        suspected: journal.suspected()?,
+        producers: tables::producers(journal)?,
         files: files.into_iter().collect(),
         reports,
         given_back,
@@ -106,7 +106,7 @@ pub(super) fn drop_false(past: &mut Past, store: &Store<'_>, geometry: &Geometry
         }
     });
     past.files.retain(|(task, _)| !dropped.contains(task));
-    past.disowned.extend(dropped);
+    past.invalidated.extend(dropped);
 }
 
 /// Compares a report with its file.

@@ -434,7 +434,7 @@ impl<'d> Coordinator<'d> {
                 tables::save_reports(&mut self.run.journal, &made, &held).context(failed)?;
                 self.journal.note(begun.elapsed());
             }
-            Effect::GiveBack(files, held) => {
+            Effect::Release(files, held) => {
                 let begun = Instant::now();
                 tables::give_back(&mut self.run.journal, &files, &held).context(failed)?;
                 self.journal.note(begun.elapsed());
@@ -448,7 +448,7 @@ impl<'d> Coordinator<'d> {
                 tables::forget_reports(&mut self.run.journal, &tasks).context(failed)?;
             }
             Effect::Doubt(task) => self.run.journal.doubt(task).context(failed)?,
-            Effect::SetAside(id) => tables::set_aside(&mut self.run.journal, id).context(failed)?,
+            Effect::Quarantined(id) => tables::quarantined(&mut self.run.journal, id).context(failed)?,
             Effect::SaveWorker(id, name, address) => {
                 let begun = Instant::now();
                 tables::save_worker(&mut self.run.journal, id, &name, &address).context(failed)?;

@@ -22,14 +22,14 @@ use tonic::{Request, Response, Status};
 use tracing::warn;
 
 /// Largest message of a worker, in bytes.
-const MOST_MESSAGE_BYTES: usize = 64 << 20;
+const MAX_MESSAGE_BYTES: usize = 64 << 20;
 /// Most cosets of a shard: the report has a checksum of 32 bytes for each, and takes the message but for a
 /// little.
-const MOST_COSETS: u32 = (MOST_MESSAGE_BYTES / 32) as u32 - (1 << 15);
+const MAX_COSETS: u32 = (MAX_MESSAGE_BYTES / 32) as u32 - (1 << 15);
 /// Largest number of tasks that a worker may ask for at once.
-const MOST_TASKS: u32 = 4096;
+const MAX_TASKS: u32 = 4096;
 /// Largest length in bytes of a worker's name, address, kernel and version.
-const LONGEST_NAME: usize = 256;
+const MAX_NAME: usize = 256;
 
 /// The gRPC service of the coordinator.
 #[derive(Clone, Debug)]
@@ -46,7 +46,7 @@ pub struct Service {
 /// If the shards have too many cosets.
 pub(super) fn require_small_shards(geometry: &Geometry) -> Result<()> {
     let (cosets, shards) = (geometry.cut.cosets(), geometry.cut.shards());
-    let least = cosets.div_ceil(MOST_COSETS);
+    let least = cosets.div_ceil(MAX_COSETS);
     match shards >= least {
         true => Ok(()),
         false => Err(bad_input!(
@@ -68,7 +68,7 @@ impl Service {
 
     /// Returns the services of the coordinator's server, for those who may call.
     pub fn into_services(self, access: &Access) -> Routes {
-        let service = CoordinatorServer::new(self).max_decoding_message_size(MOST_MESSAGE_BYTES);
+        let service = CoordinatorServer::new(self).max_decoding_message_size(MAX_MESSAGE_BYTES);
         Routes::new(InterceptedService::new(service, access.token_check()))
     }
 
@@ -141,7 +141,7 @@ impl Service {
             worker: convert::worker_id(&request.worker_id)?,
             name: request.name,
             address,
-            threads: request.threads.clamp(1, MOST_TASKS),
+            threads: request.threads.clamp(1, MAX_TASKS),
             memory_bytes: request.memory_bytes,
             kernel: request.kernel,
             version: request.version,
@@ -158,9 +158,9 @@ impl Service {
 /// are.
 fn require_names(names: &[(&str, &str)]) -> Result<(), Status> {
     for (field, text) in names {
-        if text.len() > LONGEST_NAME {
+        if text.len() > MAX_NAME {
             return Err(Status::invalid_argument(format!(
-                "{field}: a name is longer than {LONGEST_NAME} bytes: choose a shorter one"
+                "{field}: a name is longer than {MAX_NAME} bytes: choose a shorter one"
             )));
         }
         if let Some(control) = text.chars().find(|&c| convert::is_control(c)) {
@@ -266,21 +266,21 @@ impl coordinator_server::Coordinator for Service {
         Ok(Response::new(v1::HeartbeatResponse { known: known(answer)? }))
     }
 
-    async fn take_orders(
+    async fn take_commands(
         &self,
-        request: Request<v1::TakeOrdersRequest>,
-    ) -> Result<Response<v1::TakeOrdersResponse>, Status> {
-        let v1::TakeOrdersRequest { session, tasks, holders_version } = request.into_inner();
-        let (session, tasks, version) = (Session(session), tasks.min(MOST_TASKS), holders_version);
-        let event = move |request| Event::TakeOrders { request, session, tasks, version };
+        request: Request<v1::TakeCommandsRequest>,
+    ) -> Result<Response<v1::TakeCommandsResponse>, Status> {
+        let v1::TakeCommandsRequest { session, tasks, holders_version } = request.into_inner();
+        let (session, tasks, version) = (Session(session), tasks.min(MAX_TASKS), holders_version);
+        let event = move |request| Event::TakeCommands { request, session, tasks, version };
         let Answer { reply, addresses } = self.handle.ask(event).await?;
         match reply {
             Reply::Unknown => {
-                Ok(Response::new(v1::TakeOrdersResponse { known: false, ..Default::default() }))
+                Ok(Response::new(v1::TakeCommandsResponse { known: false, ..Default::default() }))
             }
-            Reply::Orders(orders, holders) => Ok(Response::new(v1::TakeOrdersResponse {
+            Reply::Orders(commands, holders) => Ok(Response::new(v1::TakeCommandsResponse {
                 known: true,
-                orders: orders
+                commands: commands
                     .into_iter()
                     .map(|order| order.with_holders(|id| addresses.get(&id).cloned()).into())
                     .collect(),

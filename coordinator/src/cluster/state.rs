@@ -6,7 +6,7 @@
 //! reconsidered after an event.
 //!
 //! Reading order: `apply` (what an event changes), `sessions` (workers that come and go), `reports` (what
-//! workers report), `failures` (how failed orders are handled), `audits` (shards that are computed twice),
+//! workers report), `failures` (how failed commands are handled), `audits` (shards that are computed twice),
 //! `verdicts` (what follows from the results of audits), `reconcile` (what follows from the state), `given`
 //! (sources given back while a layer is computed), `placement` (which worker computes which shard), `check`
 //! (invariants, for tests).
@@ -25,9 +25,9 @@ mod verdicts;
 
 use crate::cluster::bounds::Bounds;
 use crate::cluster::commands::Commands;
-use crate::cluster::event::{Ending, Holders, Holding, Millis, Order};
+use crate::cluster::event::{Ending, Holders, Holding, Millis, Command};
 use crate::cluster::parts::{
-    Audits, Commit, Dirty, Files, HeldFile, HolderMap, Members, Scheduler, Secret, Shutdown, Tasks,
+    Audits, Commit, Dirty, Files, StoredFile, HolderMap, Members, Scheduler, Secret, Shutdown, Tasks,
 };
 use fathom_engine::run::{Depth, Keep, Lookback, ShardId, ShardOrder, ShardReport, Task};
 use fathom_layer::{Digest, LayerDigest};
@@ -95,17 +95,17 @@ pub struct Past {
     /// The workers: id, name and address.
     pub workers: Vec<(WorkerId, String, String)>,
     /// Workers that were set aside.
-    pub set_aside: BTreeSet<WorkerId>,
+    pub quarantined: BTreeSet<WorkerId>,
     /// Shards of the current layer of which some store may contain a wrong file.
-    pub disowned: BTreeSet<Task>,
+    pub invalidated: BTreeSet<Task>,
     /// Shards of the current layer that were made twice with different states.
-    pub doubted: BTreeSet<Task>,
+    pub suspected: BTreeSet<Task>,
     /// The files of the newest layers: size, digest and holders.
-    pub files: Vec<(Task, HeldFile)>,
+    pub files: Vec<(Task, StoredFile)>,
     /// Reports of the current layer.
     pub reports: Vec<ShardReport>,
     /// The workers that computed these shards, as far as they are known.
-    pub makers: BTreeMap<Task, WorkerId>,
+    pub producers: BTreeMap<Task, WorkerId>,
     /// Shards of the current layer whose sources were given back, and whether an audit agreed with the
     /// shard.
     pub given_back: BTreeMap<ShardId, bool>,
@@ -132,19 +132,19 @@ impl State {
             dirty: Dirty::missing().and(Dirty::orphans()).and(Dirty::owners()),
         };
         for (id, name, address) in past.workers {
-            state.members.restore(id, name, address, past.set_aside.contains(&id));
+            state.members.restore(id, name, address, past.quarantined.contains(&id));
         }
         state.dirty += Dirty::copies(state.files.iter().map(|(task, _)| task));
         for report in past.reports.into_iter().filter(|report| report.task.depth == depth) {
             if state.files.contains(report.task) {
-                let maker = past.makers.get(&report.task).copied();
+                let maker = past.producers.get(&report.task).copied();
                 let maker = maker.filter(|&id| state.members.get(id).is_some());
                 state.scheduler.restore(report, maker);
             }
         }
         let of_layer = |tasks: BTreeSet<Task>| tasks.into_iter().filter(|task| task.depth == depth).collect();
         let is_made = |task| state.scheduler.tasks().is_made(task);
-        state.audits.restore(of_layer(past.disowned), of_layer(past.doubted), is_made);
+        state.audits.restore(of_layer(past.invalidated), of_layer(past.suspected), is_made);
         // The last epoch may have ended between the last commit and the end of the run. Its workers are told.
         if let Some(ending) = state.is_through() {
             state.shutdown.begin(Millis(0), ending);
@@ -265,7 +265,7 @@ impl State {
     }
 
     /// Returns the files of a layer, indexed by shard.
-    fn layer(&self, depth: Depth) -> Vec<Option<&HeldFile>> {
+    fn layer(&self, depth: Depth) -> Vec<Option<&StoredFile>> {
         let mut layer = vec![None; self.rules.shards as usize];
         for (shard, file) in self.files.of_layer(depth) {
             if let Some(place) = layer.get_mut(shard.0 as usize) {
@@ -276,11 +276,11 @@ impl State {
     }
 
     /// Returns the files of a layer that no live worker holds.
-    fn unheld(&self, depth: Depth) -> Vec<Task> {
-        let is_held = |file: &HeldFile| file.holders.iter().any(|&holder| self.members.is_alive(holder));
+    fn orphaned(&self, depth: Depth) -> Vec<Task> {
+        let is_held = |file: &StoredFile| file.holders.iter().any(|&holder| self.members.is_alive(holder));
         let shards = self.shards().zip(self.layer(depth));
-        let unheld = shards.filter(|(_, file)| !file.is_some_and(is_held));
-        unheld.map(|(shard, _)| Task { depth, shard }).collect()
+        let orphaned = shards.filter(|(_, file)| !file.is_some_and(is_held));
+        orphaned.map(|(shard, _)| Task { depth, shard }).collect()
     }
 
     /// Returns the holder map of the layers that tasks read now. Workers that have the present version need
@@ -317,7 +317,7 @@ impl State {
     }
 
     fn holders_of(&self, depths: impl IntoIterator<Item = Depth>) -> Vec<(Depth, Vec<Holding>)> {
-        let of_shard = |file: Option<&HeldFile>| {
+        let of_shard = |file: Option<&StoredFile>| {
             let holders = file.into_iter().flat_map(|file| &file.holders);
             let holders = holders.copied().filter(|&holder| self.members.is_alive(holder)).collect();
             Holding { digest: file.map(|file| file.digest), holders }
@@ -327,7 +327,7 @@ impl State {
     }
 
     /// Queues an order for a worker, to be sent when the worker next asks.
-    fn order(&mut self, id: WorkerId, order: Order) {
+    fn order(&mut self, id: WorkerId, order: Command) {
         self.dirty += self.members.order(id, order);
     }
 

@@ -63,7 +63,7 @@ pub struct AuditStatus {
     pub differed: u64,
     /// The names of workers that were set aside in this epoch or an earlier one: they were wrong, and
     /// compute nothing.
-    pub set_aside: Vec<String>,
+    pub quarantined: Vec<String>,
 }
 
 /// The status of a worker.
@@ -146,7 +146,7 @@ impl ClusterStatus {
         let eta = (done > 0 && is_at_work)
             .then(|| seconds / f64::from(done) * f64::from(state.rules().shards - done));
         let is_shown = |id: WorkerId, worker: &Worker| match worker.presence() {
-            Presence::Alive(_) | Presence::Awaited => true,
+            Presence::Alive(_) | Presence::Reconnecting => true,
             Presence::Lost | Presence::Left => {
                 !state.files().held_by(id).is_empty() || now.since(worker.heard) < SHOWN
             }
@@ -157,8 +157,8 @@ impl ClusterStatus {
         let name =
             |id: &WorkerId| state.members().get(*id).map_or_else(|| id.to_string(), |w| w.name.clone());
         let (agreed, differed) = state.audits().results();
-        let set_aside = state.members().iter().filter(|(_, worker)| worker.is_set_aside);
-        let set_aside = set_aside.map(|(_, worker)| worker.name.clone()).collect();
+        let quarantined = state.members().iter().filter(|(_, worker)| worker.is_set_aside);
+        let quarantined = quarantined.map(|(_, worker)| worker.name.clone()).collect();
         Self {
             depth: state.depth().0,
             shards_done: done,
@@ -170,7 +170,7 @@ impl ClusterStatus {
             workers,
             waiting_for: state.waiting_for().iter().map(name).collect(),
             obstacle,
-            audits: AuditStatus { agreed, differed, set_aside },
+            audits: AuditStatus { agreed, differed, quarantined },
         }
     }
 }
@@ -182,11 +182,11 @@ impl WorkerStatus {
             Presence::Alive(_) if now.since(worker.heard) > 3 * state.rules().heartbeat => "silent",
             Presence::Alive(_) if worker.draining => "draining",
             Presence::Alive(_) => "alive",
-            Presence::Awaited => "awaited",
+            Presence::Reconnecting => "awaited",
             Presence::Lost => "lost",
             Presence::Left => "left",
         };
-        let heard = (worker.presence() != Presence::Awaited).then(|| now.since(worker.heard).as_secs_f64());
+        let heard = (worker.presence() != Presence::Reconnecting).then(|| now.since(worker.heard).as_secs_f64());
         Self {
             id: id.to_string(),
             name: worker.name.clone(),
@@ -249,7 +249,7 @@ pub(super) fn obstacle(state: &State, now: Millis) -> Option<String> {
     if state.members().alive().all(|(_, worker)| worker.draining) {
         return Some("all workers are being drained: start another one".into());
     }
-    if state.members().alive().all(|(_, worker)| worker.rests_until > now) {
+    if state.members().alive().all(|(_, worker)| worker.backoff_until > now) {
         return Some(
             "all workers rest, because their disks are full, their quotas are used up, or tasks failed there: the log says more".into(),
         );
@@ -272,13 +272,13 @@ fn without_copies(state: &State, now: Millis) -> Option<String> {
     })
 }
 
-/// Returns which workers have done nothing for their orders for a while.
+/// Returns which workers have done nothing for their commands for a while.
 fn stalled(state: &State, now: Millis) -> Option<String> {
-    let stalled = state.members().alive().filter(|(_, worker)| worker.stalls(now, IDLE));
+    let stalled = state.members().alive().filter(|(_, worker)| worker.is_stuck(now, IDLE));
     let names: Vec<String> = stalled
         .map(|(_, worker)| {
             let minutes = now.since(worker.moved).as_secs() / 60;
-            format!("{} has orders, and has done nothing for them for {minutes} min", worker.name)
+            format!("{} has commands, and has done nothing for them for {minutes} min", worker.name)
         })
         .collect();
     (!names.is_empty()).then(|| {

@@ -105,11 +105,11 @@ pub fn workers(journal: &Journal) -> Result<Vec<(WorkerId, String, String)>> {
 }
 
 /// Records that a worker is set aside: an audit has shown that its results were wrong, so it gets no more tasks.
-pub fn set_aside(journal: &mut Journal, worker: WorkerId) -> Result<()> {
+pub fn quarantined(journal: &mut Journal, worker: WorkerId) -> Result<()> {
     journal.change(|change| {
         let database = change.database();
-        database.execute("CREATE TABLE IF NOT EXISTS set_aside (worker BLOB PRIMARY KEY)", [])?;
-        database.execute("INSERT OR IGNORE INTO set_aside VALUES (?1)", params![worker.0])?;
+        database.execute("CREATE TABLE IF NOT EXISTS quarantined (worker BLOB PRIMARY KEY)", [])?;
+        database.execute("INSERT OR IGNORE INTO quarantined VALUES (?1)", params![worker.0])?;
         Ok(())
     })
 }
@@ -117,10 +117,10 @@ pub fn set_aside(journal: &mut Journal, worker: WorkerId) -> Result<()> {
 /// Returns the workers that were set aside.
 pub fn workers_set_aside(journal: &Journal) -> Result<BTreeSet<WorkerId>> {
     let database = journal.database();
-    if !database.table_exists(None, "set_aside")? {
+    if !database.table_exists(None, "quarantined")? {
         return Ok(BTreeSet::new());
     }
-    let mut query = database.prepare("SELECT worker FROM set_aside")?;
+    let mut query = database.prepare("SELECT worker FROM quarantined")?;
     let rows = query.query_map([], |row| Ok(WorkerId(row.get(0)?)))?;
     Ok(rows.collect::<Result<_, _>>()?)
 }
@@ -137,12 +137,12 @@ pub fn save_reports(journal: &mut Journal, made: &[MadeShard], held: &Held) -> R
 }
 
 /// Returns the workers that computed the finished shards of the current layer, as far as they are known.
-pub fn makers(journal: &Journal) -> Result<BTreeMap<Task, WorkerId>> {
-    Ok(journal.makers()?.into_iter().map(|(task, maker)| (task, WorkerId(maker))).collect())
+pub fn producers(journal: &Journal) -> Result<BTreeMap<Task, WorkerId>> {
+    Ok(journal.producers()?.into_iter().map(|(task, maker)| (task, WorkerId(maker))).collect())
 }
 
 /// Deletes the reports of these tasks of the current layer and the holders of their files, and records the tasks as
-/// disowned: stores may still have wrong files of them.
+/// invalidated: stores may still have wrong files of them.
 pub fn forget_reports(journal: &mut Journal, tasks: &[Task]) -> Result<()> {
     journal.change(|change| {
         change.forget_reports(tasks)?;

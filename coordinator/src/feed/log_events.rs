@@ -10,7 +10,7 @@ use std::path::Path;
 use std::time::UNIX_EPOCH;
 
 /// The most bytes that are read from the end of the log when a page begins.
-const MOST_BYTES: u64 = 8 << 20;
+const MAX_BYTES: u64 = 8 << 20;
 
 /// The position in the log up to which events were told.
 #[derive(Clone, Copy, Debug, Default)]
@@ -35,10 +35,10 @@ impl Log {
             // The log was begun anew.
             self.told = 0;
         }
-        self.told = self.told.max(length.saturating_sub(MOST_BYTES));
+        self.told = self.told.max(length.saturating_sub(MAX_BYTES));
         file.seek(SeekFrom::Start(self.told))?;
         let mut bytes = Vec::new();
-        file.take(MOST_BYTES).read_to_end(&mut bytes)?;
+        file.take(MAX_BYTES).read_to_end(&mut bytes)?;
         // A line that is being written is read when it is whole.
         bytes.truncate(bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |last| last + 1));
         self.told += bytes.len() as u64;

@@ -26,7 +26,7 @@ use std::path::{Path, PathBuf};
 pub const NAME: &str = "token";
 
 /// Largest size of a token file, in bytes.
-const MOST_BYTES: u64 = 4096;
+const MAX_BYTES: u64 = 4096;
 
 /// The token of a coordinator, in files for other processes of the same user. Removes the files when dropped.
 #[derive(Debug)]
@@ -236,7 +236,7 @@ pub(super) fn read(path: &Path) -> Result<Token, Distrust> {
     }
     is_private(&is)?;
     let mut text = Vec::new();
-    file.take(MOST_BYTES).read_to_end(&mut text)?;
+    file.take(MAX_BYTES).read_to_end(&mut text)?;
     Ok(Token::new(&text)?)
 }
 

@@ -176,7 +176,7 @@ pub struct HeartbeatResponse {
     pub known: bool,
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct TakeOrdersRequest {
+pub struct TakeCommandsRequest {
     #[prost(uint64, tag = "1")]
     pub session: u64,
     /// How many tasks the worker would take now.
@@ -187,27 +187,27 @@ pub struct TakeOrdersRequest {
     pub holders_version: u64,
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
-pub struct TakeOrdersResponse {
+pub struct TakeCommandsResponse {
     /// False if the session has ended, and the worker should register again.
     #[prost(bool, tag = "1")]
     pub known: bool,
     #[prost(message, repeated, tag = "2")]
-    pub orders: ::prost::alloc::vec::Vec<Order>,
+    pub commands: ::prost::alloc::vec::Vec<Command>,
     /// Who holds what, if that has changed.
     #[prost(message, optional, tag = "3")]
     pub holders: ::core::option::Option<Holders>,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct Order {
-    #[prost(oneof = "order::Kind", tags = "1, 2, 3, 4, 5, 6")]
-    pub kind: ::core::option::Option<order::Kind>,
+pub struct Command {
+    #[prost(oneof = "command::Kind", tags = "1, 2, 3, 4, 5, 6")]
+    pub kind: ::core::option::Option<command::Kind>,
 }
-/// Nested message and enum types in `Order`.
+/// Nested message and enum types in `Command`.
 pub mod order {
     #[derive(Clone, PartialEq, Eq, Hash, ::prost::Oneof)]
     pub enum Kind {
         #[prost(message, tag = "1")]
-        MakeShard(super::MakeShard),
+        ComputeShard(super::ComputeShard),
         #[prost(message, tag = "2")]
         TakeCopy(super::TakeCopy),
         /// Delete a file, unless it is whole and the one that is meant.
@@ -219,12 +219,12 @@ pub mod order {
         Leave(super::Leave),
         /// Delete a file, for the search reads it no more.
         #[prost(message, tag = "6")]
-        GiveBack(super::File),
+        Release(super::File),
     }
 }
-/// Make a shard of a layer from the layers before it.
+/// Compute a shard of a layer from the layers before it.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct MakeShard {
+pub struct ComputeShard {
     #[prost(message, optional, tag = "1")]
     pub file: ::core::option::Option<File>,
     #[prost(message, optional, tag = "2")]
@@ -913,12 +913,12 @@ pub mod coordinator_client {
                 .insert(GrpcMethod::new("fathom.v1.Coordinator", "Heartbeat"));
             self.inner.unary(req, path, codec).await
         }
-        /// Waits for orders.
-        pub async fn take_orders(
+        /// Waits for commands.
+        pub async fn take_commands(
             &mut self,
-            request: impl tonic::IntoRequest<super::TakeOrdersRequest>,
+            request: impl tonic::IntoRequest<super::TakeCommandsRequest>,
         ) -> std::result::Result<
-            tonic::Response<super::TakeOrdersResponse>,
+            tonic::Response<super::TakeCommandsResponse>,
             tonic::Status,
         > {
             self.inner
@@ -931,14 +931,14 @@ pub mod coordinator_client {
                 })?;
             let codec = tonic_prost::ProstCodec::default();
             let path = http::uri::PathAndQuery::from_static(
-                "/fathom.v1.Coordinator/TakeOrders",
+                "/fathom.v1.Coordinator/TakeCommands",
             );
             let mut req = request.into_request();
             req.extensions_mut()
-                .insert(GrpcMethod::new("fathom.v1.Coordinator", "TakeOrders"));
+                .insert(GrpcMethod::new("fathom.v1.Coordinator", "TakeCommands"));
             self.inner.unary(req, path, codec).await
         }
-        /// Says how orders ended.
+        /// Says how commands ended.
         pub async fn report(
             &mut self,
             request: impl tonic::IntoRequest<super::ReportRequest>,
@@ -1140,15 +1140,15 @@ pub mod coordinator_server {
             tonic::Response<super::HeartbeatResponse>,
             tonic::Status,
         >;
-        /// Waits for orders.
-        async fn take_orders(
+        /// Waits for commands.
+        async fn take_commands(
             &self,
-            request: tonic::Request<super::TakeOrdersRequest>,
+            request: tonic::Request<super::TakeCommandsRequest>,
         ) -> std::result::Result<
-            tonic::Response<super::TakeOrdersResponse>,
+            tonic::Response<super::TakeCommandsResponse>,
             tonic::Status,
         >;
-        /// Says how orders ended.
+        /// Says how commands ended.
         async fn report(
             &self,
             request: tonic::Request<super::ReportRequest>,
@@ -1410,25 +1410,25 @@ pub mod coordinator_server {
                     };
                     Box::pin(fut)
                 }
-                "/fathom.v1.Coordinator/TakeOrders" => {
+                "/fathom.v1.Coordinator/TakeCommands" => {
                     #[allow(non_camel_case_types)]
                     struct TakeOrdersSvc<T: Coordinator>(pub Arc<T>);
                     impl<
                         T: Coordinator,
-                    > tonic::server::UnaryService<super::TakeOrdersRequest>
+                    > tonic::server::UnaryService<super::TakeCommandsRequest>
                     for TakeOrdersSvc<T> {
-                        type Response = super::TakeOrdersResponse;
+                        type Response = super::TakeCommandsResponse;
                         type Future = BoxFuture<
                             tonic::Response<Self::Response>,
                             tonic::Status,
                         >;
                         fn call(
                             &mut self,
-                            request: tonic::Request<super::TakeOrdersRequest>,
+                            request: tonic::Request<super::TakeCommandsRequest>,
                         ) -> Self::Future {
                             let inner = Arc::clone(&self.0);
                             let fut = async move {
-                                <T as Coordinator>::take_orders(&inner, request).await
+                                <T as Coordinator>::take_commands(&inner, request).await
                             };
                             Box::pin(fut)
                         }

@@ -1,14 +1,14 @@
 //! The elements of a group that are nearest to the identity, each with a shortest word.
 
 use crate::Permutation;
-use crate::word::{Turn, Word, orders};
+use crate::word::{Turn, Word, orientation_counts};
 use rustc_hash::FxHashMap;
 use std::collections::hash_map::Entry;
 
 /// The largest exponent, positive or negative, of a power that counts as one turn, unless all powers do. Only
 /// generators of order 14 and above have other powers; in a large group all of them would be too many turns
 /// for a search.
-const LARGEST_EXPONENT: i64 = 6;
+const MAX_EXPONENT: i64 = 6;
 
 /// The elements found by breadth-first search from the identity, where each power of a generator up to the
 /// sixth is one turn, or each power whatever. The ball has all elements nearer than its last distance, and of
@@ -16,7 +16,7 @@ const LARGEST_EXPONENT: i64 = 6;
 #[derive(Clone, Debug)]
 pub struct Ball {
     turns: Vec<(Turn, Permutation)>,
-    orders: Vec<i64>,
+    orientation_counts: Vec<i64>,
     elements: Vec<Permutation>,
     /// For each element but the first: the index of an element that is one turn nearer, and the index of the
     /// turn that leads from there.
@@ -34,7 +34,7 @@ impl Ball {
     /// # Panics
     /// If a generator is not of degree `degree`, or `most` is not below 2^32.
     pub fn new(degree: usize, generators: &[Permutation], most: usize) -> Self {
-        Self::by_powers(degree, generators, most, LARGEST_EXPONENT)
+        Self::by_powers(degree, generators, most, MAX_EXPONENT)
     }
 
     /// Finds the same with every power of a generator as one turn. A step takes as many products as there are
@@ -48,12 +48,12 @@ impl Ball {
 
     fn by_powers(degree: usize, generators: &[Permutation], most: usize, largest_exponent: i64) -> Self {
         assert!(u32::try_from(most).is_ok(), "elements are numbered with 32 bits");
-        let orders = orders(generators);
-        let turns = turns(generators, &orders, largest_exponent);
+        let orientation_counts = orientation_counts(generators);
+        let turns = turns(generators, &orientation_counts, largest_exponent);
         let identity = Permutation::identity(degree);
         let mut ball = Self {
             turns,
-            orders,
+            orientation_counts,
             elements: vec![identity.clone()],
             steps: vec![(0, 0)],
             distances: vec![0],
@@ -85,9 +85,9 @@ impl Ball {
         ball
     }
 
-    /// Returns the orders of the generators.
-    pub fn orders(&self) -> &[i64] {
-        &self.orders
+    /// Returns the orientation_counts of the generators.
+    pub fn orientation_counts(&self) -> &[i64] {
+        &self.orientation_counts
     }
 
     /// Returns the elements in order of their distances, the identity first.
@@ -125,16 +125,16 @@ impl Ball {
             at = before as usize;
         }
         let mut word = Word::identity();
-        backwards.into_iter().rev().for_each(|turn| word.push(turn, &self.orders));
+        backwards.into_iter().rev().for_each(|turn| word.push(turn, &self.orientation_counts));
         word
     }
 }
 
 /// Returns the powers of the generators up to an exponent, positive or negative.
-fn turns(generators: &[Permutation], orders: &[i64], largest_exponent: i64) -> Vec<(Turn, Permutation)> {
+fn turns(generators: &[Permutation], orientation_counts: &[i64], largest_exponent: i64) -> Vec<(Turn, Permutation)> {
     let mut turns = Vec::new();
     for (generator, action) in generators.iter().enumerate() {
-        let order = orders[generator];
+        let order = orientation_counts[generator];
         let most = largest_exponent.min(order / 2);
         // Half the order and its negative are the same power.
         let least = if 2 * most == order { 1 - most } else { -most };

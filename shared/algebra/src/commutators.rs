@@ -17,7 +17,7 @@ const HALVES: [usize; 2] = [4_000, 50_000];
 /// The number of turns that may cancel where parts of a word meet.
 const SLACK: usize = 3;
 /// The largest degree that is tried: on more points the search finds little.
-const MOST_POINTS: usize = 256;
+const MAX_POINTS: usize = 256;
 
 /// Returns the shortest word of this form that it finds for `element` with fewer than `below` turns.
 ///
@@ -26,7 +26,7 @@ const MOST_POINTS: usize = 256;
 /// tried.
 pub(crate) fn commutator(ball: &Ball, element: &Permutation, below: usize) -> Option<Word> {
     let moved = (0..element.degree()).filter(|&point| element.apply(point) != point).count();
-    if moved * MOVED > element.degree() || element.degree() > MOST_POINTS {
+    if moved * MOVED > element.degree() || element.degree() > MAX_POINTS {
         return None;
     }
     let within = |most: usize| {
@@ -89,7 +89,7 @@ pub(crate) fn commutator(ball: &Ball, element: &Permutation, below: usize) -> Op
 /// P Q is found by halves. C X Y X' Y' C' is the element g if and only if Q Y Q' = P' (C' g C Y) P. So the
 /// left sides are listed for all Q, and the right sides are looked up for all P.
 pub(crate) fn commutator_with_a_turn(ball: &Ball, element: &Permutation, below: usize) -> Option<Word> {
-    let is_local = element.degree() <= MOST_POINTS && {
+    let is_local = element.degree() <= MAX_POINTS && {
         let moved = (0..element.degree()).filter(|&point| element.apply(point) != point).count();
         moved * MOVED <= element.degree()
     };
@@ -129,11 +129,11 @@ pub(crate) fn commutator_with_a_turn(ball: &Ball, element: &Permutation, below: 
                     break;
                 }
                 let Some(&q) = of_halves.get(&half.inverse().then(&inside).then(half)) else { continue };
-                let orders = ball.orders();
-                let x = ball.word(p).then(&ball.word(q), orders);
+                let orientation_counts = ball.orientation_counts();
+                let x = ball.word(p).then(&ball.word(q), orientation_counts);
                 let [c, y] = [c, y].map(|at| ball.word(at));
-                let parts = [&x, &y, &x.inverse(orders), &y.inverse(orders), &c.inverse(orders)];
-                let word = parts.into_iter().fold(c.clone(), |word, part| word.then(part, orders));
+                let parts = [&x, &y, &x.inverse(orientation_counts), &y.inverse(orientation_counts), &c.inverse(orientation_counts)];
+                let word = parts.into_iter().fold(c.clone(), |word, part| word.then(part, orientation_counts));
                 if word.len() < best.as_ref().map_or(below, Word::len) {
                     best = Some(word);
                 }
@@ -167,15 +167,15 @@ impl ByTwoImages<'_> {
 }
 
 fn written(ball: &Ball, c: usize, x: usize, y: usize) -> Word {
-    let orders = ball.orders();
+    let orientation_counts = ball.orientation_counts();
     let [c, x, y] = [c, x, y].map(|at| ball.word(at));
-    let parts = [&x, &y, &x.inverse(orders), &y.inverse(orders), &c.inverse(orders)];
-    parts.into_iter().fold(c.clone(), |word, part| word.then(part, orders))
+    let parts = [&x, &y, &x.inverse(orientation_counts), &y.inverse(orientation_counts), &c.inverse(orientation_counts)];
+    parts.into_iter().fold(c.clone(), |word, part| word.then(part, orientation_counts))
 }
 
 /// Returns a hash of the cycle lengths of a permutation, which does not depend on the order of cycles.
 fn kind(permutation: &Permutation) -> u64 {
-    let mut seen = [0_u64; MOST_POINTS / 64];
+    let mut seen = [0_u64; MAX_POINTS / 64];
     let images = permutation.images();
     let mut sum = 0_u64;
     for start in 0..images.len() {

@@ -121,20 +121,20 @@ impl Permutation {
 }
 
 impl OrientedPermutation {
-    /// Reads an oriented permutation of cells of these orders, in either notation.
+    /// Reads an oriented permutation of cells of these orientation_counts, in either notation.
     ///
     /// # Panics
     /// If an order is 0.
     ///
     /// # Errors
     /// [`CycleError`] with the place and the reason: as for [`Permutation::parse`], and if an amount is not
-    /// below the order of its cell, or a cycle goes through cells of different orders.
-    pub fn parse(text: &str, orders: &[u16]) -> Result<Self, CycleError> {
-        assert!(orders.iter().all(|&order| order > 0), "a piece has at least one orientation");
-        let mut parser = Parser::new(text, orders.len(), Some(orders));
+    /// below the order of its cell, or a cycle goes through cells of different orientation_counts.
+    pub fn parse(text: &str, orientation_counts: &[u16]) -> Result<Self, CycleError> {
+        assert!(orientation_counts.iter().all(|&order| order > 0), "a piece has at least one orientation");
+        let mut parser = Parser::new(text, orientation_counts.len(), Some(orientation_counts));
         parser.run()?;
         let cells = Permutation::from_images(parser.images).expect("disjoint cycles are a permutation");
-        Self::new(cells, parser.turns, orders).map_err(|error| match error {
+        Self::new(cells, parser.turns, orientation_counts).map_err(|error| match error {
             OrientedPermutationError::OrderChanges { from, to } => {
                 CycleError::OrderChanges { at: parser.places[from], from: from + 1, to: to + 1 }
             }
@@ -197,7 +197,7 @@ struct Parser<'a> {
     at: usize,
     degree: usize,
     /// The order of each cell; `None` if points have no amounts behind them.
-    orders: Option<&'a [u16]>,
+    orientation_counts: Option<&'a [u16]>,
     images: Vec<u16>,
     turns: Vec<u16>,
     /// The byte offset at which each point was read.
@@ -206,12 +206,12 @@ struct Parser<'a> {
 }
 
 impl<'a> Parser<'a> {
-    fn new(text: &'a str, degree: usize, orders: Option<&'a [u16]>) -> Self {
+    fn new(text: &'a str, degree: usize, orientation_counts: Option<&'a [u16]>) -> Self {
         Self {
             text,
             at: 0,
             degree,
-            orders,
+            orientation_counts,
             images: (0..degree as u16).collect(),
             turns: vec![0; degree],
             places: vec![0; degree],
@@ -250,8 +250,8 @@ impl<'a> Parser<'a> {
         if !self.accept(close) {
             loop {
                 let point = self.point()?;
-                if let Some(orders) = self.orders {
-                    self.turns[point] = self.turn(orders[point])?;
+                if let Some(orientation_counts) = self.orientation_counts {
+                    self.turns[point] = self.turn(orientation_counts[point])?;
                 }
                 cycle.push(point);
                 self.accept(',');

@@ -69,7 +69,7 @@ impl Turns {
 impl Element for Turns {
     fn then(mut self, next: &Self) -> Option<Self> {
         self.0.extend_from_slice(&next.0);
-        (self.0.len() <= MOST_FACTORS).then_some(self)
+        (self.0.len() <= MAX_FACTORS).then_some(self)
     }
 
     fn inverse(&self) -> Self {
@@ -157,7 +157,7 @@ pub enum ExpressionError {
         bracket: char,
     },
     /// A text with too many factors, or one that is too long when brackets and powers are multiplied out.
-    #[error("at offset {at}: there are more than {limit} factors", limit = MOST_FACTORS)]
+    #[error("at offset {at}: there are more than {limit} factors", limit = MAX_FACTORS)]
     TooLong {
         /// Byte offset behind the first factor beyond the limit.
         at: usize,
@@ -189,11 +189,11 @@ impl ExpressionError {
 /// What word processors and web pages make of `'`. Names may have these characters, too.
 const PRIMES: [char; 2] = ['\u{2019}', '\u{2032}'];
 /// The largest number of factors in a text. The limit bounds the time for a text from outside.
-const MOST_FACTORS: usize = 1 << 18;
+const MAX_FACTORS: usize = 1 << 18;
 /// The longest name that is looked up, in bytes.
-pub const LONGEST_NAME: usize = 64;
+pub const MAX_NAME: usize = 64;
 /// The longest text of names without blanks between them, in bytes.
-const LONGEST_WORD: usize = 1 << 10;
+const MAX_WORD: usize = 1 << 10;
 
 /// A generator and its name. A name is not empty, and has no blanks, parentheses, or `*`. Where several names
 /// match the start of a text, the longest name behind which a name can end is taken: beside a generator `V1`
@@ -246,7 +246,7 @@ pub fn sequence<E: Element>(
     identity: &E,
     named: &mut dyn FnMut(&str) -> Result<Option<E>, String>,
 ) -> Result<Option<E>, ExpressionError> {
-    sequence_of(text, identity, LONGEST_NAME, named)
+    sequence_of(text, identity, MAX_NAME, named)
 }
 
 /// Reads a sequence as [`sequence`] does, of names of at most `longest` bytes. `named` is asked for no longer
@@ -260,7 +260,7 @@ pub fn sequence_of<E: Element>(
     longest: usize,
     named: &mut dyn FnMut(&str) -> Result<Option<E>, String>,
 ) -> Result<Option<E>, ExpressionError> {
-    let longest = longest.min(LONGEST_NAME);
+    let longest = longest.min(MAX_NAME);
     let mut read = |text: &str| {
         let known = HashMap::new();
         Parser { text, at: 0, identity, longest, named: &mut *named, known, is_formula: false, factors: 0 }
@@ -417,7 +417,7 @@ impl<E: Element> Parser<'_, E> {
             };
             is_empty = false;
             self.factors += 1;
-            if self.factors > MOST_FACTORS {
+            if self.factors > MAX_FACTORS {
                 return Err(ExpressionError::TooLong { at: self.at });
             }
             let factor = self.powers(factor)?;
@@ -496,12 +496,12 @@ impl<E: Element> Parser<'_, E> {
     fn names_here(&mut self) -> Result<(Option<E>, E), ExpressionError> {
         let rest = &self.text[self.at..];
         // Each search stays within the longest name or word: the rest of the text may be long.
-        let head = beginning(rest, LONGEST_NAME);
+        let head = beginning(rest, MAX_NAME);
         let long = head.find(|c: char| c.is_whitespace() || "()".contains(c)).unwrap_or(head.len());
         let ends =
             |end: &usize| rest[*end..].chars().next().is_none_or(|c| c.is_whitespace() || ENDS.contains(c));
         let candidates: Vec<usize> =
-            (1..=long.min(LONGEST_NAME)).filter(|&end| rest.is_char_boundary(end)).collect();
+            (1..=long.min(MAX_NAME)).filter(|&end| rest.is_char_boundary(end)).collect();
         for &end in candidates.iter().rev().filter(|end| ends(end)) {
             // `U'` may be a name.
             let is_cut = rest[end..].starts_with('\'') && self.find(&rest[..=end])?.is_some();
@@ -510,7 +510,7 @@ impl<E: Element> Parser<'_, E> {
                 return Ok((None, found));
             }
         }
-        let head = beginning(rest, LONGEST_WORD + 1);
+        let head = beginning(rest, MAX_WORD + 1);
         let length = head.find(|c: char| c.is_whitespace() || "*^()[]:,".contains(c)).unwrap_or(head.len());
         let word = &rest[..length];
         if word == "." {
@@ -522,7 +522,7 @@ impl<E: Element> Parser<'_, E> {
             let name = rest.split(|c: char| c.is_whitespace() || ENDS.contains(c)).next().unwrap_or_default();
             ExpressionError::NoSuchGenerator { at, name: name.into(), known: String::new() }
         };
-        if word.is_empty() || word.len() > LONGEST_WORD {
+        if word.is_empty() || word.len() > MAX_WORD {
             return Err(unknown());
         }
         if let Some(found) = self.with_suffix(word, 0)?.remove(&word.len()) {
@@ -569,7 +569,7 @@ impl<E: Element> Parser<'_, E> {
     fn with_suffix(&mut self, word: &str, start: usize) -> Result<BTreeMap<usize, E>, ExpressionError> {
         let mut found = BTreeMap::new();
         for end in
-            (start + 1..=word.len().min(start + LONGEST_NAME)).filter(|&end| word.is_char_boundary(end))
+            (start + 1..=word.len().min(start + MAX_NAME)).filter(|&end| word.is_char_boundary(end))
         {
             let Some(element) = self.find(&word[start..end])? else { continue };
             let digits = match word.as_bytes()[end - 1].is_ascii_digit() {

@@ -5,9 +5,9 @@
 //! shorter words than the element. The best words are then shortened part by part.
 
 use crate::commutators::{commutator, commutator_with_a_turn};
-pub use crate::transversal::LONGEST_WORD;
+pub use crate::transversal::MAX_WORD;
 use crate::transversal::Transversals;
-use crate::word::orders;
+use crate::word::orientation_counts;
 use crate::word_shortening::Shortener;
 use crate::{Ball, Group, Permutation, Word};
 use std::sync::OnceLock;
@@ -41,7 +41,7 @@ impl<'a> Factoriser<'a> {
         let (degree, generators) = (group.degree(), group.generators());
         let most = BALL.min(BALL_IMAGES / degree.max(1));
         let powers =
-            orders(generators).into_iter().map(|order| order.unsigned_abs()).fold(0, u64::saturating_add);
+            orientation_counts(generators).into_iter().map(|order| order.unsigned_abs()).fold(0, u64::saturating_add);
         let images = group.chain().order().and_then(|order| {
             let order = u64::try_from(order).ok().filter(|&order| order <= most as u64)?;
             order.checked_mul(powers)?.checked_mul(degree as u64)
@@ -96,13 +96,13 @@ impl<'a> Factoriser<'a> {
     /// Returns a word for `element` as a product of two elements of the ball with the smallest total
     /// distance, if there is such a product.
     fn of_two_halves(&self, element: &Permutation) -> Option<Word> {
-        let orders = self.ball.orders();
+        let orientation_counts = self.ball.orientation_counts();
         let second = |near: &Permutation| self.ball.find(&near.inverse().then(element));
         let pairs = self.ball.elements().iter().enumerate();
         let pairs = pairs.filter_map(|(first, near)| Some((first, second(near)?)));
         let (first, second) =
             pairs.min_by_key(|&(first, second)| self.ball.distance(first) + self.ball.distance(second))?;
-        Some(self.ball.word(first).then(&self.ball.word(second), orders))
+        Some(self.ball.word(first).then(&self.ball.word(second), orientation_counts))
     }
 
     /// Returns a shortened word along the transversals for an element of the group; `None` if there are no
@@ -123,12 +123,12 @@ impl<'a> Factoriser<'a> {
         }
         candidates.sort_unstable();
         candidates.truncate(CANDIDATES);
-        let orders = self.ball.orders();
+        let orientation_counts = self.ball.orientation_counts();
         let shortener = Shortener::new(&self.ball, self.group.generators());
         let words = candidates.into_iter().map(|(_, side, at)| {
             let places = divided(side, &self.ball.elements()[at]).expect("it was divided before");
-            let word = self.ball.word(at).inverse(orders).then(&transversals.word(&places), orders);
-            shortener.shorten(if side == 1 { word.inverse(orders) } else { word })
+            let word = self.ball.word(at).inverse(orientation_counts).then(&transversals.word(&places), orientation_counts);
+            shortener.shorten(if side == 1 { word.inverse(orientation_counts) } else { word })
         });
         words.min_by_key(|word| (word.len(), word.letters()))
     }

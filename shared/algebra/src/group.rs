@@ -42,7 +42,7 @@ pub enum Kind {
 
 /// Why an element is not in a group. Points are counted from 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum WhyNot {
+pub enum NonMembership {
     /// The element carries a point out of its orbit.
     Orbit {
         /// The point.
@@ -173,21 +173,21 @@ impl Group {
     ///
     /// # Panics
     /// If the element is of another degree.
-    pub fn why_not(&self, element: &Permutation) -> Option<WhyNot> {
+    pub fn why_not(&self, element: &Permutation) -> Option<NonMembership> {
         let points = self.chain.disagreement(element)?;
         if let Some(from) = self.leaves_orbit(element) {
-            return Some(WhyNot::Orbit { from, to: element.apply(from) });
+            return Some(NonMembership::Orbit { from, to: element.apply(from) });
         }
         if let Some(block) = self.torn_block(element) {
-            return Some(WhyNot::Torn { block: block.clone() });
+            return Some(NonMembership::Torn { block: block.clone() });
         }
         Some(match (self.turned_block(element), self.odd_orbits(element)) {
-            (Some((block, alone)), _) => WhyNot::Turned { block, alone },
-            (None, Some((orbits, blocks))) if blocks.is_empty() => WhyNot::Parity { orbits },
-            (None, Some((points, blocks))) => WhyNot::BlockParity { points, blocks },
+            (Some((block, alone)), _) => NonMembership::Turned { block, alone },
+            (None, Some((orbits, blocks))) if blocks.is_empty() => NonMembership::Parity { orbits },
+            (None, Some((points, blocks))) => NonMembership::BlockParity { points, blocks },
             (None, None) => match self.tied_orbits(element) {
-                orbits if orbits.len() > 1 => WhyNot::Together { orbits },
-                _ => WhyNot::Images { points },
+                orbits if orbits.len() > 1 => NonMembership::Together { orbits },
+                _ => NonMembership::Images { points },
             },
         })
     }
@@ -238,7 +238,7 @@ impl Group {
             block.iter().all(stays) && block.iter().any(|&point| element.apply(point) != point)
         };
         let (own, others): (Vec<_>, Vec<_>) = of_orbits
-            .filter(|blocks| blocks[0].len() <= MOST_TURNED)
+            .filter(|blocks| blocks[0].len() <= MAX_TURNED)
             .flat_map(|blocks| {
                 let own: Vec<&Vec<usize>> = blocks.iter().filter(turns_itself).collect();
                 let is_moved = |block: &&Vec<usize>| block.iter().any(|&point| element.apply(point) != point);
@@ -330,7 +330,7 @@ impl Group {
 }
 
 /// The size of the largest block whose cycles are tried.
-const MOST_TURNED: usize = 4;
+const MAX_TURNED: usize = 4;
 
 /// Calls `found` with each order of `things` that keeps the first `from`.
 fn each_order(things: &mut [usize], from: usize, found: &mut impl FnMut(&[usize])) {

@@ -22,14 +22,14 @@ use chain::Chain;
 use num_bigint::BigUint;
 
 /// The largest quotient whose cosets are listed. For a larger quotient, parts are joined.
-const MOST_COSETS: u64 = 256;
+const MAX_COSETS: u64 = 256;
 /// The largest number of images that one call tries in all its searches.
-const MOST_NODES: u64 = 1 << 24;
+const MAX_NODES: u64 = 1 << 24;
 
 /// What is seen of the piece on a cell. Pieces with equal labels look alike, and must show equally many
 /// orientations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shown {
+pub struct VisibleLabel {
     /// The label.
     pub label: u32,
     /// The number of orientations that are told apart: a divisor of the number of orientations of the cell.
@@ -42,28 +42,28 @@ pub struct Shown {
 /// `order` must be the order of the group. If it is larger, the function does not return.
 ///
 /// # Panics
-/// If a generator is not the identity and there is not one [`Shown`] for each cell, or if generators are of
+/// If a generator is not the identity and there is not one [`VisibleLabel`] for each cell, or if generators are of
 /// different cells.
-pub fn unseen_elements(
+pub fn label_stabiliser(
     generators: &[OrientedPermutation],
     order: &BigUint,
-    shown: &[Shown],
+    visible_labels: &[VisibleLabel],
 ) -> Option<BigUint> {
     let Some(first) = generators.iter().find(|generator| !generator.is_identity()) else {
         return Some(BigUint::from(1_u32));
     };
-    assert_eq!(first.degree(), shown.len(), "one label a cell");
+    assert_eq!(first.degree(), visible_labels.len(), "one label a cell");
     let whole = LabelledGroup {
         generators: generators.iter().map(OrientedPermutation::as_points).collect(),
         order: order.clone(),
-        cells: Cells::new(first.orders(), shown),
+        cells: Cells::new(first.orientation_counts(), visible_labels),
     };
     let mut parts = whole.parts(generators);
     loop {
         let kernels: BigUint = parts.iter().map(|part| part.kernel.big_order()).product();
         let cosets = &whole.order / kernels;
         match u64::try_from(&cosets) {
-            Ok(cosets) if cosets <= MOST_COSETS || parts.len() == 1 => return whole.unseen(&parts, cosets),
+            Ok(cosets) if cosets <= MAX_COSETS || parts.len() == 1 => return whole.unseen(&parts, cosets),
             _ if parts.len() == 1 => return None,
             _ => whole.join_two(&mut parts),
         }
@@ -74,25 +74,25 @@ pub fn unseen_elements(
 struct Cells {
     /// The first point of each cell.
     first: Vec<usize>,
-    orders: Vec<u16>,
-    shown: Vec<Shown>,
+    orientation_counts: Vec<u16>,
+    visible_labels: Vec<VisibleLabel>,
     /// For each point: its cell, its label, and its orientation as far as it is seen.
     seen_at: Vec<(usize, u32, u16)>,
 }
 
 impl Cells {
-    fn new(orders: &[u16], shown: &[Shown]) -> Self {
+    fn new(orientation_counts: &[u16], visible_labels: &[VisibleLabel]) -> Self {
         let mut first = Vec::new();
         let mut seen_at = Vec::new();
-        for (cell, (&order, shown)) in orders.iter().zip(shown).enumerate() {
+        for (cell, (&order, visible_labels)) in orientation_counts.iter().zip(visible_labels).enumerate() {
             first.push(seen_at.len());
-            seen_at.extend((0..order).map(|side| (cell, shown.label, side % shown.seen)));
+            seen_at.extend((0..order).map(|side| (cell, visible_labels.label, side % visible_labels.seen)));
         }
-        Self { first, orders: orders.into(), shown: shown.into(), seen_at }
+        Self { first, orientation_counts: orientation_counts.into(), visible_labels: visible_labels.into(), seen_at }
     }
 
     fn points(&self, cells: &[usize]) -> Vec<usize> {
-        let of = |&cell: &usize| self.first[cell]..self.first[cell] + usize::from(self.orders[cell]);
+        let of = |&cell: &usize| self.first[cell]..self.first[cell] + usize::from(self.orientation_counts[cell]);
         cells.iter().flat_map(of).collect()
     }
 
@@ -129,11 +129,11 @@ impl LabelledGroup {
     /// Returns a part for each orbit of cells, and for each cell whose piece turns but never leaves it.
     fn parts(&self, generators: &[OrientedPermutation]) -> Vec<Part> {
         let on_cells: Vec<Permutation> = generators.iter().map(|g| g.cells().clone()).collect();
-        let mut orbits = orbits(self.cells.shown.len(), &on_cells);
+        let mut orbits = orbits(self.cells.visible_labels.len(), &on_cells);
         let moved: Vec<usize> = orbits.iter().flatten().copied().collect();
         let turns = |cell: usize| generators.iter().any(|generator| generator.turns()[cell] > 0);
         orbits
-            .extend((0..self.cells.shown.len()).filter(|c| !moved.contains(c) && turns(*c)).map(|c| vec![c]));
+            .extend((0..self.cells.visible_labels.len()).filter(|c| !moved.contains(c) && turns(*c)).map(|c| vec![c]));
         orbits.into_iter().map(|cells| self.part(cells)).collect()
     }
 
@@ -169,7 +169,7 @@ impl LabelledGroup {
     }
 
     fn unseen(&self, parts: &[Part], cosets: u64) -> Option<BigUint> {
-        let mut nodes = MOST_NODES;
+        let mut nodes = MAX_NODES;
         let kinds: Vec<Kind> = parts.iter().map(|part| Kind::new(part, &self.cells)).collect();
         let mut inside = BigUint::from(1_u32);
         for (part, kind) in parts.iter().zip(&kinds) {
@@ -250,8 +250,8 @@ impl Kind {
 
     fn symmetric(part: &Part, cells: &Cells) -> Option<Symmetric> {
         let of_part = &part.cells;
-        let order = cells.orders[of_part[0]];
-        if of_part.iter().any(|&cell| cells.orders[cell] != order) {
+        let order = cells.orientation_counts[of_part[0]];
+        if of_part.iter().any(|&cell| cells.orientation_counts[cell] != order) {
             return None;
         }
         let on_cells = |element: &Permutation| {
@@ -273,7 +273,7 @@ impl Kind {
                 let (cell, ..) = cells.seen_at[point];
                 let turn = by.iter().find(|(of, _)| *of == cell).map_or(0, |&(_, turn)| turn);
                 let side = (point - cells.first[cell]) as u16;
-                cells.first[cell] + usize::from((side + turn) % cells.orders[cell])
+                cells.first[cell] + usize::from((side + turn) % cells.orientation_counts[cell])
             })
         };
         let cancel = |&cell: &usize| part.kernel.contains(&twist(&[(of_part[0], 1), (cell, order - 1)]));
@@ -295,8 +295,8 @@ impl Kind {
             return None;
         }
         let shown_sums =
-            of_part.iter().fold(u64::from(order), |all, &cell| gcd(all, cells.shown[cell].seen.into()));
-        let mut labels: Vec<u32> = of_part.iter().map(|&cell| cells.shown[cell].label).collect();
+            of_part.iter().fold(u64::from(order), |all, &cell| gcd(all, cells.visible_labels[cell].seen.into()));
+        let mut labels: Vec<u32> = of_part.iter().map(|&cell| cells.visible_labels[cell].label).collect();
         labels.sort_unstable();
         let has_alike = labels.windows(2).any(|pair| pair[0] == pair[1]);
         Some(Symmetric { order, sums, odd, shown_sums: shown_sums as u16, has_alike })
@@ -308,7 +308,7 @@ impl Kind {
             Self::Any => return part.kernel.unseen(cells, nodes),
             Self::Symmetric(symmetric) => symmetric,
         };
-        let mut labels: Vec<u32> = part.cells.iter().map(|&cell| cells.shown[cell].label).collect();
+        let mut labels: Vec<u32> = part.cells.iter().map(|&cell| cells.visible_labels[cell].label).collect();
         labels.sort_unstable();
         let classes = labels.chunk_by(|a, b| a == b);
         let exchanges: BigUint =
@@ -318,7 +318,7 @@ impl Kind {
         // For one permutation of the cells, the kernel has either no unseen element, or as many as it has
         // unseen twists.
         let hidden: BigUint =
-            part.cells.iter().map(|&cell| BigUint::from(symmetric.order / cells.shown[cell].seen)).product();
+            part.cells.iter().map(|&cell| BigUint::from(symmetric.order / cells.visible_labels[cell].seen)).product();
         // The sums of unseen twists are the multiples of `shown_sums`, equally often. Those in the kernel
         // also have multiples of `sums` as sums.
         let both = lcm(symmetric.sums, symmetric.shown_sums);

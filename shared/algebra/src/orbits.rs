@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 
 /// The elements that leave a point where it is from which [`smallest_blocks`] tells which other points are
 /// alike, at most.
-const MOST_FIXING: usize = 16;
+const MAX_FIXING: usize = 16;
 /// The points to which elements are kept meanwhile that lead there, at most.
-const MOST_WAYS: usize = 512;
+const MAX_WAYS: usize = 512;
 
 /// Returns the orbits of more than one point of the group that `generators` generate on `degree` points. The
 /// points of an orbit are in increasing order, and orbits are in order of their smallest points.
@@ -69,7 +69,7 @@ fn unlike(first: usize, others: &[usize], generators: &[Permutation]) -> Vec<usi
     classes.listed(others.to_vec()).into_iter().map(|alike| alike[0]).collect()
 }
 
-/// Returns up to [`MOST_FIXING`] elements other than the identity that leave a point where it is. Each edge
+/// Returns up to [`MAX_FIXING`] elements other than the identity that leave a point where it is. Each edge
 /// that closes a cycle in the graph of an orbit makes one (Schreier's lemma). The cycles nearest to the point
 /// come first, because their elements take the fewest products.
 fn fixing(point: usize, generators: &[Permutation]) -> Vec<Permutation> {
@@ -83,10 +83,10 @@ fn fixing(point: usize, generators: &[Permutation]) -> Vec<Permutation> {
             if let Some(other) = ways.get(&to) {
                 let element = way().then(&other.inverse());
                 found.extend(Some(element).filter(|element| !element.is_identity()));
-                if found.len() == MOST_FIXING {
+                if found.len() == MAX_FIXING {
                     return found;
                 }
-            } else if ways.len() < MOST_WAYS {
+            } else if ways.len() < MAX_WAYS {
                 ways.insert(to, way());
                 reached.push(to);
             }

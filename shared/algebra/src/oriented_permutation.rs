@@ -16,10 +16,10 @@ use std::fmt;
 pub struct OrientedPermutation {
     cells: Permutation,
     turns: Box<[u16]>,
-    orders: Box<[u16]>,
+    orientation_counts: Box<[u16]>,
 }
 
-/// Why cells, turns and orders are not an oriented permutation. The fields count cells from 0; the message
+/// Why cells, turns and orientation_counts are not an oriented permutation. The fields count cells from 0; the message
 /// counts them from 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OrientedPermutationError {
@@ -29,8 +29,8 @@ pub enum OrientedPermutationError {
         cells: usize,
         /// The number of turns.
         turns: usize,
-        /// The number of orders.
-        orders: usize,
+        /// The number of orientation_counts.
+        orientation_counts: usize,
     },
     /// The amount added at a cell is not below the order of the cell.
     TurnOutOfRange {
@@ -53,8 +53,8 @@ pub enum OrientedPermutationError {
 impl fmt::Display for OrientedPermutationError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Lengths { cells, turns, orders } => {
-                write!(f, "{cells} cells, {turns} turns and {orders} orders do not match")
+            Self::Lengths { cells, turns, orientation_counts } => {
+                write!(f, "{cells} cells, {turns} turns and {orientation_counts} orientation_counts do not match")
             }
             Self::TurnOutOfRange { cell, turn, order } => {
                 write!(
@@ -78,18 +78,18 @@ impl fmt::Display for OrientedPermutationError {
 impl std::error::Error for OrientedPermutationError {}
 
 impl OrientedPermutation {
-    /// Returns the identity on cells of these orders.
+    /// Returns the identity on cells of these orientation_counts.
     ///
     /// # Panics
     /// If there are more than 65,535 cells, or an order is 0.
-    pub fn identity(orders: impl Into<Box<[u16]>>) -> Self {
-        let orders = orders.into();
-        assert!(orders.iter().all(|&order| order > 0), "a piece has at least one orientation");
-        Self { cells: Permutation::identity(orders.len()), turns: vec![0; orders.len()].into(), orders }
+    pub fn identity(orientation_counts: impl Into<Box<[u16]>>) -> Self {
+        let orientation_counts = orientation_counts.into();
+        assert!(orientation_counts.iter().all(|&order| order > 0), "a piece has at least one orientation");
+        Self { cells: Permutation::identity(orientation_counts.len()), turns: vec![0; orientation_counts.len()].into(), orientation_counts }
     }
 
     /// Returns the oriented permutation that carries the piece on cell `c` to `cells.apply(c)` and turns it
-    /// by `turns[c]`. Cell `c` is of order `orders[c]`.
+    /// by `turns[c]`. Cell `c` is of order `orientation_counts[c]`.
     ///
     /// # Errors
     /// [`OrientedPermutationError`] if there is not one turn and one order for each cell, if a turn is not
@@ -97,32 +97,32 @@ impl OrientedPermutation {
     pub fn new(
         cells: Permutation,
         turns: impl Into<Box<[u16]>>,
-        orders: impl Into<Box<[u16]>>,
+        orientation_counts: impl Into<Box<[u16]>>,
     ) -> Result<Self, OrientedPermutationError> {
-        let (turns, orders) = (turns.into(), orders.into());
-        if turns.len() != cells.degree() || orders.len() != cells.degree() {
+        let (turns, orientation_counts) = (turns.into(), orientation_counts.into());
+        if turns.len() != cells.degree() || orientation_counts.len() != cells.degree() {
             return Err(OrientedPermutationError::Lengths {
                 cells: cells.degree(),
                 turns: turns.len(),
-                orders: orders.len(),
+                orientation_counts: orientation_counts.len(),
             });
         }
-        for (cell, (&turn, &order)) in turns.iter().zip(&orders).enumerate() {
+        for (cell, (&turn, &order)) in turns.iter().zip(&orientation_counts).enumerate() {
             if turn >= order {
                 return Err(OrientedPermutationError::TurnOutOfRange { cell, turn, order });
             }
             let to = cells.apply(cell);
-            if orders[to] != order {
+            if orientation_counts[to] != order {
                 return Err(OrientedPermutationError::OrderChanges { from: cell, to });
             }
         }
-        Ok(Self { cells, turns, orders })
+        Ok(Self { cells, turns, orientation_counts })
     }
 
     /// Returns a permutation of cells whose pieces have no orientation.
     pub fn from_cells(cells: Permutation) -> Self {
         let degree = cells.degree();
-        Self { cells, turns: vec![0; degree].into(), orders: vec![1; degree].into() }
+        Self { cells, turns: vec![0; degree].into(), orientation_counts: vec![1; degree].into() }
     }
 
     /// Returns the number of cells.
@@ -141,26 +141,26 @@ impl OrientedPermutation {
     }
 
     /// Returns the order of each cell.
-    pub fn orders(&self) -> &[u16] {
-        &self.orders
+    pub fn orientation_counts(&self) -> &[u16] {
+        &self.orientation_counts
     }
 
     /// Returns the cell to which the piece on `cell` with `orientation` goes, and its orientation there.
     pub fn apply(&self, cell: usize, orientation: u16) -> (usize, u16) {
-        (self.cells.apply(cell), add(orientation, self.turns[cell], self.orders[cell]))
+        (self.cells.apply(cell), add(orientation, self.turns[cell], self.orientation_counts[cell]))
     }
 
     /// Returns the product that applies this oriented permutation first and `next` after it.
     ///
     /// # Panics
-    /// If the two are not on cells of the same orders.
+    /// If the two are not on cells of the same orientation_counts.
     pub fn then(&self, next: &Self) -> Self {
-        assert_eq!(self.orders, next.orders, "oriented permutations compose only on the same cells");
+        assert_eq!(self.orientation_counts, next.orientation_counts, "oriented permutations compose only on the same cells");
         let turns = (0..self.degree()).map(|cell| {
             let (to, turn) = self.apply(cell, 0);
-            add(turn, next.turns[to], self.orders[cell])
+            add(turn, next.turns[to], self.orientation_counts[cell])
         });
-        Self { cells: self.cells.then(&next.cells), turns: turns.collect(), orders: self.orders.clone() }
+        Self { cells: self.cells.then(&next.cells), turns: turns.collect(), orientation_counts: self.orientation_counts.clone() }
     }
 
     /// Returns the oriented permutation that undoes this one.
@@ -168,9 +168,9 @@ impl OrientedPermutation {
         let mut turns = vec![0; self.degree()];
         for cell in 0..self.degree() {
             let (to, turn) = self.apply(cell, 0);
-            turns[to] = (self.orders[cell] - turn) % self.orders[cell];
+            turns[to] = (self.orientation_counts[cell] - turn) % self.orientation_counts[cell];
         }
-        Self { cells: self.cells.inverse(), turns: turns.into(), orders: self.orders.clone() }
+        Self { cells: self.cells.inverse(), turns: turns.into(), orientation_counts: self.orientation_counts.clone() }
     }
 
     /// Returns this oriented permutation applied `exponent` times; negative exponents are powers of the
@@ -178,7 +178,7 @@ impl OrientedPermutation {
     pub fn power(&self, exponent: i64) -> Self {
         let mut square = if exponent < 0 { self.inverse() } else { self.clone() };
         let mut rest = exponent.unsigned_abs();
-        let mut product = Self::identity(self.orders.clone());
+        let mut product = Self::identity(self.orientation_counts.clone());
         while rest > 0 {
             if rest % 2 == 1 {
                 product = product.then(&square);
@@ -193,7 +193,7 @@ impl OrientedPermutation {
     /// `names⁻¹`, `self` and `names`.
     ///
     /// # Panics
-    /// If the two are not on cells of the same orders.
+    /// If the two are not on cells of the same orientation_counts.
     pub fn relabel(&self, names: &Self) -> Self {
         names.inverse().then(self).then(names)
     }
@@ -208,27 +208,27 @@ impl OrientedPermutation {
     /// is the least common multiple of the periods.
     pub fn order(&self) -> Option<u64> {
         self.cells.cycles_with_fixed_points().iter().try_fold(1_u64, |order, cycle| {
-            let orientations = u64::from(self.orders[cycle[0]]);
+            let orientations = u64::from(self.orientation_counts[cycle[0]]);
             let turn = cycle.iter().map(|&cell| u64::from(self.turns[cell])).sum::<u64>() % orientations;
             let period = cycle.len() as u64 * (orientations / gcd(turn, orientations));
             order.checked_mul(period / gcd(order, period))
         })
     }
 
-    /// Returns the number of points that [`OrientedPermutation::as_points`] permutes: the sum of the orders.
+    /// Returns the number of points that [`OrientedPermutation::as_points`] permutes: the sum of the orientation_counts.
     pub fn points(&self) -> usize {
-        self.orders.iter().map(|&order| usize::from(order)).sum()
+        self.orientation_counts.iter().map(|&order| usize::from(order)).sum()
     }
 
     /// Returns the action on points, one point for each cell and orientation. Points are sorted by cell, then
-    /// by orientation. This map is an injective homomorphism: it keeps products, inverses and orders, and
+    /// by orientation. This map is an injective homomorphism: it keeps products, inverses and orientation_counts, and
     /// maps different oriented permutations to different permutations.
     ///
     /// # Panics
     /// If there are more than 65,535 points.
     pub fn as_points(&self) -> Permutation {
         let first: Vec<usize> = self
-            .orders
+            .orientation_counts
             .iter()
             .scan(0, |next, &order| {
                 let first = *next;
@@ -237,7 +237,7 @@ impl OrientedPermutation {
             })
             .collect();
         let points: Vec<(usize, u16)> =
-            (0..self.degree()).flat_map(|cell| (0..self.orders[cell]).map(move |k| (cell, k))).collect();
+            (0..self.degree()).flat_map(|cell| (0..self.orientation_counts[cell]).map(move |k| (cell, k))).collect();
         Permutation::from_fn(points.len(), |point| {
             let (to, orientation) = self.apply(points[point].0, points[point].1);
             first[to] + usize::from(orientation)
@@ -245,7 +245,7 @@ impl OrientedPermutation {
     }
 }
 
-/// Returns a + b modulo `order`, without overflow for orders up to 65,535.
+/// Returns a + b modulo `order`, without overflow for orientation_counts up to 65,535.
 fn add(a: u16, b: u16, order: u16) -> u16 {
     ((u32::from(a) + u32::from(b)) % u32::from(order)) as u16
 }
@@ -255,16 +255,16 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Generates cells of orders 1, 2 and 3, up to four of each, and `N` oriented permutations of these
+    /// Generates cells of orientation_counts 1, 2 and 3, up to four of each, and `N` oriented permutations of these
     /// cells.
     fn elements<const N: usize>() -> impl Strategy<Value = [OrientedPermutation; N]> {
         proptest::array::uniform3(0_usize..=4).prop_flat_map(|sizes| {
-            let orders: Vec<u16> =
+            let orientation_counts: Vec<u16> =
                 sizes.iter().enumerate().flat_map(|(i, &n)| vec![i as u16 + 1; n]).collect();
             let one = || {
                 let blocks = sizes.map(|n| Just((0..n).collect::<Vec<_>>()).prop_shuffle());
-                let turns: Vec<_> = orders.iter().map(|&order| 0..order).collect();
-                let orders = orders.clone();
+                let turns: Vec<_> = orientation_counts.iter().map(|&order| 0..order).collect();
+                let orientation_counts = orientation_counts.clone();
                 (blocks, turns).prop_map(move |(blocks, turns)| {
                     let mut images = Vec::new();
                     for block in blocks {
@@ -272,7 +272,7 @@ mod tests {
                         images.extend(block.iter().map(|&i| (first + i) as u16));
                     }
                     let cells = Permutation::from_images(images).unwrap();
-                    OrientedPermutation::new(cells, turns, orders.clone()).unwrap()
+                    OrientedPermutation::new(cells, turns, orientation_counts.clone()).unwrap()
                 })
             };
             std::array::from_fn::<_, N, _>(|_| one())
@@ -282,7 +282,7 @@ mod tests {
     proptest! {
         #[test]
         fn group_laws([a, b, c] in elements::<3>()) {
-            let one = OrientedPermutation::identity(a.orders());
+            let one = OrientedPermutation::identity(a.orientation_counts());
             prop_assert_eq!(a.then(&b).then(&c), a.then(&b.then(&c)));
             prop_assert_eq!(a.then(&one), a.clone());
             prop_assert_eq!(one.then(&a), a.clone());
@@ -315,7 +315,7 @@ mod tests {
 
         #[test]
         fn what_is_written_is_read_again([a] in elements::<1>()) {
-            prop_assert_eq!(OrientedPermutation::parse(&a.to_string(), a.orders()), Ok(a));
+            prop_assert_eq!(OrientedPermutation::parse(&a.to_string(), a.orientation_counts()), Ok(a));
         }
     }
 
@@ -333,8 +333,8 @@ mod tests {
     #[test]
     fn what_is_no_oriented_permutation_is_refused_with_the_evidence() {
         let swap = || Permutation::parse("(1,2)", 2).unwrap();
-        let message = |turns: &[u16], orders: &[u16]| {
-            OrientedPermutation::new(swap(), turns, orders).unwrap_err().to_string()
+        let message = |turns: &[u16], orientation_counts: &[u16]| {
+            OrientedPermutation::new(swap(), turns, orientation_counts).unwrap_err().to_string()
         };
         assert_eq!(
             message(&[0, 3], &[3, 3]),
@@ -344,6 +344,6 @@ mod tests {
             message(&[0, 0], &[2, 3]),
             "the piece on cell 1 goes to cell 2, where pieces have another number of orientations"
         );
-        assert_eq!(message(&[0], &[1, 1]), "2 cells, 1 turns and 2 orders do not match");
+        assert_eq!(message(&[0], &[1, 1]), "2 cells, 1 turns and 2 orientation_counts do not match");
     }
 }

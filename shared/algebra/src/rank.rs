@@ -3,14 +3,14 @@
 use crate::Permutation;
 
 /// 34! is the largest factorial below 2^128.
-const LARGEST_RANKED_DEGREE: usize = 34;
+const MAX_RANKED_DEGREE: usize = 34;
 
 impl Permutation {
     /// Returns the number of permutations of the same degree whose lists of images are lexicographically
     /// smaller. `None` above degree 34, where ranks exceed 128 bits.
     pub fn rank(&self) -> Option<u128> {
         let degree = self.degree();
-        if degree > LARGEST_RANKED_DEGREE {
+        if degree > MAX_RANKED_DEGREE {
             return None;
         }
         let images = self.images();
@@ -23,7 +23,7 @@ impl Permutation {
     /// Returns the permutation of this degree and rank: the inverse of [`Permutation::rank`]. `None` above
     /// degree 34, or if `rank` is not below the factorial of the degree.
     pub fn unrank(degree: usize, mut rank: u128) -> Option<Self> {
-        if degree > LARGEST_RANKED_DEGREE {
+        if degree > MAX_RANKED_DEGREE {
             return None;
         }
         let mut digits = vec![0; degree];

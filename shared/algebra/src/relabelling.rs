@@ -10,7 +10,7 @@ pub struct Relabelling {
     cells: Permutation,
     factors: Box<[u16]>,
     turns: Box<[u16]>,
-    orders: Box<[u16]>,
+    orientation_counts: Box<[u16]>,
 }
 
 impl Relabelling {
@@ -18,14 +18,14 @@ impl Relabelling {
     pub fn from_cells(cells: Permutation) -> Self {
         let degree = cells.degree();
         let ones: Box<[u16]> = vec![1; degree].into();
-        Self { cells, factors: ones.clone(), turns: vec![0; degree].into(), orders: ones }
+        Self { cells, factors: ones.clone(), turns: vec![0; degree].into(), orientation_counts: ones }
     }
 
     /// Returns the renaming that acts as `points` on the [points](OrientedPermutation::as_points) of cells of
-    /// these orders. `None` if `points` does not map cells to cells of the same order, or does not map the
+    /// these orientation_counts. `None` if `points` does not map cells to cells of the same order, or does not map the
     /// orientations on a cell by a factor and a turn.
-    pub fn from_points(points: &Permutation, orders: &[u16]) -> Option<Self> {
-        let firsts: Vec<usize> = orders
+    pub fn from_points(points: &Permutation, orientation_counts: &[u16]) -> Option<Self> {
+        let firsts: Vec<usize> = orientation_counts
             .iter()
             .scan(0, |next, &order| {
                 let first = *next;
@@ -38,7 +38,7 @@ impl Relabelling {
             (cell, point - firsts[cell])
         };
         let (mut cells, mut factors, mut turns) = (Vec::new(), Vec::new(), Vec::new());
-        for (&first, &order) in firsts.iter().zip(orders) {
+        for (&first, &order) in firsts.iter().zip(orientation_counts) {
             let order = usize::from(order);
             let (to, turn) = place(points.apply(first));
             let factor = match order {
@@ -46,7 +46,7 @@ impl Relabelling {
                 _ => (place(points.apply(first + 1)).1 + order - turn) % order,
             };
             let is_kept = |k: usize| place(points.apply(first + k)) == (to, (factor * k + turn) % order);
-            if usize::from(orders[to]) != order || !(0..order).all(is_kept) {
+            if usize::from(orientation_counts[to]) != order || !(0..order).all(is_kept) {
                 return None;
             }
             cells.push(to as u16);
@@ -54,10 +54,10 @@ impl Relabelling {
             turns.push(turn as u16);
         }
         let cells = Permutation::from_images(cells).ok()?;
-        Some(Self { cells, factors: factors.into(), turns: turns.into(), orders: orders.into() })
+        Some(Self { cells, factors: factors.into(), turns: turns.into(), orientation_counts: orientation_counts.into() })
     }
 
-    /// Returns the renaming with these factors and turns, on cells of these orders. Each factor must be a
+    /// Returns the renaming with these factors and turns, on cells of these orientation_counts. Each factor must be a
     /// unit modulo the order of its cell, and each turn must be below that order; neither is checked.
     ///
     /// # Panics
@@ -67,37 +67,37 @@ impl Relabelling {
         cells: Permutation,
         factors: impl Into<Box<[u16]>>,
         turns: impl Into<Box<[u16]>>,
-        orders: impl Into<Box<[u16]>>,
+        orientation_counts: impl Into<Box<[u16]>>,
     ) -> Self {
-        let (factors, turns, orders) = (factors.into(), turns.into(), orders.into());
-        assert!([factors.len(), turns.len(), orders.len()] == [cells.degree(); 3], "one of each a cell");
-        let keeps = |(cell, order): (usize, &u16)| orders[cells.apply(cell)] == *order;
-        assert!(orders.iter().enumerate().all(keeps), "a cell goes to one of its order");
-        Self { cells, factors, turns, orders }
+        let (factors, turns, orientation_counts) = (factors.into(), turns.into(), orientation_counts.into());
+        assert!([factors.len(), turns.len(), orientation_counts.len()] == [cells.degree(); 3], "one of each a cell");
+        let keeps = |(cell, order): (usize, &u16)| orientation_counts[cells.apply(cell)] == *order;
+        assert!(orientation_counts.iter().enumerate().all(keeps), "a cell goes to one of its order");
+        Self { cells, factors, turns, orientation_counts }
     }
 
     /// Returns the renaming that moves the names as `action` moves the pieces.
     pub fn from_action(action: &OrientedPermutation) -> Self {
-        let (turns, orders) = (action.turns().into(), action.orders().into());
-        Self { cells: action.cells().clone(), factors: vec![1; action.degree()].into(), turns, orders }
+        let (turns, orientation_counts) = (action.turns().into(), action.orientation_counts().into());
+        Self { cells: action.cells().clone(), factors: vec![1; action.degree()].into(), turns, orientation_counts }
     }
 
     /// Returns the product that renames by this renaming first and by `next` after it.
     ///
     /// # Panics
-    /// If the two are not on cells of the same orders.
+    /// If the two are not on cells of the same orientation_counts.
     pub fn then(&self, next: &Self) -> Self {
-        assert_eq!(self.orders, next.orders, "renamings compose only on the same cells");
+        assert_eq!(self.orientation_counts, next.orientation_counts, "renamings compose only on the same cells");
         let composed = |cell: usize| {
-            let (to, order) = (self.cells.apply(cell), u32::from(self.orders[cell]));
+            let (to, order) = (self.cells.apply(cell), u32::from(self.orientation_counts[cell]));
             let (factor, turn) = (u32::from(next.factors[to]), u32::from(next.turns[to]));
             let factors = factor * u32::from(self.factors[cell]);
             let turned = factor * u32::from(self.turns[cell]) + turn;
             (if order == 1 { 1 } else { (factors % order) as u16 }, (turned % order) as u16)
         };
-        let (factors, turns): (Vec<u16>, Vec<u16>) = (0..self.orders.len()).map(composed).unzip();
-        let (factors, turns, orders) = (factors.into(), turns.into(), self.orders.clone());
-        Self { cells: self.cells.then(&next.cells), factors, turns, orders }
+        let (factors, turns): (Vec<u16>, Vec<u16>) = (0..self.orientation_counts.len()).map(composed).unzip();
+        let (factors, turns, orientation_counts) = (factors.into(), turns.into(), self.orientation_counts.clone());
+        Self { cells: self.cells.then(&next.cells), factors, turns, orientation_counts }
     }
 
     /// Returns the permutation of the cells.
@@ -117,8 +117,8 @@ impl Relabelling {
     }
 
     /// Returns the number of orientations on each cell.
-    pub fn orders(&self) -> &[u16] {
-        &self.orders
+    pub fn orientation_counts(&self) -> &[u16] {
+        &self.orientation_counts
     }
 
     /// Returns whether every name stays the same.
@@ -133,20 +133,20 @@ impl Relabelling {
     /// is not checked.
     ///
     /// # Panics
-    /// If the two are not on cells of the same orders.
+    /// If the two are not on cells of the same orientation_counts.
     pub fn rename(&self, action: &OrientedPermutation) -> OrientedPermutation {
-        assert_eq!(&*self.orders, action.orders(), "renamed are permutations of the same cells");
+        assert_eq!(&*self.orientation_counts, action.orientation_counts(), "renamed are permutations of the same cells");
         let mut turns = vec![0; action.degree()];
         for cell in 0..action.degree() {
             // Let this renaming be (c, i) -> (a(c), f(c) i + t(c)), and let `action` carry (c, 0) to (c', u).
             // The renamed action carries (a(c), t(c)) to (a(c'), f(c') u + t(c')).
             let (to, turn) = action.apply(cell, 0);
-            let order = u32::from(self.orders[cell]);
+            let order = u32::from(self.orientation_counts[cell]);
             let arrives = u32::from(self.factors[to]) * u32::from(turn) + u32::from(self.turns[to]);
             turns[self.cells.apply(cell)] = ((arrives + order - u32::from(self.turns[cell])) % order) as u16;
         }
         let cells = action.cells().relabel(&self.cells);
-        OrientedPermutation::new(cells, turns, self.orders.clone()).expect("cells of equal order stay such")
+        OrientedPermutation::new(cells, turns, self.orientation_counts.clone()).expect("cells of equal order stay such")
     }
 }
 
@@ -159,24 +159,24 @@ mod tests {
     /// neighbours, and its inverse.
     #[test]
     fn renamings_of_points_are_renamings_of_cells() {
-        let orders = [3_u16; 3];
+        let orientation_counts = [3_u16; 3];
         let set: Vec<OrientedPermutation> = ["(1,2+1)", "(2,3+1)", "(1,2+1)^-1", "(2,3+1)^-1"]
             .iter()
             .map(|text| match text.strip_suffix("^-1") {
-                Some(text) => OrientedPermutation::parse(text, &orders).unwrap().inverse(),
-                None => OrientedPermutation::parse(text, &orders).unwrap(),
+                Some(text) => OrientedPermutation::parse(text, &orientation_counts).unwrap().inverse(),
+                None => OrientedPermutation::parse(text, &orientation_counts).unwrap(),
             })
             .collect();
         let points: Vec<Permutation> = set.iter().map(OrientedPermutation::as_points).collect();
         let found = relabellings(9, &points, 1000).found;
         let mut factors = std::collections::HashSet::new();
         for a in &found {
-            let relabelling = Relabelling::from_points(a, &orders).unwrap();
+            let relabelling = Relabelling::from_points(a, &orientation_counts).unwrap();
             assert_eq!(relabelling.is_identity(), a.is_identity());
             factors.insert(relabelling.factors()[0]);
             for b in &found {
-                let next = Relabelling::from_points(b, &orders).unwrap();
-                assert_eq!(Some(relabelling.then(&next)), Relabelling::from_points(&a.then(b), &orders));
+                let next = Relabelling::from_points(b, &orientation_counts).unwrap();
+                assert_eq!(Some(relabelling.then(&next)), Relabelling::from_points(&a.then(b), &orientation_counts));
             }
             for (x, on_points) in set.iter().zip(&points) {
                 let renamed = relabelling.rename(x);
@@ -191,9 +191,9 @@ mod tests {
 
     #[test]
     fn permutations_rename_too() {
-        let orders = [3; 4];
+        let orientation_counts = [3; 4];
         let [a, x] =
-            ["(1,2+1,3)(4+2)", "(1+1,4)(2+1)"].map(|text| OrientedPermutation::parse(text, &orders).unwrap());
+            ["(1,2+1,3)(4+2)", "(1+1,4)(2+1)"].map(|text| OrientedPermutation::parse(text, &orientation_counts).unwrap());
         assert_eq!(Relabelling::from_action(&a).rename(&x), x.relabel(&a));
     }
 

@@ -26,31 +26,31 @@
 
 use crate::orbits::{orbits, smallest_blocks};
 use crate::permutation::gcd;
-use crate::{OrientedPermutation, Permutation, Shown, StabiliserChain, numbered, unseen_elements};
+use crate::{OrientedPermutation, Permutation, VisibleLabel, StabiliserChain, numbered, label_stabiliser};
 use num_bigint::BigUint;
 use std::collections::HashMap;
 
 /// The fewest cells of a large orbit. Smaller orbits are left to a stabiliser chain.
-const FEWEST_CELLS: usize = 8;
+const MIN_CELLS: usize = 8;
 /// The largest number of points that the quotient may have.
-const MOST_POINTS_LEFT: usize = 512;
+const MAX_POINTS_LEFT: usize = 512;
 /// The largest number of random elements that are examined.
-const MOST_SAMPLES: usize = 400;
+const MAX_SAMPLES: usize = 400;
 /// The largest number of stickers of a piece.
-const MOST_STICKERS: usize = 5;
+const MAX_STICKERS: usize = 5;
 
 /// Returns the number of states that a group makes of the state in which each piece is on its own cell, where
 /// pieces with equal labels look alike and show some of their orientations. `None` if the group does not meet
 /// the conditions in the [module documentation](self), or if random elements do not show that.
 ///
 /// # Panics
-/// If there is not one [`Shown`] for each cell, or if actions are of different cells.
-pub fn states_by_orbits(actions: &[OrientedPermutation], shown: &[Shown]) -> Option<BigUint> {
-    let mut puzzle = Cells { actions: actions.to_vec(), shown: shown.to_vec() };
+/// If there is not one [`VisibleLabel`] for each cell, or if actions are of different cells.
+pub fn states_by_orbits(actions: &[OrientedPermutation], visible_labels: &[VisibleLabel]) -> Option<BigUint> {
+    let mut puzzle = Cells { actions: actions.to_vec(), visible_labels: visible_labels.to_vec() };
     puzzle = puzzle.without_idle_turns()?.with_pieces()?;
     let samples = samples(&puzzle.actions)?;
     let mut large = puzzle.orbits();
-    large.retain(|orbit| orbit.len() >= FEWEST_CELLS);
+    large.retain(|orbit| orbit.len() >= MIN_CELLS);
     let large = puzzle.without_copies(large, &samples)?;
     if !large.iter().all(|orbit| puzzle.has_all(orbit, &samples)) {
         return None;
@@ -61,16 +61,16 @@ pub fn states_by_orbits(actions: &[OrientedPermutation], shown: &[Shown]) -> Opt
     let copies = puzzle.copies(&large);
     rest.keep(
         &puzzle,
-        &(0..puzzle.shown.len()).filter(|c| !in_orbit(c) && !copies.contains(c)).collect::<Vec<_>>(),
+        &(0..puzzle.visible_labels.len()).filter(|c| !in_orbit(c) && !copies.contains(c)).collect::<Vec<_>>(),
     );
     for orbit in &large {
-        let seen = orbit.iter().fold(0, |all, &cell| gcd(all, puzzle.shown[cell].seen.into()));
+        let seen = orbit.iter().fold(0, |all, &cell| gcd(all, puzzle.visible_labels[cell].seen.into()));
         let mut alike: HashMap<u32, u32> = HashMap::new();
-        orbit.iter().for_each(|&cell| *alike.entry(puzzle.shown[cell].label).or_default() += 1);
+        orbit.iter().for_each(|&cell| *alike.entry(puzzle.visible_labels[cell].label).or_default() += 1);
         let factorial = |n: u32| -> BigUint { (1..=n).map(BigUint::from).product() };
         let mut words = factorial(orbit.len() as u32);
         words /= alike.values().map(|&number| factorial(number)).product::<BigUint>();
-        words *= orbit.iter().map(|&cell| BigUint::from(puzzle.shown[cell].seen)).product::<BigUint>();
+        words *= orbit.iter().map(|&cell| BigUint::from(puzzle.visible_labels[cell].seen)).product::<BigUint>();
         let all_differ = alike.len() == orbit.len();
         states *= words / (if all_differ { 2 * seen } else { seen });
         rest.add_quotient(&puzzle, orbit, all_differ, seen as u16);
@@ -81,23 +81,23 @@ pub fn states_by_orbits(actions: &[OrientedPermutation], shown: &[Shown]) -> Opt
 /// The generators as actions on cells, and what is seen of the piece on each cell.
 struct Cells {
     actions: Vec<OrientedPermutation>,
-    shown: Vec<Shown>,
+    visible_labels: Vec<VisibleLabel>,
 }
 
 impl Cells {
     fn orbits(&self) -> Vec<Vec<usize>> {
         let places: Vec<Permutation> = self.actions.iter().map(|action| action.cells().clone()).collect();
-        orbits(self.shown.len(), &places)
+        orbits(self.visible_labels.len(), &places)
     }
 
     /// Replaces pieces that have only one orientation on each cell by pieces that do not turn. The
     /// orientation of such a piece is the mark of its cell minus the mark of the piece's own cell, so pieces
     /// whose own cells have different marks do not look alike any more.
     fn without_idle_turns(self) -> Option<Self> {
-        let orders: Vec<u16> = self.actions.first()?.orders().into();
-        let (mut marks, mut idle) = (vec![0; orders.len()], vec![false; orders.len()]);
+        let orientation_counts: Vec<u16> = self.actions.first()?.orientation_counts().into();
+        let (mut marks, mut idle) = (vec![0; orientation_counts.len()], vec![false; orientation_counts.len()]);
         for orbit in self.orbits() {
-            let order = orders[orbit[0]];
+            let order = orientation_counts[orbit[0]];
             if order > 1
                 && let Some(of_orbit) = self.marks(&orbit, order)
             {
@@ -110,17 +110,17 @@ impl Cells {
         let unless_idle = |of_cell: &[u16], value: u16| -> Vec<u16> {
             of_cell.iter().zip(&idle).map(|(&of_cell, &idle)| if idle { value } else { of_cell }).collect()
         };
-        let turning = unless_idle(&orders, 1);
+        let turning = unless_idle(&orientation_counts, 1);
         let action = |action: &OrientedPermutation| {
             OrientedPermutation::new(action.cells().clone(), unless_idle(action.turns(), 0), &*turning).ok()
         };
-        let labels = self.shown.iter().zip(&marks).map(|(shown, mark)| (shown.label, mark % shown.seen));
+        let labels = self.visible_labels.iter().zip(&marks).map(|(visible_labels, mark)| (visible_labels.label, mark % visible_labels.seen));
         let labels: Vec<u32> = numbered(labels);
-        let shown = self.shown.iter().zip(labels).zip(&idle);
-        let shown = shown
-            .map(|((shown, label), &idle)| Shown { label, seen: if idle { 1 } else { shown.seen } })
+        let visible_labels = self.visible_labels.iter().zip(labels).zip(&idle);
+        let visible_labels = visible_labels
+            .map(|((visible_labels, label), &idle)| VisibleLabel { label, seen: if idle { 1 } else { visible_labels.seen } })
             .collect();
-        Some(Self { actions: self.actions.iter().map(action).collect::<Option<_>>()?, shown })
+        Some(Self { actions: self.actions.iter().map(action).collect::<Option<_>>()?, visible_labels })
     }
 
     /// Returns marks on the cells of an orbit such that each turn is the difference of the marks of two
@@ -143,11 +143,11 @@ impl Cells {
 
     /// Merges the stickers of each piece into one cell. A cell whose pieces turn stays one cell.
     fn with_pieces(self) -> Option<Self> {
-        let before: Vec<u16> = self.actions.first()?.orders().into();
+        let before: Vec<u16> = self.actions.first()?.orientation_counts().into();
         let places: Vec<Permutation> = self.actions.iter().map(|action| action.cells().clone()).collect();
         let mut pieces: Vec<Vec<usize>> = Vec::new();
-        let mut is_in_piece = vec![false; self.shown.len()];
-        let is_of_stickers = |orbit: &&Vec<usize>| orbit.len() >= FEWEST_CELLS && before[orbit[0]] == 1;
+        let mut is_in_piece = vec![false; self.visible_labels.len()];
+        let is_of_stickers = |orbit: &&Vec<usize>| orbit.len() >= MIN_CELLS && before[orbit[0]] == 1;
         for orbit in self.orbits().iter().filter(is_of_stickers) {
             let found = smallest_blocks(orbit, &places).and_then(|blocks| in_order(&blocks, &places));
             for piece in found.into_iter().flatten() {
@@ -155,13 +155,13 @@ impl Cells {
                 pieces.push(self.in_least_order(&piece));
             }
         }
-        pieces.extend((0..self.shown.len()).filter(|&cell| !is_in_piece[cell]).map(|cell| vec![cell]));
-        let mut at = vec![(0, 0); self.shown.len()];
+        pieces.extend((0..self.visible_labels.len()).filter(|&cell| !is_in_piece[cell]).map(|cell| vec![cell]));
+        let mut at = vec![(0, 0); self.visible_labels.len()];
         for (number, piece) in pieces.iter().enumerate() {
             piece.iter().enumerate().for_each(|(turn, &cell)| at[cell] = (number, turn));
         }
         let order = |piece: &Vec<usize>| if piece.len() > 1 { piece.len() as u16 } else { before[piece[0]] };
-        let orders: Vec<u16> = pieces.iter().map(order).collect();
+        let orientation_counts: Vec<u16> = pieces.iter().map(order).collect();
         let action = |action: &OrientedPermutation| {
             let to = |number: usize| at[action.cells().apply(pieces[number][0])];
             let cells = Permutation::from_fn(pieces.len(), |number| to(number).0);
@@ -170,14 +170,14 @@ impl Cells {
                 _ => to(number).1 as u16,
             };
             let turns: Vec<u16> = (0..pieces.len()).map(turn).collect();
-            OrientedPermutation::new(cells, turns, &*orders).ok()
+            OrientedPermutation::new(cells, turns, &*orientation_counts).ok()
         };
         let actions = self.actions.iter().map(action).collect::<Option<_>>()?;
         // What is seen of a piece are the labels of its stickers, and the number of rotations that can be
         // told apart.
         let looks = pieces.iter().map(|piece| {
             if let [cell] = piece[..] {
-                return (vec![self.shown[cell].label], self.shown[cell].seen);
+                return (vec![self.visible_labels[cell].label], self.visible_labels[cell].seen);
             }
             let labels = self.labels_of(piece);
             let seen = (1..=labels.len()).find(|&by| labels[by..].iter().chain(&labels[..by]).eq(&labels));
@@ -186,12 +186,12 @@ impl Cells {
         });
         let (labels, seen): (Vec<Vec<u32>>, Vec<u16>) = looks.unzip();
         let labels: Vec<u32> = numbered(labels.into_iter());
-        let shown = labels.into_iter().zip(seen).map(|(label, seen)| Shown { label, seen }).collect();
-        Some(Self { actions, shown })
+        let visible_labels = labels.into_iter().zip(seen).map(|(label, seen)| VisibleLabel { label, seen }).collect();
+        Some(Self { actions, visible_labels })
     }
 
     fn labels_of(&self, stickers: &[usize]) -> Vec<u32> {
-        stickers.iter().map(|&cell| self.shown[cell].label).collect()
+        stickers.iter().map(|&cell| self.visible_labels[cell].label).collect()
     }
 
     /// Returns the stickers of a piece from the one on, from which their labels come first in order. So
@@ -218,15 +218,15 @@ impl Cells {
             match kept.iter().find(|(known, other)| other.len() == orbit.len() && *known == cycles) {
                 None => kept.push((cycles, orbit)),
                 Some((_, other)) => {
-                    let turn = |cells: &[usize]| self.actions[0].orders()[cells[0]] > 1;
+                    let turn = |cells: &[usize]| self.actions[0].orientation_counts()[cells[0]] > 1;
                     if turn(other) || turn(&orbit) {
                         return None;
                     }
                     let copy = self.copy(other, &orbit)?;
                     let pairs =
-                        other.iter().zip(&copy).map(|(&a, &b)| (self.shown[a].label, self.shown[b].label));
+                        other.iter().zip(&copy).map(|(&a, &b)| (self.visible_labels[a].label, self.visible_labels[b].label));
                     let labels: Vec<u32> = numbered(pairs);
-                    other.iter().zip(labels).for_each(|(&cell, label)| self.shown[cell].label = label);
+                    other.iter().zip(labels).for_each(|(&cell, label)| self.visible_labels[cell].label = label);
                 }
             }
         }
@@ -256,7 +256,7 @@ impl Cells {
     /// Returns the cells of large orbits that are not among `kept`, because they were found to be copies.
     fn copies(&self, kept: &[Vec<usize>]) -> Vec<usize> {
         let mut orbits = self.orbits();
-        orbits.retain(|orbit| orbit.len() >= FEWEST_CELLS && !kept.contains(orbit));
+        orbits.retain(|orbit| orbit.len() >= MIN_CELLS && !kept.contains(orbit));
         orbits.concat()
     }
 
@@ -264,7 +264,7 @@ impl Cells {
     /// The [module documentation](self) has the argument.
     fn has_all(&self, orbit: &[usize], samples: &[OrientedPermutation]) -> bool {
         let is_prime = |p: usize| (2..p).take_while(|d| d * d <= p).all(|d| !p.is_multiple_of(d));
-        let order = u64::from(self.actions[0].orders()[orbit[0]]);
+        let order = u64::from(self.actions[0].orientation_counts()[orbit[0]]);
         let mut is_alternating = false;
         let mut differences = order;
         for sample in samples {
@@ -321,7 +321,7 @@ fn samples(actions: &[OrientedPermutation]) -> Option<Vec<OrientedPermutation>> 
         return None;
     }
     let points: usize = actions[0].degree();
-    let wanted = (2_000_000 / points.max(1)).clamp(40, MOST_SAMPLES);
+    let wanted = (2_000_000 / points.max(1)).clamp(40, MAX_SAMPLES);
     let mut samples = Vec::new();
     let mut product = elements[0].clone();
     for step in 0..wanted + 4 * elements.len() {
@@ -337,11 +337,11 @@ fn samples(actions: &[OrientedPermutation]) -> Option<Vec<OrientedPermutation>> 
     Some(samples)
 }
 
-/// Orders the stickers of each block such that all actions keep the orders up to rotations. `None` if that is
+/// Orders the stickers of each block such that all actions keep the orientation_counts up to rotations. `None` if that is
 /// impossible, or if blocks are too large.
 fn in_order(blocks: &[Vec<usize>], actions: &[Permutation]) -> Option<Vec<Vec<usize>>> {
     let size = blocks[0].len();
-    if size > MOST_STICKERS {
+    if size > MAX_STICKERS {
         return None;
     }
     let block_of: HashMap<usize, usize> = blocks
@@ -376,7 +376,7 @@ fn in_order(blocks: &[Vec<usize>], actions: &[Permutation]) -> Option<Vec<Vec<us
     })
 }
 
-/// Returns all orders of `things`.
+/// Returns all orientation_counts of `things`.
 fn orders_of(things: &[usize]) -> Vec<Vec<usize>> {
     if things.is_empty() {
         return vec![Vec::new()];
@@ -391,8 +391,8 @@ fn orders_of(things: &[usize]) -> Vec<Vec<usize>> {
 /// The quotient of the group by the product of the groups D of the large orbits.
 #[derive(Default)]
 struct Quotient {
-    orders: Vec<u16>,
-    shown: Vec<Shown>,
+    orientation_counts: Vec<u16>,
+    visible_labels: Vec<VisibleLabel>,
     /// For each action and each cell: where the action carries the piece, and how it turns it.
     images: Vec<Vec<(usize, u16)>>,
 }
@@ -401,8 +401,8 @@ impl Quotient {
     /// Starts the quotient with the action on `cells`, which are not in large orbits.
     fn keep(&mut self, puzzle: &Cells, cells: &[usize]) {
         let numbers: HashMap<usize, usize> = cells.iter().copied().zip(0..).collect();
-        self.orders = cells.iter().map(|&cell| puzzle.actions[0].orders()[cell]).collect();
-        self.shown = cells.iter().map(|&cell| puzzle.shown[cell]).collect();
+        self.orientation_counts = cells.iter().map(|&cell| puzzle.actions[0].orientation_counts()[cell]).collect();
+        self.visible_labels = cells.iter().map(|&cell| puzzle.visible_labels[cell]).collect();
         let image = |action: &OrientedPermutation| {
             cells.iter().map(|&cell| (numbers[&action.cells().apply(cell)], action.turns()[cell])).collect()
         };
@@ -412,19 +412,19 @@ impl Quotient {
     /// Adds what is left of a large orbit: two cells for the parity, if no pieces are alike, and one cell for
     /// the sum of the twists modulo `seen`.
     fn add_quotient(&mut self, puzzle: &Cells, orbit: &[usize], has_parity: bool, seen: u16) {
-        let mut next = self.shown.iter().map(|shown| shown.label + 1).max().unwrap_or(0);
-        let mut add = |shown: &mut Vec<Shown>, orders: &mut Vec<u16>, seen: u16| {
-            shown.push(Shown { label: next, seen });
-            orders.push(seen);
+        let mut next = self.visible_labels.iter().map(|visible_labels| visible_labels.label + 1).max().unwrap_or(0);
+        let mut add = |visible_labels: &mut Vec<VisibleLabel>, orientation_counts: &mut Vec<u16>, seen: u16| {
+            visible_labels.push(VisibleLabel { label: next, seen });
+            orientation_counts.push(seen);
             next += 1;
         };
-        let first = self.orders.len();
+        let first = self.orientation_counts.len();
         if has_parity {
-            add(&mut self.shown, &mut self.orders, 1);
-            add(&mut self.shown, &mut self.orders, 1);
+            add(&mut self.visible_labels, &mut self.orientation_counts, 1);
+            add(&mut self.visible_labels, &mut self.orientation_counts, 1);
         }
         if seen > 1 {
-            add(&mut self.shown, &mut self.orders, seen);
+            add(&mut self.visible_labels, &mut self.orientation_counts, seen);
         }
         for (action, images) in puzzle.actions.iter().zip(&mut self.images) {
             let cycles = cycles(action, orbit);
@@ -434,28 +434,28 @@ impl Quotient {
             }
             if seen > 1 {
                 let twist = cycles.iter().map(|(_, twist)| twist).sum::<u64>() % u64::from(seen);
-                images.push((self.orders.len() - 1, twist as u16));
+                images.push((self.orientation_counts.len() - 1, twist as u16));
             }
         }
     }
 
     /// Returns the number of states of the quotient; `None` if the quotient is too large.
     fn states(&self) -> Option<BigUint> {
-        let points: usize = self.orders.iter().map(|&order| usize::from(order)).sum();
-        if self.orders.is_empty() {
+        let points: usize = self.orientation_counts.iter().map(|&order| usize::from(order)).sum();
+        if self.orientation_counts.is_empty() {
             return Some(BigUint::from(1_u32));
         }
-        if points > MOST_POINTS_LEFT {
+        if points > MAX_POINTS_LEFT {
             return None;
         }
         let action = |images: &Vec<(usize, u16)>| {
             let cells = Permutation::from_fn(images.len(), |cell| images[cell].0);
             let turns: Vec<u16> = images.iter().map(|&(_, turn)| turn).collect();
-            OrientedPermutation::new(cells, turns, &*self.orders).ok()
+            OrientedPermutation::new(cells, turns, &*self.orientation_counts).ok()
         };
         let actions: Vec<OrientedPermutation> = self.images.iter().map(action).collect::<Option<_>>()?;
         let on_points: Vec<Permutation> = actions.iter().map(OrientedPermutation::as_points).collect();
         let order = StabiliserChain::new(points, &on_points).big_order();
-        Some(&order / unseen_elements(&actions, &order, &self.shown)?)
+        Some(&order / label_stabiliser(&actions, &order, &self.visible_labels)?)
     }
 }

@@ -22,7 +22,7 @@ const PRODUCTS: usize = 400_000;
 
 /// The largest number of turns in a word that is kept. Where generators act on two orbits without a relation
 /// between what they do on the two, words grow exponentially with the level.
-pub const LONGEST_WORD: usize = 2_000;
+pub const MAX_WORD: usize = 2_000;
 
 /// The largest number of images and turns that are computed for all entries, which bounds the time: a product
 /// counts as many as its factors have points and their words have turns.
@@ -46,21 +46,21 @@ pub(crate) struct Transversals {
     entries: Vec<Vec<Option<Entry>>>,
     /// The number of points without an entry.
     missing: usize,
-    orders: Vec<i64>,
+    orientation_counts: Vec<i64>,
     /// The images and turns that may still be computed.
     work_left: u64,
 }
 
 impl Transversals {
     /// Computes complete transversals of a group along the base of its chain, or returns `None` if that
-    /// exceeds [`WORK`] or [`LONGEST_WORD`]. The words are in the generators of the group.
+    /// exceeds [`WORK`] or [`MAX_WORD`]. The words are in the generators of the group.
     pub(crate) fn new(group: &Group, ball: &Ball) -> Option<Self> {
         let chain = group.chain();
         let mut found = Self {
             base: chain.base().collect(),
             entries: vec![vec![None; group.degree()]; chain.base().count()],
             missing: chain.orbit_lengths().map(|length| length - 1).sum(),
-            orders: ball.orders().to_vec(),
+            orientation_counts: ball.orientation_counts().to_vec(),
             work_left: WORK,
         };
         let mut limit = FIRST_LIMIT;
@@ -78,14 +78,14 @@ impl Transversals {
             return None;
         }
         let mut left = PRODUCTS;
-        found.multiply(LONGEST_WORD, &mut left);
+        found.multiply(MAX_WORD, &mut left);
         Some(found)
     }
 
     /// Offers an element that fixes the base points before level `from`, with its word.
     fn offer(&mut self, from: usize, mut element: Permutation, mut word: Word, limit: usize) {
         for level in from..self.base.len() {
-            if word.len() > limit.min(LONGEST_WORD) || self.work_left == 0 {
+            if word.len() > limit.min(MAX_WORD) || self.work_left == 0 {
                 return;
             }
             let to = element.apply(self.base[level]);
@@ -98,14 +98,14 @@ impl Transversals {
                 None => return self.keep_both(level, element, word),
                 Some(old) if word.len() < old.word.len() => {
                     let old = old.clone();
-                    let inverse = word.inverse(&self.orders);
+                    let inverse = word.inverse(&self.orientation_counts);
                     let left = old.element.then(&element.inverse());
                     self.keep_both(level, element, word);
-                    (element, word) = (left, old.word.then(&inverse, &self.orders));
+                    (element, word) = (left, old.word.then(&inverse, &self.orientation_counts));
                 }
                 Some(old) => {
                     element = element.then(&old.inverse);
-                    word = word.then(&old.word.inverse(&self.orders), &self.orders);
+                    word = word.then(&old.word.inverse(&self.orientation_counts), &self.orientation_counts);
                 }
             }
         }
@@ -119,7 +119,7 @@ impl Transversals {
     /// Keeps an element, and its inverse if that has a shorter word than the entry at its point, or is the
     /// first one there.
     fn keep_both(&mut self, level: usize, element: Permutation, word: Word) {
-        let (inverse, inverse_word) = (element.inverse(), word.inverse(&self.orders));
+        let (inverse, inverse_word) = (element.inverse(), word.inverse(&self.orientation_counts));
         let back = inverse.apply(self.base[level]);
         self.keep(level, element.clone(), inverse.clone(), word);
         let old = &self.entries[level][back];
@@ -154,7 +154,7 @@ impl Transversals {
                     *left = rest;
                     self.spend(a.element.degree() + a.word.len() + b.word.len());
                     let product = a.element.then(&b.element);
-                    self.offer(level, product, a.word.then(&b.word, &self.orders), limit);
+                    self.offer(level, product, a.word.then(&b.word, &self.orientation_counts), limit);
                 }
             }
             for entry in self.entries[level].iter_mut().flatten() {
@@ -171,13 +171,13 @@ impl Transversals {
     fn complete(&mut self, group: &Group, ball: &Ball) {
         let mut random = fastrand::Rng::with_seed(1);
         let mut turns = 16;
-        while self.missing > 0 && self.work_left > 0 && turns <= LONGEST_WORD {
+        while self.missing > 0 && self.work_left > 0 && turns <= MAX_WORD {
             self.spend(turns * group.degree());
             let (mut element, mut word) = (Permutation::identity(group.degree()), Word::identity());
             for _ in 0..turns {
                 let at = random.usize(..ball.within(1).len());
                 element = element.then(&ball.elements()[at]);
-                word = word.then(&ball.word(at), &self.orders);
+                word = word.then(&ball.word(at), &self.orientation_counts);
             }
             self.offer(0, element, word, usize::MAX);
             turns += 1;
@@ -211,6 +211,6 @@ impl Transversals {
     /// Returns the word of the product of the entries at these places.
     pub(crate) fn word(&self, places: &[(usize, usize)]) -> Word {
         let words = places.iter().rev().map(|&place| self.word_at(place));
-        words.fold(Word::identity(), |product, word| product.then(word, &self.orders))
+        words.fold(Word::identity(), |product, word| product.then(word, &self.orientation_counts))
     }
 }

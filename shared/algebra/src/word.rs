@@ -20,7 +20,7 @@ pub struct Word {
 
 /// Returns the order of each generator, the modulus of its exponents. An order that exceeds 63 bits, which
 /// takes a degree of several hundred, is replaced by `i64::MAX`; the exponents of words stay far below that.
-pub fn orders(generators: &[Permutation]) -> Vec<i64> {
+pub fn orientation_counts(generators: &[Permutation]) -> Vec<i64> {
     let order = |g: &Permutation| g.order().and_then(|order| i64::try_from(order).ok());
     generators.iter().map(|g| order(g).unwrap_or(i64::MAX)).collect()
 }
@@ -78,13 +78,13 @@ impl Word {
     }
 
     /// Appends a turn. Exponents of one generator add up modulo its order, to a number of at most half the
-    /// order and above minus half the order. A turn with exponent 0 is dropped. `orders` are those of the
-    /// generators, as [`orders`] returns them.
+    /// order and above minus half the order. A turn with exponent 0 is dropped. `orientation_counts` are those of the
+    /// generators, as [`orientation_counts`] returns them.
     ///
     /// # Panics
-    /// If `orders` has no entry for the generator.
-    pub fn push(&mut self, turn: Turn, orders: &[i64]) {
-        let order = orders[turn.generator];
+    /// If `orientation_counts` has no entry for the generator.
+    pub fn push(&mut self, turn: Turn, orientation_counts: &[i64]) {
+        let order = orientation_counts[turn.generator];
         let before = self.turns.pop_if(|last| last.generator == turn.generator);
         // Both numbers are below the order, which fits 63 bits, so the sum fits 64 bits.
         let sum = before.map_or(0, |last| last.exponent.rem_euclid(order) as u64)
@@ -97,17 +97,17 @@ impl Word {
     }
 
     /// Returns the word of the product of this word and `next`.
-    pub fn then(&self, next: &Self, orders: &[i64]) -> Self {
+    pub fn then(&self, next: &Self, orientation_counts: &[i64]) -> Self {
         let mut product = self.clone();
-        next.turns.iter().for_each(|&turn| product.push(turn, orders));
+        next.turns.iter().for_each(|&turn| product.push(turn, orientation_counts));
         product
     }
 
     /// Returns the word of the inverse element.
-    pub fn inverse(&self, orders: &[i64]) -> Self {
+    pub fn inverse(&self, orientation_counts: &[i64]) -> Self {
         let mut inverse = Self::identity();
         for &turn in self.turns.iter().rev() {
-            inverse.push(Turn { exponent: -turn.exponent, ..turn }, orders);
+            inverse.push(Turn { exponent: -turn.exponent, ..turn }, orientation_counts);
         }
         inverse
     }
@@ -153,9 +153,9 @@ mod tests {
     }
 
     fn word(turns: &[(usize, i64)]) -> Word {
-        let orders = orders(&generators());
+        let orientation_counts = orientation_counts(&generators());
         let mut word = Word::identity();
-        turns.iter().for_each(|&(generator, exponent)| word.push(Turn { generator, exponent }, &orders));
+        turns.iter().for_each(|&(generator, exponent)| word.push(Turn { generator, exponent }, &orientation_counts));
         word
     }
 
@@ -180,13 +180,13 @@ mod tests {
             b in proptest::collection::vec((0_usize..3, any::<i64>()), 0..20),
         ) {
             let (generators, product) = (generators(), |word: &Word| word.product(6, &generators()));
-            let orders = orders(&generators);
+            let orientation_counts = orientation_counts(&generators);
             let plain = a.iter().fold(Permutation::identity(6), |p, &(g, e)| p.then(&generators[g].power(e)));
             let (a, b) = (word(&a), word(&b));
             prop_assert_eq!(product(&a), plain);
-            prop_assert_eq!(product(&a.then(&b, &orders)), product(&a).then(&product(&b)));
-            prop_assert_eq!(product(&a.inverse(&orders)), product(&a).inverse());
-            prop_assert_eq!(a.then(&a.inverse(&orders), &orders), Word::identity());
+            prop_assert_eq!(product(&a.then(&b, &orientation_counts)), product(&a).then(&product(&b)));
+            prop_assert_eq!(product(&a.inverse(&orientation_counts)), product(&a).inverse());
+            prop_assert_eq!(a.then(&a.inverse(&orientation_counts), &orientation_counts), Word::identity());
             prop_assert!(a.turns().windows(2).all(|pair| pair[0].generator != pair[1].generator));
         }
     }

@@ -106,23 +106,23 @@ impl<'a> Shortener<'a> {
 
     /// Returns the word along the path to the last place.
     fn replaced(&self, word: &Word, best: &[(usize, Option<(usize, Split)>)]) -> Word {
-        let orders = self.ball.orders();
+        let orientation_counts = self.ball.orientation_counts();
         let mut parts = Vec::new();
         let mut at = word.len();
         while at > 0 {
             match best[at].1 {
                 Some((start, (first, second, _))) => {
-                    parts.push(self.ball.word(first).inverse(orders).then(&self.ball.word(second), orders));
+                    parts.push(self.ball.word(first).inverse(orientation_counts).then(&self.ball.word(second), orientation_counts));
                     at = start;
                 }
                 None => {
                     let mut turn = Word::identity();
-                    turn.push(word.turns()[at - 1], orders);
+                    turn.push(word.turns()[at - 1], orientation_counts);
                     parts.push(turn);
                     at -= 1;
                 }
             }
         }
-        parts.iter().rev().fold(Word::identity(), |product, part| product.then(part, orders))
+        parts.iter().rev().fold(Word::identity(), |product, part| product.then(part, orientation_counts))
     }
 }

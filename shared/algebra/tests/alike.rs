@@ -1,6 +1,6 @@
 //! Compares the number of unseen elements with a list of all elements, and with known numbers.
 
-use fathom_algebra::{OrientedPermutation, Permutation, Shown, StabiliserChain, unseen_elements};
+use fathom_algebra::{OrientedPermutation, Permutation, VisibleLabel, StabiliserChain, label_stabiliser};
 use num_bigint::BigUint;
 use proptest::prelude::*;
 use std::collections::HashSet;
@@ -15,7 +15,7 @@ fn order(generators: &[OrientedPermutation]) -> BigUint {
 
 /// Returns all elements; `None` if there are more than `MOST`.
 fn listed(generators: &[OrientedPermutation]) -> Option<Vec<OrientedPermutation>> {
-    let identity = OrientedPermutation::identity(generators[0].orders());
+    let identity = OrientedPermutation::identity(generators[0].orientation_counts());
     let mut known = HashSet::from([identity.clone()]);
     let mut all = vec![identity];
     let mut next = 0;
@@ -31,21 +31,21 @@ fn listed(generators: &[OrientedPermutation]) -> Option<Vec<OrientedPermutation>
     (all.len() <= MOST).then_some(all)
 }
 
-fn is_unseen(element: &OrientedPermutation, shown: &[Shown]) -> bool {
-    (0..shown.len()).all(|cell| {
-        shown[element.cells().apply(cell)] == shown[cell]
-            && element.turns()[cell].is_multiple_of(shown[cell].seen)
+fn is_unseen(element: &OrientedPermutation, visible_labels: &[VisibleLabel]) -> bool {
+    (0..visible_labels.len()).all(|cell| {
+        visible_labels[element.cells().apply(cell)] == visible_labels[cell]
+            && element.turns()[cell].is_multiple_of(visible_labels[cell].seen)
     })
 }
 
-fn parsed(cycles: &[&str], orders: &[u16]) -> Vec<OrientedPermutation> {
-    cycles.iter().map(|cycles| OrientedPermutation::parse(cycles, orders).unwrap()).collect()
+fn parsed(cycles: &[&str], orientation_counts: &[u16]) -> Vec<OrientedPermutation> {
+    cycles.iter().map(|cycles| OrientedPermutation::parse(cycles, orientation_counts).unwrap()).collect()
 }
 
-fn unseen(cycles: &[&str], orders: &[u16], labels: &[u32], seen: &[u16]) -> u64 {
-    let generators = parsed(cycles, orders);
-    let shown: Vec<Shown> = labels.iter().zip(seen).map(|(&label, &seen)| Shown { label, seen }).collect();
-    unseen_elements(&generators, &order(&generators), &shown).unwrap().try_into().unwrap()
+fn unseen(cycles: &[&str], orientation_counts: &[u16], labels: &[u32], seen: &[u16]) -> u64 {
+    let generators = parsed(cycles, orientation_counts);
+    let visible_labels: Vec<VisibleLabel> = labels.iter().zip(seen).map(|(&label, &seen)| VisibleLabel { label, seen }).collect();
+    label_stabiliser(&generators, &order(&generators), &visible_labels).unwrap().try_into().unwrap()
 }
 
 #[test]
@@ -106,8 +106,8 @@ fn a_group_without_structure() {
     let images =
         |cells: &[usize]| -> Vec<u32> { (0..24).map(|cell| u32::from(cells.contains(&cell))).collect() };
     let number = |cells: &[usize]| -> BigUint {
-        let shown: Vec<Shown> = images(cells).into_iter().map(|label| Shown { label, seen: 1 }).collect();
-        &all / unseen_elements(&generators, &all, &shown).unwrap()
+        let visible_labels: Vec<VisibleLabel> = images(cells).into_iter().map(|label| VisibleLabel { label, seen: 1 }).collect();
+        &all / label_stabiliser(&generators, &all, &visible_labels).unwrap()
     };
     // The group carries any set of up to five points to any other set of the same size.
     for (cells, sets) in [(1, 24_u32), (2, 276), (3, 2024), (4, 10626), (5, 42504)] {
@@ -128,14 +128,14 @@ proptest! {
         seeds in prop::collection::vec(any::<u64>(), 1..=3),
         marks in any::<u64>(),
     ) {
-        let orders: Vec<u16> = shape.iter().flat_map(|&(cells, order)| vec![order; cells]).collect();
+        let orientation_counts: Vec<u16> = shape.iter().flat_map(|&(cells, order)| vec![order; cells]).collect();
         let next = |state: &mut u64, below: usize| {
             *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             (*state >> 33) as usize % below
         };
         let generators: Vec<OrientedPermutation> = seeds.iter().map(|&seed| {
             let mut state = seed;
-            let mut images: Vec<u16> = (0..orders.len() as u16).collect();
+            let mut images: Vec<u16> = (0..orientation_counts.len() as u16).collect();
             let mut first = 0;
             for &(cells, _) in &shape {
                 if next(&mut state, 3) > 0 {
@@ -147,23 +147,23 @@ proptest! {
             }
             let still = next(&mut state, 2) == 0;
             let turns: Vec<u16> =
-                orders.iter().map(|&order| if still { 0 } else { next(&mut state, order.into()) as u16 }).collect();
-            OrientedPermutation::new(Permutation::from_images(images).unwrap(), turns, orders.clone()).unwrap()
+                orientation_counts.iter().map(|&order| if still { 0 } else { next(&mut state, order.into()) as u16 }).collect();
+            OrientedPermutation::new(Permutation::from_images(images).unwrap(), turns, orientation_counts.clone()).unwrap()
         }).collect();
         let mut state = marks;
-        let mut shown = Vec::new();
+        let mut visible_labels = Vec::new();
         for &(cells, order) in &shape {
             // Pieces of one label must show equally many orientations.
             let divisors: Vec<u16> = (1..=order).filter(|seen| order.is_multiple_of(*seen)).collect();
             let seen: Vec<u16> = (0..3).map(|_| divisors[next(&mut state, divisors.len())]).collect();
             for _ in 0..cells {
                 let label = next(&mut state, 3);
-                shown.push(Shown { label: label as u32, seen: seen[label] });
+                visible_labels.push(VisibleLabel { label: label as u32, seen: seen[label] });
             }
         }
         if let Some(all) = listed(&generators) {
-            let expected = all.iter().filter(|element| is_unseen(element, &shown)).count();
-            let found = unseen_elements(&generators, &order(&generators), &shown);
+            let expected = all.iter().filter(|element| is_unseen(element, &visible_labels)).count();
+            let found = label_stabiliser(&generators, &order(&generators), &visible_labels);
             prop_assert_eq!(found, Some(BigUint::from(expected)));
         }
     }

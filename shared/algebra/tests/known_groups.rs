@@ -1,6 +1,6 @@
-//! Well-known groups: their orders, transitivity and kinds, and elements that are not in them.
+//! Well-known groups: their orientation_counts, transitivity and kinds, and elements that are not in them.
 
-use fathom_algebra::{Ball, Factoriser, Group, Kind, Permutation, WhyNot};
+use fathom_algebra::{Ball, Factoriser, Group, Kind, Permutation, NonMembership};
 use num_bigint::BigUint;
 use proptest::prelude::*;
 
@@ -38,7 +38,7 @@ fn psl2(p: usize) -> Group {
 #[test]
 fn mathieu_groups() {
     // The generators are those of the ATLAS of finite groups (the first M11) and of `MathieuGroup` of GAP
-    // (the others). The orders and transitivities are in J. Dixon and B. Mortimer, *Permutation groups*,
+    // (the others). The orientation_counts and transitivities are in J. Dixon and B. Mortimer, *Permutation groups*,
     // chapter 6.
     let eleven = "(1,2,3,4,5,6,7,8,9,10,11)";
     let twelve = [eleven, "(3,7,11,8)(4,10,5,6)", "(1,12)(2,11)(3,6)(4,8)(5,9)(7,10)"];
@@ -90,10 +90,10 @@ fn rubiks_cube() {
     // The laws of the cube: no sticker of a corner goes to an edge, no single edge flips, no single corner
     // twists, and no two corners are exchanged alone.
     let why_not = |cycles| cube.why_not(&Permutation::parse(cycles, 48).unwrap());
-    assert_eq!(why_not("(1,2)"), Some(WhyNot::Orbit { from: 0, to: 1 }));
-    assert_eq!(why_not("(2,34)"), Some(WhyNot::Turned { block: vec![1, 33], alone: true }));
-    assert_eq!(why_not("(1,9,35)"), Some(WhyNot::Turned { block: vec![0, 8, 34], alone: true }));
-    let exchanged = WhyNot::BlockParity { points: vec![], blocks: vec![0, 1] };
+    assert_eq!(why_not("(1,2)"), Some(NonMembership::Orbit { from: 0, to: 1 }));
+    assert_eq!(why_not("(2,34)"), Some(NonMembership::Turned { block: vec![1, 33], alone: true }));
+    assert_eq!(why_not("(1,9,35)"), Some(NonMembership::Turned { block: vec![0, 8, 34], alone: true }));
+    let exchanged = NonMembership::BlockParity { points: vec![], blocks: vec![0, 1] };
     assert_eq!(why_not("(1,3)(9,33)(35,27)"), Some(exchanged));
     assert_eq!(why_not("(1,3,8,6)(2,5,7,4)(9,33,25,17)(10,34,26,18)(11,35,27,19)"), None);
 }
@@ -123,8 +123,8 @@ fn parities_of_several_orbits_are_told_together() {
     // them.
     let group = group(6, &["(1,2)(3,4)", "(3,4)(5,6)"]);
     let why_not = |cycles| group.why_not(&Permutation::parse(cycles, 6).unwrap());
-    assert_eq!(why_not("(1,2)"), Some(WhyNot::Parity { orbits: vec![0, 1, 2] }));
-    assert_eq!(why_not("(1,2)(3,4)(5,6)"), Some(WhyNot::Parity { orbits: vec![0, 1, 2] }));
+    assert_eq!(why_not("(1,2)"), Some(NonMembership::Parity { orbits: vec![0, 1, 2] }));
+    assert_eq!(why_not("(1,2)(3,4)(5,6)"), Some(NonMembership::Parity { orbits: vec![0, 1, 2] }));
     assert_eq!(why_not("(1,2)(5,6)"), None);
 }
 
@@ -134,8 +134,8 @@ fn orbits_that_are_tied_are_named() {
     let generators = vec![Permutation::parse("(1,2,3)(4,5,6)(7,8)", 8).unwrap()];
     let group = Group::new(8, generators);
     let why_not = |cycles| group.why_not(&Permutation::parse(cycles, 8).unwrap());
-    assert_eq!(why_not("(1,2,3)"), Some(WhyNot::Together { orbits: vec![0, 1] }));
-    assert_eq!(why_not("(1,2,3)(4,6,5)(7,8)"), Some(WhyNot::Together { orbits: vec![0, 1] }));
+    assert_eq!(why_not("(1,2,3)"), Some(NonMembership::Together { orbits: vec![0, 1] }));
+    assert_eq!(why_not("(1,2,3)(4,6,5)(7,8)"), Some(NonMembership::Together { orbits: vec![0, 1] }));
     assert_eq!(why_not("(1,2,3)(4,5,6)"), None);
 }
 
@@ -212,19 +212,19 @@ proptest! {
         };
         match group.why_not(&element) {
             None => prop_assert!(elements.contains(&element)),
-            Some(WhyNot::Orbit { from, to }) => {
+            Some(NonMembership::Orbit { from, to }) => {
                 prop_assert_eq!(element.apply(from), to);
                 prop_assert!(elements.iter().all(|g| g.apply(from) != to));
             }
-            Some(WhyNot::Parity { orbits }) => {
+            Some(NonMembership::Parity { orbits }) => {
                 prop_assert!(odd_on(&element, &orbits));
                 prop_assert!(elements.iter().all(|g| !odd_on(g, &orbits)));
             }
-            Some(WhyNot::Torn { block }) => {
+            Some(NonMembership::Torn { block }) => {
                 let same = |g: &Permutation| block.iter().all(|&point| g.apply(point) == element.apply(point));
                 prop_assert!(!elements.iter().any(same));
             }
-            Some(WhyNot::Turned { block, alone }) => {
+            Some(NonMembership::Turned { block, alone }) => {
                 prop_assert!(!elements.contains(&element));
                 let orbit = group.orbits().iter().find(|orbit| orbit.points.contains(&block[0])).unwrap();
                 let moves = |point: usize| element.apply(point) != point;
@@ -234,7 +234,7 @@ proptest! {
                 let all_but = |g: &&Permutation| (0..6).all(|p| !differs(g, p) || block.contains(&element.apply(p)));
                 prop_assert!(elements.iter().any(|g| all_but(&g)));
             }
-            Some(WhyNot::BlockParity { points, blocks }) => {
+            Some(NonMembership::BlockParity { points, blocks }) => {
                 let blocks_odd = |p: &Permutation, orbit: usize| {
                     let blocks = group.orbits()[orbit].blocks.as_ref().unwrap();
                     let to = |block: &Vec<usize>| blocks.iter().position(|b| b.contains(&p.apply(block[0])));
@@ -247,7 +247,7 @@ proptest! {
                 prop_assert!(odd(&element));
                 prop_assert!(!elements.iter().any(odd));
             }
-            Some(WhyNot::Together { orbits }) => {
+            Some(NonMembership::Together { orbits }) => {
                 let agrees = |g: &Permutation, orbits: &[usize]| {
                     let mut points = orbits.iter().flat_map(|&orbit| &group.orbits()[orbit].points);
                     points.all(|&p| g.apply(p) == element.apply(p))
@@ -259,7 +259,7 @@ proptest! {
                     prop_assert!(elements.iter().any(|g| agrees(g, &others)));
                 }
             }
-            Some(WhyNot::Images { points }) => {
+            Some(NonMembership::Images { points }) => {
                 let agrees =
                     |g: &Permutation, points: &[usize]| points.iter().all(|&p| g.apply(p) == element.apply(p));
                 prop_assert!(!elements.iter().any(|g| agrees(g, &points)));

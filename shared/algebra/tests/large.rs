@@ -2,7 +2,7 @@
 //! gives.
 
 use fathom_algebra::{
-    OrientedPermutation, Permutation, Shown, StabiliserChain, states_by_orbits, unseen_elements,
+    OrientedPermutation, Permutation, VisibleLabel, StabiliserChain, states_by_orbits, label_stabiliser,
 };
 use num_bigint::BigUint;
 
@@ -22,7 +22,7 @@ fn actions(
     is_tied: bool,
 ) -> Vec<OrientedPermutation> {
     let one = |random: &mut fastrand::Rng| {
-        let (mut images, mut turns, mut orders) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut images, mut turns, mut orientation_counts) = (Vec::new(), Vec::new(), Vec::new());
         let mut parity = None;
         for &(n, order) in orbits {
             let first = images.len();
@@ -38,21 +38,21 @@ fn actions(
                 twists[0] = (order - rest % order) % order;
             }
             turns.extend(twists);
-            orders.extend(vec![order; n]);
+            orientation_counts.extend(vec![order; n]);
         }
-        OrientedPermutation::new(Permutation::from_fn(images.len(), |i| images[i]), turns, orders).unwrap()
+        OrientedPermutation::new(Permutation::from_fn(images.len(), |i| images[i]), turns, orientation_counts).unwrap()
     };
     (0..4).map(|_| one(random)).collect()
 }
 
-fn by_chain(actions: &[OrientedPermutation], shown: &[Shown]) -> BigUint {
+fn by_chain(actions: &[OrientedPermutation], visible_labels: &[VisibleLabel]) -> BigUint {
     let points: Vec<Permutation> = actions.iter().map(OrientedPermutation::as_points).collect();
     let order = StabiliserChain::new(points[0].degree(), &points).big_order();
-    &order / unseen_elements(actions, &order, shown).unwrap()
+    &order / label_stabiliser(actions, &order, visible_labels).unwrap()
 }
 
-fn all_shown(action: &OrientedPermutation) -> Vec<Shown> {
-    action.orders().iter().zip(0..).map(|(&seen, label)| Shown { label, seen }).collect()
+fn all_shown(action: &OrientedPermutation) -> Vec<VisibleLabel> {
+    action.orientation_counts().iter().zip(0..).map(|(&seen, label)| VisibleLabel { label, seen }).collect()
 }
 
 #[test]
@@ -63,15 +63,15 @@ fn both_ways_count_alike() {
     {
         for (keeps_sums, is_tied) in [(true, true), (true, false), (false, true), (false, false)] {
             let actions = actions(&mut random, orbits, keeps_sums, is_tied);
-            let shown = all_shown(&actions[0]);
-            let states = states_by_orbits(&actions, &shown);
-            assert_eq!(states, Some(by_chain(&actions, &shown)), "{orbits:?} {keeps_sums} {is_tied}");
+            let visible_labels = all_shown(&actions[0]);
+            let states = states_by_orbits(&actions, &visible_labels);
+            assert_eq!(states, Some(by_chain(&actions, &visible_labels)), "{orbits:?} {keeps_sums} {is_tied}");
             // Three pieces in a row of an orbit look alike, and every other three hide their orientations.
-            let alike: Vec<Shown> = orbits
+            let alike: Vec<VisibleLabel> = orbits
                 .iter()
                 .enumerate()
                 .flat_map(|(orbit, &(n, order))| {
-                    (0..n as u32).map(move |cell| Shown {
+                    (0..n as u32).map(move |cell| VisibleLabel {
                         label: 100 * orbit as u32 + cell / 3,
                         seen: if (cell / 3).is_multiple_of(2) { order } else { 1 },
                     })
@@ -119,8 +119,8 @@ fn stickers_and_pieces_that_turn_are_counted_together() {
             _ => 32 + action.cells().apply(20 + (i - 32) % 9) - 20 + (i - 32) / 9 * 9,
         };
         let turns = [&action.turns()[..8], &[0; 42]].concat();
-        let orders = [[3; 8].as_slice(), &[1; 42]].concat();
-        OrientedPermutation::new(Permutation::from_fn(50, image), turns, orders).unwrap()
+        let orientation_counts = [[3; 8].as_slice(), &[1; 42]].concat();
+        OrientedPermutation::new(Permutation::from_fn(50, image), turns, orientation_counts).unwrap()
     });
     let mixed: Vec<OrientedPermutation> = mixed.collect();
     assert_eq!(states_by_orbits(&mixed, &all_shown(&mixed[0])), Some(states));
@@ -140,20 +140,20 @@ fn pieces_with_one_orientation_a_cell_do_not_turn() {
                 0..9 => (mark(action.cells().apply(cell)) + 4 - mark(cell)) % 4,
                 _ => action.turns()[cell],
             };
-            let orders = [[4; 9].as_slice(), &[3; 8]].concat();
+            let orientation_counts = [[4; 9].as_slice(), &[3; 8]].concat();
             let turns: Vec<u16> = (0..17).map(turn).collect();
-            OrientedPermutation::new(action.cells().clone(), turns, orders).unwrap()
+            OrientedPermutation::new(action.cells().clone(), turns, orientation_counts).unwrap()
         })
         .collect();
-    let shown = all_shown(&turned[0]);
+    let visible_labels = all_shown(&turned[0]);
     let states = by_chain(&still, &all_shown(&still[0]));
-    assert_eq!(states_by_orbits(&turned, &shown), Some(states));
+    assert_eq!(states_by_orbits(&turned, &visible_labels), Some(states));
     for seen in [1, 2, 4] {
-        let alike = shown.iter().map(|piece| match piece.label {
-            0..9 => Shown { label: piece.label / 5, seen },
+        let alike = visible_labels.iter().map(|piece| match piece.label {
+            0..9 => VisibleLabel { label: piece.label / 5, seen },
             _ => *piece,
         });
-        let alike: Vec<Shown> = alike.collect();
+        let alike: Vec<VisibleLabel> = alike.collect();
         assert_eq!(states_by_orbits(&turned, &alike), Some(by_chain(&turned, &alike)), "{seen}");
     }
 }
@@ -175,7 +175,7 @@ fn rubiks_cube() {
         })
     };
     let swap = Permutation::from_fn(20, swap);
-    cube.push(OrientedPermutation::new(swap, vec![0; 20], cube[0].orders()).unwrap());
+    cube.push(OrientedPermutation::new(swap, vec![0; 20], cube[0].orientation_counts()).unwrap());
     let states = states_by_orbits(&cube, &all_shown(&cube[0])).unwrap();
     assert_eq!(states.to_string(), "43252003274489856000");
 }
@@ -197,7 +197,7 @@ fn other_groups_are_not_counted() {
     assert_eq!(states_by_orbits(&twins, &all_shown(&twins[0])), None);
 }
 
-/// Random elements of such a group have orders of more than 64 bits.
+/// Random elements of such a group have orientation_counts of more than 64 bits.
 #[test]
 fn orbits_may_have_thousands_of_cells() {
     let mut random = fastrand::Rng::with_seed(5);
@@ -210,7 +210,7 @@ fn orbits_may_have_thousands_of_cells() {
 }
 
 /// Pieces that look alike when one of them is turned, where all pieces turn by the same amount, so that this
-/// amount tells two of them apart. The stickers are shuffled, so that what orders the stickers of a piece
+/// amount tells two of them apart. The stickers are shuffled, so that what orientation_counts the stickers of a piece
 /// does not know their labels.
 #[test]
 fn pieces_that_look_alike_when_turned_are_counted() {
@@ -232,16 +232,16 @@ fn pieces_that_look_alike_when_turned_are_counted() {
             let stay: Vec<usize> = (0..n).collect();
             let actions = [action(&cycle, 0), action(&swap, 0), action(&stay, 1)];
             // Two pieces have one look, from a random sticker on.
-            let mut shown = vec![Shown { label: 0, seen: 1 }; stickers];
+            let mut visible_labels = vec![VisibleLabel { label: 0, seen: 1 }; stickers];
             for piece in 0..n {
                 let from = random.usize(..order);
                 for side in 0..order {
                     let point = order * piece + (from + side) % order;
-                    shown[number[point]].label = (piece / 2 * order + side) as u32;
+                    visible_labels[number[point]].label = (piece / 2 * order + side) as u32;
                 }
             }
-            let states = states_by_orbits(&actions, &shown);
-            assert_eq!(states, Some(by_chain(&actions, &shown)), "{n} of {order} stickers, round {round}");
+            let states = states_by_orbits(&actions, &visible_labels);
+            assert_eq!(states, Some(by_chain(&actions, &visible_labels)), "{n} of {order} stickers, round {round}");
         }
     }
 }

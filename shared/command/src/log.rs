@@ -1,7 +1,7 @@
 //! Logs: for people on standard error, and as JSON lines in the run's directory.
 
 use crate::machine;
-use crate::rotation::{LogFile, MOST_BYTES};
+use crate::rotation::{LogFile, MAX_BYTES};
 use crate::terminal_line;
 use anyhow::{Context, Result};
 use std::io::{self, IsTerminal, Write};
@@ -115,7 +115,7 @@ impl Write for People {
 /// # Errors
 /// If the log file cannot be opened.
 pub fn start(path: &Path, people_hear: LevelFilter) -> Result<()> {
-    let file = LogFile::open(path, MOST_BYTES).with_context(|| format!("cannot open {}", path.display()))?;
+    let file = LogFile::open(path, MAX_BYTES).with_context(|| format!("cannot open {}", path.display()))?;
     let people = fmt::layer().with_writer(|| People).with_ansi(std::io::stderr().is_terminal());
     // Standard error may be closed. Without this, the layer would write there that it cannot, and panic.
     let people = people.with_target(false).log_internal_errors(false).compact();

@@ -10,7 +10,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// The size, in bytes, from which on a new file is begun.
-pub(crate) const MOST_BYTES: u64 = 64 << 20;
+pub(crate) const MAX_BYTES: u64 = 64 << 20;
 /// The number of older files that are kept.
 const KEPT: u32 = 4;
 /// After this part of the size has been written, the file's size is read again: others may write to the file

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 /// The temporary directories of this process.
 static MADE: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 /// The most attempts to remove a directory in which another thread makes files.
-const MOST_ATTEMPTS: u32 = 100;
+const MAX_ATTEMPTS: u32 = 100;
 
 /// A temporary directory. The directory and all that is in it are removed when the value is dropped, and when
 /// a signal ends the process.
@@ -61,7 +61,7 @@ pub(crate) fn remove_all() {
     let made = made();
     for directory in &*made {
         // Other threads may still make files there.
-        let _ = (0..MOST_ATTEMPTS).find(|_| {
+        let _ = (0..MAX_ATTEMPTS).find(|_| {
             let removed = fs::remove_dir_all(directory);
             removed.is_ok() || removed.is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
         });

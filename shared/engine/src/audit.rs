@@ -26,7 +26,7 @@ use fathom_command::bad_input;
 use fathom_layer::Disk;
 use fathom_space::{CosetGraph, Space};
 use indicatif::HumanBytes;
-use layer_files::Kept;
+use layer_files::KeptLayers;
 use plain_states::{Plain, State};
 use serde::Serialize;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -37,7 +37,7 @@ use std::sync::{Arc, Mutex};
 const DOUBT: f64 = 0.001;
 
 /// The most contradictions that are listed; the others are only counted.
-const MOST_TOLD: usize = 20;
+const MAX_TOLD: usize = 20;
 
 /// The number of states that a thread takes at a time.
 const CHUNK: u64 = 64;
@@ -122,7 +122,7 @@ struct Tally {
 /// If no layer can be read, all states are asked for and not all layers were kept, the tables exceed
 /// `memory_bytes`, or a file is damaged.
 pub fn audit(run: &RunDirectory, disk: &dyn Disk, options: Options) -> Result<Audit> {
-    let kept = Kept::open(run, options.memory_bytes, disk)?;
+    let kept = KeptLayers::open(run, options.memory_bytes, disk)?;
     let plain = plain_of(&run.manifest, kept.graph.space())?;
     if options.samples.is_none() && !kept.has_all(0..=kept.last()) {
         return Err(bad_input!(
@@ -148,7 +148,7 @@ pub fn audit_far(
 ) -> Result<Audit> {
     assert!(options.samples.is_some(), "many states far away take too long");
     let plain = plain_of(manifest, graph.space())?;
-    audit_kept(&plain, Kept::far(graph, layers), options)
+    audit_kept(&plain, KeptLayers::far(graph, layers), options)
 }
 
 /// Returns the coset graph of a run, built anew, and the geometry of its files.
@@ -168,7 +168,7 @@ fn plain_of(manifest: &RunManifest, space: &Space) -> Result<Plain> {
     Ok(Plain::new(&puzzle, space))
 }
 
-fn audit_kept(plain: &Plain, mut kept: Kept, options: Options) -> Result<Audit> {
+fn audit_kept(plain: &Plain, mut kept: KeptLayers, options: Options) -> Result<Audit> {
     let twice = kept.tabulate(options.memory_bytes)?;
     let twice: Vec<Contradiction> = twice
         .into_iter()
@@ -184,12 +184,12 @@ fn audit_kept(plain: &Plain, mut kept: Kept, options: Options) -> Result<Audit> 
     };
     audit.wrong += twice.len() as u64;
     audit.contradictions.splice(0..0, twice);
-    audit.contradictions.truncate(MOST_TOLD);
+    audit.contradictions.truncate(MAX_TOLD);
     audit.proof = options.samples.is_none() && audit.wrong == 0;
     Ok(audit)
 }
 
-fn sampled(plain: &Plain, kept: &Kept, samples: u64, options: Options) -> Result<Audit> {
+fn sampled(plain: &Plain, kept: &KeptLayers, samples: u64, options: Options) -> Result<Audit> {
     let mut random = fastrand::Rng::with_seed(options.seed);
     let (mut wrong, mut contradictions) = (0, Vec::new());
     let mut layers = Vec::new();
@@ -229,7 +229,7 @@ fn sampled(plain: &Plain, kept: &Kept, samples: u64, options: Options) -> Result
 }
 
 /// Checks every state of the space.
-fn exhaustive(plain: &Plain, kept: &Kept, options: Options) -> Result<Audit> {
+fn exhaustive(plain: &Plain, kept: &KeptLayers, options: Options) -> Result<Audit> {
     let space = kept.graph.space();
     // Words of the search may tell how the puzzle is held, too.
     let free = plain.words_of_each();
@@ -313,7 +313,7 @@ fn exhaustive(plain: &Plain, kept: &Kept, options: Options) -> Result<Audit> {
 
 /// Returns states of a layer under random symmetries, and whether they are all that is stored. If the layer
 /// stores more than `samples` states, `samples` states are drawn, each word as likely as any other.
-fn of_layer(kept: &Kept, depth: u32, samples: u64, random: &mut fastrand::Rng) -> Result<(Vec<State>, bool)> {
+fn of_layer(kept: &KeptLayers, depth: u32, samples: u64, random: &mut fastrand::Rng) -> Result<(Vec<State>, bool)> {
     let files = kept.files(depth).context("a layer that was opened is there")?;
     let mut places = Vec::new();
     let all = kept.layers[depth as usize].stored <= samples;
@@ -336,7 +336,7 @@ fn renamed(graph: &CosetGraph, (coset, position): Place, random: &mut fastrand::
 /// the states were taken, if they were taken from one.
 fn look(
     plain: &Plain,
-    kept: &Kept,
+    kept: &KeptLayers,
     threads: usize,
     number: u64,
     depth: Option<u32>,
@@ -359,7 +359,7 @@ fn look(
                 mine.checked += 1;
                 at.into_iter().for_each(|at| mine.by_depth[at as usize] += 1);
                 mine.wrong += u64::from(contradiction.is_some());
-                mine.contradictions.extend(contradiction.filter(|_| mine.contradictions.len() < MOST_TOLD));
+                mine.contradictions.extend(contradiction.filter(|_| mine.contradictions.len() < MAX_TOLD));
             }
         }
         let mut all = all.lock().expect("no thread panics while it holds the lock");

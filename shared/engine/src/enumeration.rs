@@ -2,7 +2,7 @@
 
 use crate::directory::{Found, RunDirectory, look};
 use crate::observer::{Observer, Silent};
-use crate::run::{Keep, Lookback, Makers, PlanDocument, RunError, RunManifest, SpaceSpec};
+use crate::run::{Keep, Lookback, Producers, PlanDocument, RunError, RunManifest, SpaceSpec};
 use crate::search::{Options, Stop, search};
 use crate::summary::Summary;
 use crate::task::Kernel;
@@ -163,7 +163,7 @@ impl Enumeration {
             }
         };
         let lookback = Lookback::new(&space);
-        let shards = Makers::one_process(self.options.threads).shards(&plan, lookback);
+        let shards = Producers::one_process(self.options.threads).shards(&plan, lookback);
         let keep = lookback.keep(self.keep)?;
         Ok(RunManifest::plan(self.spec.clone(), &space, &plan, Some(shards), keep, false)?)
     }

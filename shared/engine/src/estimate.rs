@@ -7,8 +7,8 @@ use crate::run::budget::memory_bytes;
 use crate::run::lookback::most_in_the_making;
 use crate::run::manifest::Keep;
 use crate::run::tables::PATTERNS_WORTH_KEEPING;
-use crate::run::{Geometry, Lookback, Makers};
-use fathom_kernel::{Bits, Engine, SLACK_BYTES};
+use crate::run::{Geometry, Lookback, Producers};
+use fathom_kernel::{Bits, SimdLevel, SLACK_BYTES};
 use fathom_layer::encoding::SPARSE_BITS;
 use fathom_layer::format::{ALIGNMENT, ENTRY_BYTES};
 use fathom_space::{AxisMap, Plan, Shape, Space, Transform};
@@ -23,7 +23,7 @@ pub const COSET_OVERHEAD_BYTES: u64 = ENTRY_BYTES as u64 + ALIGNMENT;
 
 /// The most bytes a state that any encoding takes: a coset with fewer than one state in [`SPARSE_BITS`] bits
 /// is sparse, which takes 4 bytes a state.
-const MOST_BYTES_A_STATE: u64 = 32;
+const MAX_BYTES_A_STATE: u64 = 32;
 
 /// If a layer has this many times the states at which cosets of average filling become dense, practically all
 /// its cosets are dense, even though the number of its states is a guess.
@@ -100,7 +100,7 @@ impl Estimate {
     /// Estimates what a run with `threads` threads needs. Measures the kernel for about 20 ms.
     pub fn new(space: &Space, plan: &Plan, threads: usize, keep: Keep) -> Self {
         let peak = |keep| Peak { keep, threads, ..Peak::default() }.bytes(space, plan);
-        let pull = dense_pull_time(&plan.shape, Engine::fastest(&plan.shape))
+        let pull = dense_pull_time(&plan.shape, SimdLevel::fastest(&plan.shape))
             .expect("the fastest engine does the shape");
         let pulls = plan.pulls_per_layer(space) as f64;
         // A layer is written, synced and read again, each at a gigabyte a second.
@@ -179,7 +179,7 @@ impl Peak {
                 .map(|states| states.div_ceil(plan.symmetries_used as u64 / u64::from(space.free_order())))
                 // A coset that symmetries fix stores several states of one orbit, so the number is doubled.
                 .map(|states| states.saturating_mul(2))
-                .and_then(|stored| stored.checked_mul(MOST_BYTES_A_STATE))
+                .and_then(|stored| stored.checked_mul(MAX_BYTES_A_STATE))
                 .map_or(dense, |bytes| bytes.min(dense)),
             None => dense,
         };
@@ -191,8 +191,8 @@ impl Peak {
         };
         let in_the_making = match self.keep {
             Keep::Two => {
-                let makers = Makers { processes: self.workers.unwrap_or(1), threads: None };
-                let by_size = || makers.shards(plan, lookback);
+                let producers = Producers { processes: self.workers.unwrap_or(1), threads: None };
+                let by_size = || producers.shards(plan, lookback);
                 let shards = self.shards.unwrap_or_else(by_size);
                 let at_once = match self.workers {
                     None => Older::most_at_once(self.threads),
@@ -306,7 +306,7 @@ fn dense_layers(space: &Space) -> f64 {
 
 /// Returns the median time of a dense pull, measured for about 20 ms; `None` if the engine does not support
 /// the shape on this processor.
-pub fn dense_pull_time(shape: &Shape, engine: Engine) -> Option<Duration> {
+pub fn dense_pull_time(shape: &Shape, engine: SimdLevel) -> Option<Duration> {
     let mut kernel = engine.kernel(shape)?;
     let axes = shape.lengths().len();
     // The reversed order is a map that uses every stage of its bit network.

@@ -200,8 +200,8 @@ impl Journal {
                  pairs INTEGER, inverse_pairs INTEGER, bytes INTEGER NOT NULL, watched TEXT NOT NULL,
                  checksums BLOB NOT NULL, PRIMARY KEY (depth, shard));
              CREATE TABLE store_id (id TEXT NOT NULL);
-             CREATE TABLE disowned (depth INTEGER NOT NULL, shard INTEGER NOT NULL, PRIMARY KEY (depth, shard));
-             CREATE TABLE doubted (depth INTEGER NOT NULL, shard INTEGER NOT NULL, PRIMARY KEY (depth, shard));
+             CREATE TABLE invalidated (depth INTEGER NOT NULL, shard INTEGER NOT NULL, PRIMARY KEY (depth, shard));
+             CREATE TABLE suspected (depth INTEGER NOT NULL, shard INTEGER NOT NULL, PRIMARY KEY (depth, shard));
              CREATE TABLE maker (
                  depth INTEGER NOT NULL, shard INTEGER NOT NULL, worker BLOB NOT NULL,
                  PRIMARY KEY (depth, shard));

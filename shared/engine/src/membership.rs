@@ -1,27 +1,27 @@
 //! The reasons why an element is not in a group, as text.
 
-use fathom_algebra::{Group, Permutation, WhyNot};
+use fathom_algebra::{Group, Permutation, NonMembership};
 
 /// Returns why an element is not in a group: a keyword for the kind of the reason, and a sentence. `None` if
 /// the element is in the group.
 pub fn why_not(group: &Group, element: &Permutation) -> Option<(&'static str, String)> {
     Some(match group.why_not(element)? {
-        WhyNot::Orbit { from, to } => {
+        NonMembership::Orbit { from, to } => {
             ("orbit", format!("it carries point {} to point {}, which is not in its orbit", from + 1, to + 1))
         }
-        WhyNot::Parity { orbits } if orbits.len() == group.orbits().len() => {
+        NonMembership::Parity { orbits } if orbits.len() == group.orbits().len() => {
             ("parity", "it is an odd permutation, and all generators are even".into())
         }
-        WhyNot::Parity { orbits } => {
+        NonMembership::Parity { orbits } => {
             let orbits = numbers(orbits.into_iter());
             ("parity", format!("it is odd on the points of orbit {orbits}, where all generators are even"))
         }
-        WhyNot::Torn { block } => {
+        NonMembership::Torn { block } => {
             let images = numbers(block.iter().map(|&point| element.apply(point)));
             let points = numbers(block.into_iter());
             ("torn", format!("it carries the points {points}, which all moves keep together, to {images}"))
         }
-        WhyNot::Turned { block, alone } => {
+        NonMembership::Turned { block, alone } => {
             let size = block.len();
             let (turned, points) =
                 (if block.len() == 2 { "flipped" } else { "twisted" }, numbers(block.into_iter()));
@@ -33,7 +33,7 @@ pub fn why_not(group: &Group, element: &Permutation) -> Option<(&'static str, St
             };
             ("turned", why)
         }
-        WhyNot::BlockParity { points, blocks } => {
+        NonMembership::BlockParity { points, blocks } => {
             let points = match points.is_empty() {
                 true => String::new(),
                 false => format!("the points of orbit {} and ", numbers(points.into_iter())),
@@ -42,14 +42,14 @@ pub fn why_not(group: &Group, element: &Permutation) -> Option<(&'static str, St
             let what = format!("{points}the pieces of orbit {blocks}");
             ("parity", format!("it permutes {what} oddly, taken together, and all generators do so evenly"))
         }
-        WhyNot::Together { orbits } => {
+        NonMembership::Together { orbits } => {
             let orbits = numbers(orbits.into_iter());
             let why = format!(
                 "no moves act so on the orbits {orbits} together; some do on the others if any one of them is left out"
             );
             ("together", why)
         }
-        WhyNot::Images { points } => {
+        NonMembership::Images { points } => {
             let images = numbers(points.iter().map(|&point| element.apply(point)));
             let points = numbers(points.into_iter());
             ("images", format!("no element of the group carries the points {points} to {images}"))

@@ -31,7 +31,7 @@ pub use manifest::{Keep, RunManifest};
 pub use order::ShardOrder;
 pub use owner::{OWNER, Owner};
 pub use plan_document::{PlanDocument, PlanFile};
-pub use producers::Makers;
+pub use producers::Producers;
 pub use space_spec::SpaceSpec;
 pub use task::{Depth, ShardId, ShardReport, Task};
 

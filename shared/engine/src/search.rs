@@ -565,13 +565,13 @@ pub fn is_settled(run: &RunDirectory, disk: &dyn Disk) -> Result<bool> {
 }
 
 /// Deletes the files of the current layer that a coordinator has left and that may be wrong: those that it
-/// has disowned, if they were not made again since; those of shards of which two results differed; and those
+/// has invalidated, if they were not made again since; those of shards of which two results differed; and those
 /// that differ from their report. This process makes these shards itself.
 fn discard_doubtful(run: &mut RunDirectory, store: &Store<'_>, geometry: &Geometry) -> Result<()> {
     let failed = "cannot read run.db";
     let reports = run.journal.reports().context(failed)?;
-    let mut doubtful = run.journal.doubtful().context(failed)?;
-    if reports.is_empty() && doubtful.is_empty() {
+    let mut suspect = run.journal.suspect().context(failed)?;
+    if reports.is_empty() && suspect.is_empty() {
         return Ok(());
     }
     store.require_run(run.manifest.fingerprint)?;
@@ -586,14 +586,14 @@ fn discard_doubtful(run: &mut RunDirectory, store: &Store<'_>, geometry: &Geomet
         file.is_ok_and(|file| report.difference(&file).is_some())
     };
     let open = reports.iter().filter(|report| is_open(&report.task));
-    doubtful.extend(open.filter(is_other).map(|report| report.task));
-    doubtful.retain(is_open);
-    if doubtful.is_empty() {
+    suspect.extend(open.filter(is_other).map(|report| report.task));
+    suspect.retain(is_open);
+    if suspect.is_empty() {
         return Ok(());
     }
-    let doubtful: Vec<Task> = doubtful.into_iter().collect();
-    run.journal.disown_doubted(&doubtful).context("cannot write run.db")?;
-    Ok(doubtful.into_iter().try_for_each(|task| store.discard(task))?)
+    let suspect: Vec<Task> = suspect.into_iter().collect();
+    run.journal.disown_doubted(&suspect).context("cannot write run.db")?;
+    Ok(suspect.into_iter().try_for_each(|task| store.discard(task))?)
 }
 
 /// Returns what interruptions have left behind of a run with these layers. The files of the current layer are

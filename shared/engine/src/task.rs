@@ -35,7 +35,7 @@ pub use layer::Layer;
 pub use pool::Pool;
 pub use resources::{Kernel, Resources};
 pub use sample::Words;
-pub use spill_policy::BeyondMemory;
+pub use spill_policy::SpillPolicy;
 pub use store::{LAYERS, Leftovers, Store};
 pub use union::Union;
 pub use waits::Waits;

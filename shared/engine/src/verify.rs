@@ -2,11 +2,11 @@
 
 use crate::directory::RunDirectory;
 use crate::journal::{Files, LayerRow, ShardRow, Watched as WatchedState};
-use crate::run::budget::MOST_MAP_BYTES;
+use crate::run::budget::MAX_MAP_BYTES;
 use crate::run::{Depth, Geometry, Lookback, RunManifest, ShardId, ShardOrder, ShardReport, Task};
 use crate::task::{Cache, Job, Method, Store, Watched};
 use anyhow::{Context, Result, anyhow};
-use fathom_kernel::Engine;
+use fathom_kernel::SimdLevel;
 use fathom_layer::{Digest, Disk, LayerDigest, LayerError, LayerFile, Totals};
 use fathom_space::counting::Pairs;
 use fathom_space::{CosetGraph, CosetId, Transforms};
@@ -109,9 +109,9 @@ fn job(manifest: &RunManifest) -> Result<Job> {
         order: Arc::new(ShardOrder::by_number(geometry.cut.shards())),
         lookback: Lookback::new(&space),
         union: None,
-        method: Method::Cosets(Engine::Portable),
+        method: Method::Cosets(SimdLevel::Portable),
         cache: Cache::new(u64::MAX, u64::MAX),
-        map_bytes: MOST_MAP_BYTES as usize,
+        map_bytes: MAX_MAP_BYTES as usize,
         threads: 1,
         shares_tasks: false,
         watched: Watched::default(),

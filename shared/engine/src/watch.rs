@@ -35,20 +35,20 @@ pub fn word(tiles: &[u8], space: &Space) -> Result<Vec<u8>, String> {
 }
 
 /// The largest number of tiles of which each is one byte of a packed state.
-const MOST_BYTES: usize = 256;
+const MAX_BYTES: usize = 256;
 
 /// Packs the tile on each cell: into a byte each, or into two bytes, the lower one first, if there are more
-/// than [`MOST_BYTES`].
+/// than [`MAX_BYTES`].
 fn packed(tiles: &[u16]) -> Box<[u8]> {
     match tiles.len() {
-        0..=MOST_BYTES => tiles.iter().map(|&tile| tile as u8).collect(),
+        0..=MAX_BYTES => tiles.iter().map(|&tile| tile as u8).collect(),
         _ => tiles.iter().flat_map(|tile| tile.to_le_bytes()).collect(),
     }
 }
 
 /// Returns the tile on each cell of a packed state.
 fn unpacked(tiles: &[u8]) -> impl Iterator<Item = u16> {
-    let size = if tiles.len() <= MOST_BYTES { 1 } else { 2 };
+    let size = if tiles.len() <= MAX_BYTES { 1 } else { 2 };
     tiles.chunks(size).map(|tile| tile.iter().rev().fold(0, |tile, &byte| tile << 8 | u16::from(byte)))
 }
 

@@ -56,7 +56,7 @@ use walk::{Layout, Squares, Walk};
 pub(crate) const SLOT: usize = 32;
 
 /// The largest number of planes: rows have at most 32 bits.
-pub(crate) const MOST_PLANES: usize = 4;
+pub(crate) const MAX_PLANES: usize = 4;
 
 /// Rows of a dense tensor that can be carried in about the time of a single state of a sparse one.
 const ROWS_A_STATE: usize = 64;

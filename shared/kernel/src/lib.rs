@@ -24,4 +24,4 @@ pub mod transpose;
 mod word;
 
 pub use kernel::{Bits, Kernel, SLACK_BYTES};
-pub use simd_level::Engine;
+pub use simd_level::SimdLevel;

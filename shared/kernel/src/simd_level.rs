@@ -6,7 +6,7 @@ use fathom_space::Shape;
 
 /// The instruction set of a coset kernel. All engines compute the same bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Engine {
+pub enum SimdLevel {
     /// Plain code.
     Portable,
     /// The portable code, compiled for AVX2.
@@ -15,7 +15,7 @@ pub enum Engine {
     Avx512,
 }
 
-impl Engine {
+impl SimdLevel {
     /// All engines, the fastest last.
     pub const ALL: [Self; 3] = [Self::Portable, Self::Avx2, Self::Avx512];
 

@@ -3,7 +3,7 @@
 
 use fathom_algebra::{OrientedPermutation, Permutation};
 use fathom_kernel::reference::Distances;
-use fathom_kernel::{Bits, Engine, SLACK_BYTES};
+use fathom_kernel::{Bits, SimdLevel, SLACK_BYTES};
 use fathom_puzzle::definition::Orbit;
 use fathom_puzzle::{Definition, Metric, Puzzle};
 use fathom_space::{
@@ -146,7 +146,7 @@ fn cuts(space: &Space, orbits: &[(usize, u16)]) -> Vec<(Vec<u8>, Vec<AxisView>)>
 }
 
 /// Returns the distances of all addresses, and the number of states at each, by a search that pulls cosets.
-fn search(graph: &CosetGraph, engine: Engine) -> (Vec<Vec<Option<u32>>>, Vec<u64>) {
+fn search(graph: &CosetGraph, engine: SimdLevel) -> (Vec<Vec<Option<u32>>>, Vec<u64>) {
     let shape = graph.shape();
     let bytes = shape.packed_bytes() as usize;
     let mut kernel = engine.kernel(shape).expect("the engine does the shape");
@@ -234,7 +234,7 @@ fn check_graph(space: &Space, plain: &Plain, graph: &CosetGraph, views: &[AxisVi
     assert!(graph.shape().bits() >= graph.states_per_coset(), "{with}");
     // A single axis stores only states that can be reached.
     assert!(views.len() != 1 || graph.shape().bits() == graph.states_per_coset(), "{with}");
-    let engines = Engine::ALL.into_iter().filter(|engine| engine.kernel(graph.shape()).is_some());
+    let engines = SimdLevel::ALL.into_iter().filter(|engine| engine.kernel(graph.shape()).is_some());
     let found: Vec<_> = engines
         .map(|engine| {
             let (distances, counts) = search(graph, engine);

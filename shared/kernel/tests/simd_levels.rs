@@ -1,7 +1,7 @@
 //! Compares the kernels of all engines with the definition: a transform applied to positions one by one.
 
-use fathom_kernel::{Bits, Engine, SLACK_BYTES};
-use fathom_space::{AxisMap, Shape, Transform, Words};
+use fathom_kernel::{Bits, SimdLevel, SLACK_BYTES};
+use fathom_space::{AxisMap, Shape, Transform, MultisetRanker};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
@@ -122,7 +122,7 @@ fn axis_map(length: u32, halved: bool) -> BoxedStrategy<AxisMap> {
     let letters = (1..).find(|&n| (1..=n).product::<u32>() == length).expect("a factorial");
     let shuffled = || Just((0..letters as u8).collect::<Vec<_>>()).prop_shuffle();
     let map = move |(places, names): (Vec<u8>, Vec<u8>)| {
-        let words = Words::new(&vec![1; letters as usize]).expect("few letters");
+        let words = MultisetRanker::new(&vec![1; letters as usize]).expect("few letters");
         let mut word = vec![0; letters as usize];
         let image = |rank: u32| {
             words.unrank(rank.into(), &mut word);
@@ -194,7 +194,7 @@ proptest! {
     fn pulls_and_subtractions_are_what_the_definition_says((shape, steps, known) in cases()) {
         let mut expected = BTreeSet::new();
         let both = |engine| [(engine, true), (engine, false)];
-        for (engine, use_dense) in Engine::ALL.into_iter().flat_map(both) {
+        for (engine, use_dense) in SimdLevel::ALL.into_iter().flat_map(both) {
             let Some(mut kernel) = engine.kernel(&shape) else {
                 continue;
             };

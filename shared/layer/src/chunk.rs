@@ -12,7 +12,7 @@ use std::cell::RefCell;
 pub const CHUNK_BYTES: usize = 1 << 18;
 
 /// The largest size of an uncompressed chunk: a full chunk and the largest possible coset.
-pub const MOST_BYTES: usize = CHUNK_BYTES + (512 << 20);
+pub const MAX_BYTES: usize = CHUNK_BYTES + (512 << 20);
 
 /// Bytes before the data of each coset.
 pub const HEADER_BYTES: usize = 16;
@@ -142,7 +142,7 @@ thread_local! {
 /// [`BadChunk`] if the bytes are damaged, or the result has another length.
 pub fn decompress(zstd: &[u8], length: usize) -> Result<Vec<u8>, BadChunk> {
     use std::io::Read;
-    if length > MOST_BYTES {
+    if length > MAX_BYTES {
         return Err(BadChunk(format!("it says that it has {length} bytes")));
     }
     let bad = |error: std::io::Error| BadChunk(format!("it does not decompress: {error}"));
@@ -280,7 +280,7 @@ mod tests {
     fn a_small_message_takes_little_memory_whatever_it_says() {
         let zstd = Compressor::new().compress(&vec![0; 100 << 20]);
         assert!(zstd.len() < 20_000);
-        for length in [1000, SMALL_BYTES, MOST_BYTES, u32::MAX as usize] {
+        for length in [1000, SMALL_BYTES, MAX_BYTES, u32::MAX as usize] {
             assert!(decompress(&zstd, length).is_err());
         }
     }

@@ -204,7 +204,7 @@ pub struct LocalDisk;
 impl Disk for LocalDisk {
     fn create(&self, path: &Path) -> io::Result<Box<dyn DiskFile>> {
         let file = OpenOptions::new().write(true).create(true).truncate(true).open(path)?;
-        Ok(Box::new(LocalFile { file, past_cache: None }))
+        Ok(Box::new(LocalFile { file, direct_io: None }))
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
@@ -340,17 +340,17 @@ impl DiskFile for NullDisk {
 struct LocalFile {
     file: File,
     /// The device, if the file is written past the cache.
-    past_cache: Option<u64>,
+    direct_io: Option<u64>,
 }
 
 impl DiskFile for LocalFile {
     fn write_at(&mut self, bytes: &[u8], offset: u64) -> io::Result<()> {
-        let written = match self.past_cache {
+        let written = match self.direct_io {
             Some(device) => direct_io::write(&self.file, device, bytes, offset),
             None => 0,
         };
         if written < bytes.len() {
-            self.past_cache = None;
+            self.direct_io = None;
             self.file.write_all_at(&bytes[written..], offset + written as u64)?;
         }
         if bytes.len() >= WRITE_AT_ONCE {
@@ -374,7 +374,7 @@ impl DiskFile for LocalFile {
     }
 
     fn uncache(&mut self) {
-        self.past_cache = direct_io::device(&self.file);
+        self.direct_io = direct_io::device(&self.file);
         // If the advice is ignored, it costs only memory, which the operating system can take back.
         let _ = rustix::fs::fadvise(&self.file, 0, None, rustix::fs::Advice::DontNeed);
     }

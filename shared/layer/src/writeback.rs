@@ -20,13 +20,13 @@ pub(crate) fn write_at(file: &SharedFile, bytes: &[u8], offset: u64) -> io::Resu
 
 /// A thread that writes to a file. It ends at the first error.
 #[derive(Debug)]
-pub(crate) struct Behind {
+pub(crate) struct WriteBack {
     filled: SyncSender<(Vec<u8>, u64)>,
     written: Receiver<Vec<u8>>,
     thread: JoinHandle<io::Result<()>>,
 }
 
-impl Behind {
+impl WriteBack {
     /// Starts a thread for a file.
     ///
     /// # Errors
@@ -47,7 +47,7 @@ impl Behind {
     }
 
     /// Hands over a buffer, and waits if two others are not written yet. Returns a buffer that is empty.
-    /// `None` says that the thread has ended, and [`Behind::end`] why.
+    /// `None` says that the thread has ended, and [`WriteBack::end`] why.
     pub(crate) fn write(&self, buffer: Vec<u8>, offset: u64) -> Option<Vec<u8>> {
         self.filled.send((buffer, offset)).ok()?;
         Some(self.written.try_recv().unwrap_or_default())

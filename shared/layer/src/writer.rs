@@ -7,7 +7,7 @@ use crate::error::LayerError;
 use crate::file::LayerFile;
 use crate::format::{ALIGNMENT, Entry, Header, Identity, SLACK_BYTES, Totals, data_offset};
 use crate::map::Stamp;
-use crate::writeback::{self, Behind, SharedFile};
+use crate::writeback::{self, WriteBack, SharedFile};
 use std::ffi::OsString;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
@@ -72,7 +72,7 @@ pub struct LayerWriter<'d> {
     temporary: PathBuf,
     file: SharedFile,
     /// The thread that writes, if it is not the one that fills the buffer.
-    behind: Option<Behind>,
+    behind: Option<WriteBack>,
     identity: Identity,
     directory: Vec<u8>,
     checksums: Vec<Digest>,
@@ -201,7 +201,7 @@ impl<'d> LayerWriter<'d> {
         // A buffer that is written has at least one whole page.
         if buffer_bytes >= coset_bytes + 2 * PAGE_BYTES as usize {
             // A process that may have no more threads writes as before.
-            self.behind = Behind::start(&self.file).ok();
+            self.behind = WriteBack::start(&self.file).ok();
             self.buffer_bytes = buffer_bytes - coset_bytes;
             self.buffer.reserve_exact(buffer_bytes);
         }
@@ -351,7 +351,7 @@ impl<'d> LayerWriter<'d> {
 
     /// Waits until everything that was handed to the other thread is written.
     fn await_writes(&mut self) -> Result<(), LayerError> {
-        let ended = self.behind.take().map_or(Ok(()), Behind::end);
+        let ended = self.behind.take().map_or(Ok(()), WriteBack::end);
         ended.map_err(LayerError::io("write", &self.temporary))
     }
 }

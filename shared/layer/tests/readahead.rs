@@ -133,8 +133,8 @@ fn ways(path: &Path) -> Vec<Option<Way>> {
     let skip = memory.as_ptr().align_offset(ALIGNED_BYTES);
     let buffer = &mut memory[skip..][..ALIGNED_BYTES];
     let mut reads = |way| Reader::open(path, way).is_ok_and(|mut file| file.read_at(buffer, 0, 1).is_ok());
-    let past_cache = [Way::DontCache, Way::Direct].into_iter().filter(|&way| reads(way)).map(Some);
-    past_cache.chain([None]).collect()
+    let direct_io = [Way::DontCache, Way::Direct].into_iter().filter(|&way| reads(way)).map(Some);
+    direct_io.chain([None]).collect()
 }
 
 #[test]

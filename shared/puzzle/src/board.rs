@@ -50,7 +50,7 @@ impl Board {
     /// The largest number of cells of a board.
     pub const MAX_CELLS: usize = 64;
     /// The largest number of rows or columns of a board that is used only for its group.
-    pub const LARGEST_SIDE: usize = 16;
+    pub const MAX_SIDE: usize = 16;
 
     /// Creates a board of `rows` x `columns` cells.
     ///
@@ -65,14 +65,14 @@ impl Board {
         }
     }
 
-    /// Reads a board that is used only for its group, with sides of up to [`Board::LARGEST_SIDE`] cells.
+    /// Reads a board that is used only for its group, with sides of up to [`Board::MAX_SIDE`] cells.
     ///
     /// # Errors
     /// [`BoardError`] if the text names no board, or if the board has more than [`Board::MAX_CELLS`] cells
-    /// and a side longer than [`Board::LARGEST_SIDE`].
+    /// and a side longer than [`Board::MAX_SIDE`].
     pub fn for_its_group(word: &str) -> Result<Self, BoardError> {
         let (rows, columns) = sides(word)?;
-        let largest = Self::LARGEST_SIDE as u32;
+        let largest = Self::MAX_SIDE as u32;
         match word.parse() {
             Err(BoardError::TooLarge { .. }) if rows <= largest && columns <= largest => {
                 Ok(Self { rows: rows as usize, columns: columns as usize })

@@ -38,10 +38,10 @@ pub struct Generator {
     pub name: String,
     /// The action on the pieces of all cells.
     pub action: OrientedPermutation,
-    /// The guard: the generator can be applied only while each of these cells holds a piece with the label
+    /// The precondition: the generator can be applied only while each of these cells holds a piece with the label
     /// that belongs there when solved. The cells count from 0, in increasing order, and the action moves
     /// none of them. Empty where the generator can always be applied.
-    pub guard: Box<[u16]>,
+    pub precondition: Box<[u16]>,
 }
 
 /// The piece that stands on a cell when the puzzle is solved.
@@ -59,7 +59,7 @@ pub struct Piece {
 /// A puzzle. Cells are numbered across orbits, from 0, in the order of the orbits.
 ///
 /// Invariants: generators have distinct names, permute each orbit within itself, and turn pieces by less than
-/// their number of orientations; no generator moves a cell of its guard, and only moves have guards; pieces
+/// their number of orientations; no generator moves a cell of its precondition, and only moves have guards; pieces
 /// with one label belong to one orbit and have the same `seen`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Definition {
@@ -69,7 +69,7 @@ pub struct Definition {
     orbit_of: Vec<usize>,
     moves: Vec<Generator>,
     free: Vec<Generator>,
-    spare: Vec<Generator>,
+    derived_moves: Vec<Generator>,
     solved: Vec<Piece>,
     always: Box<[u16]>,
     /// Pairs of a cell and a piece that never stands there, in increasing order.
@@ -143,7 +143,7 @@ impl Definition {
             orbit_of,
             moves: Vec::new(),
             free: Vec::new(),
-            spare: Vec::new(),
+            derived_moves: Vec::new(),
             solved,
             always: Box::default(),
             never: Box::default(),
@@ -173,20 +173,20 @@ impl Definition {
         self.add_guarded_move(name, action, &[])
     }
 
-    /// Adds a generator that costs one move and can be applied only while each cell of `guard` holds a piece
+    /// Adds a generator that costs one move and can be applied only while each cell of `precondition` holds a piece
     /// with the label that belongs there when solved. Cells count from 0, in any order.
     ///
     /// # Errors
-    /// As [`Definition::add_move`], and if a cell of the guard does not exist or is moved by `action`: a move
-    /// that moved its guard would have an inverse with a different guard.
+    /// As [`Definition::add_move`], and if a cell of the precondition does not exist or is moved by `action`: a move
+    /// that moved its precondition would have an inverse with a different precondition.
     pub fn add_guarded_move(
         &mut self,
         name: impl Into<String>,
         action: OrientedPermutation,
-        guard: &[u16],
+        precondition: &[u16],
     ) -> Result<(), DefinitionError> {
         let mut generator = self.checked(name.into(), action)?;
-        for &cell in guard {
+        for &cell in precondition {
             let (name, number) = (generator.name.clone(), usize::from(cell) + 1);
             if number > self.cells() {
                 return Err(DefinitionError::GuardCell { name, cell: number, cells: self.cells() });
@@ -196,8 +196,8 @@ impl Definition {
                 return Err(DefinitionError::GuardMoves { name, cell: number, to });
             }
         }
-        let guard: BTreeSet<u16> = guard.iter().copied().collect();
-        generator.guard = guard.into_iter().collect();
+        let precondition: BTreeSet<u16> = precondition.iter().copied().collect();
+        generator.precondition = precondition.into_iter().collect();
         self.moves.push(generator);
         Ok(())
     }
@@ -216,7 +216,7 @@ impl Definition {
         Ok(())
     }
 
-    /// Adds a spare move: a named permutation that is a generator only if a user chooses it by name.
+    /// Adds a derived_moves move: a named permutation that is a generator only if a user chooses it by name.
     ///
     /// # Errors
     /// As [`Definition::add_move`].
@@ -226,7 +226,7 @@ impl Definition {
         action: OrientedPermutation,
     ) -> Result<(), DefinitionError> {
         let generator = self.checked(name.into(), action)?;
-        self.spare.push(generator);
+        self.derived_moves.push(generator);
         Ok(())
     }
 
@@ -243,7 +243,7 @@ impl Definition {
         }
         let mut first_of: HashMap<u16, (u16, usize)> = HashMap::new();
         let mut solved = Vec::with_capacity(pieces.len());
-        for (cell, (&piece, order)) in pieces.iter().zip(self.orders()).enumerate() {
+        for (cell, (&piece, order)) in pieces.iter().zip(self.orientation_counts()).enumerate() {
             let Piece { label, orientation, seen } = piece;
             if orientation >= order {
                 return Err(DefinitionError::SolvedOrientation { cell: cell + 1, orientation, order });
@@ -341,10 +341,10 @@ impl Definition {
         &self.free
     }
 
-    /// Returns the spare moves, which are generators only if a user chooses them by name: whole-puzzle
+    /// Returns the derived_moves moves, which are generators only if a user chooses them by name: whole-puzzle
     /// rotations of a twsearch file, derived moves of a kpuzzle.
-    pub fn spare(&self) -> &[Generator] {
-        &self.spare
+    pub fn derived_moves(&self) -> &[Generator] {
+        &self.derived_moves
     }
 
     /// Returns the piece on each cell when the puzzle is solved.
@@ -403,7 +403,7 @@ impl Definition {
     }
 
     /// Returns the number of orientations of the piece on each cell.
-    pub fn orders(&self) -> Vec<u16> {
+    pub fn orientation_counts(&self) -> Vec<u16> {
         self.orbit_of.iter().map(|&orbit| self.orbits[orbit].orientations).collect()
     }
 
@@ -427,7 +427,7 @@ impl Definition {
     pub fn point_labels(&self) -> Vec<u16> {
         let mut numbers: HashMap<(u16, u16), u16> = HashMap::new();
         let mut labels = Vec::new();
-        for (piece, order) in self.solved.iter().zip(self.orders()) {
+        for (piece, order) in self.solved.iter().zip(self.orientation_counts()) {
             for k in 0..order {
                 let side = (k % piece.seen + piece.seen - piece.orientation) % piece.seen;
                 let next = numbers.len() as u16;
@@ -439,7 +439,7 @@ impl Definition {
 
     /// Returns whether some moves are possible only in some states.
     pub fn is_guarded(&self) -> bool {
-        self.is_limited() || self.moves.iter().any(|generator| !generator.guard.is_empty())
+        self.is_limited() || self.moves.iter().any(|generator| !generator.precondition.is_empty())
     }
 
     /// Returns whether states are limited, so that some states to which moves would lead are ruled out.
@@ -452,12 +452,12 @@ impl Definition {
     pub fn is_plain(&self) -> bool {
         let labels: HashSet<u16> = self.solved.iter().map(|piece| piece.label).collect();
         labels.len() == self.cells()
-            && self.solved.iter().zip(self.orders()).all(|(piece, order)| piece.seen == order)
+            && self.solved.iter().zip(self.orientation_counts()).all(|(piece, order)| piece.seen == order)
     }
 
     /// Returns the group on points that moves and free moves generate when guards and limits are ignored.
     pub fn group(&self) -> StabiliserChain {
-        let points = self.orders().iter().map(|&order| usize::from(order)).sum();
+        let points = self.orientation_counts().iter().map(|&order| usize::from(order)).sum();
         let generators: Vec<_> = self.moves.iter().chain(&self.free).map(|g| g.action.as_points()).collect();
         StabiliserChain::new(points, &generators)
     }
@@ -475,13 +475,13 @@ impl Definition {
         (self.is_plain() && !self.is_guarded()).then(|| self.group().order())?.map(|order| order / free)
     }
 
-    /// Returns a generator without a guard, after checking that its name is free and that it fits the orbits.
+    /// Returns a generator without a precondition, after checking that its name is free and that it fits the orbits.
     fn checked(&self, name: String, action: OrientedPermutation) -> Result<Generator, DefinitionError> {
         check_name(&name)?;
         if name.starts_with(['[', ']', '*', '\'', '^', ':']) {
             return Err(DefinitionError::BeginsWithSign(name));
         }
-        let listed = || self.moves.iter().chain(&self.free).chain(&self.spare);
+        let listed = || self.moves.iter().chain(&self.free).chain(&self.derived_moves);
         if listed().any(|other| other.name == name) {
             return Err(DefinitionError::NameTwice(name));
         }
@@ -491,7 +491,7 @@ impl Definition {
         if action.degree() != self.cells() {
             return Err(DefinitionError::OtherCells { name, found: action.degree(), cells: self.cells() });
         }
-        for (cell, (&found, order)) in action.orders().iter().zip(self.orders()).enumerate() {
+        for (cell, (&found, order)) in action.orientation_counts().iter().zip(self.orientation_counts()).enumerate() {
             if found != order {
                 return Err(DefinitionError::OtherOrders { name, cell: cell + 1, found, order });
             }
@@ -509,7 +509,7 @@ impl Definition {
                 });
             }
         }
-        Ok(Generator { name, action, guard: Box::default() })
+        Ok(Generator { name, action, precondition: Box::default() })
     }
 }
 

@@ -17,7 +17,7 @@ use std::ops::Range;
 #[derive(Clone, Debug)]
 pub struct Facelets {
     /// For each cell the number of orientations of its piece.
-    orders: Vec<u16>,
+    orientation_counts: Vec<u16>,
     /// For each facelet its place when the puzzle is solved.
     places: Vec<(usize, u16)>,
     /// For each facelet the number of its orbit.
@@ -37,7 +37,7 @@ impl Facelets {
     pub(crate) fn find(given: &[u16], orbits: &[Vec<usize>], moves: &[Permutation]) -> Self {
         let degree = orbits.iter().map(Vec::len).sum();
         let mut places: Vec<Option<(usize, u16)>> = vec![None; degree];
-        let mut orders: Vec<u16> = Vec::new();
+        let mut orientation_counts: Vec<u16> = Vec::new();
         for orbit in orbits {
             if places[orbit[0]].is_some() {
                 continue;
@@ -52,19 +52,19 @@ impl Facelets {
             });
             // If none makes the others, each facelet is a piece.
             let (turn, order) = turns.unwrap_or((&on_piece[0], 1));
-            let begin = orders.len();
+            let begin = orientation_counts.len();
             for &facelet in orbit {
                 let mut at = facelet;
                 if places[facelet].is_none() {
                     for number in 0..order {
-                        places[at] = Some((orders.len(), number));
+                        places[at] = Some((orientation_counts.len(), number));
                         at = turn[at];
                     }
-                    orders.push(order);
+                    orientation_counts.push(order);
                 }
             }
             if order > 1 {
-                let marks = marks(orbit, &places, moves, begin..orders.len());
+                let marks = marks(orbit, &places, moves, begin..orientation_counts.len());
                 for &facelet in orbit {
                     let (cell, number) = places[facelet].as_mut().expect("the orbit has places");
                     *number = (*number + order - marks[*cell - begin]) % order;
@@ -80,7 +80,7 @@ impl Facelets {
             }
         }
         let placed = |place: Option<_>| place.expect("each facelet is in an orbit");
-        Self::of_places(given, orbits, places.into_iter().map(placed).collect(), orders)
+        Self::of_places(given, orbits, places.into_iter().map(placed).collect(), orientation_counts)
     }
 
     /// Makes the pieces again that were found for a puzzle, from the [places](Facelets::places) of its
@@ -89,12 +89,12 @@ impl Facelets {
     pub fn with_places(given: &[u16], moves: &[Permutation], places: &[(usize, u16)]) -> Option<Self> {
         let degree = given.iter().copied().map(usize::from).sum();
         let cells = places.iter().map(|&(cell, _)| cell + 1).max()?;
-        let orders = (0..cells).map(|cell| {
+        let orientation_counts = (0..cells).map(|cell| {
             let numbers = places.iter().filter(|&&(of, _)| of == cell).map(|&(_, number)| number + 1);
             numbers.max().unwrap_or(0)
         });
-        let orders: Vec<u16> = orders.collect();
-        if places.len() != degree || orders.contains(&0) {
+        let orientation_counts: Vec<u16> = orientation_counts.collect();
+        if places.len() != degree || orientation_counts.contains(&0) {
             return None;
         }
         let orbits = all_orbits(degree, moves);
@@ -103,21 +103,21 @@ impl Facelets {
             let mut numbers = vec![0; cells];
             orbit.iter().for_each(|&facelet| numbers[places[facelet].0] += 1);
             let distinct: HashSet<(usize, u16)> = orbit.iter().map(|&facelet| places[facelet]).collect();
-            let are_whole = numbers.iter().zip(&orders).all(|(&has, &order)| has == 0 || has == order);
+            let are_whole = numbers.iter().zip(&orientation_counts).all(|(&has, &order)| has == 0 || has == order);
             if distinct.len() != orbit.len() || !are_whole {
                 return None;
             }
         }
-        let found = Self::of_places(given, &orbits, places.to_vec(), orders);
+        let found = Self::of_places(given, &orbits, places.to_vec(), orientation_counts);
         moves.iter().all(|action| found.action(action).is_some()).then_some(found)
     }
 
-    fn of_places(given: &[u16], orbits: &[Vec<usize>], places: Vec<(usize, u16)>, orders: Vec<u16>) -> Self {
+    fn of_places(given: &[u16], orbits: &[Vec<usize>], places: Vec<(usize, u16)>, orientation_counts: Vec<u16>) -> Self {
         let mut orbit_of = vec![0; places.len()];
         for (number, orbit) in orbits.iter().enumerate() {
             orbit.iter().for_each(|&facelet| orbit_of[facelet] = number);
         }
-        let mut facelets = vec![vec![Vec::new(); orders.len()]; orbits.len()];
+        let mut facelets = vec![vec![Vec::new(); orientation_counts.len()]; orbits.len()];
         for (facelet, &(cell, _)) in places.iter().enumerate() {
             facelets[orbit_of[facelet]][cell].push(facelet);
         }
@@ -129,7 +129,7 @@ impl Facelets {
         });
         let in_cell = |(cell, &order): (usize, &u16)| (0..order).map(move |orientation| (cell, orientation));
         Self {
-            orders,
+            orientation_counts,
             places,
             orbits: orbit_of,
             facelets,
@@ -155,8 +155,8 @@ impl Facelets {
     }
 
     /// Returns for each cell the number of orientations of its piece.
-    pub fn orders(&self) -> &[u16] {
-        &self.orders
+    pub fn orientation_counts(&self) -> &[u16] {
+        &self.orientation_counts
     }
 
     /// Returns the number of facelets.
@@ -185,13 +185,13 @@ impl Facelets {
     /// the cell.
     pub fn piece_with(&self, facelet: usize) -> (usize, u16) {
         let (piece, number) = self.places[facelet];
-        let size = self.orders[piece];
+        let size = self.orientation_counts[piece];
         (piece, (size - number) % size)
     }
 
     /// Returns the first facelet of each cell.
     pub fn first_facelets(&self) -> impl Iterator<Item = usize> + '_ {
-        (0..self.orders.len()).map(|cell| {
+        (0..self.orientation_counts.len()).map(|cell| {
             let first = self.facelets.iter().find_map(|orbit| orbit[cell].first());
             *first.expect("a cell has facelets")
         })
@@ -204,7 +204,7 @@ impl Facelets {
         let cells =
             Permutation::from_images(to.iter().map(|&(cell, _)| cell as u16).collect::<Vec<_>>()).ok()?;
         let turns: Vec<u16> = to.iter().map(|&(_, turn)| turn).collect();
-        let pieces = OrientedPermutation::new(cells, turns, &self.orders[..]).ok()?;
+        let pieces = OrientedPermutation::new(cells, turns, &self.orientation_counts[..]).ok()?;
         let keeps = |facelet: usize| {
             let (cell, number) = self.places[facelet];
             let to = action.apply(facelet);
@@ -244,7 +244,7 @@ fn marks(
     cells: Range<usize>,
 ) -> Vec<u16> {
     /// Powers of a move are tried up to this one.
-    const LARGEST_POWER: i64 = 6;
+    const MAX_POWER: i64 = 6;
     let place = |facelet: usize| places[facelet].expect("the facelets of the orbit have places");
     let begin = cells.start;
     let carried = |kept: &[Permutation]| -> Option<Vec<u16>> {
@@ -276,7 +276,7 @@ fn marks(
         }
         marks.into_iter().collect()
     };
-    let powers = (1..=LARGEST_POWER).flat_map(|power| moves.iter().map(move |g| g.power(power)));
+    let powers = (1..=MAX_POWER).flat_map(|power| moves.iter().map(move |g| g.power(power)));
     let mut kept: Vec<Permutation> = Vec::new();
     let mut best = carried(&kept).expect("without moves each facelet may be counted from");
     let mut tried: HashSet<Permutation> = HashSet::new();

@@ -14,7 +14,7 @@ use std::borrow::Cow;
 
 /// A puzzle with free moves, and a selection of its moves that can replace all the others.
 #[derive(Debug)]
-pub struct Held<'d> {
+pub struct RotationNormalizer<'d> {
     whole: &'d Definition,
     /// The group of the free moves: the turns of the whole.
     turns: FreeGroup,
@@ -26,12 +26,12 @@ pub struct Held<'d> {
 
 /// Why a sequence cannot be converted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum HeldError {
+pub enum NormalizeError {
     /// The puzzle has no free moves.
     #[error("{0} has no free moves: it is not turned in the hand, and there is nothing to convert")]
     NotFree(String),
     /// The group of the free moves is larger than that of any object in the hand.
-    #[error("the free moves of {puzzle} make more than {limit} turns of the whole", limit = Definition::MOST_FREE)]
+    #[error("the free moves of {puzzle} make more than {limit} turns of the whole", limit = Definition::MAX_FREE)]
     TooManyTurns {
         /// The puzzle.
         puzzle: String,
@@ -83,22 +83,22 @@ impl Definition {
         let (x, y) = (free("x")?, free("y")?);
         let z = x.action.then(&y.action).then(&x.action.inverse());
         let is_taken = named.any(|generator| generator.name == "z");
-        (!is_taken).then(|| Generator { name: "z".into(), action: z, guard: Box::default() })
+        (!is_taken).then(|| Generator { name: "z".into(), action: z, precondition: Box::default() })
     }
 }
 
-impl<'d> Held<'d> {
+impl<'d> RotationNormalizer<'d> {
     /// Selects the moves of a puzzle with free moves.
     ///
     /// # Errors
-    /// [`HeldError`] if there are no free moves, or if they generate more than [`Definition::MOST_FREE`]
+    /// [`NormalizeError`] if there are no free moves, or if they generate more than [`Definition::MAX_FREE`]
     /// turns.
-    pub fn new(whole: &'d Definition) -> Result<Self, HeldError> {
+    pub fn new(whole: &'d Definition) -> Result<Self, NormalizeError> {
         if whole.free().is_empty() {
-            return Err(HeldError::NotFree(whole.name().into()));
+            return Err(NormalizeError::NotFree(whole.name().into()));
         }
         let turns =
-            whole.free_group().map_err(|_| HeldError::TooManyTurns { puzzle: whole.name().into() })?;
+            whole.free_group().map_err(|_| NormalizeError::TooManyTurns { puzzle: whole.name().into() })?;
         let mut held = Self { whole, turns, moves: Vec::new(), third: whole.third_rotation() };
         for listed in whole.moves() {
             if held.split(&listed.action, 1).is_none() {
@@ -117,9 +117,9 @@ impl<'d> Held<'d> {
     /// its name where that text is still right.
     ///
     /// # Errors
-    /// [`HeldError`] for the first word that is no move, or that becomes none of the selected moves.
-    pub fn convert(&self, sequence: &str) -> Result<String, HeldError> {
-        let mut turned = OrientedPermutation::identity(self.whole.orders());
+    /// [`NormalizeError`] for the first word that is no move, or that becomes none of the selected moves.
+    pub fn convert(&self, sequence: &str) -> Result<String, NormalizeError> {
+        let mut turned = OrientedPermutation::identity(self.whole.orientation_counts());
         let mut words = Vec::new();
         for step in self.steps(sequence) {
             let SequenceTurn { word, generator, is_free, suffix, exponent } = step?;
@@ -129,7 +129,7 @@ impl<'d> Held<'d> {
                 continue;
             }
             let renamed = turned.then(&action).then(&turned.inverse());
-            let (kept, power, turn) = self.split(&renamed, exponent).ok_or_else(|| HeldError::Unnamed {
+            let (kept, power, turn) = self.split(&renamed, exponent).ok_or_else(|| NormalizeError::Unnamed {
                 word: word.into_owned(),
                 puzzle: self.whole.name().into(),
             })?;
@@ -147,14 +147,14 @@ impl<'d> Held<'d> {
     /// Returns whether two sequences lead to the same state, up to a turn of the whole.
     ///
     /// # Errors
-    /// [`HeldError`] for the first word that is no move.
-    pub fn are_alike(&self, one: &str, other: &str) -> Result<bool, HeldError> {
+    /// [`NormalizeError`] for the first word that is no move.
+    pub fn are_alike(&self, one: &str, other: &str) -> Result<bool, NormalizeError> {
         let difference = self.product(one)?.inverse().then(&self.product(other)?);
         Ok(self.turns.contains(&difference))
     }
 
-    fn product(&self, sequence: &str) -> Result<OrientedPermutation, HeldError> {
-        let identity = OrientedPermutation::identity(self.whole.orders());
+    fn product(&self, sequence: &str) -> Result<OrientedPermutation, NormalizeError> {
+        let identity = OrientedPermutation::identity(self.whole.orientation_counts());
         self.steps(sequence).into_iter().try_fold(identity, |done, step| {
             let SequenceTurn { generator, exponent, .. } = step?;
             Ok(done.then(&generator.action.power(exponent)))
@@ -179,7 +179,7 @@ impl<'d> Held<'d> {
 
     /// Returns the steps of a sequence: its words, if each of them is a move; otherwise the moves of the
     /// sequence as an expression with brackets or without blanks.
-    fn steps<'t>(&self, sequence: &'t str) -> Vec<Result<SequenceTurn<'_, 't>, HeldError>> {
+    fn steps<'t>(&self, sequence: &'t str) -> Vec<Result<SequenceTurn<'_, 't>, NormalizeError>> {
         let words: Vec<_> = self.words(sequence).collect();
         if words.iter().all(Result::is_ok) {
             return words;
@@ -193,16 +193,16 @@ impl<'d> Held<'d> {
         }
     }
 
-    fn not_an_expression(&self, error: ExpressionError) -> HeldError {
+    fn not_an_expression(&self, error: ExpressionError) -> NormalizeError {
         match error {
             ExpressionError::NoSuchGenerator { name, .. } => self.not_a_move(&name),
-            error => HeldError::Sequence(error),
+            error => NormalizeError::Sequence(error),
         }
     }
 
-    fn not_a_move(&self, word: &str) -> HeldError {
+    fn not_a_move(&self, word: &str) -> NormalizeError {
         let known: Vec<&str> = self.known().map(|(generator, _)| generator.name.as_str()).collect();
-        HeldError::NotAMove { word: word.into(), puzzle: self.whole.name().into(), known: known.join(" ") }
+        NormalizeError::NotAMove { word: word.into(), puzzle: self.whole.name().into(), known: known.join(" ") }
     }
 
     /// Returns the moves of a sequence that may have brackets or lack blanks, after everything has been
@@ -235,7 +235,7 @@ impl<'d> Held<'d> {
     fn words<'h, 't>(
         &'h self,
         sequence: &'t str,
-    ) -> impl Iterator<Item = Result<SequenceTurn<'h, 't>, HeldError>> + use<'h, 't, 'd> {
+    ) -> impl Iterator<Item = Result<SequenceTurn<'h, 't>, NormalizeError>> + use<'h, 't, 'd> {
         let known: Vec<(&'h Generator, bool)> = self.known().collect();
         sequence.split_whitespace().map(move |word| {
             let unprimed = word.strip_suffix('\'').unwrap_or(word);
@@ -271,7 +271,7 @@ mod tests {
     }
 
     fn converted(sequence: &str) -> String {
-        Held::new(&cube()).unwrap().convert(sequence).unwrap()
+        RotationNormalizer::new(&cube()).unwrap().convert(sequence).unwrap()
     }
 
     /// Two pairs from the cubing forum, thread "2x2x2 Cube", message "To Group or Not to Group".
@@ -306,7 +306,7 @@ mod tests {
     #[test]
     fn what_is_no_sequence_is_refused() {
         let cube = cube();
-        let held = Held::new(&cube).unwrap();
+        let held = RotationNormalizer::new(&cube).unwrap();
         assert_eq!(held.moves().collect::<Vec<_>>(), ["U", "R", "F"]);
         for word in ["X", "u", "2", "U-1", "Z"] {
             let error = held.convert(&format!("R {word} U")).unwrap_err().to_string();
@@ -327,7 +327,7 @@ mod tests {
             assert!(error.contains(says), "{sequence}: {error}");
         }
         let pocket = family::by_name("2x2x2").unwrap();
-        assert!(Held::new(&pocket).unwrap_err().to_string().starts_with("2x2x2 has no free moves"));
+        assert!(RotationNormalizer::new(&pocket).unwrap_err().to_string().starts_with("2x2x2 has no free moves"));
     }
 
     /// With one face and turns of the whole, the sequence can ask for other faces, which have no names.
@@ -339,9 +339,9 @@ mod tests {
         for free in cube.free() {
             one_face.add_free(free.name.clone(), free.action.clone()).unwrap();
         }
-        let held = Held::new(&one_face).unwrap();
+        let held = RotationNormalizer::new(&one_face).unwrap();
         assert_eq!(held.convert("U y U x2 U'").unwrap(), "U U U'");
-        assert!(matches!(held.convert("U x U"), Err(HeldError::Unnamed { word, .. }) if word == "U"));
+        assert!(matches!(held.convert("U x U"), Err(NormalizeError::Unnamed { word, .. }) if word == "U"));
     }
 
     proptest! {
@@ -350,7 +350,7 @@ mod tests {
             words in prop::collection::vec(("[URFDLBxyz]", prop::sample::select(vec!["", "'", "2", "2'", "3", "4"])), 0..40),
         ) {
             let cube = cube();
-            let held = Held::new(&cube).unwrap();
+            let held = RotationNormalizer::new(&cube).unwrap();
             let words: Vec<String> = words.into_iter().map(|(name, suffix)| name + suffix).collect();
             let sequence = words.join(" ");
             let converted = held.convert(&sequence).unwrap();
@@ -365,7 +365,7 @@ mod tests {
         #[test]
         fn any_text_is_converted_or_refused(text in ".*", near in "[URFDLBxyz0-3' ]{0,30}") {
             let cube = cube();
-            let held = Held::new(&cube).unwrap();
+            let held = RotationNormalizer::new(&cube).unwrap();
             for text in [text, near] {
                 if let Ok(converted) = held.convert(&text) {
                     prop_assert!(held.are_alike(&text, &converted).unwrap());

@@ -50,8 +50,8 @@ pub enum SourceError {
         /// The metric.
         metric: Metric,
     },
-    /// The puzzle has more cells than [`PuzzleSpec::MOST_CELLS`].
-    #[error("{puzzle} has {}{cells} cells, and puzzles of at most {limit} can be searched: leave some out with --omit", states_and(states.as_ref()), limit = PuzzleSpec::MOST_CELLS)]
+    /// The puzzle has more cells than [`PuzzleSpec::MAX_CELLS`].
+    #[error("{puzzle} has {}{cells} cells, and puzzles of at most {limit} can be searched: leave some out with --omit", states_and(states.as_ref()), limit = PuzzleSpec::MAX_CELLS)]
     TooManyCells {
         /// The puzzle.
         puzzle: String,
@@ -65,7 +65,7 @@ pub enum SourceError {
 impl PuzzleSpec {
     /// The largest number of cells of a puzzle that can be searched. With more cells, tables of the group
     /// would take gigabytes.
-    pub const MOST_CELLS: usize = 2048;
+    pub const MAX_CELLS: usize = 2048;
 
     /// Returns the puzzle of a name: `3x4`, `pancake:8`, or the path of a file.
     ///
@@ -303,14 +303,14 @@ impl PuzzleSpec {
     /// searched.
     ///
     /// # Errors
-    /// [`SourceError::TooManyCells`] if there are more than [`PuzzleSpec::MOST_CELLS`].
+    /// [`SourceError::TooManyCells`] if there are more than [`PuzzleSpec::MAX_CELLS`].
     pub fn check(&self) -> Result<(), SourceError> {
         let Self::Defined(definition) = self else {
             return Ok(());
         };
         let puzzle = definition.name().to_owned();
         let cells = definition.cells();
-        if cells > Self::MOST_CELLS {
+        if cells > Self::MAX_CELLS {
             return Err(SourceError::TooManyCells { puzzle, cells, states: definition.states_by_orbits() });
         }
         Ok(())

@@ -72,8 +72,8 @@ mod tests {
     /// Actions have the same sequence if one is the other with a free move behind it, and only then.
     #[test]
     fn actions_are_alike_if_a_free_move_follows() {
-        let orders = [3, 3, 3, 1, 1, 1];
-        let parse = |cycles| OrientedPermutation::parse(cycles, &orders).unwrap();
+        let orientation_counts = [3, 3, 3, 1, 1, 1];
+        let parse = |cycles| OrientedPermutation::parse(cycles, &orientation_counts).unwrap();
         let orbit = |orientations| Orbit { name: format!("o{orientations}"), cells: 3, orientations };
         let mut puzzle = Definition::new("test", vec![orbit(3), orbit(1)]).unwrap();
         for (name, cycles) in [("r", "(1+1,2+0,3+0)"), ("s", "(4,5)")] {

@@ -199,14 +199,14 @@ fn in_the_hand_the_nearest_turned_state_counts() {
 /// The positions of the pieces of Rubik's cube move alike however the pieces are turned.
 #[test]
 fn positions_are_what_the_cube_shows_without_orientations() {
-    const DEEPEST: usize = 3;
-    let rubik = layers(&family::by_name("3x3x3").unwrap(), Metric::Multi, DEEPEST);
+    const MAX_DEPTH: usize = 3;
+    let rubik = layers(&family::by_name("3x3x3").unwrap(), Metric::Multi, MAX_DEPTH);
     let mut known = HashSet::new();
     let new = |layer: &Vec<OrientedPermutation>| {
         layer.iter().filter(|state| known.insert(state.cells().clone())).count()
     };
     let nearest: Vec<usize> = rubik.iter().map(new).collect();
-    let positions = layers(&family::by_name("3x3x3-positions").unwrap(), Metric::Multi, DEEPEST);
+    let positions = layers(&family::by_name("3x3x3-positions").unwrap(), Metric::Multi, MAX_DEPTH);
     assert_eq!(positions.iter().map(Vec::len).collect::<Vec<_>>(), nearest);
 }
 
@@ -221,7 +221,7 @@ fn the_compy_cube_begins_as_published() {
 /// Returns the elements at each distance up to `deepest`, for a puzzle whose pieces can all be told apart.
 fn layers(puzzle: &Definition, metric: Metric, deepest: usize) -> Vec<Vec<OrientedPermutation>> {
     let moves = puzzle.generators(metric).unwrap();
-    let solved = OrientedPermutation::identity(puzzle.orders());
+    let solved = OrientedPermutation::identity(puzzle.orientation_counts());
     let mut known = HashSet::from([solved.clone()]);
     let mut layers = vec![vec![solved]];
     for depth in 0..deepest {

@@ -1,7 +1,7 @@
 //! The files of docs/examples, and texts that define no puzzles.
 
 use crate::search::growth;
-use fathom_algebra::expression::LONGEST_NAME;
+use fathom_algebra::expression::MAX_NAME;
 use fathom_algebra::{OrientedPermutation, StabiliserChain};
 use fathom_puzzle::load::{load, parse, sequence};
 use fathom_puzzle::{Definition, Format, Metric, Orbit, Piece, families, family};
@@ -19,8 +19,8 @@ fn example(file: &str) -> Definition {
 
 /// Returns the action of a sequence of listed and spare moves.
 fn sequence(puzzle: &Definition, text: &str) -> OrientedPermutation {
-    let identity = OrientedPermutation::identity(puzzle.orders());
-    sequence::evaluate(text, &identity, LONGEST_NAME, &mut |name| {
+    let identity = OrientedPermutation::identity(puzzle.orientation_counts());
+    sequence::evaluate(text, &identity, MAX_NAME, &mut |name| {
         let named = puzzle.moves().iter().chain(puzzle.spare()).find(|generator| generator.name == name);
         Ok(named.map(|generator| generator.action.clone()))
     })
@@ -85,7 +85,7 @@ fn the_pocket_cube_is_the_same_in_all_formats() {
 
 #[test]
 fn orders_of_well_known_sequences() {
-    // The orders of R, R U, R U R' U' and R U' are from D. Singmaster, Notes on Rubik's Magic Cube.
+    // The orientation_counts of R, R U, R U R' U' and R U' are from D. Singmaster, Notes on Rubik's Magic Cube.
     let cube = family::by_name("3x3x3").unwrap();
     for (text, order) in [("R", 4), ("R U", 105), ("R U R' U'", 6), ("R U'", 63), ("R2 U2", 6)] {
         assert_eq!(sequence(&cube, text).order(), Some(order), "{text}");
@@ -95,7 +95,7 @@ fn orders_of_well_known_sequences() {
         assert_eq!(sequence(&stickers, text).order(), Some(order), "{text}");
     }
     assert_eq!(stickers.states(), cube.states());
-    // Without edges, the orders on the 2x2x2 are smaller.
+    // Without edges, the orientation_counts on the 2x2x2 are smaller.
     let pocket = example("2x2x2.tws");
     for (text, order) in [("R", 4), ("R U", 15), ("R U R' U'", 6)] {
         assert_eq!(sequence(&pocket, text).order(), Some(order), "{text}");
@@ -176,28 +176,28 @@ fn definitions() -> impl Strategy<Value = Definition> {
                     }
                 }
                 let cells = fathom_algebra::Permutation::from_images(images).unwrap();
-                let action = OrientedPermutation::new(cells, turns, puzzle.orders()).unwrap();
+                let action = OrientedPermutation::new(cells, turns, puzzle.orientation_counts()).unwrap();
                 let word: String = name.chars().filter(|c| !c.is_whitespace() && *c != '"').collect();
                 let name = format!("m{i}{word}");
                 match i / 2 {
                     0 => {
                         let fixed = (0..puzzle.cells() as u16)
                             .filter(|&cell| action.cells().apply(cell.into()) == usize::from(cell));
-                        let guard: Vec<u16> = fixed.filter(|cell| seed >> (20 + cell) & 1 == 1).collect();
-                        puzzle.add_guarded_move(name, action, &guard)
+                        let precondition: Vec<u16> = fixed.filter(|cell| seed >> (20 + cell) & 1 == 1).collect();
+                        puzzle.add_guarded_move(name, action, &precondition)
                     }
                     1 => puzzle.add_free(name, action),
                     _ => puzzle.add_spare(name, action),
                 }
                 .unwrap();
             }
-            let orders = puzzle.orders();
+            let orientation_counts = puzzle.orientation_counts();
             let pieces: Vec<Piece> = (0..puzzle.cells())
                 .map(|cell| {
                     let orbit = puzzle.orbit_of(cell) as u16;
-                    let seen = if seeds[0] >> orbit & 1 == 1 { orders[cell] } else { 1 };
+                    let seen = if seeds[0] >> orbit & 1 == 1 { orientation_counts[cell] } else { 1 };
                     let label = 3 * orbit + labels[cell];
-                    Piece { label, orientation: labels[(cell + 1) % 12] % orders[cell], seen }
+                    Piece { label, orientation: labels[(cell + 1) % 12] % orientation_counts[cell], seen }
                 })
                 .collect();
             puzzle.set_solved(&pieces).unwrap();
@@ -287,7 +287,7 @@ proptest! {
         words in prop::collection::vec(prop::sample::select(vec![
             "Name", "Set", "A", "Move", "MoveTransformation", "MoveSequence", "Solved", "StartState", "End", "Ignore",
             "R", "R'", "0", "1", "2", "3", "99999999999999999999", "?", "#", "\n", "\n", "\n", " ", " ", "x2", "(", ")",
-            "guard", "cycles", "[", "]", ",", ":=", ";", "Group", "degree", "=", "\"", "moves", "orbits", "{", "}", "cells", "name",
+            "precondition", "cycles", "[", "]", ",", ":=", ";", "Group", "degree", "=", "\"", "moves", "orbits", "{", "}", "cells", "name",
             "orientations", "seen", "labels", ":", "\"moves\"", "\"orbits\"", "\"name\"", "\"\"", "(1,2)", "(1+1)", "é",
             "ip", "Illegal", "MoveAlias", "*", "^", "-1", "/", "gap>", "\n>", "..", "export ", "const ", "default ", "import ", "new Array(3)",
             ".fill(0)", "//", "/*", "*/", "`", " as ", "a", "b",

@@ -1,6 +1,6 @@
 //! The groups of boards, and words for the elements of these groups and of the group of Rubik's cube.
 
-use fathom_algebra::{Factoriser, Group, Kind, Permutation, WhyNot, Word};
+use fathom_algebra::{Factoriser, Group, Kind, Permutation, NonMembership, Word};
 use fathom_puzzle::Board;
 use num_bigint::BigUint;
 use proptest::prelude::*;
@@ -42,20 +42,20 @@ fn what_is_wrong_with_a_cube_is_told_by_its_pieces() {
     let group = rubik();
     let why_not = |cycles| group.why_not(&Permutation::parse(cycles, group.degree()).unwrap());
     let turned =
-        |block: [usize; 3], alone| Some(WhyNot::Turned { block: block.map(|p| p - 1).to_vec(), alone });
+        |block: [usize; 3], alone| Some(NonMembership::Turned { block: block.map(|p| p - 1).to_vec(), alone });
     for corner in ["(1,17,23)", "(1,23,17)"] {
         assert_eq!(why_not(corner), turned([1, 17, 23], true), "{corner}");
     }
     // Two corners are twisted the same way, and three edges are flipped: one more would make up for that.
     assert_eq!(why_not("(1,17,23)(3,41,19)"), turned([1, 17, 23], false));
-    let three = WhyNot::Turned { block: vec![1, 17], alone: false };
+    let three = NonMembership::Turned { block: vec![1, 17], alone: false };
     assert_eq!(why_not("(2,18)(4,26)(6,44)"), Some(three));
     // Stickers of a corner go to two corners.
-    assert_eq!(why_not("(1,3)"), Some(WhyNot::Torn { block: vec![0, 16, 22] }));
-    let flipped = WhyNot::Turned { block: vec![1, 17], alone: true };
+    assert_eq!(why_not("(1,3)"), Some(NonMembership::Torn { block: vec![0, 16, 22] }));
+    let flipped = NonMembership::Turned { block: vec![1, 17], alone: true };
     assert_eq!(why_not("(2,18)"), Some(flipped));
     // Two corners are exchanged, or two edges.
-    let exchanged = Some(WhyNot::BlockParity { points: vec![], blocks: vec![0, 1] });
+    let exchanged = Some(NonMembership::BlockParity { points: vec![], blocks: vec![0, 1] });
     assert_eq!(why_not("(1,19)(3,17)(23,41)"), exchanged);
     assert_eq!(why_not("(2,4)(18,26)"), exchanged);
     for possible in ["[[27,59,37],[39,49,57]]", "[[38,58],[46,54]]"] {

@@ -111,7 +111,7 @@ fn guarded() -> impl Strategy<Value = Definition> {
             let mut puzzle = Definition::new("guarded", orbits).unwrap();
             for (i, &seed) in seeds.iter().enumerate() {
                 // Two transpositions in each orbit leave most moves with fixed cells; a move without any
-                // could have no guard.
+                // could have no precondition.
                 let mut images: Vec<u16> = (0..puzzle.cells() as u16).collect();
                 for step in 0..2 {
                     let [one, other] = [0, 8].map(|at| (seed >> (16 * step + at)) as usize);
@@ -128,20 +128,20 @@ fn guarded() -> impl Strategy<Value = Definition> {
                     })
                     .collect();
                 let cells = Permutation::from_images(images).unwrap();
-                let action = OrientedPermutation::new(cells, turns, puzzle.orders()).unwrap();
+                let action = OrientedPermutation::new(cells, turns, puzzle.orientation_counts()).unwrap();
                 let fixed = (0..puzzle.cells() as u16)
                     .filter(|&cell| action.cells().apply(cell.into()) == usize::from(cell));
-                let guard: Vec<u16> = fixed.filter(|cell| seed >> (40 + 2 * cell) & 3 == 3).collect();
+                let precondition: Vec<u16> = fixed.filter(|cell| seed >> (40 + 2 * cell) & 3 == 3).collect();
                 match i {
                     3 if free => puzzle.add_free("free", action).unwrap(),
                     3 => {}
-                    _ => puzzle.add_guarded_move(format!("m{i}"), action, &guard).unwrap(),
+                    _ => puzzle.add_guarded_move(format!("m{i}"), action, &precondition).unwrap(),
                 }
             }
             let pieces: Vec<Piece> = (0..puzzle.cells())
                 .map(|cell| {
                     let orbit = puzzle.orbit_of(cell) as u16;
-                    let (order, label) = (puzzle.orders()[cell], 8 * orbit + labels[cell]);
+                    let (order, label) = (puzzle.orientation_counts()[cell], 8 * orbit + labels[cell]);
                     let turned = if solved_turned { labels[7 - cell] % order } else { 0 };
                     Piece { label, orientation: turned, seen: if seen { order } else { 1 } }
                 })
@@ -175,7 +175,7 @@ proptest! {
         let mut limited = Definition::new("limited", puzzle.orbits().to_vec()).unwrap();
         limited.set_solved(puzzle.solved()).unwrap();
         for generator in puzzle.generators(Metric::Single).unwrap() {
-            limited.add_guarded_move(generator.name, generator.action, &generator.guard).unwrap();
+            limited.add_guarded_move(generator.name, generator.action, &generator.precondition).unwrap();
         }
         let cells = puzzle.cells() as u16;
         limited.set_always(&always.into_iter().map(|cell| cell % cells).collect::<Vec<_>>()).unwrap();

@@ -21,7 +21,7 @@ fn moved(state: State, action: &OrientedPermutation, seen: &[u16]) -> State {
 
 /// Returns the group of the free moves, the identity first.
 pub(crate) fn free_products(puzzle: &Definition) -> Vec<OrientedPermutation> {
-    let mut all = vec![OrientedPermutation::identity(puzzle.orders())];
+    let mut all = vec![OrientedPermutation::identity(puzzle.orientation_counts())];
     let mut next = 0;
     while next < all.len() {
         for free in puzzle.free() {
@@ -73,7 +73,7 @@ pub(crate) fn growth(puzzle: &Definition, metric: Metric, deepest: usize) -> Vec
             // Free moves may precede each move: the moves are tried from each of the states that free moves
             // make one.
             for turned in equals(state) {
-                for generator in moves.iter().filter(|generator| holds(&generator.guard, turned)) {
+                for generator in moves.iter().filter(|generator| holds(&generator.precondition, turned)) {
                     let next = least(moved(turned, &generator.action, seen));
                     if is_meant(next) && reached.insert(key(next)) {
                         next_layer.push(next);

@@ -6,7 +6,7 @@ use fathom_space::Labels;
 
 /// The names of a puzzle.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Words {
+pub struct DisplayNames {
     /// The title, such as `The pocket cube`.
     pub title: String,
     /// The part of a sequence's name after "Number of": what is counted, and when it has the distance n.
@@ -61,7 +61,7 @@ impl Powers {
 
 /// Returns the names of a board or of a puzzle that Fathom knows by its name; `None` for a puzzle that
 /// somebody defined, and if there are no words for the moves of the metric.
-pub fn words(source: &PuzzleSpec, metric: &str) -> Option<Words> {
+pub fn words(source: &PuzzleSpec, metric: &str) -> Option<DisplayNames> {
     if !matches!(source, PuzzleSpec::Board(_)) && source.name() == "square1" {
         return is_of_its_word(source).then(|| of_square1(metric)).flatten();
     }
@@ -202,18 +202,18 @@ pub fn words(source: &PuzzleSpec, metric: &str) -> Option<Words> {
             }
         }
     };
-    Some(Words { title, counted, one_move })
+    Some(DisplayNames { title, counted, one_move })
 }
 
 /// Returns the names of Square-1, which lists the moves of its two metrics itself.
-fn of_square1(metric: &str) -> Option<Words> {
+fn of_square1(metric: &str) -> Option<DisplayNames> {
     let one_move = match metric {
         _ if metric == Metric::Twist.word() => "a move is a twist, and turns of the two layers are free",
         _ if metric == Metric::Face.word() => "a move is a twist, or turns one layer by any angle",
         _ => return None,
     };
     let counted = "positions of the Square-1 puzzle that need exactly n moves to be solved";
-    Some(Words { title: "Square-1".into(), counted: counted.into(), one_move: one_move.into() })
+    Some(DisplayNames { title: "Square-1".into(), counted: counted.into(), one_move: one_move.into() })
 }
 
 /// Returns whether a puzzle is the one that its name stands for: a file may have any name.

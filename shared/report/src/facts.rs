@@ -9,7 +9,7 @@ use indicatif::HumanCount;
 use std::time::{Duration, UNIX_EPOCH};
 
 /// The most moves that are listed by name.
-const MOST_MOVES: usize = 48;
+const MAX_MOVES: usize = 48;
 
 /// One fact of a report: a name and a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,7 +48,7 @@ pub fn of_results(report: &Report) -> Vec<Fact> {
     let metric = format!("{}: {}", summary.metric, move_is(&report.source, &report.summary.metric));
     let mut facts = vec![fact("puzzle", puzzle(&report.source)), fact("metric", metric)];
     let count = report.moves.len();
-    facts.push(match count <= MOST_MOVES {
+    facts.push(match count <= MAX_MOVES {
         true => code("moves", format!("{count}: {}", report.moves.join(", "))),
         false => fact("moves", HumanCount(count as u64).to_string()),
     });

@@ -4,7 +4,7 @@
 use super::deepest_states::{self, Example};
 use super::facts::{self, Fact};
 use super::numbers::percent;
-use super::wait_times::Waited;
+use super::wait_times::WaitTimes;
 use super::{Report, net, plot};
 use anyhow::Result;
 use askama::Template;
@@ -88,7 +88,7 @@ pub fn page(report: &Report) -> Result<String> {
         growth: growth.collect(),
         files: files.collect(),
         causes: Waits::CAUSES,
-        waits: report.waits.iter().map(Waited::cells).collect(),
+        waits: report.waits.iter().map(WaitTimes::cells).collect(),
         plot: plot::svg(&report.rows, report.summary.one_way().is_some()),
         pictures: pictures(report),
     };

@@ -32,7 +32,7 @@ pub mod wait_times;
 
 use anyhow::Result;
 use deepest_states::Deepest;
-use display_names::Words;
+use display_names::DisplayNames;
 use fathom_engine::directory::{RunDirectory, Visited};
 use fathom_engine::summary::Summary;
 use fathom_puzzle::PuzzleSpec;
@@ -153,7 +153,7 @@ pub struct Report {
     pub title: String,
     /// The names of the puzzle for people, if it has any and its pieces have no other labels than by
     /// themselves.
-    pub words: Option<Words>,
+    pub words: Option<DisplayNames>,
     /// The object that `fathom run --json` prints.
     pub summary: Summary,
     /// The growth table.
@@ -165,7 +165,7 @@ pub struct Report {
     /// States of the last layer; `None` if its files are not there.
     pub deepest: Option<Deepest>,
     /// What kernel threads spent their time on, by depth.
-    pub waits: Vec<wait_times::Waited>,
+    pub waits: Vec<wait_times::WaitTimes>,
     /// The origin of the numbers.
     pub provenance: Provenance,
 }
@@ -212,7 +212,7 @@ impl Report {
             source: run.manifest.spec.source.clone(),
             moves: run.space.puzzle().moves.iter().map(|m| m.name.clone()).collect(),
             deepest: deepest_states::of(run, layers.last().filter(|_| format.shows_states()))?,
-            waits: wait_times::Waited::new(run)?,
+            waits: wait_times::WaitTimes::new(run)?,
             provenance: Provenance::new(run, &summary, workers)?,
             summary,
         })

@@ -3,7 +3,7 @@
 use super::facts::{self, Fact};
 use super::html::branching;
 use super::numbers::percent;
-use super::wait_times::Waited;
+use super::wait_times::WaitTimes;
 use super::{Report, deepest};
 use anyhow::Result;
 use askama::Template;
@@ -61,7 +61,7 @@ pub fn page(report: &Report) -> Result<String> {
             })
             .collect(),
         causes: Waits::CAUSES,
-        waits: report.waits.iter().map(Waited::cells).collect(),
+        waits: report.waits.iter().map(WaitTimes::cells).collect(),
         report,
     };
     Ok(page.render()?)

@@ -1,6 +1,6 @@
 //! A report as one JSON object: all fields of `fathom run --json`, and the origin of the numbers.
 
-use super::wait_times::Waited;
+use super::wait_times::WaitTimes;
 use super::{Deepest, Provenance, Report};
 use anyhow::Result;
 use fathom_engine::summary::Summary;
@@ -15,7 +15,7 @@ struct Object<'a> {
     /// The digest of each layer.
     layer_digests: Vec<&'a str>,
     /// What kernel threads spent their time on, by depth; empty where workers searched.
-    waits: &'a [Waited],
+    waits: &'a [WaitTimes],
     /// States of the last layer, if its files are there.
     deepest: Option<&'a Deepest>,
     provenance: &'a Provenance,

@@ -15,7 +15,7 @@ use std::io;
 /// Width and height in units of the picture, which is scaled to fit.
 const SIZE: (u32, u32) = (1120, 420);
 const FONT: &str = "system-ui, sans-serif";
-const MOST_TICKS: usize = 15;
+const MAX_TICKS: usize = 15;
 /// The units of the horizontal axis from one distance to the next: bars are drawn in parts of a distance.
 const UNIT: i64 = 10;
 
@@ -146,11 +146,11 @@ fn point(row: &Row, count: u64) -> (i64, f64) {
 }
 
 /// Returns the smallest of 1, 2, 5, 10, 20 and so on that, as the distance between ticks, gives at most
-/// [`MOST_TICKS`] of them.
+/// [`MAX_TICKS`] of them.
 fn stride(ticks: usize) -> usize {
     let mut strides = (0..).flat_map(|power| [1, 2, 5].map(|digit| digit * 10_usize.pow(power)));
     strides
-        .find(|stride| ticks.div_ceil(*stride) <= MOST_TICKS)
+        .find(|stride| ticks.div_ceil(*stride) <= MAX_TICKS)
         .expect("strides grow beyond any number of ticks")
 }
 

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 /// A depth that one process computed, without workers.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Waited {
+pub struct WaitTimes {
     /// The depth.
     pub depth: u32,
     /// Seconds by cause, summed over the threads.
@@ -15,7 +15,7 @@ pub struct Waited {
     pub waits: Waits,
 }
 
-impl Waited {
+impl WaitTimes {
     /// Returns the depths whose times by cause are known: workers do not report theirs.
     ///
     /// # Errors
@@ -44,8 +44,8 @@ mod tests {
     #[test]
     fn shares_are_of_all_threads() {
         let waits = Waits { kernel: 1.5, sync: 0.5, barrier: 2.0, ..Waits::default() };
-        let cells = Waited { depth: 7, waits }.cells();
+        let cells = WaitTimes { depth: 7, waits }.cells();
         assert_eq!(cells, ["7", "4.000", "38 %", "0 %", "0 %", "0 %", "12 %", "50 %"]);
-        assert_eq!(Waited { depth: 0, waits: Waits::default() }.cells()[2], "–");
+        assert_eq!(WaitTimes { depth: 0, waits: Waits::default() }.cells()[2], "–");
     }
 }

@@ -6,7 +6,7 @@
 //! another, the letter there becomes the k-th successor of the old letter.
 
 use fathom_algebra::{OrientedPermutation, Permutation};
-use fathom_puzzle::{Definition, Guard};
+use fathom_puzzle::{Definition, Precondition};
 
 /// The letters that stand on the cells of a puzzle, and how turns change them.
 #[derive(Clone, Debug)]
@@ -16,7 +16,7 @@ pub struct Alphabet {
     /// The first point of each cell.
     pub(super) first: Vec<usize>,
     /// The number of points of each cell.
-    orders: Vec<u16>,
+    orientation_counts: Vec<u16>,
     /// The number of points of each cell after which the labels repeat, whatever piece stands there.
     periods: Vec<u16>,
     /// The letter at the k-th next point of a cell, by k and the letter at the first point.
@@ -24,7 +24,7 @@ pub struct Alphabet {
 }
 
 /// Letters are bytes.
-pub(super) const MOST_LETTERS: usize = 256;
+pub(super) const MAX_LETTERS: usize = 256;
 
 /// The effect of an action on words, and the condition under which the action is possible.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,19 +45,19 @@ impl WordMap {
 }
 
 impl Alphabet {
-    /// Makes the alphabet of a puzzle; `None` if the puzzle has more than `MOST_LETTERS` letters.
+    /// Makes the alphabet of a puzzle; `None` if the puzzle has more than `MAX_LETTERS` letters.
     pub fn new(definition: &Definition) -> Option<Self> {
-        let (labels, orders) = (definition.point_labels(), definition.orders());
+        let (labels, orientation_counts) = (definition.point_labels(), definition.orientation_counts());
         let letters = labels.iter().max().map_or(0, |&label| usize::from(label) + 1);
-        if letters > MOST_LETTERS {
+        if letters > MAX_LETTERS {
             return None;
         }
-        let first: Vec<usize> = orders
+        let first: Vec<usize> = orientation_counts
             .iter()
             .scan(0, |next, &order| Some(std::mem::replace(next, *next + usize::from(order))))
             .collect();
-        let mut next = vec![vec![0; letters]; orders.iter().copied().max().map_or(0, usize::from)];
-        for (&first, &order) in first.iter().zip(&orders) {
+        let mut next = vec![vec![0; letters]; orientation_counts.iter().copied().max().map_or(0, usize::from)];
+        for (&first, &order) in first.iter().zip(&orientation_counts) {
             let shown = &labels[first..][..order.into()];
             for (k, next) in next.iter_mut().enumerate() {
                 for (i, &label) in shown.iter().enumerate() {
@@ -65,7 +65,7 @@ impl Alphabet {
                 }
             }
         }
-        Some(Self { labels, first, orders, periods: definition.seen_orders(), next })
+        Some(Self { labels, first, orientation_counts, periods: definition.visible_orientation_counts(), next })
     }
 
     /// Returns the word of the state to which an element leads from the solved state.
@@ -76,16 +76,16 @@ impl Alphabet {
 
     /// Returns the effect of an action on words. Actions that nothing visible tells apart have equal effects.
     /// The action is possible where all of `guard` holds, whatever the orientations.
-    pub fn step(&self, action: &Permutation, guard: impl IntoIterator<Item = Guard>) -> WordMap {
+    pub fn step(&self, action: &Permutation, guard: impl IntoIterator<Item = Precondition>) -> WordMap {
         let inverse = action.inverse();
         let from = |&first: &usize| {
             let point = inverse.apply(first);
             let cell = self.cell_of(point);
             (cell as u16, (point - self.first[cell]) as u16 % self.periods[cell])
         };
-        let guarded = |Guard { cell, piece, holds }: Guard| {
+        let guarded = |Precondition { cell, piece, holds }: Precondition| {
             let piece = usize::from(piece);
-            let shown = &self.labels[self.first[piece]..][..self.orders[piece].into()];
+            let shown = &self.labels[self.first[piece]..][..self.orientation_counts[piece].into()];
             let letters = (0..self.next[0].len() as u16).filter(|letter| shown.contains(letter) == holds);
             (cell, letters.map(|letter| letter as u8).collect())
         };
@@ -97,7 +97,7 @@ impl Alphabet {
     /// Returns the letter of a piece on a cell, after the piece has come there from its own cell and was
     /// turned by `turn` on the way.
     pub fn letter(&self, piece: usize, turn: u16) -> u8 {
-        let order = self.orders[piece];
+        let order = self.orientation_counts[piece];
         self.labels[self.first[piece] + usize::from((order - turn % order) % order)] as u8
     }
 

@@ -5,7 +5,7 @@
 //! where states are stored and compared. A solution starts from the word that was asked about, so that it can
 //! be carried out as written.
 
-use super::alphabet::{Alphabet, MOST_LETTERS, WordMap};
+use super::alphabet::{Alphabet, MAX_LETTERS, WordMap};
 use super::moves::{Move, distinct};
 use super::square1::SquareOne;
 use fathom_algebra::OrientedPermutation;
@@ -18,7 +18,7 @@ use std::collections::HashMap;
 
 /// The largest number of points where all pieces have letters: the group computations of `why_not` take too
 /// long on more.
-pub(super) const MOST_POINTS: usize = 512;
+pub(super) const MAX_POINTS: usize = 512;
 
 /// A puzzle with a metric and labels, as words and moves.
 #[derive(Clone, Debug)]
@@ -46,7 +46,7 @@ pub struct SolveModel {
 pub enum ModelError {
     /// The puzzle has too many points or letters.
     #[error(
-        "{puzzle} has {points} points, which show {letters} different things: states of puzzles with up to {MOST_POINTS} points and {MOST_LETTERS} things to be seen are solved, and of larger ones that have few states"
+        "{puzzle} has {points} points, which show {letters} different things: states of puzzles with up to {MAX_POINTS} points and {MAX_LETTERS} things to be seen are solved, and of larger ones that have few states"
     )]
     TooLarge {
         /// The name of the puzzle.
@@ -89,7 +89,7 @@ impl SolveModel {
         }
         let shown = definition.point_labels();
         let (points, letters) = (shown.len(), shown.iter().max().map_or(0, |&label| usize::from(label) + 1));
-        let alphabet = Some(&definition).filter(|_| points <= MOST_POINTS).and_then(Alphabet::new);
+        let alphabet = Some(&definition).filter(|_| points <= MAX_POINTS).and_then(Alphabet::new);
         let told = match alphabet {
             None if question.labels.are_distinct() => {
                 source.puzzle(question.metric).ok().and_then(|puzzle| Base::find(&puzzle))
@@ -115,7 +115,7 @@ impl SolveModel {
         Ok(Self {
             source,
             metric: question.metric,
-            solved: alphabet.word(&OrientedPermutation::identity(definition.orders())).into(),
+            solved: alphabet.word(&OrientedPermutation::identity(definition.orientation_counts())).into(),
             moves: distinct(&alphabet, &generators, &free, limits)?,
             ways_back: distinct(&alphabet, &back, &free, limits)?.into_iter().map(|back| back.step).collect(),
             square1,
@@ -152,7 +152,7 @@ impl SolveModel {
 
     /// Returns whether pieces have orientations.
     pub fn has_orientations(&self) -> bool {
-        self.definition.orders().iter().any(|&order| order > 1)
+        self.definition.orientation_counts().iter().any(|&order| order > 1)
     }
 
     /// Returns the word of the solved state.
@@ -225,7 +225,7 @@ impl SolveModel {
     /// # Panics
     /// If a move's number is out of range.
     pub fn product(&self, moves: &[usize]) -> OrientedPermutation {
-        let identity = OrientedPermutation::identity(self.definition.orders());
+        let identity = OrientedPermutation::identity(self.definition.orientation_counts());
         moves.iter().fold(identity, |product, &mv| product.then(&self.moves[mv].action))
     }
 

@@ -20,7 +20,7 @@ pub struct SpaceWords<'s> {
 impl<'s> SpaceWords<'s> {
     /// Makes the tables for a model and the space of the same question.
     pub fn new(model: &SolveModel, space: &'s Space) -> Self {
-        let (orders, solved) = (model.definition.orders(), model.definition.solved());
+        let (orientation_counts, solved) = (model.definition.orientation_counts(), model.definition.solved());
         let labels = space.piece_labels().of_pieces();
         let (mut pieces, mut letters) = (Vec::new(), Vec::new());
         let (mut tables, mut known) = (Vec::new(), FxHashMap::default());
@@ -36,10 +36,10 @@ impl<'s> SpaceWords<'s> {
             }
             let (mut of_letter, mut of_piece) = (FxHashMap::default(), FxHashMap::default());
             for piece in (0..labels.len()).filter(|&piece| space.comes_to(piece, cell)) {
-                for turn in 0..orders[piece] {
+                for turn in 0..orientation_counts[piece] {
                     // A space counts the orientations of pieces from those in the solved state.
-                    let counted = turn + solved[piece].orientation + orders[piece] - solved[cell].orientation;
-                    let told = (labels[piece], (counted % orders[piece] % space.shown(piece)) as u8);
+                    let counted = turn + solved[piece].orientation + orientation_counts[piece] - solved[cell].orientation;
+                    let told = (labels[piece], (counted % orientation_counts[piece] % space.shown(piece)) as u8);
                     let letter = model.alphabet.letter(piece, turn);
                     // A letter that hides the orientation stands for the one that moves bring here.
                     if space.may_stand(piece, turn, cell) {

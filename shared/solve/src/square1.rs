@@ -16,12 +16,12 @@ impl SquareOne {
     /// Square-1, by name and action; `None` for other puzzles.
     pub fn new(definition: &Definition) -> Option<Self> {
         let twist = Turn::Twist.action();
-        if definition.orders() != twist.orders() {
+        if definition.orientation_counts() != twist.orientation_counts() {
             return None;
         }
         let pairs = (0..12).flat_map(|x| (0..12).map(move |y| [(Layer::Top, x), (Layer::Bottom, y)]));
         let product = |turns: &Vec<Turn>| {
-            let one = OrientedPermutation::identity(twist.orders());
+            let one = OrientedPermutation::identity(twist.orientation_counts());
             turns.iter().fold(one, |product, turn| product.then(&turn.action()))
         };
         let turned = pairs.map(|pair| {

@@ -1,6 +1,6 @@
 //! Reads and writes states, and explains why moves do not lead to a state.
 
-use super::model::{MOST_POINTS, SolveModel};
+use super::model::{MAX_POINTS, SolveModel};
 use crate::elements;
 use fathom_algebra::expression::{self, Named};
 use fathom_algebra::{CycleError, ExpressionError, Group, OrientedPermutation, Permutation, Turn, Turns};
@@ -10,10 +10,10 @@ use fathom_puzzle::tiles;
 use fathom_puzzle::{Generator, PuzzleSpec};
 
 /// The largest number of single turns that replace a power which is no move itself.
-const MOST_TURNS: u64 = 1 << 16;
+const MAX_TURNS: u64 = 1 << 16;
 
 /// The largest number of names of moves in a message.
-const MOST_LISTED: usize = 40;
+const MAX_LISTED: usize = 40;
 
 /// Why a text is no state.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -89,7 +89,7 @@ impl SolveModel {
         }
         match text.chars().next() {
             Some('(' | '[') => {
-                OrientedPermutation::parse(text, &self.definition.orders()).map_err(StateError::Cycles)
+                OrientedPermutation::parse(text, &self.definition.orientation_counts()).map_err(StateError::Cycles)
             }
             Some(_) if text.chars().all(|c| c.is_ascii_digit() || c.is_whitespace() || ",;".contains(c)) => {
                 if self.has_orientations() {
@@ -110,7 +110,7 @@ impl SolveModel {
         if let PuzzleSpec::Board(board) = self.source {
             // An expression is never empty.
             if text.is_empty() {
-                return Ok(OrientedPermutation::identity(definition.orders()));
+                return Ok(OrientedPermutation::identity(definition.orientation_counts()));
             }
             let shifts = board.lines().map(|line| (line.move_name(1), board.rotation(line, 1)));
             let shifts: Vec<(String, Permutation)> = shifts.collect();
@@ -131,7 +131,7 @@ impl SolveModel {
             let found = names.iter().find(|(generator, _)| generator.name == name);
             Ok(found.map(|(generator, _)| generator.action.clone()))
         };
-        let identity = OrientedPermutation::identity(definition.orders());
+        let identity = OrientedPermutation::identity(definition.orientation_counts());
         let element = expression::sequence(text, &identity, &mut move_named);
         let element = element.map_err(|error| self.refused(error))?.unwrap_or(identity);
         if !definition.is_guarded() {
@@ -165,8 +165,8 @@ impl SolveModel {
         let named =
             definition.moves().iter().chain(definition.free()).chain(&third).chain(definition.spare());
         let mut known: Vec<&str> = named.map(|generator| generator.name.as_str()).collect();
-        if known.len() > MOST_LISTED {
-            known.truncate(MOST_LISTED);
+        if known.len() > MAX_LISTED {
+            known.truncate(MAX_LISTED);
             known.push("...");
         }
         StateError::Moves { at, reason: format!("there is no move {name:?}: there are {}", known.join(" ")) }
@@ -195,7 +195,7 @@ impl SolveModel {
                 true => (whole, 1),
                 false => (action.power(exponent.signum()), exponent.unsigned_abs()),
             };
-            if times > MOST_TURNS {
+            if times > MAX_TURNS {
                 return Err(StateError::Moves {
                     at: 0,
                     reason: format!("{name} is turned {times} times, too often"),
@@ -216,7 +216,7 @@ impl SolveModel {
     /// Multiplies steps in order. Returns [`StateError::Blocked`] at the first that cannot be made.
     fn one_by_one(&self, steps: impl IntoIterator<Item = Step>) -> Result<OrientedPermutation, StateError> {
         let label = |cell: usize| self.definition.solved()[cell].label;
-        let mut state = OrientedPermutation::identity(self.definition.orders());
+        let mut state = OrientedPermutation::identity(self.definition.orientation_counts());
         for (number, Step { name, action, asks }) in (1..).zip(steps) {
             let back = state.cells().inverse();
             let holds = |cell: u16, piece: u16| label(back.apply(cell.into())) == label(piece.into());
@@ -258,11 +258,11 @@ impl SolveModel {
             return Some(format!("a piece like that of cell {piece} must never stand on cell {cell}"));
         }
         if let Some(told) = &self.told {
-            let element = self.definition.seen_element(element, &self.definition.seen_orders());
+            let element = self.definition.seen_element(element, &self.definition.visible_orientation_counts());
             if element.is_some_and(|element| told.contains(&element)) {
                 return None;
             }
-            if self.shown.len() > MOST_POINTS {
+            if self.shown.len() > MAX_POINTS {
                 return Some("it is not in the group that the moves generate".into());
             }
         }
@@ -337,9 +337,9 @@ impl SolveModel {
     /// Returns generators of the permutations of points that leave the solved puzzle looking the same:
     /// exchanges of pieces that look alike, and turns of pieces that look the same after them.
     fn exchanges(&self) -> Vec<Permutation> {
-        let orders = self.definition.orders();
+        let orientation_counts = self.definition.orientation_counts();
         let (labels, first) = (&self.shown, &self.alphabet.first);
-        let shown = |cell: usize| &labels[first[cell]..][..usize::from(orders[cell])];
+        let shown = |cell: usize| &labels[first[cell]..][..usize::from(orientation_counts[cell])];
         // Returns the smallest shift, at least `from`, after which the points of cell `a` show what those of
         // `b` show.
         let shift = |a: usize, b: usize, from: usize| {
@@ -349,7 +349,7 @@ impl SolveModel {
         };
         let mut exchanges = Vec::new();
         let mut add = |a: usize, b: usize, k: usize| {
-            let order = usize::from(orders[a]);
+            let order = usize::from(orientation_counts[a]);
             let (first, second) = (first[a], first[b]);
             exchanges.push(Permutation::from_fn(labels.len(), |point| {
                 if (first..first + order).contains(&point) {
@@ -361,7 +361,7 @@ impl SolveModel {
                 }
             }));
         };
-        for b in 0..orders.len() {
+        for b in 0..orientation_counts.len() {
             if let Some((a, k)) = (0..b).find_map(|a| Some((a, shift(a, b, 0)?))) {
                 add(a, b, k);
             }

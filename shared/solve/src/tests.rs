@@ -55,7 +55,7 @@ struct Known {
 
 /// Returns all products of free moves.
 fn free_moves(model: &SolveModel) -> Vec<OrientedPermutation> {
-    let mut all = vec![OrientedPermutation::identity(model.definition.orders())];
+    let mut all = vec![OrientedPermutation::identity(model.definition.orientation_counts())];
     let mut at = 0;
     while at < all.len() {
         for free in model.definition.free() {
@@ -98,7 +98,7 @@ fn plain(model: &SolveModel) -> FxHashMap<Vec<u16>, Known> {
         holds(element, model.definition.always()) && !model.definition.never().iter().any(is_there)
     };
     let may = |element: &OrientedPermutation, generator: &Generator| holds(element, &generator.guard);
-    let solved = OrientedPermutation::identity(model.definition.orders());
+    let solved = OrientedPermutation::identity(model.definition.orientation_counts());
     let mut level = vec![solved.clone()];
     let mut known = FxHashMap::default();
     known.insert(seen(&solved), Known { element: solved, distance: 0, solutions: 1 });
@@ -220,12 +220,12 @@ fn run(question: SpaceSpec, path: &std::path::Path, max_depth: Option<u32>) -> R
 fn from_solved(model: &SolveModel, element: &OrientedPermutation) -> OrientedPermutation {
     let solved = model.definition.solved();
     let turn = |(piece, &turn): (usize, &u16)| {
-        let order = element.orders()[piece];
+        let order = element.orientation_counts()[piece];
         let to = element.cells().apply(piece);
         (turn + solved[piece].orientation + (order - solved[to].orientation)) % order
     };
     let turns: Vec<u16> = element.turns().iter().enumerate().map(turn).collect();
-    OrientedPermutation::new(element.cells().clone(), turns, element.orders()).unwrap()
+    OrientedPermutation::new(element.cells().clone(), turns, element.orientation_counts()).unwrap()
 }
 
 /// Asserts that the layers of a complete run give each state the distance and solutions of the plain search.
@@ -272,7 +272,7 @@ fn layers_tell_the_distances_and_all_solutions() {
 /// Pieces that are not told apart hide how they are turned. Some moves turn pieces, and others do not.
 #[test]
 fn layers_tell_the_distances_of_more_pieces_than_letters() {
-    for (cells, orders, moves) in [
+    for (cells, orientation_counts, moves) in [
         (130, 2, ["(1,2)", "(3,4)"]),
         (130, 2, ["(1+1,2)", "(3,4)"]),
         (130, 2, ["(1,2,3)", "(3,4+1)(6,7)"]),
@@ -281,7 +281,7 @@ fn layers_tell_the_distances_of_more_pieces_than_letters() {
         (90, 3, ["(1,2,3)(80+1)", "(2,3)(70,71+2)"]),
     ] {
         let [first, second] = moves;
-        let orbits = format!("orbits = [{{ name = \"A\", cells = {cells}, orientations = {orders} }}]");
+        let orbits = format!("orbits = [{{ name = \"A\", cells = {cells}, orientations = {orientation_counts} }}]");
         let moves = format!("[moves]\nR = \"{first}\"\nU = \"{second}\"");
         let file = tempfile::NamedTempFile::with_suffix(".toml").unwrap();
         std::fs::write(&file, format!("name = \"many\"\n{orbits}\n{moves}\n")).unwrap();

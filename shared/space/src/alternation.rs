@@ -1,4 +1,4 @@
-//! Rings that tell whether a state's depth is even. If each move turns over the middle layer of Square-1, a
+//! OrientationPositions that tell whether a state's depth is even. If each move turns over the middle layer of Square-1, a
 //! layer's states have the middle one way. Where the middle is part of the pattern, half of the cosets of a
 //! layer are empty, and cost nothing; where the middle is part of an axis, half of the bits of each coset
 //! are.
@@ -6,7 +6,7 @@
 use crate::cells::Cell;
 use crate::{Colouring, Space};
 
-/// Returns the first cells of the rings that alternate: such a ring has two cells, which each move exchanges
+/// Returns the first cells of the orientation_positions that alternate: such a ring has two cells, which each move exchanges
 /// and no free move does.
 pub(crate) fn alternating_rings(space: &Space) -> impl Iterator<Item = usize> + '_ {
     let alternates = |first: usize| {
@@ -14,8 +14,8 @@ pub(crate) fn alternating_rings(space: &Space) -> impl Iterator<Item = usize> + 
         space.moves().iter().all(|mv| exchanges(&mv.cells))
             && !space.free().iter().any(|free| exchanges(&free.cells))
     };
-    let rings = space.rings().filter(|&(_, size)| size == 2).map(|(first, _)| first);
-    rings.filter(move |&first| alternates(first))
+    let orientation_positions = space.orientation_positions().filter(|&(_, size)| size == 2).map(|(first, _)| first);
+    orientation_positions.filter(move |&first| alternates(first))
 }
 
 impl Colouring {

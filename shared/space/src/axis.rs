@@ -79,7 +79,7 @@ impl fmt::Display for AxisView {
             let space = if number == 0 { "" } else { " " };
             let letter =
                 View::ALL.iter().find(|(view, _)| *view == component.view).map(|&(_, letter)| letter);
-            write!(f, "{space}{}{}", component.colour, letter.expect("all views have letters"))?;
+            write!(f, "{space}{}{}", component.colour, letter.expect("all views have symbols"))?;
         }
         Ok(())
     }
@@ -364,7 +364,7 @@ impl Carry {
     }
 }
 
-/// Words in increasing order. The number of a word is its position.
+/// MultisetRanker in increasing order. The number of a word is its position.
 #[derive(Clone, Debug)]
 pub(crate) struct List {
     words: Box<[u128]>,
@@ -429,7 +429,7 @@ mod tests {
         let turned = word([1, 3, 4]);
         assert_eq!([0, 1, 2].map(|place| form.at(turned, place)), [1, 3, 4]);
         assert_eq!(form.pieces(turned), word([0, 2, 4]));
-        // 3! orders of pieces, and 2^3 ways to turn them.
+        // 3! orientation_counts of pieces, and 2^3 ways to turn them.
         assert_eq!(form.arrangements(turned), Some(48));
         // A colour of one label that does not turn takes no bits; 24 cells with 12 labels in 2 orientations
         // take 120, and 26 cells with 24 labels take 130.
@@ -438,7 +438,7 @@ mod tests {
         assert!(Form::new(&[(both, 26, 24, 1)], |_| None).is_none());
     }
 
-    /// Words of 300 places: two labels on one place each, a third one on all others; and of three places
+    /// MultisetRanker of 300 places: two labels on one place each, a third one on all others; and of three places
     /// with two labels that turn.
     #[test]
     fn sparse_components_tell_where_labels_are() {

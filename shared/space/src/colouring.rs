@@ -6,8 +6,8 @@ use crate::axis::{AxisView, Component, Form, List, View};
 use crate::cells::Cell;
 use crate::space::WordGuard;
 use crate::space::symmetry::{induced, induced_images};
-use crate::{Letters, Ranks, Space, Symmetry, WordMove, Words};
-pub(crate) use pattern_stabiliser::PatternGroup;
+use crate::{SymbolTable, Ranks, Space, Symmetry, WordMove, MultisetRanker};
+pub(crate) use pattern_stabiliser::PatternStabiliser;
 use std::sync::Arc;
 
 /// A partition of the labels, and with them of the pieces, into colours.
@@ -21,11 +21,11 @@ pub struct Colouring {
     /// By label: its number among the labels of its colour, in increasing order.
     local: Box<[u8]>,
     /// By colour; empty where the axes hold only reachable words.
-    axes: Box<[Words]>,
-    reached: Option<Arc<[ReachedAxis]>>,
-    letters: Letters,
-    /// The letters of states.
-    state_letters: Letters,
+    axes: Box<[MultisetRanker]>,
+    reached: Option<Arc<[ReachableAxis]>>,
+    symbols: SymbolTable,
+    /// The symbols of states.
+    state_letters: SymbolTable,
     /// By letter of states: the letter of patterns.
     of_letter: Box<[u8]>,
     /// By letter of states: whether the letter is unused, because its label shows fewer orientations.
@@ -36,7 +36,7 @@ pub struct Colouring {
 
 /// An axis that holds only the words that moves reach.
 #[derive(Clone, Debug)]
-pub(crate) struct ReachedAxis {
+pub(crate) struct ReachableAxis {
     pub(crate) view: AxisView,
     pub(crate) form: Form,
     /// The words in states that have the solved pattern.
@@ -51,7 +51,7 @@ pub struct ColourAction {
     /// Where each axis goes.
     pub axes: Box<[u8]>,
     /// Where each letter of a pattern goes, before it is turned.
-    pub letters: Box<[u8]>,
+    pub symbols: Box<[u8]>,
 }
 
 /// The reason why a symmetry is not used with a colouring.
@@ -94,7 +94,7 @@ pub enum ColouringError {
         /// The colour.
         colour: u8,
     },
-    /// A guard asks for one label of a colour that has several, so the pattern does not tell whether the move
+    /// A precondition asks for one label of a colour that has several, so the pattern does not tell whether the move
     /// is possible.
     #[error("colour {colour} hides whether a move can be made")]
     HidesGuard {
@@ -115,35 +115,35 @@ pub enum ColouringError {
 
 impl Colouring {
     /// The largest number of pieces of a colour that has more than one arrangement.
-    pub const LARGEST_COLOUR: usize = 16;
+    pub const MAX_COLOUR: usize = 16;
     /// The largest number of patterns of one colour that the planner visits when it counts patterns or looks
     /// for axes of reachable words.
-    pub(crate) const MOST_PATTERNS: usize = 1 << 18;
+    pub(crate) const MAX_PATTERNS: usize = 1 << 18;
     /// The same limit where the axes are given.
-    const MOST_PATTERNS_OF_AXES: usize = 1 << 20;
+    const MAX_PATTERNS_OF_AXES: usize = 1 << 20;
     /// With more cells than this, an axis whose labels are on few cells tells where the labels are.
-    const MOST_CELLS_PACKED: usize = 255;
+    const MAX_CELLS_PACKED: usize = 255;
     /// The largest length of an axis, such as the number of arrangements of one colour.
-    pub const LONGEST_AXIS: u64 = 1 << 14;
+    pub const MAX_AXIS: u64 = 1 << 14;
 
     /// Makes the colouring that gives piece `p` the colour `of_piece[p]`, with one axis for each colour.
     ///
     /// # Errors
     /// [`ColouringError`] if `of_piece` is not a partition that keeps equal labels together and different
-    /// kinds of pieces apart, if a colour hides a guard, or if the limits of the engine are exceeded.
+    /// kinds of pieces apart, if a colour hides a precondition, or if the limits of the engine are exceeded.
     pub fn new(of_piece: &[u8], space: &Space) -> Result<Self, ColouringError> {
         let (mut colouring, contents) = Self::partition(of_piece, space, &[])?;
         colouring.axes = contents
             .iter()
             .map(|content| {
-                Words::new(content).filter(|axis| {
+                MultisetRanker::new(content).filter(|axis| {
                     axis.total() == 1
-                        || (axis.total() <= Self::LONGEST_AXIS && axis.length() <= Self::LARGEST_COLOUR)
+                        || (axis.total() <= Self::MAX_AXIS && axis.length() <= Self::MAX_COLOUR)
                 })
             })
             .collect::<Option<_>>()
             .ok_or(ColouringError::TooLarge)?;
-        let asked = space.moves().iter().flat_map(WordMove::guard);
+        let asked = space.moves().iter().flat_map(WordMove::precondition);
         let mut asked = asked.map(|asked| colouring.of_label(asked.label));
         if let Some(colour) = asked.find(|&colour| contents[usize::from(colour)].len() > 1) {
             return Err(ColouringError::HidesGuard { colour });
@@ -169,10 +169,10 @@ impl Colouring {
             .map(|component| component.colour)
             .collect();
         let (colouring, contents) = Self::partition(of_piece, space, &turned)?;
-        let hidden = PatternGroup::new(space, &colouring, Self::MOST_PATTERNS_OF_AXES)?;
+        let hidden = PatternStabiliser::new(space, &colouring, Self::MAX_PATTERNS_OF_AXES)?;
         let bare = colouring.clone();
         colouring.with_words(&contents, views, space, |_, form| {
-            hidden.words(&bare, form, space, Self::LONGEST_AXIS as usize)
+            hidden.words(&bare, form, space, Self::MAX_AXIS as usize)
         })
     }
 
@@ -189,7 +189,7 @@ impl Colouring {
         let reached = views.iter().map(|view| {
             let form = self.form(view, space).ok_or(ColouringError::TooLarge)?;
             let list = words(view, &form).ok_or(ColouringError::TooLarge)?;
-            Ok(ReachedAxis { view: view.clone(), form, list: List::new(list) })
+            Ok(ReachableAxis { view: view.clone(), form, list: List::new(list) })
         });
         self.reached = Some(reached.collect::<Result<_, _>>()?);
         Ok(self)
@@ -221,7 +221,7 @@ impl Colouring {
     /// Returns the number of orientations that the pieces of a colour show.
     fn seen_of(&self, colour: u8, space: &Space) -> u8 {
         let label = self.of_label.iter().position(|&of_label| of_label == colour);
-        space.letters().seen(label.expect("every colour has a label") as u8)
+        space.symbols().seen(label.expect("every colour has a label") as u8)
     }
 
     /// Returns the packing of an axis's words; `None` if they need more than 128 bits.
@@ -238,14 +238,14 @@ impl Colouring {
                 if view.has_orientations() { seen } else { 1 },
             )
         };
-        // Words of at most 255 cells keep the packing that orders them in runs.
+        // MultisetRanker of at most 255 cells keep the packing that orientation_counts them in runs.
         let sparse = |component: &Component| {
             let &Component { colour, view } = component;
             let is_of = |label: &usize| self.of_label[*label] == colour;
             let sizes: Vec<u16> =
                 (0..self.of_label.len()).filter(is_of).map(|label| space.labels().sizes()[label]).collect();
             let has_orientations = view.has_orientations() && self.seen_of(colour, space) > 1;
-            let is_sparse = space.cells() > Self::MOST_CELLS_PACKED
+            let is_sparse = space.cells() > Self::MAX_CELLS_PACKED
                 && view.has_pieces()
                 && !has_orientations
                 && sizes.len() > 1
@@ -287,7 +287,7 @@ impl Colouring {
         }
         let mut seen = vec![0; colours];
         for (label, &colour) in of_label.iter().enumerate() {
-            let shown = u16::from(space.letters().seen(label as u8));
+            let shown = u16::from(space.symbols().seen(label as u8));
             let known = std::mem::replace(&mut seen[usize::from(colour)], shown);
             if known != 0 && known != shown {
                 return Err(ColouringError::MixesKinds { colour });
@@ -305,22 +305,22 @@ impl Colouring {
         for &colour in turned {
             *seen.get_mut(usize::from(colour)).ok_or(ColouringError::BadAxes)? = 1;
         }
-        let letters = Letters::new(&seen, space.most_turns()).ok_or(ColouringError::TooLarge)?;
+        let symbols = SymbolTable::new(&seen, space.most_turns()).ok_or(ColouringError::TooLarge)?;
         let of_letter = |letter: u8| {
-            let colour = of_label[usize::from(space.letters().mark(letter))];
-            letters.letter(colour, space.letters().orientation(letter))
+            let colour = of_label[usize::from(space.symbols().mark(letter))];
+            symbols.letter(colour, space.symbols().orientation(letter))
         };
         let of_letter: Box<[u8]> =
-            (0..space.letters().count()).map(|letter| of_letter(letter as u8)).collect();
+            (0..space.symbols().count()).map(|letter| of_letter(letter as u8)).collect();
         let letter = |number| number as u8;
-        let is_unused = (0..space.letters().count())
+        let is_unused = (0..space.symbols().count())
             .map(letter)
             .map(|letter| {
-                space.letters().orientation(letter) >= space.letters().seen(space.letters().mark(letter))
+                space.symbols().orientation(letter) >= space.symbols().seen(space.symbols().mark(letter))
             })
             .collect();
         let solved: Box<[u8]> = space.solved().iter().map(|&letter| of_letter[usize::from(letter)]).collect();
-        let patterns = Ranks::new(space.orbits(), &letters, &solved);
+        let patterns = Ranks::new(space.orbits(), &symbols, &solved);
         // Patterns are ranked to find them in a table. With guards, few of the patterns may be reached, and
         // they need no table.
         if patterns.total() == Ranks::TOO_MANY && !space.is_guarded() {
@@ -332,8 +332,8 @@ impl Colouring {
             local: local.into(),
             axes: Box::default(),
             reached: None,
-            letters,
-            state_letters: space.letters().clone(),
+            symbols,
+            state_letters: space.symbols().clone(),
             of_letter,
             is_unused,
             solved,
@@ -376,12 +376,12 @@ impl Colouring {
     /// Returns the arrangements of each colour, as words of local labels. Axis c of a coset's tensor has one
     /// entry for each arrangement of colour c. Empty where the axes hold [only reachable
     /// words](Colouring::views).
-    pub fn axes(&self) -> &[Words] {
+    pub fn axes(&self) -> &[MultisetRanker] {
         &self.axes
     }
 
     /// Returns the axes that hold only reachable words; `None` where the axes hold all arrangements.
-    pub(crate) fn reached_axes(&self) -> Option<&[ReachedAxis]> {
+    pub(crate) fn reached_axes(&self) -> Option<&[ReachableAxis]> {
         self.reached.as_deref()
     }
 
@@ -404,8 +404,8 @@ impl Colouring {
     /// row can hold a block; otherwise the whole axis is one block. Returns 1 where the axes hold all
     /// arrangements.
     pub(crate) fn block(&self) -> u32 {
-        const LONGEST_ROW: usize = 64;
-        let Some(axis) = self.reached_axes().and_then(<[ReachedAxis]>::last) else {
+        const MAX_ROW: usize = 64;
+        let Some(axis) = self.reached_axes().and_then(<[ReachableAxis]>::last) else {
             return 1;
         };
         let words = axis.list.words();
@@ -416,7 +416,7 @@ impl Colouring {
         // exchange the two.
         let lengths = self.lengths();
         let is_alone = lengths.iter().filter(|&&length| length as usize == words.len()).count() == 1;
-        let cut = words.len() > LONGEST_ROW && (2..=LONGEST_ROW).contains(&block) && is_alone;
+        let cut = words.len() > MAX_ROW && (2..=MAX_ROW).contains(&block) && is_alone;
         if cut { block as u32 } else { words.len() as u32 }
     }
 
@@ -425,9 +425,9 @@ impl Colouring {
         self.of_label.iter().map(|&colour| usize::from(colour) + 1).max().unwrap_or(0)
     }
 
-    /// Returns the letters of patterns: colours with orientations.
-    pub fn letters(&self) -> &Letters {
-        &self.letters
+    /// Returns the symbols of patterns: colours with orientations.
+    pub fn symbols(&self) -> &SymbolTable {
+        &self.symbols
     }
 
     /// Returns the letter of a pattern for a letter of a state.
@@ -451,10 +451,10 @@ impl Colouring {
     #[inline]
     pub(crate) fn allows(&self, step: &WordMove, pattern: &[u8]) -> bool {
         let is_met = |asked: &WordGuard| {
-            let colour = self.letters.mark(pattern[usize::from(asked.cell)]);
+            let colour = self.symbols.mark(pattern[usize::from(asked.cell)]);
             (colour == self.of_label[usize::from(asked.label)]) == asked.holds
         };
-        step.guard().iter().all(is_met)
+        step.precondition().iter().all(is_met)
     }
 
     /// Returns the action of a symmetry on colours; `None` if the symmetry does not map colours to colours
@@ -471,25 +471,25 @@ impl Colouring {
     pub(crate) fn is_respected_by(&self, symmetry: &Symmetry) -> bool {
         assert!(self.reached.is_none(), "axes of reachable words have actions of their own");
         let keeps_colours = induced_images(&self.of_label, &symmetry.labels).is_some();
-        // Letters of one orientation are colours.
-        keeps_colours && (self.letters.width() == 1 || self.letters_of(symmetry).is_some())
+        // SymbolTable of one orientation are colours.
+        keeps_colours && (self.symbols.width() == 1 || self.letters_of(symmetry).is_some())
     }
 
-    /// Returns where each letter of a pattern goes; `None` if that depends on the piece. Letters that no
+    /// Returns where each letter of a pattern goes; `None` if that depends on the piece. SymbolTable that no
     /// piece shows may go anywhere.
     fn letters_of(&self, symmetry: &Symmetry) -> Option<[Option<u8>; 256]> {
-        let mut letters = [None; 256];
-        for (number, (&letter, &to)) in self.of_letter.iter().zip(symmetry.letters()).enumerate() {
+        let mut symbols = [None; 256];
+        for (number, (&letter, &to)) in self.of_letter.iter().zip(symmetry.symbols()).enumerate() {
             if self.is_unused[number] {
                 continue;
             }
             let to = self.of_letter(to);
-            let known = letters[usize::from(letter)].get_or_insert(to);
+            let known = symbols[usize::from(letter)].get_or_insert(to);
             if *known != to {
                 return None;
             }
         }
-        Some(letters)
+        Some(symbols)
     }
 
     /// Returns why a symmetry has no action on colours; `None` if the symmetry has one.
@@ -504,21 +504,21 @@ impl Colouring {
     /// Returns the action of a symmetry where the axes are `views`. Without any, each colour is an axis.
     pub(crate) fn action_with(&self, views: &[AxisView], symmetry: &Symmetry) -> Option<ColourAction> {
         let colours = induced(&self.of_label, &symmetry.labels, self.colours())?;
-        let letters = self.letters_of(symmetry)?;
-        let letters =
-            letters[..self.letters.count()].iter().map(|letter| letter.unwrap_or_default()).collect();
+        let symbols = self.letters_of(symmetry)?;
+        let symbols =
+            symbols[..self.symbols.count()].iter().map(|letter| letter.unwrap_or_default()).collect();
         let axes = match views {
             [] => colours.clone(),
             _ => self.action_on_axes(views, symmetry, &colours)?,
         };
-        Some(ColourAction { colours, axes, letters })
+        Some(ColourAction { colours, axes, symbols })
     }
 
     /// Returns where each axis goes; `None` if the symmetry does not map axes to axes, or maps a colour to
     /// one with another number of orientations in the pattern.
     fn action_on_axes(&self, views: &[AxisView], symmetry: &Symmetry, colours: &[u8]) -> Option<Box<[u8]>> {
         let keeps_orientations =
-            |(colour, &to): (usize, &u8)| self.letters.seen(colour as u8) == self.letters.seen(to);
+            |(colour, &to): (usize, &u8)| self.symbols.seen(colour as u8) == self.symbols.seen(to);
         if !colours.iter().enumerate().all(keeps_orientations) {
             return None;
         }
@@ -545,14 +545,14 @@ impl Colouring {
         views.iter().map(axis).collect()
     }
 
-    /// Returns what a symmetry makes of the orientations of a colour, before it turns the letters on cells;
+    /// Returns what a symmetry makes of the orientations of a colour, before it turns the symbols on cells;
     /// `None` if the result depends on the piece.
     fn renamed_orientations(&self, symmetry: &Symmetry, colour: u8) -> Option<Vec<u8>> {
         let mut renamed: Option<Vec<u8>> = None;
         for label in (0..self.of_label.len() as u8).filter(|&label| self.of_label(label) == colour) {
             let seen = self.state_letters.seen(label);
             let to =
-                |orientation| symmetry.letters()[usize::from(self.state_letters.letter(label, orientation))];
+                |orientation| symmetry.symbols()[usize::from(self.state_letters.letter(label, orientation))];
             let of_label: Vec<u8> =
                 (0..seen).map(|orientation| self.state_letters.orientation(to(orientation))).collect();
             if renamed.get_or_insert_with(|| of_label.clone()) != &of_label {
@@ -582,7 +582,7 @@ mod tests {
             ColouringError::SplitsLabel { label: 0 }
         );
         let colouring = Colouring::new(&[1, 1, 0, 1], &labels).unwrap();
-        assert_eq!(colouring.axes().iter().map(Words::total).collect::<Vec<_>>(), [1, 3]);
+        assert_eq!(colouring.axes().iter().map(MultisetRanker::total).collect::<Vec<_>>(), [1, 3]);
         assert_eq!(colouring.patterns().total(), 4);
         assert_eq!((colouring.local(2), colouring.label(1, 1)), (1, 2));
     }

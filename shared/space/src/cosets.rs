@@ -140,7 +140,7 @@ impl CosetGraph {
     /// [`CosetError`] if a tensor or the number of cosets is too large, or the words of an axis differ in too
     /// many cosets.
     pub fn build(space: &Space, colouring: &Colouring) -> Result<Self, CosetError> {
-        Self::build_with_frames(space, colouring, Frames::MOST_WORDS)
+        Self::build_with_frames(space, colouring, Frames::MAX_WORDS)
     }
 
     /// Lists the cosets as [`CosetGraph::build`] does, with another limit on the words of axes. They are
@@ -263,7 +263,7 @@ impl CosetGraph {
         let cells = space.cells();
         let mut patterns = vec![0_u8; representatives.len() * cells];
         let ranked = representatives.par_iter().zip(patterns.par_chunks_exact_mut(cells));
-        ranked.for_each(|(&rank, pattern)| colouring.patterns().unrank(rank, colouring.letters(), pattern));
+        ranked.for_each(|(&rank, pattern)| colouring.patterns().unrank(rank, colouring.symbols(), pattern));
         let moves = space.incoming_moves();
         let mut sources = vec![UNREACHED; representatives.len() * moves.len()];
         if !moves.is_empty() {
@@ -274,7 +274,7 @@ impl CosetGraph {
             by_coset.for_each_init(buffers, |(ranks, source), (sources, pattern)| {
                 before.ranks(pattern, ranks, source);
                 for (mv, (entry, &rank)) in sources.iter_mut().zip(&*ranks).enumerate() {
-                    let is_possible = moves[mv].guard().is_empty() || {
+                    let is_possible = moves[mv].precondition().is_empty() || {
                         before.carry(mv, pattern, source);
                         colouring.allows(&moves[mv], source)
                     };
@@ -452,10 +452,10 @@ impl CosetGraph {
         let whole = self.orbit_size(coset) as usize == self.symmetries.len();
         (1..if whole { 1 } else { self.symmetries.len() }).filter(move |&s| {
             let CosetSymmetry { symmetry, action, .. } = &self.symmetries[s];
-            let letters = self.colouring.letters();
+            let symbols = self.colouring.symbols();
             symmetry.cells.iter().zip(pattern).enumerate().all(|(cell, (&to, &letter))| {
-                let renamed = action.letters[usize::from(letter)];
-                pattern[usize::from(to)] == letters.turned(renamed, symmetry.turn(cell))
+                let renamed = action.symbols[usize::from(letter)];
+                pattern[usize::from(to)] == symbols.turned(renamed, symmetry.turn(cell))
             })
         })
     }
@@ -484,7 +484,7 @@ impl CosetGraph {
     pub(crate) fn image(&self, symmetry: usize, pattern: &[u8]) -> Vec<u8> {
         let CosetSymmetry { symmetry, action, .. } = &self.symmetries[symmetry];
         let mut image = vec![0; pattern.len()];
-        symmetry.carry(self.colouring.letters(), &action.letters, pattern, &mut image);
+        symmetry.carry(self.colouring.symbols(), &action.symbols, pattern, &mut image);
         image
     }
 
@@ -493,7 +493,7 @@ impl CosetGraph {
         &self.frames
     }
 
-    /// Returns the state at a position of a representative coset, as a word of letters: the inverse of
+    /// Returns the state at a position of a representative coset, as a word of symbols: the inverse of
     /// [`CosetGraph::locate`] up to symmetry.
     pub fn word_at(&self, coset: CosetId, position: u32) -> Vec<u8> {
         self.words(coset).at(position).to_vec()
@@ -543,12 +543,12 @@ fn symmetries_in_use(space: &Space, colouring: &Colouring) -> Box<[CosetSymmetry
 /// Returns whether there is a table with an entry for every pattern. There is none if the patterns are too
 /// many, or if there are so many symmetries that trying them all takes less time than filling the table.
 fn has_table(colouring: &Colouring, symmetries: usize) -> bool {
-    const MOST_PATTERNS: u64 = 1 << 31;
-    const MOST_SYMMETRIES: usize = 2048;
+    const MAX_PATTERNS: u64 = 1 << 31;
+    const MAX_SYMMETRIES: usize = 2048;
     // With axes of reachable words, moves reach only a small share of the patterns.
     colouring.reached_axes().is_none()
-        && colouring.patterns().total() < MOST_PATTERNS
-        && symmetries <= MOST_SYMMETRIES
+        && colouring.patterns().total() < MAX_PATTERNS
+        && symmetries <= MAX_SYMMETRIES
 }
 
 /// Returns whether a table of all patterns would be large, and have entries for few of them. Each pattern

@@ -8,7 +8,7 @@
 //!   those with the symmetry in their stabiliser. In a representative coset these states are found from the
 //!   axes alone ([`fixed_by`]). Each counts as many pairs as the orbit of the coset has patterns.
 //! - A symmetry that does not respect the colouring, if the planner chose such a colouring, fixes few states.
-//!   These states are listed once, with their addresses ([`Listed`]).
+//!   These states are listed once, with their addresses ([`FixedStates`]).
 //!
 //! Up to inversion, the acting group also contains the inversion followed by each symmetry. These actions fix
 //! the states that a symmetry maps to their inverses. Such states are listed in the same way if they are few;
@@ -24,14 +24,14 @@ use crate::placements::{Action, NoInverses, Placements, conjugacy_classes};
 use crate::{CosetGraph, CosetId, Space, Symmetry, Transforms};
 use fixed_cosets::Inside;
 pub use fixed_cosets::fixed_by;
-pub use fixed_states::Listed;
+pub use fixed_states::FixedStates;
 pub use inversion::Inverses;
 use inversion::{Inversions, Inverted};
 use state_test::StateTest;
 use std::collections::HashSet;
 
 /// The largest number of words that are examined to list the states which symmetries that are not in use fix.
-pub(crate) const MOST_CROSSING: usize = 1 << 23;
+pub(crate) const MAX_CROSSING: usize = 1 << 23;
 
 /// Counts the pairs from which the numbers of classes follow, coset by coset.
 #[derive(Debug)]
@@ -42,7 +42,7 @@ pub struct Pairs {
 
 impl Pairs {
     /// The largest number of states of a space whose classes up to inversion are counted by default.
-    pub const MOST_STATES_INVERTED: u64 = 1_000_000_000;
+    pub const MAX_STATES_INVERTED: u64 = 1_000_000_000;
 
     /// Prepares the count of a space's pairs. With `inverted`, pairs up to inversion are counted too, if
     /// states have inverses.
@@ -91,7 +91,7 @@ enum Fixed {
         /// The states that symmetries in use fix.
         inside: Inside,
         /// The states that symmetries outside those in use fix.
-        crossing: Listed,
+        crossing: FixedStates,
     },
     /// A test of each state with all symmetries, because there are few states.
     Tested(Box<StateTest>),
@@ -103,7 +103,7 @@ impl Fixed {
     /// then not counted.
     fn new(graph: &CosetGraph) -> Option<Self> {
         let symmetries = graph.space().symmetries().len();
-        let most = StateTest::most_listed(graph, symmetries, MOST_CROSSING);
+        let most = StateTest::most_listed(graph, symmetries, MAX_CROSSING);
         Self::apart(graph, most).or_else(|| {
             StateTest::is_short(graph, symmetries).then(|| Self::Tested(Self::test(graph).into()))
         })
@@ -115,7 +115,7 @@ impl Fixed {
         let space = graph.space();
         let used: HashSet<&Symmetry> = graph.symmetries().iter().map(|s| &s.symmetry).collect();
         if used.len() == space.symmetries().len() {
-            return Some(Self::Apart { inside: Inside::new(graph), crossing: Listed::default() });
+            return Some(Self::Apart { inside: Inside::new(graph), crossing: FixedStates::default() });
         }
         if most == 0 {
             return None;
@@ -130,7 +130,7 @@ impl Fixed {
         let classes: Vec<(Action, u32)> =
             classes.into_iter().map(|(number, members)| (outside[number].clone(), members)).collect();
         let shortening = placements.shortening(space, &all);
-        let crossing = Listed::new(graph, &placements, &classes, shortening, most)?;
+        let crossing = FixedStates::new(graph, &placements, &classes, shortening, most)?;
         Some(Self::Apart { inside: Inside::new(graph), crossing })
     }
 

@@ -15,14 +15,14 @@ pub fn fingerprint(space: &Space, colouring: &Colouring) -> [u8; 32] {
         }
     };
     field("cells", &(space.cells() as u64).to_le_bytes());
-    let turns = space.letters().width() > 1;
+    let turns = space.symbols().width() > 1;
     for (step, m) in space.moves().iter().zip(&space.puzzle().moves) {
         field("move", &bytes_of(&step.cells, space.cells()));
         if turns {
             field("turns", &numbers(m.action.turns()));
         }
-        for (name, holds) in [("guard", true), ("never", false)] {
-            let asked = step.guard().iter().filter(|asked| asked.holds == holds);
+        for (name, holds) in [("precondition", true), ("never", false)] {
+            let asked = step.precondition().iter().filter(|asked| asked.holds == holds);
             let bytes = |asked: &WordGuard| {
                 let mut bytes = bytes_of(&[asked.cell], space.cells());
                 bytes.push(asked.label);
@@ -41,7 +41,7 @@ pub fn fingerprint(space: &Space, colouring: &Colouring) -> [u8; 32] {
     for symmetry in space.symmetries() {
         field("symmetry", &bytes_of(&symmetry.cells, space.cells()));
         if turns {
-            field("letters", symmetry.letters());
+            field("symbols", symmetry.symbols());
         }
     }
     field("colouring", colouring.of_pieces());

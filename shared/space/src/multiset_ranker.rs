@@ -1,39 +1,39 @@
-//! Words with fixed content, and their lexicographic ranks.
+//! MultisetRanker with fixed content, and their lexicographic ranks.
 //!
 //! Patterns, arrangements and whole states are words in which letter `l` occurs `counts[l]` times. Ranking
-//! walks through the vectors of letters that are left: at each position, one table entry tells how many words
-//! with the letters left begin with a smaller letter. The cost is two dependent loads for each position, and
+//! walks through the vectors of symbols that are left: at each position, one table entry tells how many words
+//! with the symbols left begin with a smaller letter. The cost is two dependent loads for each position, and
 //! no division.
 
 use std::sync::OnceLock;
 
 /// The words in which letter `l` occurs `counts[l]` times.
 #[derive(Clone, Debug)]
-pub struct Words {
+pub struct MultisetRanker {
     counts: Box<[u16]>,
     length: usize,
     total: u64,
-    /// A vector of letters left is a number in mixed radix. Taking letter `l` away subtracts `strides[l]`.
+    /// A vector of symbols left is a number in mixed radix. Taking letter `l` away subtracts `strides[l]`.
     strides: Box<[u32]>,
     full: u32,
-    /// See [`Words::smaller`].
+    /// See [`MultisetRanker::smaller`].
     smaller: OnceLock<Box<[u64]>>,
 }
 
-impl Words {
-    /// The largest number of vectors of letters left for which tables are made.
-    const LARGEST_TABLE: u64 = 1 << 20;
+impl MultisetRanker {
+    /// The largest number of vectors of symbols left for which tables are made.
+    const MAX_TABLE: u64 = 1 << 20;
 
     /// Makes the words with this content. Returns `None` if there are 2^64 or more, or if the tables would be
     /// too large.
     pub fn new(counts: &[u16]) -> Option<Self> {
-        let letters = counts.len();
+        let symbols = counts.len();
         let vectors: u64 = counts.iter().try_fold(1_u64, |n, &c| n.checked_mul(u64::from(c) + 1))?;
         let total = u64::try_from(multinomial(counts)?).ok()?;
-        if vectors > Self::LARGEST_TABLE {
+        if vectors > Self::MAX_TABLE {
             return None;
         }
-        let mut strides = vec![0_u32; letters];
+        let mut strides = vec![0_u32; symbols];
         let mut stride = 1;
         for (l, &count) in counts.iter().enumerate() {
             strides[l] = stride;
@@ -49,7 +49,7 @@ impl Words {
         })
     }
 
-    /// Returns the table whose entry `left * letters + l` is the number of words with content `left` that
+    /// Returns the table whose entry `left * symbols + l` is the number of words with content `left` that
     /// begin with a letter smaller than `l`. The table is made when a word is first ranked, because the
     /// planner asks for the number of words of many contents whose words are never ranked.
     #[inline]
@@ -59,16 +59,16 @@ impl Words {
 
     #[cold]
     fn table(&self) -> Box<[u64]> {
-        let (letters, vectors) = (self.counts.len(), self.full as usize + 1);
-        // The number of words with the letters left is a sum over the first letter. Vectors are numbered so
+        let (symbols, vectors) = (self.counts.len(), self.full as usize + 1);
+        // The number of words with the symbols left is a sum over the first letter. Vectors are numbered so
         // that those with one letter fewer come before.
         let mut words = vec![0_u64; vectors];
-        let mut smaller = vec![0_u64; vectors * letters];
+        let mut smaller = vec![0_u64; vectors * symbols];
         words[0] = 1;
         for left in 1..vectors {
             let mut begun = 0;
-            for l in 0..letters {
-                smaller[left * letters + l] = begun;
+            for l in 0..symbols {
+                smaller[left * symbols + l] = begun;
                 let of_letter = left as u32 / self.strides[l] % (u32::from(self.counts[l]) + 1);
                 if of_letter > 0 {
                     begun += words[left - self.strides[l] as usize];
@@ -84,7 +84,7 @@ impl Words {
         self.total
     }
 
-    /// Returns the number of letters of a word.
+    /// Returns the number of symbols of a word.
     pub fn length(&self) -> usize {
         self.length
     }
@@ -103,30 +103,30 @@ impl Words {
     /// Returns the rank of a word that has what is `left`.
     #[inline]
     fn rank_from(&self, mut left: u32, word: impl IntoIterator<Item = u8>) -> u64 {
-        let (letters, smaller) = (self.counts.len(), self.smaller());
+        let (symbols, smaller) = (self.counts.len(), self.smaller());
         let mut rank = 0;
         for letter in word {
-            rank += smaller[left as usize * letters + usize::from(letter)];
+            rank += smaller[left as usize * symbols + usize::from(letter)];
             left -= self.strides[usize::from(letter)];
         }
         rank
     }
 
-    /// Returns what the first letters of a word add to its rank; `None` if there are too few of one of them.
-    pub(crate) fn rank_of_beginning(&self, letters: impl Iterator<Item = u8> + Clone) -> Option<u64> {
-        self.vector(letters.clone()).map(|_| self.rank(letters))
+    /// Returns what the first symbols of a word add to its rank; `None` if there are too few of one of them.
+    pub(crate) fn rank_of_beginning(&self, symbols: impl Iterator<Item = u8> + Clone) -> Option<u64> {
+        self.vector(symbols.clone()).map(|_| self.rank(symbols))
     }
 
-    /// Returns what the last letters of a word add to its rank; `None` if there are too few of one of them.
-    pub(crate) fn rank_of_end(&self, letters: impl Iterator<Item = u8> + Clone) -> Option<u64> {
-        let left = self.vector(letters.clone())?;
-        Some(self.rank_from(left, letters))
+    /// Returns what the last symbols of a word add to its rank; `None` if there are too few of one of them.
+    pub(crate) fn rank_of_end(&self, symbols: impl Iterator<Item = u8> + Clone) -> Option<u64> {
+        let left = self.vector(symbols.clone())?;
+        Some(self.rank_from(left, symbols))
     }
 
-    /// Returns the number of the vector of these letters; `None` if there are too few of one of them.
-    fn vector(&self, letters: impl Iterator<Item = u8>) -> Option<u32> {
+    /// Returns the number of the vector of these symbols; `None` if there are too few of one of them.
+    fn vector(&self, symbols: impl Iterator<Item = u8>) -> Option<u32> {
         let mut left = self.full;
-        for letter in letters {
+        for letter in symbols {
             let (count, stride) = (self.counts[usize::from(letter)], self.strides[usize::from(letter)]);
             let of_letter = left / stride % (u32::from(count) + 1);
             left = left.checked_sub(stride).filter(|_| of_letter > 0)?;
@@ -134,19 +134,19 @@ impl Words {
         Some(self.full - left)
     }
 
-    /// Writes the word with this rank: the inverse of [`Words::rank`].
+    /// Writes the word with this rank: the inverse of [`MultisetRanker::rank`].
     ///
     /// # Panics
-    /// If `word` is shorter than [`Words::length`], or `rank` is not below [`Words::total`].
+    /// If `word` is shorter than [`MultisetRanker::length`], or `rank` is not below [`MultisetRanker::total`].
     pub fn unrank(&self, mut rank: u64, word: &mut [u8]) {
         assert!(rank < self.total, "rank {rank} of {} words", self.total);
-        let (letters, smaller) = (self.counts.len(), self.smaller());
+        let (symbols, smaller) = (self.counts.len(), self.smaller());
         let mut left = self.full;
         for place in &mut word[..self.length] {
-            let row = &smaller[left as usize * letters..][..letters];
+            let row = &smaller[left as usize * symbols..][..symbols];
             // The last letter whose words begin at or before this rank. A letter of which none are left is
             // never chosen: the words of the next letter begin at the same rank, and a letter after all
-            // letters that are left has an entry larger than any rank.
+            // symbols that are left has an entry larger than any rank.
             let letter = row.iter().rposition(|&begun| begun <= rank).expect("row[0] is 0");
             rank -= row[letter];
             left -= self.strides[letter];
@@ -190,7 +190,7 @@ mod tests {
         for counts in
             [&[4, 4][..], &[1; 6], &[2, 0, 3, 1], &[3, 3, 3], &[5], &[0, 2], &[1, 7], &[], &[2, 1, 1, 2, 1]]
         {
-            let words = Words::new(counts).unwrap();
+            let words = MultisetRanker::new(counts).unwrap();
             let mut previous: Option<Vec<u8>> = None;
             for rank in 0..words.total() {
                 let mut word = vec![0; words.length()];
@@ -214,8 +214,8 @@ mod tests {
 
     #[test]
     fn totals_are_multinomials() {
-        assert_eq!(Words::new(&[4, 4, 4, 4]).unwrap().total(), 63_063_000);
-        assert_eq!(Words::new(&[1; 12]).unwrap().total(), 479_001_600);
-        assert!(Words::new(&[1; 21]).is_none());
+        assert_eq!(MultisetRanker::new(&[4, 4, 4, 4]).unwrap().total(), 63_063_000);
+        assert_eq!(MultisetRanker::new(&[1; 12]).unwrap().total(), 479_001_600);
+        assert!(MultisetRanker::new(&[1; 21]).is_none());
     }
 }

@@ -1,4 +1,4 @@
-//! Words as sets of placements, where a placement is a letter on a cell. Symmetries and the inversion of
+//! MultisetRanker as sets of placements, where a placement is a letter on a cell. Symmetries and the inversion of
 //! states permute placements.
 
 mod fixed_words;
@@ -34,14 +34,14 @@ pub(crate) struct Placements {
     /// By cell and letter: the number, or `NONE` if the letter is unused or its label never comes to the
     /// cell.
     numbers: Vec<u32>,
-    letters: usize,
+    symbols: usize,
     /// Made when words are first listed.
     prefixes: OnceLock<Option<Prefixes>>,
 }
 
 const NONE: u32 = u32::MAX;
 
-/// Stands for the letter of a cell that has none yet. There are at most 255 letters.
+/// Stands for the letter of a cell that has none yet. There are at most 255 symbols.
 const OPEN: u8 = u8::MAX;
 
 /// The reason why states have no inverses among the states.
@@ -50,7 +50,7 @@ pub enum NoInverses {
     /// Some pieces look alike, so a state does not determine a permutation.
     #[error("pieces that look alike leave it open which permutation a state is")]
     Alike,
-    /// Words tell only some of the pieces apart.
+    /// MultisetRanker tell only some of the pieces apart.
     #[error("its pieces are too many to tell all apart in words")]
     ToldInPart,
     /// The moves that are possible depend on the state.
@@ -67,19 +67,19 @@ pub enum NoInverses {
 
 impl Placements {
     pub(crate) fn new(space: &Space) -> Self {
-        let letters = space.letters();
-        let mut numbers = vec![NONE; space.cells() * letters.count()];
+        let symbols = space.symbols();
+        let mut numbers = vec![NONE; space.cells() * symbols.count()];
         let mut of = Vec::new();
         for cell in 0..space.cells() {
-            for letter in 0..letters.count() as u8 {
-                let mark = letters.mark(letter);
-                if letters.orientation(letter) < letters.seen(mark) && space.belongs(mark, cell) {
-                    numbers[cell * letters.count() + usize::from(letter)] = of.len() as u32;
+            for letter in 0..symbols.count() as u8 {
+                let mark = symbols.mark(letter);
+                if symbols.orientation(letter) < symbols.seen(mark) && space.belongs(mark, cell) {
+                    numbers[cell * symbols.count() + usize::from(letter)] = of.len() as u32;
                     of.push((cell as Cell, letter));
                 }
             }
         }
-        Self { of, numbers, letters: letters.count(), prefixes: OnceLock::new() }
+        Self { of, numbers, symbols: symbols.count(), prefixes: OnceLock::new() }
     }
 
     /// Returns the reachable beginnings of words; `None` where [`Prefixes::new`] does not find them.
@@ -101,7 +101,7 @@ impl Placements {
 
     /// Returns the number of a placement.
     pub(crate) fn number(&self, cell: Cell, letter: u8) -> u32 {
-        self.numbers[usize::from(cell) * self.letters + usize::from(letter)]
+        self.numbers[usize::from(cell) * self.symbols + usize::from(letter)]
     }
 
     /// Returns the cell and the letter of a placement.
@@ -112,9 +112,9 @@ impl Placements {
     /// Returns the action of a symmetry.
     pub(crate) fn of_symmetry(&self, space: &Space, symmetry: &Symmetry) -> Action {
         let image = |&(cell, letter): &(Cell, u8)| {
-            let renamed = symmetry.letters()[usize::from(letter)];
+            let renamed = symmetry.symbols()[usize::from(letter)];
             let cell = usize::from(cell);
-            self.number(symmetry.cells[cell], space.letters().turned(renamed, symmetry.turn(cell)))
+            self.number(symmetry.cells[cell], space.symbols().turned(renamed, symmetry.turn(cell)))
         };
         self.of.iter().map(image).collect()
     }
@@ -133,8 +133,8 @@ impl Placements {
         if space.tells_only_some() {
             return Err(NoInverses::ToldInPart);
         }
-        let (labels, letters) = (space.labels(), space.letters());
-        let shows_all = |(cell, &label): (usize, &u8)| u16::from(letters.seen(label)) == space.order(cell);
+        let (labels, symbols) = (space.labels(), space.symbols());
+        let shows_all = |(cell, &label): (usize, &u8)| u16::from(symbols.seen(label)) == space.order(cell);
         if !space.piece_labels().are_distinct() || !labels.of_pieces().iter().enumerate().all(shows_all) {
             return Err(NoInverses::Alike);
         }
@@ -154,8 +154,8 @@ impl Placements {
                 return self.number((first + at) as Cell, letter);
             }
             let label = labels.of_pieces()[usize::from(cell)];
-            let back = letters.seen(label) - letters.orientation(letter);
-            self.number(home[usize::from(letters.mark(letter))], letters.letter(label, back))
+            let back = symbols.seen(label) - symbols.orientation(letter);
+            self.number(home[usize::from(symbols.mark(letter))], symbols.letter(label, back))
         };
         Ok(self.of.iter().map(inverse).collect())
     }

@@ -14,7 +14,7 @@ mod fixed_patterns;
 mod partitions;
 mod reachable_axes;
 
-use crate::colouring::PatternGroup;
+use crate::colouring::PatternStabiliser;
 use crate::multiset_ranker::multinomial;
 use crate::space::reached_words;
 pub use fathom_puzzle::grouped;
@@ -56,7 +56,7 @@ pub enum PlanError {
     /// Every candidate exceeds the limits of the engine.
     #[error(
         "{space} has {} states, too many to search: no colouring gives axes of at most {axis} arrangements and tables of at most {gibibytes} GiB: choose a smaller puzzle, or tell fewer pieces apart with --track or --labels",
-        grouped(states), axis = Colouring::LONGEST_AXIS, gibibytes = Plan::MOST_TABLE_BYTES >> 30
+        grouped(states), axis = Colouring::MAX_AXIS, gibibytes = Plan::MAX_TABLE_BYTES >> 30
     )]
     TooLarge {
         /// The puzzle and the metric.
@@ -68,12 +68,12 @@ pub enum PlanError {
 
 impl Plan {
     /// The largest size of the tables of a search, in bytes.
-    pub const MOST_TABLE_BYTES: u64 = 8 << 30;
+    pub const MAX_TABLE_BYTES: u64 = 8 << 30;
     /// The largest size of a packed coset, in bytes. A kernel keeps about ten tensors in memory for each
     /// thread.
-    pub const MOST_COSET_BYTES: u32 = 1 << 26;
+    pub const MAX_COSET_BYTES: u32 = 1 << 26;
     /// An outline does not list cosets if the listing takes longer than this, by the model.
-    const MOST_NANOSECONDS: f64 = 3e8;
+    const MAX_NANOSECONDS: f64 = 3e8;
     /// The largest number of words of a space that may be cut into single states, and the largest number of
     /// entries of the pattern table that may take.
     const FEW_WORDS: f64 = 4096.0;
@@ -219,7 +219,7 @@ impl Plan {
         // number of words, as if each reachable coset were full except for arrangements with pieces in the
         // places of other kinds.
         let counted = || {
-            Some(PatternGroup::new(space, &plan.colouring, Colouring::MOST_PATTERNS).ok()?.patterns().clone())
+            Some(PatternStabiliser::new(space, &plan.colouring, Colouring::MAX_PATTERNS).ok()?.patterns().clone())
         };
         let reached = match known_patterns.cloned().or_else(counted) {
             _ if space.is_guarded() => {
@@ -232,7 +232,7 @@ impl Plan {
         let acting = symmetries_used / idle(space, &plan.colouring);
         plan.representative_cosets = reached.div_ceil(acting as u64);
         if CostModel::MEASURED.listing(space, patterns, plan.representative_cosets, symmetries_used)
-            > Self::MOST_NANOSECONDS
+            > Self::MAX_NANOSECONDS
         {
             plan.is_exact = false;
             return Some(plan);
@@ -351,13 +351,13 @@ impl Choices {
 /// exceeds 64 bits.
 fn is_beyond_tables(space: &Space) -> bool {
     let words = space.states() * space.free_order();
-    let least = words / (8 * Plan::MOST_COSET_BYTES) / space.symmetries().len();
+    let least = words / (8 * Plan::MAX_COSET_BYTES) / space.symmetries().len();
     let Ok(cosets) = u64::try_from(least) else {
         return true;
     };
     u64::try_from(space.states()).is_err()
         || u128::from(cosets) * u128::from(CosetGraph::table_bytes(space, 0, 1))
-            > Plan::MOST_TABLE_BYTES.into()
+            > Plan::MAX_TABLE_BYTES.into()
 }
 
 /// Returns whether moves reach all words, or the even half of them. Every colouring then has a good fill, and
@@ -372,7 +372,7 @@ fn reaches_most_words(space: &Space) -> bool {
 /// false.
 fn reaches_all_patterns(space: &Space, sizes: &[u16]) -> bool {
     let factorial: BigUint = (1..=space.cells()).map(BigUint::from).product();
-    if space.letters().width() > 1 || space.free_order() > 1 || space.is_guarded() {
+    if space.symbols().width() > 1 || space.free_order() > 1 || space.is_guarded() {
         return false;
     }
     *space.group_order() == factorial
@@ -387,9 +387,9 @@ fn words_of(space: &Space) -> f64 {
 /// Lists the words of a small space with guards. There, cosets may have far fewer words than their axes have
 /// arrangements, so patterns cannot be estimated from the number of words.
 fn listed_words(space: &Space) -> Option<HashSet<Box<[u8]>>> {
-    const MOST_WORDS: usize = 1 << 14;
-    let is_small = space.is_guarded() && words_of(space) <= MOST_WORDS as f64;
-    is_small.then(|| reached_words(space, MOST_WORDS)).flatten()
+    const MAX_WORDS: usize = 1 << 14;
+    let is_small = space.is_guarded() && words_of(space) <= MAX_WORDS as f64;
+    is_small.then(|| reached_words(space, MAX_WORDS)).flatten()
 }
 
 /// Returns the share of the words of all colours in which each piece stands where a piece of its kind stands
@@ -430,7 +430,7 @@ impl Candidate {
     /// Returns whether moves reach at least half of the arrangements of the axes, and these are not too few.
     fn serves(&self, space: &Space) -> bool {
         let shape = Colouring::new(&self.of_piece, space).ok().and_then(|of| Shape::of(space, &of));
-        let is_large = shape.is_some_and(|shape| shape.bits() as f64 >= reachable_axes::FEWEST_STATES);
+        let is_large = shape.is_some_and(|shape| shape.bits() as f64 >= reachable_axes::MIN_STATES);
         is_large && self.share(space) >= Choices::FULL
     }
 
@@ -470,7 +470,7 @@ impl Candidate {
         }
         // Without guards, all reachable patterns have equally many reachable states.
         let words = space.states() * space.free_order();
-        let Ok(hidden) = PatternGroup::new(space, &colouring, Colouring::MOST_PATTERNS) else {
+        let Ok(hidden) = PatternStabiliser::new(space, &colouring, Colouring::MAX_PATTERNS) else {
             return 0.0;
         };
         let bits = hidden.patterns() * shape.bits();
@@ -489,21 +489,21 @@ fn idle(space: &Space, colouring: &Colouring) -> usize {
     let is_in_place = |symmetry: &&Symmetry| {
         (0..space.cells()).all(|cell| usize::from(symmetry.cells[cell]) == cell && symmetry.turn(cell) == 0)
     };
-    // Letters that no piece shows go to letter 0.
+    // SymbolTable that no piece shows go to letter 0.
     let is_kept = |(letter, &to): (usize, &u8)| usize::from(to) == letter || to == 0;
     let keeps_all = |symmetry: &&Symmetry| {
-        colouring.action(symmetry).is_some_and(|action| action.letters.iter().enumerate().all(is_kept))
+        colouring.action(symmetry).is_some_and(|action| action.symbols.iter().enumerate().all(is_kept))
     };
     space.symmetries().iter().filter(is_in_place).filter(keeps_all).count()
 }
 
-/// Returns one symmetry for each action on labels and letters, with the number of symmetries that have this
+/// Returns one symmetry for each action on labels and symbols, with the number of symmetries that have this
 /// action. With free moves, several symmetries have the same action.
 fn actions_on_letters(space: &Space) -> Vec<(&Symmetry, usize)> {
     let mut numbers = FxHashMap::default();
     let mut actions: Vec<(&Symmetry, usize)> = Vec::new();
     for symmetry in space.symmetries() {
-        let number = *numbers.entry((&symmetry.labels, symmetry.letters())).or_insert(actions.len());
+        let number = *numbers.entry((&symmetry.labels, symmetry.symbols())).or_insert(actions.len());
         match actions.get_mut(number) {
             Some((_, alike)) => *alike += 1,
             None => actions.push((symmetry, 1)),

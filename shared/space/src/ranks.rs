@@ -5,10 +5,10 @@ mod rank_tables;
 pub(crate) use rank_tables::CodedRanks;
 
 use crate::cells::{Cell, CellOrbit};
-use crate::{Letters, Words};
+use crate::{SymbolTable, MultisetRanker};
 
 /// All words in which every orbit of cells has the same marks as in the solved word, each in any orientation.
-/// The rank is a number in mixed radix: for each orbit the [rank](Words) of its marks, followed by the
+/// The rank is a number in mixed radix: for each orbit the [rank](MultisetRanker) of its marks, followed by the
 /// orientation on each of its cells. If the sum of an orbit's orientations never changes, its last cell has
 /// no digit.
 #[derive(Clone, Debug)]
@@ -17,7 +17,7 @@ pub struct Ranks {
     /// By letter: the number of its mark among the marks of the orbit.
     locals: Box<[u8]>,
     orientations: Box<[u8]>,
-    /// The number of letters of a mark.
+    /// The number of symbols of a mark.
     width: u8,
     total: u64,
     /// Whether all cells are one orbit whose pieces do not turn. The rank is then that of the word itself.
@@ -30,7 +30,7 @@ struct Part {
     /// The marks of the orbit, in increasing order.
     marks: Box<[u8]>,
     /// `None` if there are too many to rank.
-    words: Option<Words>,
+    words: Option<MultisetRanker>,
     /// The largest number of orientations that one of the marks shows.
     radix: u64,
     /// The number of cells whose orientation is a digit of the rank.
@@ -41,7 +41,7 @@ struct Part {
 
 impl Part {
     #[inline]
-    fn words(&self) -> &Words {
+    fn words(&self) -> &MultisetRanker {
         self.words.as_ref().expect("words that are ranked are not too many")
     }
 }
@@ -52,38 +52,38 @@ impl Ranks {
     pub const TOO_MANY: u64 = u64::MAX;
 
     /// Makes the ranks of the words that have in every orbit the marks of `solved`.
-    pub(crate) fn new(orbits: &[CellOrbit], letters: &Letters, solved: &[u8]) -> Self {
-        let mut locals = vec![0; letters.count()];
+    pub(crate) fn new(orbits: &[CellOrbit], symbols: &SymbolTable, solved: &[u8]) -> Self {
+        let mut locals = vec![0; symbols.count()];
         let mut parts = Vec::new();
         for orbit in orbits {
             let mut marks: Vec<u8> =
-                orbit.cells.iter().map(|&cell| letters.mark(solved[usize::from(cell)])).collect();
+                orbit.cells.iter().map(|&cell| symbols.mark(solved[usize::from(cell)])).collect();
             let all = marks.clone();
             marks.sort_unstable();
             marks.dedup();
             for (letter, local) in locals.iter_mut().enumerate() {
-                if let Ok(number) = marks.binary_search(&letters.mark(letter as u8)) {
+                if let Ok(number) = marks.binary_search(&symbols.mark(letter as u8)) {
                     *local = number as u8;
                 }
             }
             let count = |mark: &u8| all.iter().filter(|&other| other == mark).count() as u16;
-            let words = Words::new(&marks.iter().map(count).collect::<Vec<_>>());
-            let radix = marks.iter().map(|&mark| u64::from(letters.seen(mark))).max().unwrap_or(1);
-            let implied = orbit.keeps_sum && marks.iter().all(|&mark| u64::from(letters.seen(mark)) == radix);
+            let words = MultisetRanker::new(&marks.iter().map(count).collect::<Vec<_>>());
+            let radix = marks.iter().map(|&mark| u64::from(symbols.seen(mark))).max().unwrap_or(1);
+            let implied = orbit.keeps_sum && marks.iter().all(|&mark| u64::from(symbols.seen(mark)) == radix);
             let digits = if radix == 1 { 0 } else { orbit.cells.len() - usize::from(implied) };
-            let of_marks = words.as_ref().map_or(Self::TOO_MANY, Words::total);
+            let of_marks = words.as_ref().map_or(Self::TOO_MANY, MultisetRanker::total);
             let total = radix.saturating_pow(digits as u32).saturating_mul(of_marks);
             let (cells, marks) = (orbit.cells.clone(), marks.into());
             parts.push(Part { cells, marks, words, radix, digits, total });
         }
         let total = parts.iter().fold(1_u64, |total, part| total.saturating_mul(part.total));
-        let orientations = (0..letters.count()).map(|letter| letters.orientation(letter as u8)).collect();
+        let orientations = (0..symbols.count()).map(|letter| symbols.orientation(letter as u8)).collect();
         let is_plain = parts.len() == 1 && parts[0].radix == 1;
         Self {
             parts: parts.into(),
             locals: locals.into(),
             orientations,
-            width: letters.width(),
+            width: symbols.width(),
             total,
             is_plain,
         }
@@ -109,9 +109,9 @@ impl Ranks {
             return self.parts[0].words().rank(word.iter().copied());
         }
         self.parts.iter().fold(0, |rank, part| {
-            let letters = || part.cells.iter().map(|&cell| usize::from(word[usize::from(cell)]));
-            let marks = part.words().rank(letters().map(|letter| self.locals[letter]));
-            let orientations = letters().take(part.digits);
+            let symbols = || part.cells.iter().map(|&cell| usize::from(word[usize::from(cell)]));
+            let marks = part.words().rank(symbols().map(|letter| self.locals[letter]));
+            let orientations = symbols().take(part.digits);
             rank * part.total
                 + orientations
                     .fold(marks, |rank, letter| rank * part.radix + u64::from(self.orientations[letter]))
@@ -130,11 +130,11 @@ impl Ranks {
     }
 
     /// Writes the word with this rank: the inverse of [`Ranks::rank`] on words that [`Ranks::has`] accepts.
-    /// `letters` must be the letters for which the ranks were made.
+    /// `symbols` must be the symbols for which the ranks were made.
     ///
     /// # Panics
     /// If `rank` is not below [`Ranks::total`], or `word` does not have [`Ranks::length`] cells.
-    pub fn unrank(&self, mut rank: u64, letters: &Letters, word: &mut [u8]) {
+    pub fn unrank(&self, mut rank: u64, symbols: &SymbolTable, word: &mut [u8]) {
         assert!(rank < self.total && word.len() == self.length(), "rank {rank} of {} words", self.total);
         let mut marks = vec![0; word.len()];
         let mut orientations = vec![0_u64; word.len()];
@@ -152,7 +152,7 @@ impl Ranks {
             }
             part.words().unrank(rest, &mut marks);
             for ((&cell, &mark), &orientation) in part.cells.iter().zip(&marks).zip(&orientations) {
-                word[usize::from(cell)] = letters.letter(part.marks[usize::from(mark)], orientation as u8);
+                word[usize::from(cell)] = symbols.letter(part.marks[usize::from(mark)], orientation as u8);
             }
         }
     }

@@ -8,7 +8,7 @@
 //! 1. `half_turn`: one more cell tells how the puzzle is held, which brings more symmetries;
 //! 2. `facelets`: facelets that move together are pieces that turn;
 //! 3. [`base`]: only the pieces of a base are told apart, if there are too many pieces for symbols;
-//! 4. `rings`: the orientation of a piece that stays on its cell is the position of a mark on a ring;
+//! 4. `orientation_positions`: the orientation of a piece that stays on its cell is the position of a mark on a ring;
 //! 5. `free_moves`: free moves that the moves do not make are left out.
 //!
 //! Laws, tested on random puzzles in `tests/reductions.rs`: the counts of states at each distance are the
@@ -21,7 +21,7 @@ pub(crate) mod free_moves;
 mod half_turn;
 pub(crate) mod orientation_positions;
 
-use crate::{Labels, Letters};
+use crate::{Labels, SymbolTable};
 use base::Base;
 use facelets::FaceletMap;
 use fathom_algebra::Permutation;
@@ -29,7 +29,7 @@ use fathom_puzzle::{Facelets, Puzzle};
 use free_moves::FreeMoves;
 use half_turn::HalfTurn;
 use num_bigint::BigUint;
-use orientation_positions::Rings;
+use orientation_positions::OrientationPositions;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
@@ -83,8 +83,8 @@ pub enum Record {
     },
     /// Only a base is told apart.
     Base(base::Choice),
-    /// Pieces that stay on their cells are rings.
-    Rings {
+    /// Pieces that stay on their cells are orientation_positions.
+    OrientationPositions {
         /// By cell: the number of cells of its ring, or 1.
         sizes: Vec<u16>,
     },
@@ -96,8 +96,8 @@ pub enum Record {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Chain {
     steps: Vec<(Record, Arc<dyn StateMap>)>,
-    /// The rings of the last puzzle.
-    rings: Option<Arc<Rings>>,
+    /// The orientation_positions of the last puzzle.
+    orientation_positions: Option<Arc<OrientationPositions>>,
     base: Option<Arc<Base>>,
 }
 
@@ -111,9 +111,9 @@ impl Chain {
         self.steps.iter().map(|(record, _)| record.clone()).collect()
     }
 
-    /// Returns the rings, if there are any.
-    pub(crate) fn rings(&self) -> Option<&Rings> {
-        self.rings.as_deref()
+    /// Returns the orientation_positions, if there are any.
+    pub(crate) fn orientation_positions(&self) -> Option<&OrientationPositions> {
+        self.orientation_positions.as_deref()
     }
 
     /// Returns the base by which states are told apart, if that is so.
@@ -156,23 +156,23 @@ impl Chain {
         {
             self.add_facelets(facelets, puzzle, problem);
         }
-        let ringed = |problem: &Problem| match Rings::find(problem) {
-            Some(rings) => (rings.apply(problem), Some(rings)),
+        let ringed = |problem: &Problem| match OrientationPositions::find(problem) {
+            Some(orientation_positions) => (orientation_positions.apply(problem), Some(orientation_positions)),
             None => (problem.clone(), None),
         };
-        let (mut reduced, mut rings) = ringed(problem);
+        let (mut reduced, mut orientation_positions) = ringed(problem);
         if let Err(needed) = symbols(&reduced) {
             let is_plain = problem.labels.are_distinct();
             let base = is_plain.then(|| Base::find(&problem.puzzle)).flatten().ok_or(needed)?;
             self.add_base(base, problem);
-            (reduced, rings) = ringed(problem);
+            (reduced, orientation_positions) = ringed(problem);
             symbols(&reduced).map_err(|_| needed)?;
         }
         *problem = reduced;
-        if let Some(rings) = rings {
-            self.add_rings(rings);
+        if let Some(orientation_positions) = orientation_positions {
+            self.add_rings(orientation_positions);
         }
-        if let Some(free_moves) = FreeMoves::find(problem, self.rings.as_ref()) {
+        if let Some(free_moves) = FreeMoves::find(problem, self.orientation_positions.as_ref()) {
             self.add_free_moves(free_moves, problem);
         }
         Ok(())
@@ -190,7 +190,7 @@ impl Chain {
             Record::Facelets { places } => {
                 let moves: Vec<Permutation> =
                     problem.puzzle.moves.iter().map(|m| m.action.as_points()).collect();
-                let facelets = Facelets::with_places(problem.puzzle.free[0].orders(), &moves, places)
+                let facelets = Facelets::with_places(problem.puzzle.free[0].orientation_counts(), &moves, places)
                     .filter(|_| problem.labels.are_distinct())
                     .ok_or(NoSuchReduction)?;
                 let puzzle = problem.puzzle.on_pieces(&facelets);
@@ -200,13 +200,13 @@ impl Chain {
                 let base = Base::with(&problem.puzzle, choice).ok_or(NoSuchReduction)?;
                 self.add_base(base, problem);
             }
-            Record::Rings { sizes } => {
-                let rings = Rings::with(problem, sizes).ok_or(NoSuchReduction)?;
-                *problem = rings.apply(problem);
-                self.add_rings(rings);
+            Record::OrientationPositions { sizes } => {
+                let orientation_positions = OrientationPositions::with(problem, sizes).ok_or(NoSuchReduction)?;
+                *problem = orientation_positions.apply(problem);
+                self.add_rings(orientation_positions);
             }
             Record::FreeMoves {} => {
-                let free_moves = FreeMoves::find(problem, self.rings.as_ref()).ok_or(NoSuchReduction)?;
+                let free_moves = FreeMoves::find(problem, self.orientation_positions.as_ref()).ok_or(NoSuchReduction)?;
                 self.add_free_moves(free_moves, problem);
             }
         }
@@ -227,10 +227,10 @@ impl Chain {
         self.add(Record::Base(base.choice()), base);
     }
 
-    fn add_rings(&mut self, rings: Rings) {
-        let rings = Arc::new(rings);
-        self.rings = Some(Arc::clone(&rings));
-        self.add(Record::Rings { sizes: rings.sizes() }, rings);
+    fn add_rings(&mut self, orientation_positions: OrientationPositions) {
+        let orientation_positions = Arc::new(orientation_positions);
+        self.orientation_positions = Some(Arc::clone(&orientation_positions));
+        self.add(Record::OrientationPositions { sizes: orientation_positions.sizes() }, orientation_positions);
     }
 
     fn add_free_moves(&mut self, free_moves: FreeMoves, problem: &mut Problem) {
@@ -243,16 +243,16 @@ impl Chain {
 ///
 /// # Errors
 /// The number of symbols that would be needed, if there are too many.
-pub(crate) fn symbols(problem: &Problem) -> Result<(Labels<u8>, Letters), usize> {
+pub(crate) fn symbols(problem: &Problem) -> Result<(Labels<u8>, SymbolTable), usize> {
     let Problem { puzzle, labels, .. } = problem;
     let mut seen = vec![0; labels.sizes().len()];
     for (&label, &shown) in labels.of_pieces().iter().zip(&puzzle.seen) {
         seen[usize::from(label)] = shown;
     }
     // The identity is always a free move.
-    let turns = puzzle.free[0].orders().iter().copied().max().unwrap_or(1);
-    match (Letters::new(&seen, turns), labels.as_bytes()) {
-        (Some(letters), Some(labels)) => Ok((labels, letters)),
+    let turns = puzzle.free[0].orientation_counts().iter().copied().max().unwrap_or(1);
+    match (SymbolTable::new(&seen, turns), labels.as_bytes()) {
+        (Some(symbols), Some(labels)) => Ok((labels, symbols)),
         _ => Err(seen.len() * usize::from(seen.iter().copied().max().unwrap_or(1))),
     }
 }

@@ -31,10 +31,10 @@ pub struct Shape {
 
 impl Shape {
     /// The packed bits of a tensor are fewer than this, because positions are 32-bit numbers.
-    pub(crate) const LARGEST_PACKED_BITS: u64 = 1 << 32;
+    pub(crate) const MAX_PACKED_BITS: u64 = 1 << 32;
 
     /// The longest axis that is halved: a row of such an axis is a single 64-bit word.
-    const LONGEST_HALVED: u32 = 128;
+    const MAX_HALVED: u32 = 128;
 
     /// Returns the shape of the cosets of a colouring; `None` if positions would exceed 32 bits.
     pub fn of(space: &Space, colouring: &Colouring) -> Option<Self> {
@@ -49,7 +49,7 @@ impl Shape {
     /// 32 bits.
     pub(crate) fn in_space(space: &Space, lengths: &[u32]) -> Option<Self> {
         let last = *lengths.last()?;
-        let halved = space.has_only_even_states() && last.is_multiple_of(2) && last <= Self::LONGEST_HALVED;
+        let halved = space.has_only_even_states() && last.is_multiple_of(2) && last <= Self::MAX_HALVED;
         if halved { Self::halved(lengths) } else { Self::new(lengths) }
     }
 
@@ -100,10 +100,10 @@ impl Shape {
         let mut rows = u64::from(blocks);
         for (axis, &length) in outer.iter().enumerate().rev() {
             strides[axis] = rows as u32;
-            rows = rows.checked_mul(u64::from(length)).filter(|&rows| rows < Self::LARGEST_PACKED_BITS)?;
+            rows = rows.checked_mul(u64::from(length)).filter(|&rows| rows < Self::MAX_PACKED_BITS)?;
         }
         let row_bytes = u64::from(row.div_ceil(8));
-        (rows * row_bytes * 8 < Self::LARGEST_PACKED_BITS).then(|| Self {
+        (rows * row_bytes * 8 < Self::MAX_PACKED_BITS).then(|| Self {
             lengths: lengths.into(),
             strides: strides.into(),
             rows: rows as u32,

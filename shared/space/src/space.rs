@@ -10,14 +10,14 @@ pub mod symmetry;
 
 use crate::cells::{Cell, CellOrbit};
 use crate::reduction::{Chain, Problem, symbols};
-use crate::{Labels, Letters, Ranks};
+use crate::{Labels, SymbolTable, Ranks};
 pub use encoding::{Encoding, EncodingError};
-use fathom_algebra::{OrientedPermutation, Permutation, Shown, StabiliserChain, states_by_orbits};
+use fathom_algebra::{OrientedPermutation, Permutation, VisibleLabel, StabiliserChain, states_by_orbits};
 use fathom_puzzle::{Metric, Puzzle, PuzzleMove, states_and};
 pub(crate) use moves::WordGuard;
 pub use moves::WordMove;
 use num_bigint::BigUint;
-use original_puzzle::Given;
+use original_puzzle::OriginalPuzzle;
 pub(crate) use states::reached_words;
 use states::{count_states, states_by_orbits_of, states_without_words};
 use std::sync::OnceLock;
@@ -34,15 +34,15 @@ pub struct Space {
     puzzle: Puzzle,
     metric: Metric,
     /// What is asked about the puzzle that was given.
-    given: Given,
+    given: OriginalPuzzle,
     /// The reductions that lead from the given puzzle to this one.
     chain: Chain,
     /// The labels of what stands on the cells of words.
     labels: Labels<u8>,
-    letters: Letters,
+    symbols: SymbolTable,
     solved: Box<[u8]>,
     /// The number of orientations on each cell.
-    orders: Box<[u16]>,
+    orientation_counts: Box<[u16]>,
     /// By cell: the number of turns after which all pieces that come there look as before.
     periods: Box<[u16]>,
     orbits: Box<[CellOrbit]>,
@@ -79,9 +79,9 @@ pub enum SpaceError {
         "the labels rule out the solved state of {0}: they make a piece look like one that may never stand where it belongs: tell more apart"
     )]
     SolvedRuledOut(String),
-    /// There are more letters than a byte can tell apart.
+    /// There are more symbols than a byte can tell apart.
     #[error(
-        "{name} has {}more pieces and orientations than words have letters for: {letters}, of at most 255: tell fewer apart with --track, --labels or --ignore-orientation, or leave some out with --omit",
+        "{name} has {}more pieces and orientations than words have symbols for: {symbols}, of at most 255: tell fewer apart with --track, --labels or --ignore-orientation, or leave some out with --omit",
         states_and(states.as_ref())
     )]
     TooManyLetters {
@@ -90,7 +90,7 @@ pub enum SpaceError {
         /// The number of states, if it is known.
         states: Option<BigUint>,
         /// The number of labels times the number of orientations.
-        letters: usize,
+        symbols: usize,
     },
     /// A free move may change nothing in some states, which would then have fewer words than others.
     #[error("{0} has free moves that may change nothing that can be seen: tell more of its pieces apart")]
@@ -125,36 +125,36 @@ impl Space {
 
     /// With more cells than this, a chain of stabilisers takes too long and too much memory unless the group
     /// is small.
-    const MOST_CELLS_OF_CHAINS: usize = 255;
+    const MAX_CELLS_OF_CHAINS: usize = 255;
 
     /// The largest order of a group that is small.
-    const MOST_ELEMENTS: u128 = 1 << 64;
+    const MAX_ELEMENTS: u128 = 1 << 64;
 
     /// The largest number of words that are listed to count the states of a puzzle with guards.
-    const LARGEST_LISTED: usize = 1 << 20;
+    const MAX_LISTED: usize = 1 << 20;
 
     /// Makes the space of a puzzle with labels. `metric` must be the metric for which the puzzle's moves were
     /// made.
     ///
     /// # Errors
     /// [`SpaceError`] if guarded moves have no inverses, the labels rule out the solved state, there are too
-    /// many letters, a free move may change nothing, or the states cannot be counted.
+    /// many symbols, a free move may change nothing, or the states cannot be counted.
     ///
     /// # Panics
     /// If `given_labels` does not have one label for each cell of the puzzle.
     pub fn new(puzzle: Puzzle, metric: Metric, given_labels: Labels) -> Result<Self, SpaceError> {
         let mut chain = Chain::default();
-        let (given, mut problem) = Given::new(puzzle, given_labels, |problem| {
+        let (given, mut problem) = OriginalPuzzle::new(puzzle, given_labels, |problem| {
             chain.find_half_turn(problem);
             Ok(())
         })?;
-        chain.find(&mut problem).map_err(|letters| SpaceError::TooManyLetters {
+        chain.find(&mut problem).map_err(|symbols| SpaceError::TooManyLetters {
             name: problem.puzzle.name.clone(),
             states: states_without_words(&problem.puzzle, &problem.labels),
-            letters,
+            symbols,
         })?;
-        let (labels, letters) = symbols(&problem).expect("the chain has found symbols");
-        let mut space = Self::of(problem, metric, given, chain, labels, letters);
+        let (labels, symbols) = symbols(&problem).expect("the chain has found symbols");
+        let mut space = Self::of(problem, metric, given, chain, labels, symbols);
         (space.symmetries, space.used_symmetries) = space.all_symmetries();
         space.counted()
     }
@@ -173,25 +173,25 @@ impl Space {
     fn of(
         problem: Problem,
         metric: Metric,
-        given: Given,
+        given: OriginalPuzzle,
         chain: Chain,
         labels: Labels<u8>,
-        letters: Letters,
+        symbols: SymbolTable,
     ) -> Self {
         // The limits are part of the guards of all moves.
         let puzzle = Puzzle { limits: Vec::new(), ..problem.puzzle };
         // The identity is always a free move.
-        let orders: Box<[u16]> = puzzle.free[0].orders().into();
+        let orientation_counts: Box<[u16]> = puzzle.free[0].orientation_counts().into();
         let orbits = orbits(&puzzle, puzzle.orbits(), &labels);
         let of_pieces = labels.of_pieces();
-        let step = |m: &PuzzleMove| WordMove::new(m, of_pieces, &letters);
+        let step = |m: &PuzzleMove| WordMove::new(m, of_pieces, &symbols);
         let mut space = Self {
             metric,
-            solved: of_pieces.iter().map(|&label| letters.letter(label, 0)).collect(),
+            solved: of_pieces.iter().map(|&label| symbols.letter(label, 0)).collect(),
             moves: puzzle.moves.iter().map(step).collect(),
             incoming_moves: puzzle.incoming_moves.iter().map(step).collect(),
-            periods: periods(&orders, &orbits, &letters),
-            orders,
+            periods: periods(&orientation_counts, &orbits, &symbols),
+            orientation_counts,
             orbits,
             free: Vec::new(),
             symmetries: Vec::new(),
@@ -202,7 +202,7 @@ impl Space {
             are_even: OnceLock::new(),
             states: problem.states.unwrap_or_default(),
             labels,
-            letters,
+            symbols,
             puzzle,
             given,
             chain,
@@ -220,7 +220,7 @@ impl Space {
         if !self.free_moves_are_free() {
             return Err(SpaceError::NotFree(self.puzzle.name));
         }
-        let is_large = points(&self.orders) > Self::MANY_POINTS;
+        let is_large = points(&self.orientation_counts) > Self::MANY_POINTS;
         let known = is_large.then(|| states_by_orbits_of(&self.puzzle, &self.labels)).flatten();
         if known.is_none() && !self.has_chains() {
             return Err(SpaceError::UnknownGroup { cells: self.cells(), name: self.puzzle.name });
@@ -253,12 +253,12 @@ impl Space {
     /// no ring. The cells of a ring belong to one piece, which turns and stays; its orientation is the
     /// position of a mark.
     pub(crate) fn ring(&self, cell: usize) -> Option<(usize, usize)> {
-        self.chain.rings().and_then(|rings| rings.ring(cell))
+        self.chain.orientation_positions().and_then(|orientation_positions| orientation_positions.ring(cell))
     }
 
-    /// Returns all [rings](Space::ring), each as its first cell and the number of its cells.
-    pub(crate) fn rings(&self) -> impl Iterator<Item = (usize, usize)> {
-        self.chain.rings().into_iter().flat_map(|rings| rings.rings())
+    /// Returns all [orientation_positions](Space::ring), each as its first cell and the number of its cells.
+    pub(crate) fn orientation_positions(&self) -> impl Iterator<Item = (usize, usize)> {
+        self.chain.orientation_positions().into_iter().flat_map(|orientation_positions| orientation_positions.orientation_positions())
     }
 
     /// Returns whether free moves are known to map what moves ask for to what other moves ask for.
@@ -271,19 +271,19 @@ impl Space {
         self.puzzle.cells
     }
 
-    /// Returns the letters of words.
-    pub fn letters(&self) -> &Letters {
-        &self.letters
+    /// Returns the symbols of words.
+    pub fn symbols(&self) -> &SymbolTable {
+        &self.symbols
     }
 
     /// Returns the largest number of orientations on a cell.
     pub(crate) fn most_turns(&self) -> u16 {
-        self.orders.iter().copied().max().unwrap_or(1)
+        self.orientation_counts.iter().copied().max().unwrap_or(1)
     }
 
     /// Returns the number of orientations on a cell.
     pub(crate) fn order(&self, cell: usize) -> u16 {
-        self.orders[cell]
+        self.orientation_counts[cell]
     }
 
     /// Returns the number of turns of a cell after which all pieces that come there look as before. It
@@ -308,7 +308,7 @@ impl Space {
     /// Returns the ranks of all words of labels, reachable or not; `None` if there are [too
     /// many](Ranks::TOO_MANY).
     pub fn ranks(&self) -> Option<Ranks> {
-        let ranks = Ranks::new(&self.orbits, &self.letters, &self.solved);
+        let ranks = Ranks::new(&self.orbits, &self.symbols, &self.solved);
         (ranks.total() < Ranks::TOO_MANY).then_some(ranks)
     }
 
@@ -338,11 +338,11 @@ impl Space {
     /// (Schreier-Sims).
     pub fn group_order(&self) -> &BigUint {
         self.group_order.get_or_init(|| {
-            let orders = &self.orders;
-            let is_large = points(orders) > Self::MANY_POINTS;
+            let orientation_counts = &self.orientation_counts;
+            let is_large = points(orientation_counts) > Self::MANY_POINTS;
             let actions =
                 || self.puzzle.moves.iter().map(|m| m.action.clone()).chain(self.puzzle.free.clone());
-            let all_differ = orders.iter().zip(0..).map(|(&seen, label)| Shown { label, seen });
+            let all_differ = orientation_counts.iter().zip(0..).map(|(&seen, label)| VisibleLabel { label, seen });
             let by_orbits = is_large
                 .then(|| states_by_orbits(&actions().collect::<Vec<_>>(), &all_differ.collect::<Vec<_>>()));
             by_orbits.flatten().unwrap_or_else(|| group(&self.puzzle).big_order())
@@ -353,10 +353,10 @@ impl Space {
     /// small groups only.
     pub(crate) fn has_chains(&self) -> bool {
         *self.has_chains.get_or_init(|| {
-            self.cells() <= Self::MOST_CELLS_OF_CHAINS || {
+            self.cells() <= Self::MAX_CELLS_OF_CHAINS || {
                 let generators = generators(&self.puzzle);
                 let points = generators.first().map_or(0, Permutation::degree);
-                StabiliserChain::up_to(Self::MOST_ELEMENTS, points, &generators).is_some()
+                StabiliserChain::up_to(Self::MAX_ELEMENTS, points, &generators).is_some()
             }
         })
     }
@@ -375,7 +375,7 @@ impl Space {
         let arrangements = || -> BigUint { self.orbits.iter().map(factorial).product() };
         let actions = || self.puzzle.moves.iter().map(|m| &m.action).chain(&self.puzzle.free);
         let are_even = || {
-            self.letters.width() == 1
+            self.symbols.width() == 1
                 && self.labels.are_distinct()
                 && actions().all(|action| action.cells().is_even())
                 && self.group_order() * 2_u32 == arrangements()
@@ -393,7 +393,7 @@ impl Space {
                 let own: Vec<u8> = orbit.labels.iter().filter(is_own).copied().collect();
                 let is_kept = |cell: usize| {
                     let hides =
-                        |label: &u8| free.turns()[cell].is_multiple_of(self.letters.seen(*label).into());
+                        |label: &u8| free.turns()[cell].is_multiple_of(self.symbols.seen(*label).into());
                     free.cells().apply(cell) == cell && own.iter().any(hides)
                 };
                 own.len() > orbit.cells.iter().filter(|&&cell| is_kept(cell.into())).count()
@@ -404,8 +404,8 @@ impl Space {
 }
 
 /// Returns the number of points of cells with these numbers of orientations.
-fn points(orders: &[u16]) -> usize {
-    orders.iter().map(|&order| usize::from(order)).sum()
+fn points(orientation_counts: &[u16]) -> usize {
+    orientation_counts.iter().map(|&order| usize::from(order)).sum()
 }
 
 /// Returns the group that the moves and the free moves generate, on points.
@@ -422,11 +422,11 @@ fn generators(puzzle: &Puzzle) -> Vec<Permutation> {
 }
 
 /// Returns the periods of cells with these numbers of orientations.
-fn periods(orders: &[u16], orbits: &[CellOrbit], letters: &Letters) -> Box<[u16]> {
-    let mut periods: Box<[u16]> = orders.into();
+fn periods(orientation_counts: &[u16], orbits: &[CellOrbit], symbols: &SymbolTable) -> Box<[u16]> {
+    let mut periods: Box<[u16]> = orientation_counts.into();
     for CellOrbit { cells, labels, .. } in orbits {
         let shows_all =
-            |period: &u16| labels.iter().all(|&label| period.is_multiple_of(letters.seen(label).into()));
+            |period: &u16| labels.iter().all(|&label| period.is_multiple_of(symbols.seen(label).into()));
         for &cell in cells {
             let period = &mut periods[usize::from(cell)];
             *period = (1..=*period).find(shows_all).unwrap_or(*period);
@@ -440,7 +440,7 @@ fn orbits(puzzle: &Puzzle, cells_of: Vec<Vec<usize>>, labels: &Labels<u8>) -> Bo
     let orbit = |cells: Vec<usize>| {
         let keeps_sum = actions.clone().all(|action| {
             let turns = cells.iter().map(|&cell| u32::from(action.turns()[cell])).sum::<u32>();
-            turns.is_multiple_of(action.orders()[cells[0]].into())
+            turns.is_multiple_of(action.orientation_counts()[cells[0]].into())
         });
         CellOrbit {
             labels: cells.iter().map(|&cell| labels.of_pieces()[cell]).collect(),
@@ -519,10 +519,10 @@ mod tests {
             let cells = Permutation::from_fn(9, |cell| moved(cell, a, b));
             facelets.add_move(name, OrientedPermutation::from_cells(cells)).unwrap();
         }
-        let puzzle = facelets.puzzle(Metric::Given).unwrap();
+        let puzzle = facelets.puzzle(Metric::OriginalPuzzle).unwrap();
         // 3! ways to rename the rows, with or without the reversal.
         assert_eq!(puzzle.symmetries.len(), 12);
-        let space = Space::new(puzzle, Metric::Given, Labels::distinct(9)).unwrap();
+        let space = Space::new(puzzle, Metric::OriginalPuzzle, Labels::distinct(9)).unwrap();
         assert_eq!((space.states().to_string(), space.symmetry_order()), ("6".into(), 2));
         let reversed = |cell: Cell| cell - cell % 3 + 2 - cell % 3;
         assert!((0..9).all(|cell| space.symmetries()[1].cells[usize::from(cell)] == reversed(cell)));
@@ -530,9 +530,9 @@ mod tests {
         let mut dial = Definition::of_degree("dial", 5).unwrap();
         let cells = Permutation::from_fn(5, |cell| (cell + 1) % 5);
         dial.add_move("U", OrientedPermutation::from_cells(cells)).unwrap();
-        let puzzle = dial.puzzle(Metric::Given).unwrap();
+        let puzzle = dial.puzzle(Metric::OriginalPuzzle).unwrap();
         assert_eq!(puzzle.symmetries.len(), 5);
-        assert_eq!(Space::new(puzzle, Metric::Given, Labels::distinct(5)).unwrap().symmetry_order(), 1);
+        assert_eq!(Space::new(puzzle, Metric::OriginalPuzzle, Labels::distinct(5)).unwrap().symmetry_order(), 1);
     }
 
     #[test]

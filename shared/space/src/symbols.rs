@@ -1,12 +1,12 @@
-//! Letters: a label or a colour together with an orientation, as one byte.
+//! SymbolTable: a label or a colour together with an orientation, as one byte.
 
 use crate::cells::Cell;
 
-/// The letters for one kind of marks, labels or colours. The letter of mark k in orientation o is
+/// The symbols for one kind of marks, labels or colours. The letter of mark k in orientation o is
 /// `k * width + o`, where the width is the largest number of orientations that a mark shows. Where pieces do
-/// not turn, the width is 1 and letters are marks.
+/// not turn, the width is 1 and symbols are marks.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Letters {
+pub struct SymbolTable {
     width: u8,
     seen: Box<[u8]>,
     /// By the amount of a turn and by letter: the turned letter.
@@ -15,14 +15,14 @@ pub struct Letters {
     marks: Box<[u8]>,
 }
 
-impl Letters {
-    /// Makes the letters of marks, where mark k shows `seen[k]` orientations and is turned by less than
-    /// `turns`. Returns `None` if there are more than 255 letters, if `turns` is more than 255, or if a mark
+impl SymbolTable {
+    /// Makes the symbols of marks, where mark k shows `seen[k]` orientations and is turned by less than
+    /// `turns`. Returns `None` if there are more than 255 symbols, if `turns` is more than 255, or if a mark
     /// shows no orientation.
     pub fn new(seen: &[u16], turns: u16) -> Option<Self> {
         let width = seen.iter().copied().max().unwrap_or(1);
-        let letters = usize::from(width) * seen.len();
-        if letters > 255 || turns > 255 || seen.contains(&0) {
+        let symbols = usize::from(width) * seen.len();
+        if symbols > 255 || turns > 255 || seen.contains(&0) {
             return None;
         }
         let turned = |by: u16| {
@@ -32,17 +32,17 @@ impl Letters {
                 let orientation = if orientation < shown { (orientation + by) % shown } else { orientation };
                 (mark * usize::from(width) + usize::from(orientation)) as u8
             };
-            (0..letters).map(turn).collect()
+            (0..symbols).map(turn).collect()
         };
         Some(Self {
             width: width as u8,
             seen: seen.iter().map(|&shown| shown as u8).collect(),
             turned: (0..turns).map(turned).collect(),
-            marks: (0..letters).map(|letter| (letter / usize::from(width)) as u8).collect(),
+            marks: (0..symbols).map(|letter| (letter / usize::from(width)) as u8).collect(),
         })
     }
 
-    /// Returns the number of letters. Some letters are unused if marks show different numbers of
+    /// Returns the number of symbols. Some symbols are unused if marks show different numbers of
     /// orientations.
     pub fn count(&self) -> usize {
         self.marks.len()
@@ -77,7 +77,7 @@ impl Letters {
         letter % self.width
     }
 
-    /// Returns the letter after a turn by `by`, which must be less than the `turns` of [`Letters::new`].
+    /// Returns the letter after a turn by `by`, which must be less than the `turns` of [`SymbolTable::new`].
     #[inline]
     pub fn turned(&self, letter: u8, by: u8) -> u8 {
         self.turned[usize::from(by)][usize::from(letter)]
@@ -105,21 +105,21 @@ mod tests {
 
     #[test]
     fn letters_are_marks_with_orientations() {
-        let letters = Letters::new(&[3, 1, 3], 3).unwrap();
-        assert_eq!((letters.count(), letters.width()), (9, 3));
+        let symbols = SymbolTable::new(&[3, 1, 3], 3).unwrap();
+        assert_eq!((symbols.count(), symbols.width()), (9, 3));
         for (mark, orientation) in [(0, 0), (0, 2), (1, 0), (2, 1)] {
-            let letter = letters.letter(mark, orientation);
-            assert_eq!((letters.mark(letter), letters.orientation(letter)), (mark, orientation));
+            let letter = symbols.letter(mark, orientation);
+            assert_eq!((symbols.mark(letter), symbols.orientation(letter)), (mark, orientation));
             for by in 0..3 {
-                let turned = (orientation + by) % letters.seen(mark);
-                assert_eq!(letters.turned(letter, by), letters.letter(mark, turned));
+                let turned = (orientation + by) % symbols.seen(mark);
+                assert_eq!(symbols.turned(letter, by), symbols.letter(mark, turned));
             }
         }
-        let plain = Letters::new(&[1; 255], 1).unwrap();
+        let plain = SymbolTable::new(&[1; 255], 1).unwrap();
         assert!((0..255).all(|letter| plain.mark(letter) == letter && plain.turned(letter, 0) == letter));
-        assert_eq!(Letters::new(&[2; 128], 2), None);
+        assert_eq!(SymbolTable::new(&[2; 128], 2), None);
         // Of 6 orientations, the first mark shows 2, and the second 3.
-        let mixed = Letters::new(&[2, 3], 6).unwrap();
+        let mixed = SymbolTable::new(&[2, 3], 6).unwrap();
         assert_eq!([0, 1].map(|mark| mixed.orientation(mixed.turned(mixed.letter(mark, 0), 5))), [1, 2]);
     }
 }

@@ -6,7 +6,7 @@
 //! x(a⁻¹(q)) and is renamed by a⁻¹. The cells of colour c of R become the cells of colour a⁻¹(c)
 //! of C. The j-th of them becomes the π(j)-th, where π depends on R, C, m and c but not on the state. Local
 //! label l becomes ρ(l), where ρ depends on a⁻¹ and c alone. So index i along axis c goes to an index
-//! along axis a⁻¹(c): that of the word of i with places moved by π and letters renamed by ρ. For a
+//! along axis a⁻¹(c): that of the word of i with places moved by π and symbols renamed by ρ. For a
 //! colour of s different pieces there are at most s! x s! such maps, each of which is made once.
 
 #[cfg(doc)]
@@ -14,7 +14,7 @@ use crate::Shape;
 use crate::cells::Cell;
 use crate::cosets::listed::Actions;
 use crate::multiset_ranker::advance;
-use crate::{AxisMap, CosetGraph, CosetId, Words};
+use crate::{AxisMap, CosetGraph, CosetId, MultisetRanker};
 use rustc_hash::FxHashMap;
 
 /// A permutation of axes, and a map along each axis.
@@ -52,12 +52,12 @@ pub struct Transforms<'g> {
     /// By number of an arrival, if arrivals are numbered, and by axis: the number of the map, or [`UNKNOWN`].
     of_arrivals: Vec<u32>,
     /// What is needed where axes hold only reachable words.
-    listed: Option<Listed<'g>>,
+    listed: Option<ExplicitAxis<'g>>,
 }
 
 /// The part of [`Transforms`] for axes that hold only reachable words.
 #[derive(Debug)]
-struct Listed<'g> {
+struct ExplicitAxis<'g> {
     actions: Actions<'g>,
     /// By the key of an action: the number of the map.
     numbers: FxHashMap<Box<[u8]>, u32>,
@@ -80,7 +80,7 @@ const UNKNOWN: u32 = u32::MAX;
 
 /// The largest number of maps, one for each axis of an arrival, that are kept for all arrivals. They take 4
 /// bytes each.
-const MOST_OF_ARRIVALS: usize = 1 << 18;
+const MAX_OF_ARRIVALS: usize = 1 << 18;
 
 impl<'g> Transforms<'g> {
     /// Makes an empty table for the cosets of `graph`, which keeps all maps.
@@ -124,7 +124,7 @@ impl<'g> Transforms<'g> {
             of_arrivals: Vec::new(),
             listed: colouring
                 .reached_axes()
-                .map(|_| Listed { actions: Actions::new(graph), numbers: FxHashMap::default() }),
+                .map(|_| ExplicitAxis { actions: Actions::new(graph), numbers: FxHashMap::default() }),
         }
     }
 
@@ -222,7 +222,7 @@ impl<'g> Transforms<'g> {
             return Some(element as usize);
         }
         let (cosets, moves) = (self.graph.len() as usize, self.graph.space().incoming_moves().len());
-        let is_small = cosets * moves * self.graph.shape().lengths().len() <= MOST_OF_ARRIVALS;
+        let is_small = cosets * moves * self.graph.shape().lengths().len() <= MAX_OF_ARRIVALS;
         is_small.then_some(coset.0 as usize * moves + mv)
     }
 
@@ -275,11 +275,11 @@ impl<'g> Transforms<'g> {
         goes_to: impl Fn(usize) -> Cell,
         transform: &mut Transform,
     ) {
-        let letters = self.graph.colouring().letters();
+        let symbols = self.graph.colouring().symbols();
         if self.prepared != Some(coset) {
             self.counts.fill(0);
             for (place, &letter) in self.places.iter_mut().zip(self.graph.pattern(coset)) {
-                let count = &mut self.counts[usize::from(letters.mark(letter))];
+                let count = &mut self.counts[usize::from(symbols.mark(letter))];
                 *place = *count;
                 *count += 1;
             }
@@ -290,7 +290,7 @@ impl<'g> Transforms<'g> {
         self.counts.fill(0);
         self.codes.fill(0);
         for (cell, &letter) in self.graph.pattern(source).iter().enumerate() {
-            let colour = usize::from(letters.mark(letter));
+            let colour = usize::from(symbols.mark(letter));
             let place = u64::from(self.places[usize::from(goes_to(cell))]);
             self.codes[colour] |= place.checked_shl(4 * u32::from(self.counts[colour])).unwrap_or(0);
             self.counts[colour] += 1;
@@ -333,8 +333,8 @@ fn renaming(graph: &CosetGraph, labels: &[u8], colour: usize) -> Vec<u8> {
 }
 
 /// Returns the map from the words of `from` to those of `to` that moves place j to place `code >> 4j & 15`
-/// and renames letters.
-fn axis_map(from: &Words, to: &Words, code: u64, renaming: &[u8]) -> AxisMap {
+/// and renames symbols.
+fn axis_map(from: &MultisetRanker, to: &MultisetRanker, code: u64, renaming: &[u8]) -> AxisMap {
     if from.total() == 1 {
         return AxisMap::new(vec![0]);
     }

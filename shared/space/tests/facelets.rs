@@ -145,7 +145,7 @@ fn corners_of_a_cube_have_the_axes_of_pieces() {
 /// The images of cells, and the turns of the pieces that leave them.
 type Action<'a> = (&'a [u16], &'a [u16]);
 
-/// Puzzles whose pieces have orientations: the orders of cells, generators, and the number of letters of
+/// Puzzles whose pieces have orientations: the orientation_counts of cells, generators, and the number of symbols of
 /// words.
 const ORIENTED: [(&[u16], &[Action<'_>], usize); 3] = [
     // Each piece is turned whenever it comes to one of the first two cells from the others, and back.
@@ -156,23 +156,23 @@ const ORIENTED: [(&[u16], &[Action<'_>], usize); 3] = [
     (&[3, 3, 3], &[(&[1, 2, 0], &[1, 0, 2]), (&[1, 0, 2], &[1, 2, 0])], 3),
 ];
 
-/// Orientations that follow from where pieces stand are no letters, and words have the states of the group.
+/// Orientations that follow from where pieces stand are no symbols, and words have the states of the group.
 #[test]
 fn orientations_that_follow_from_the_rest_are_not_told() {
-    for (orders, generators, letters) in ORIENTED {
-        let orbit = Orbit { name: "pieces".into(), cells: orders.len(), orientations: orders[0] };
+    for (orientation_counts, generators, symbols) in ORIENTED {
+        let orbit = Orbit { name: "pieces".into(), cells: orientation_counts.len(), orientations: orientation_counts[0] };
         let mut definition = Definition::new("pieces", vec![orbit]).unwrap();
         let actions = generators.iter().map(|(images, turns)| {
             let cells = Permutation::from_images(images.to_vec()).unwrap();
-            OrientedPermutation::new(cells, turns.to_vec(), orders).unwrap()
+            OrientedPermutation::new(cells, turns.to_vec(), orientation_counts).unwrap()
         });
         let actions: Vec<OrientedPermutation> = actions.collect();
         for (number, action) in (1..).zip(&actions) {
             definition.add_move(format!("g{number}"), action.clone()).unwrap();
         }
         let space = space(&definition);
-        assert_eq!(space.letters().count(), letters, "{orders:?}");
-        let mut elements = vec![OrientedPermutation::identity(orders)];
+        assert_eq!(space.symbols().count(), symbols, "{orientation_counts:?}");
+        let mut elements = vec![OrientedPermutation::identity(orientation_counts)];
         let mut known: HashSet<OrientedPermutation> = elements.iter().cloned().collect();
         let mut at = 0;
         while let Some(element) = elements.get(at).cloned() {
@@ -180,19 +180,19 @@ fn orientations_that_follow_from_the_rest_are_not_told() {
                 .extend(actions.iter().map(|a| element.then(a)).filter(|next| known.insert(next.clone())));
             at += 1;
         }
-        assert_eq!(space.states().to_string(), elements.len().to_string(), "{orders:?}");
+        assert_eq!(space.states().to_string(), elements.len().to_string(), "{orientation_counts:?}");
         let mut words = HashSet::new();
         for element in &elements {
             let word = space.word(element);
-            let mut seen = vec![(0, 0); orders.len()];
-            for (piece, &order) in orders.iter().enumerate() {
+            let mut seen = vec![(0, 0); orientation_counts.len()];
+            for (piece, &order) in orientation_counts.iter().enumerate() {
                 let (cell, orientation) = element.apply(piece, 0);
                 seen[cell] = (piece as u16, orientation as u8);
                 assert!(space.comes_to(piece, cell) && space.shown(piece) == order);
             }
-            assert_eq!(space.pieces(&word), seen, "{orders:?}");
-            assert_eq!(space.word_of_pieces(&seen), word, "{orders:?}");
-            assert!(words.insert(word), "{orders:?}");
+            assert_eq!(space.pieces(&word), seen, "{orientation_counts:?}");
+            assert_eq!(space.word_of_pieces(&seen), word, "{orientation_counts:?}");
+            assert!(words.insert(word), "{orientation_counts:?}");
         }
         assert!(space.has_turns());
     }

@@ -1,4 +1,4 @@
-//! Puzzles of more pieces than letters, whose groups are small: words tell only some of the pieces apart, and
+//! Puzzles of more pieces than symbols, whose groups are small: words tell only some of the pieces apart, and
 //! have the states of all.
 
 use fathom_algebra::{OrientedPermutation, Permutation};
@@ -24,11 +24,11 @@ fn dials(orbits: &[(usize, u16)], moves: &[&dyn Fn(usize) -> u16]) -> Definition
         orientations,
     };
     let mut definition = Definition::new("dials", orbits.iter().enumerate().map(orbit).collect()).unwrap();
-    let orders = definition.orders();
+    let orientation_counts = definition.orientation_counts();
     for (number, turn) in (1..).zip(moves) {
-        let turns: Vec<u16> = orders.iter().enumerate().map(|(cell, &order)| turn(cell) % order).collect();
-        let still = Permutation::identity(orders.len());
-        let action = OrientedPermutation::new(still, turns, &orders[..]).unwrap();
+        let turns: Vec<u16> = orientation_counts.iter().enumerate().map(|(cell, &order)| turn(cell) % order).collect();
+        let still = Permutation::identity(orientation_counts.len());
+        let action = OrientedPermutation::new(still, turns, &orientation_counts[..]).unwrap();
         definition.add_move(format!("g{number}"), action).unwrap();
     }
     definition
@@ -41,7 +41,7 @@ fn space(definition: &Definition) -> Space {
 
 /// Returns all elements that the moves make.
 fn elements(definition: &Definition) -> Vec<OrientedPermutation> {
-    let identity = OrientedPermutation::identity(definition.orders());
+    let identity = OrientedPermutation::identity(definition.orientation_counts());
     let mut all = vec![identity.clone()];
     let mut known = HashSet::from([identity]);
     let mut next = 0;
@@ -183,7 +183,7 @@ fn what_needs_more_letters_is_refused_with_its_states() {
     let refused = |definition: &Definition, labels: Labels| {
         let puzzle = definition.puzzle(Metric::Single).unwrap();
         match Space::new(puzzle, Metric::Single, labels).unwrap_err() {
-            SpaceError::TooManyLetters { states, letters, .. } => (states.map(|s| s.to_string()), letters),
+            SpaceError::TooManyLetters { states, symbols, .. } => (states.map(|s| s.to_string()), symbols),
             other => panic!("{other}"),
         }
     };
@@ -191,7 +191,7 @@ fn what_needs_more_letters_is_refused_with_its_states() {
     let pairs = Labels::from_values((0..300).map(|piece| if piece == 299 { 0 } else { piece }));
     assert_eq!(refused(&cycle, pairs).1, 299);
     let all = puzzle(300, &[&|cell| (cell + 1) % 300, &|cell| if cell < 2 { 1 - cell } else { cell }]);
-    let (states, letters) = refused(&all, Labels::distinct(300));
+    let (states, symbols) = refused(&all, Labels::distinct(300));
     // 300! has 615 digits.
-    assert_eq!((states.map(|states| states.len()), letters), (Some(615), 300));
+    assert_eq!((states.map(|states| states.len()), symbols), (Some(615), 300));
 }

@@ -14,14 +14,14 @@ type Orbits = [(usize, u16); 2];
 /// An element that keeps the orbits, from numbers that choose it.
 fn element(orbits: Orbits) -> impl Strategy<Value = OrientedPermutation> {
     let cells: usize = orbits.iter().map(|&(cells, _)| cells).sum();
-    let orders: Vec<u16> =
+    let orientation_counts: Vec<u16> =
         orbits.iter().flat_map(|&(cells, order)| std::iter::repeat_n(order, cells)).collect();
     let shuffled = |from: usize, to: usize| Just((from..to).collect::<Vec<usize>>()).prop_shuffle();
     let images = (shuffled(0, orbits[0].0), shuffled(orbits[0].0, cells));
     (images, prop::collection::vec(0..6_u16, cells)).prop_map(move |((one, other), turns)| {
         let images: Vec<usize> = one.into_iter().chain(other).collect();
-        let turns: Vec<u16> = turns.iter().zip(&orders).map(|(turn, order)| turn % order).collect();
-        OrientedPermutation::new(Permutation::from_fn(cells, |cell| images[cell]), turns, &orders[..])
+        let turns: Vec<u16> = turns.iter().zip(&orientation_counts).map(|(turn, order)| turn % order).collect();
+        OrientedPermutation::new(Permutation::from_fn(cells, |cell| images[cell]), turns, &orientation_counts[..])
             .unwrap()
     })
 }
@@ -84,7 +84,7 @@ type Pieces = Vec<(usize, usize, u16)>;
 /// under free moves.
 fn plain((definition, labels): &(Definition, Vec<usize>)) -> Vec<BTreeSet<Pieces>> {
     let free = definition.free_group().unwrap();
-    let orders = definition.orders();
+    let orientation_counts = definition.orientation_counts();
     let apply = |action: &OrientedPermutation, state: &Pieces| {
         let mut image = state.clone();
         for (cell, &(label, orbit, turn)) in state.iter().enumerate() {
@@ -95,7 +95,7 @@ fn plain((definition, labels): &(Definition, Vec<usize>)) -> Vec<BTreeSet<Pieces
     };
     let smallest = |state: Pieces| free.elements().iter().map(|free| apply(free, &state)).min().unwrap();
     let moves = definition.generators(Metric::Single).unwrap();
-    let solved: Pieces = (0..orders.len()).map(|cell| (labels[cell], definition.orbit_of(cell), 0)).collect();
+    let solved: Pieces = (0..orientation_counts.len()).map(|cell| (labels[cell], definition.orbit_of(cell), 0)).collect();
     layers(smallest(solved), |state| {
         let words = free.elements().iter().map(|free| apply(free, state));
         words

@@ -106,7 +106,7 @@ fn moves_carry_states_as_their_transforms_carry_positions() {
                     let step = &space.incoming_moves()[mv];
                     let mut moved = carried.clone();
                     for (cell, &to) in step.cells.iter().enumerate() {
-                        moved[usize::from(to)] = space.letters().turned(carried[cell], step.turn(cell));
+                        moved[usize::from(to)] = space.symbols().turned(carried[cell], step.turn(cell));
                     }
                     assert_eq!(pattern(&graph, &moved), graph.pattern(coset), "{word} {labels:?}");
                     assert_eq!(position(&graph, coset, &moved), transformed(&transforms, &transform, from));

@@ -51,16 +51,16 @@ impl Liar {
     }
 
     /// Returns the next tasks that the coordinator assigns to this worker.
-    async fn tasks(&mut self) -> Vec<v1::MakeShard> {
+    async fn tasks(&mut self) -> Vec<v1::ComputeShard> {
         self.some_tasks(4).await
     }
 
-    async fn some_tasks(&mut self, tasks: u32) -> Vec<v1::MakeShard> {
+    async fn some_tasks(&mut self, tasks: u32) -> Vec<v1::ComputeShard> {
         loop {
-            let request = v1::TakeOrdersRequest { session: self.session, tasks, holders_version: 0 };
-            let orders = self.client.take_orders(request).await.unwrap().into_inner().orders;
+            let request = v1::TakeCommandsRequest { session: self.session, tasks, holders_version: 0 };
+            let orders = self.client.take_commands(request).await.unwrap().into_inner().orders;
             let tasks = orders.into_iter().filter_map(|order| match order.kind {
-                Some(order::Kind::MakeShard(make)) => Some(make),
+                Some(order::Kind::ComputeShard(make)) => Some(make),
                 _ => None,
             });
             let tasks: Vec<_> = tasks.collect();
@@ -70,20 +70,20 @@ impl Liar {
         }
     }
 
-    async fn report(&mut self, make: &v1::MakeShard, report: v1::ShardReport) -> Result<(), tonic::Status> {
+    async fn report(&mut self, make: &v1::ComputeShard, report: v1::ShardReport) -> Result<(), tonic::Status> {
         self.say(make, outcome::Result::Made(report)).await
     }
 
     /// Says that the shard could not be made, because a file is damaged: its own one, or that of the worker
     /// at an address.
-    async fn blame(&mut self, make: &v1::MakeShard, (depth, shard): (u32, u32), address: &str) {
+    async fn blame(&mut self, make: &v1::ComputeShard, (depth, shard): (u32, u32), address: &str) {
         let (file, message) = (Some(v1::File { depth, shard }), "no such bits".into());
         let damaged = v1::Damaged { file, address: address.into(), message };
         let failure = v1::Failure { kind: Some(failure::Kind::Damaged(damaged)) };
         self.say(make, outcome::Result::Failure(failure)).await.unwrap();
     }
 
-    async fn say(&mut self, make: &v1::MakeShard, result: outcome::Result) -> Result<(), tonic::Status> {
+    async fn say(&mut self, make: &v1::ComputeShard, result: outcome::Result) -> Result<(), tonic::Status> {
         let outcome = v1::Outcome { file: make.file, attempt: make.attempt, result: Some(result) };
         let request = v1::ReportRequest { session: self.session, number: 0, outcomes: vec![outcome] };
         self.client.report(request).await.map(|_| ())
@@ -108,7 +108,7 @@ fn report_of_one_shard(cosets: usize, states: u64) -> v1::ShardReport {
 }
 
 /// Returns the number of cosets of the shard of a task.
-fn cosets(cluster: &Cluster, make: &v1::MakeShard) -> usize {
+fn cosets(cluster: &Cluster, make: &v1::ComputeShard) -> usize {
     let status = cluster.status().unwrap();
     let cosets = status["representative_cosets"].as_u64().unwrap() as u32;
     let shard = ShardId(make.file.unwrap().shard);
@@ -314,15 +314,15 @@ fn two_workers_that_disagree_end_the_run() {
     for worker in ["bad", "good"] {
         cluster.ends(worker);
     }
-    let doubted = RunDirectory::open(&cluster.run()).unwrap().journal.doubted().unwrap();
+    let suspected = RunDirectory::open(&cluster.run()).unwrap().journal.suspected().unwrap();
     cluster.serve();
     cluster.join(&["good", "third"]);
     assert_same(&cluster.finishes(), &undisturbed(&TWELVE));
     let audits = cluster.logged("audit agrees");
-    for task in &doubted {
+    for task in &suspected {
         let is_of =
             |line: &&serde_json::Value| line["depth"] == task.depth.0 && line["shard"] == task.shard.0;
         assert!(audits.iter().any(|line| is_of(&line)), "{task:?}: {audits:?}");
     }
-    assert!(!doubted.is_empty());
+    assert!(!suspected.is_empty());
 }

@@ -264,8 +264,8 @@ async fn messages_that_make_no_sense_to_a_coordinator() {
     assert!(
         !client.heartbeat(v1::HeartbeatRequest { session, progress: None }).await.unwrap().into_inner().known
     );
-    let ask = v1::TakeOrdersRequest { session, tasks: u32::MAX, holders_version: 0 };
-    assert!(!client.take_orders(ask).await.unwrap().into_inner().known);
+    let ask = v1::TakeCommandsRequest { session, tasks: u32::MAX, holders_version: 0 };
+    assert!(!client.take_commands(ask).await.unwrap().into_inner().known);
     assert!(
         !client
             .report(v1::ReportRequest { session, number: 0, outcomes: vec![] })

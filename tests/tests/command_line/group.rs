@@ -217,7 +217,7 @@ const TWO_ORBITS: [&str; 2] = [
     78)(51,66,57)(58,69,59,72,71,77,74,68)",
 ];
 
-/// Words along the stabiliser chain of this group would be too long for any memory.
+/// MultisetRanker along the stabiliser chain of this group would be too long for any memory.
 #[test]
 fn elements_a_few_moves_away_are_factored_in_every_group_and_others_are_refused() {
     let directory = fathom_tests::tempdir().unwrap();

@@ -117,7 +117,7 @@ fn exhaustive_audit_proves_small_spaces() {
     }
 }
 
-/// Words of the search may tell how the puzzle is held, of which an audit knows nothing.
+/// MultisetRanker of the search may tell how the puzzle is held, of which an audit knows nothing.
 #[test]
 fn puzzles_that_can_be_held_in_two_ways_are_proven() {
     let orbits = "{ name = \"C\", cells = 1, orientations = 2 }, { name = \"D\", cells = 1 }, { name = \"B\", cells = 2 }";

@@ -113,24 +113,24 @@ fn makers_are_those_of_the_last_reports() {
     let directory = fathom_tests::tempdir().unwrap();
     let path = directory.path().join("run.db");
     let mut journal = journal(&path);
-    assert_eq!(journal.makers().unwrap(), BTreeMap::new());
+    assert_eq!(journal.producers().unwrap(), BTreeMap::new());
     let tasks = [0, 1, 2].map(|shard| Task { depth: Depth(0), shard: ShardId(shard) });
     let reports = tasks.map(report);
     let made = reports.each_ref().map(|report| (report, Some(MAKER)));
     journal.change(|change| change.save_reports(&made)).unwrap();
     journal.change(|change| change.save_reports(&[(&reports[0], None)])).unwrap();
     journal.change(|change| change.forget_reports(&[tasks[1]])).unwrap();
-    assert_eq!(journal.makers().unwrap(), BTreeMap::from([(tasks[2], MAKER)]));
+    assert_eq!(journal.producers().unwrap(), BTreeMap::from([(tasks[2], MAKER)]));
 }
 
-/// A shard of which two results differ stays doubtful when its report is forgotten or replaced, until a
+/// A shard of which two results differ stays suspect when its report is forgotten or replaced, until a
 /// process that goes on alone makes it again.
 #[test]
 fn doubts_last_until_the_shards_are_made_again() {
     let directory = fathom_tests::tempdir().unwrap();
     let path = directory.path().join("run.db");
     let mut journal = journal(&path);
-    assert_eq!(journal.doubted().unwrap(), BTreeSet::new());
+    assert_eq!(journal.suspected().unwrap(), BTreeSet::new());
     let task = Task { depth: Depth(0), shard: ShardId(0) };
     let report = report(task);
     let save = |journal: &mut Journal| journal.change(|change| change.save_reports(&[(&report, None)]));
@@ -141,10 +141,10 @@ fn doubts_last_until_the_shards_are_made_again() {
     save(&mut journal).unwrap();
     drop(journal);
     let mut again = Journal::open(&path, RUN).unwrap();
-    assert_eq!(again.doubted().unwrap(), BTreeSet::from([task]));
+    assert_eq!(again.suspected().unwrap(), BTreeSet::from([task]));
     again.disown_doubted(&[task]).unwrap();
-    assert_eq!((again.doubted().unwrap(), again.shards_done().unwrap()), (BTreeSet::new(), 0));
-    assert_eq!(again.disowned().unwrap(), BTreeSet::from([task]));
+    assert_eq!((again.suspected().unwrap(), again.shards_done().unwrap()), (BTreeSet::new(), 0));
+    assert_eq!(again.invalidated().unwrap(), BTreeSet::from([task]));
 }
 
 /// What another crate writes beside the journal's tables is there with them, or neither is.

@@ -259,7 +259,7 @@ fn states_are_read_and_written_with_all_their_points() {
     assert!(code == Some(0) && out.contains("order: 300\n") && out.contains("tiles: 293 294 "), "{out}{err}");
 }
 
-/// Two turns of a torus of 8 times 8 cells. Words of 64 pieces that are told apart are too long, and where
+/// Two turns of a torus of 8 times 8 cells. MultisetRanker of 64 pieces that are told apart are too long, and where
 /// one piece stands determines where all others do.
 #[test]
 fn the_pieces_that_determine_all_others_are_named() {

@@ -3,7 +3,7 @@
 use fathom_engine::run::budget::memory_bytes;
 use fathom_engine::run::{Keep, RunManifest, SpaceSpec};
 use fathom_engine::task::{Job, Kernel, Resources};
-use fathom_kernel::Engine;
+use fathom_kernel::SimdLevel;
 use fathom_layer::LocalDisk;
 use fathom_puzzle::{Board, Metric, PuzzleSpec};
 use fathom_space::{Labels, Plan};
@@ -23,8 +23,8 @@ fn digests_do_not_depend_on_threads_shards_kernel_or_archiving() {
         let expected =
             Setup { threads: 1, shards: Some(1), ..Setup::default() }.search(question(board, metric));
         for (threads, shards, kernel, keep) in [
-            (2, Some(1), Kernel::Cosets(Engine::Portable), Keep::Last),
-            (3, Some(7), Kernel::Cosets(Engine::Portable), Keep::All),
+            (2, Some(1), Kernel::Cosets(SimdLevel::Portable), Keep::Last),
+            (3, Some(7), Kernel::Cosets(SimdLevel::Portable), Keep::All),
             (1, Some(13), Kernel::Fastest, Keep::All),
             (2, Some(5), Kernel::Reference, Keep::Last),
             (8, None, Kernel::Fastest, Keep::Last),

@@ -19,7 +19,7 @@ const CONNECT: Duration = Duration::from_secs(5);
 /// Time behind the end of the patience at which the last attempt is made.
 const LAST_PAUSE: Duration = Duration::from_millis(10);
 /// Largest message of the coordinator, in bytes.
-const MOST_MESSAGE_BYTES: usize = 64 << 20;
+const MAX_MESSAGE_BYTES: usize = 64 << 20;
 
 /// Calls the coordinator.
 #[derive(Clone, Debug)]
@@ -66,8 +66,8 @@ impl Caller {
         // Each call moves its future several times, which would have room for this one.
         let connection = Box::pin(self.access.connect(&self.address, CONNECT)).await?;
         let client = CoordinatorClient::new(connection)
-            .max_decoding_message_size(MOST_MESSAGE_BYTES)
-            .max_encoding_message_size(MOST_MESSAGE_BYTES);
+            .max_decoding_message_size(MAX_MESSAGE_BYTES)
+            .max_encoding_message_size(MAX_MESSAGE_BYTES);
         *self.client.lock().expect("no thread panics while it holds the lock") = Some(client.clone());
         Ok(client)
     }

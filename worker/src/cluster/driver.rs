@@ -3,11 +3,11 @@
 //!
 //! One loop hands the events to the session, one by one, and never waits for a call or the disk: each call is
 //! a tokio task of its own, and its answer comes back as an [`Input`]. Beside the loop, `prepare` fetches
-//! what tasks read before the kernel threads begin with them, and `ended` takes what these have done. `orders`
+//! what tasks read before the kernel threads begin with them, and `ended` takes what these have done. `commands`
 //! copies, discards and retires files.
 
 mod completion;
-mod orders;
+mod commands;
 mod prepare;
 
 use crate::cluster::caller::Caller;
@@ -24,7 +24,7 @@ use fathom_command::{failpoint, machine};
 use fathom_engine::run::{Depth, Keep, Task};
 use fathom_engine::task::expand::Leftover;
 use fathom_engine::task::pool::{Ended, NoThreads, Orders, Purpose};
-use fathom_engine::task::{BeyondMemory, Counters, Job, Store};
+use fathom_engine::task::{SpillPolicy, Counters, Job, Store};
 use fathom_layer::{Disk, LayerError};
 use fathom_proto::access::Access;
 use fathom_proto::access::Connection;
@@ -82,7 +82,7 @@ pub struct Worker {
     /// The directory for cosets from peers; `None` if all files are in a store that all workers share.
     pub imports: Option<PathBuf>,
     /// What happens to cosets from peers that exceed the memory for them.
-    pub beyond_memory: BeyondMemory,
+    pub spill_policy: SpillPolicy,
     /// Which layers are kept once they are no longer read.
     pub keep: Keep,
     /// Calls the coordinator.
@@ -173,7 +173,7 @@ impl Worker {
                 self.keep,
                 self.imports.clone(),
                 Arc::clone(&self.meter.memory),
-                self.beyond_memory,
+                self.spill_policy,
             ),
             worker: self,
             pool,
@@ -310,7 +310,7 @@ impl Shared {
                 drop(calls.others.spawn(this.answer(move |this| this.beat(session, underway))));
             }
             Action::Ask { number, session, tasks, holders_version } => {
-                let request = v1::TakeOrdersRequest { session, tasks, holders_version };
+                let request = v1::TakeCommandsRequest { session, tasks, holders_version };
                 drop(calls.others.spawn(this.answer(move |this| this.ask(number, request))));
             }
             Action::Report { session, number, outcomes } => {
@@ -321,16 +321,16 @@ impl Shared {
                     holders;
             }
             Action::KeepOnly(needed) => drop(tokio::task::spawn_blocking(move || this.keep_only(&needed))),
-            Action::Make(task) => self.make(prepare, task, Purpose::Make(Leftover::Counts)),
-            Action::MakeAfresh(task) => self.make(prepare, task, Purpose::Make(Leftover::IsReplaced)),
+            Action::Compute(task) => self.make(prepare, task, Purpose::Compute(Leftover::Counts)),
+            Action::Recompute(task) => self.make(prepare, task, Purpose::Compute(Leftover::IsReplaced)),
             Action::Audit(task, other_than) => {
                 let engine = self.worker.job.engine_other_than(&other_than);
                 let _ = prepare.send(Work { task, purpose: Purpose::Audit(engine) });
             }
             Action::Copy(file, addresses) => drop(calls.others.spawn(this.copy(file, addresses))),
             Action::Discard(file) => drop(tokio::task::spawn_blocking(move || this.discard(file))),
-            Action::GiveBack(file) => drop(tokio::task::spawn_blocking(move || this.give_back(file))),
-            Action::Retire(depth) => drop(tokio::task::spawn_blocking(move || this.retire_up_to(depth))),
+            Action::Release(file) => drop(tokio::task::spawn_blocking(move || this.give_back(file))),
+            Action::RetireLayer(depth) => drop(tokio::task::spawn_blocking(move || this.retire_up_to(depth))),
             Action::Halt => self.worker.halt.store(true, Ordering::Relaxed),
             Action::Finish { .. } => unreachable!("the loop ends with it"),
         }
@@ -467,17 +467,17 @@ impl Shared {
         }
     }
 
-    /// Asks for orders once.
-    async fn ask(self: Arc<Self>, number: u64, request: v1::TakeOrdersRequest) -> Result<Input> {
-        let call = |mut client: Client| async move { client.take_orders(request).await };
+    /// Asks for commands once.
+    async fn ask(self: Arc<Self>, number: u64, request: v1::TakeCommandsRequest) -> Result<Input> {
+        let call = |mut client: Client| async move { client.take_commands(request).await };
         let reply = self.worker.caller.call(call).await?;
         let geometry = &self.worker.job.geometry;
-        let orders = reply.orders.into_iter().map(|order| convert::order(order, geometry));
+        let commands = reply.commands.into_iter().map(|order| convert::order(order, geometry));
         Ok(Input::OrdersAnswered {
             number,
             session: request.session,
             known: reply.known,
-            orders: orders.collect::<Result<_, _>>()?,
+            commands: commands.collect::<Result<_, _>>()?,
             holders: reply.holders.map(Holders::new),
         })
     }

@@ -40,13 +40,13 @@ const REQUESTS_AT_ONCE: usize = 6;
 /// compress, check and copy them.
 const STREAMS: usize = 4;
 /// Fewest bytes of cosets for which a request of their own is worth it.
-const LEAST_OF_STREAM: u64 = 1 << 20;
+const MIN_OF_STREAM: u64 = 1 << 20;
 /// Largest number of cosets in one request, which keeps the message small.
 const COSETS_AT_ONCE: usize = 1 << 16;
 /// Number of rounds in which all holders are tried.
 const MAX_ROUNDS: usize = 3;
 /// Largest size of a chunk or piece, in bytes.
-const MOST_MESSAGE_BYTES: usize = chunk::MOST_BYTES + (1 << 20);
+const MAX_MESSAGE_BYTES: usize = chunk::MAX_BYTES + (1 << 20);
 
 /// Why a holder did not serve a request.
 #[derive(Debug)]
@@ -105,7 +105,7 @@ impl Fetcher {
             let connection = connection.map_err(|error| Denial::Elsewhere(error.to_string()))?;
             // The checksums of a shard come in one message, beside a chunk.
             let checksums = 32 * self.geometry.cut.cosets().div_ceil(self.geometry.cut.shards()) as usize;
-            Ok(ExchangeClient::new(connection).max_decoding_message_size(MOST_MESSAGE_BYTES + checksums))
+            Ok(ExchangeClient::new(connection).max_decoding_message_size(MAX_MESSAGE_BYTES + checksums))
         };
         connecting.get_or_try_init(connect).await.cloned()
     }
@@ -166,7 +166,7 @@ impl Fetcher {
     /// Returns the number of cosets for each request, if a peer is asked for `cosets` cosets.
     fn of_stream(&self, cosets: usize) -> usize {
         let bytes = cosets as u64 * u64::from(self.geometry.packed_bytes);
-        let streams = (bytes / LEAST_OF_STREAM).clamp(1, STREAMS as u64) as usize;
+        let streams = (bytes / MIN_OF_STREAM).clamp(1, STREAMS as u64) as usize;
         cosets.div_ceil(streams).min(COSETS_AT_ONCE)
     }
 

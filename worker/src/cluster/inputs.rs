@@ -3,7 +3,7 @@
 use crate::cluster::files::OpenFiles;
 use crate::cluster::holders::Holders;
 use fathom_engine::run::{Depth, Geometry, Keep, ShardId, Task};
-use fathom_engine::task::{BeyondMemory, Job, Layer, Store, beyond};
+use fathom_engine::task::{SpillPolicy, Job, Layer, Store, beyond};
 use fathom_layer::{ImportMemory, Imports, LayerError, LayerFile};
 use fathom_space::CosetId;
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,14 +25,14 @@ pub struct Inputs {
 
 impl Inputs {
     /// Returns the files of a task's own shard that are not in the store.
-    pub fn lacking(&self, store: &Store<'_>, shard: ShardId) -> Vec<Task> {
+    pub fn under_replicated(&self, store: &Store<'_>, shard: ShardId) -> Vec<Task> {
         let lacks = |(layer, _): &(&Arc<Layer>, &Depth)| !layer.has(shard);
-        let lacking = self.layers.iter().zip(&self.depths).filter(lacks).map(|(_, &depth)| depth);
+        let under_replicated = self.layers.iter().zip(&self.depths).filter(lacks).map(|(_, &depth)| depth);
         let source = self.given_back.filter(|&depth| !store.path(depth, shard).exists());
-        lacking.chain(source).map(|depth| Task { depth, shard }).collect()
+        under_replicated.chain(source).map(|depth| Task { depth, shard }).collect()
     }
 
-    /// Returns the layers that the task of a shard reads. No file of the shard may be lacking.
+    /// Returns the layers that the task of a shard reads. No file of the shard may be under_replicated.
     ///
     /// # Errors
     /// [`LayerError`] if the file that is opened for this task alone is damaged, or is not the reported one.
@@ -110,7 +110,7 @@ impl Inputs {
     }
 
     /// Adds to `needed` the cosets of the newest layer that a task reads and that are not here. No file of
-    /// the task's own shard may be lacking.
+    /// the task's own shard may be under_replicated.
     ///
     /// # Errors
     /// [`LayerError`] if the directory of a file is damaged.
@@ -143,7 +143,7 @@ pub struct AllInputs {
     /// The memory for cosets from peers.
     memory: Arc<ImportMemory>,
     /// The place of cosets that exceed this memory.
-    beyond_memory: BeyondMemory,
+    spill_policy: SpillPolicy,
     of_depth: Mutex<BTreeMap<Depth, Inputs>>,
 }
 
@@ -157,9 +157,9 @@ impl AllInputs {
         keep: Keep,
         imports: Option<PathBuf>,
         memory: Arc<ImportMemory>,
-        beyond_memory: BeyondMemory,
+        spill_policy: SpillPolicy,
     ) -> Self {
-        Self { job, store, files, keep, imports, memory, beyond_memory, of_depth: Mutex::default() }
+        Self { job, store, files, keep, imports, memory, spill_policy, of_depth: Mutex::default() }
     }
 
     /// Returns the inputs of the tasks of a depth. Opens the files that are in the store, and checks that
@@ -170,7 +170,7 @@ impl AllInputs {
     pub fn of(&self, depth: Depth, holders: &Holders) -> Result<Inputs, LayerError> {
         self.memory.set_most(self.job.cache.import_bytes());
         if let Some(inputs) = self.lock().get_mut(&depth) {
-            if self.beyond_memory == BeyondMemory::Fetch {
+            if self.spill_policy == SpillPolicy::Fetch {
                 inputs.age(self.memory.most());
             }
             return Ok(inputs.clone());
@@ -218,7 +218,7 @@ impl AllInputs {
         }
         if !are_checked {
             // Without a digest a file is not known to be the right one, so later tasks open all again. The
-            // digests come with the orders of the session.
+            // digests come with the commands of the session.
             return Ok(inputs);
         }
         let mut all = self.lock();
@@ -251,7 +251,7 @@ impl AllInputs {
     /// memory goes to disk.
     pub fn has_room(&self, inputs: &Inputs, cosets: usize) -> bool {
         let bytes = || cosets as u64 * inputs.bytes_of_coset(&self.job.geometry);
-        self.beyond_memory == BeyondMemory::Disk || cosets == 0 || self.memory.has_room(bytes())
+        self.spill_policy == SpillPolicy::Disk || cosets == 0 || self.memory.has_room(bytes())
     }
 
     /// Drops the oldest cosets of the inputs of a depth. Returns whether there were any.

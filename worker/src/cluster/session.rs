@@ -2,7 +2,7 @@
 //!
 //! [`Session::step`] takes an event and the time, changes the session only, and returns the actions to carry
 //! out. The [driver](super::driver) carries them out and feeds their results back in; a simulation does the
-//! same without a network. Lost messages do no harm: orders that did not arrive are given again, and files
+//! same without a network. Lost messages do no harm: commands that did not arrive are given again, and files
 //! whose reports did not arrive are in the inventory when the worker registers again.
 
 use crate::cluster::holders::Holders;
@@ -17,10 +17,10 @@ use tracing::{debug, info, warn};
 /// The tasks here should last for this time, so that they last while more are requested.
 const WORTH_HAVING: Duration = Duration::from_millis(200);
 /// Largest number of tasks a thread.
-const MOST_TASKS: usize = 32;
+const MAX_TASKS: usize = 32;
 /// The checksums in a report, at most, unless a single outcome has more: 16 MiB of the 64 that a message may
 /// have.
-const MOST_CHECKSUMS: usize = 1 << 19;
+const MAX_CHECKSUMS: usize = 1 << 19;
 /// An outcome waits this long for others to be reported with it, unless there is nothing else to do.
 const TOGETHER: Duration = Duration::from_millis(100);
 
@@ -34,7 +34,7 @@ pub enum End {
 }
 
 /// An order of the coordinator, with the addresses of holders.
-pub type Order = fathom_proto::Order<String>;
+pub type Command = fathom_proto::Command<String>;
 
 /// An event. Answers carry the session of their request, because they may arrive after the session has ended.
 #[derive(Clone, Debug)]
@@ -57,7 +57,7 @@ pub enum Input {
         /// Whether the session lasts.
         known: bool,
     },
-    /// The coordinator has answered a request for orders.
+    /// The coordinator has answered a request for commands.
     OrdersAnswered {
         /// The number of the request.
         number: u64,
@@ -65,8 +65,8 @@ pub enum Input {
         session: u64,
         /// Whether the session lasts.
         known: bool,
-        /// The orders.
-        orders: Vec<Order>,
+        /// The commands.
+        commands: Vec<Command>,
         /// The holder map, if it has changed.
         holders: Option<Holders>,
     },
@@ -115,10 +115,10 @@ pub enum Action {
     Beat {
         /// The session.
         session: u64,
-        /// The orders that have not ended.
+        /// The commands that have not ended.
         underway: Vec<Task>,
     },
-    /// Ask for orders. Answered by [`Input::OrdersAnswered`].
+    /// Ask for commands. Answered by [`Input::OrdersAnswered`].
     Ask {
         /// The number of the request.
         number: u64,
@@ -135,17 +135,17 @@ pub enum Action {
         session: u64,
         /// The number of the report, so that a report that arrives twice counts once.
         number: u64,
-        /// The outcomes of orders.
+        /// The outcomes of commands.
         outcomes: Vec<Outcome>,
     },
     /// Use this holder map from now on.
     UseHolders(Arc<Holders>),
-    /// Retire the layers that are not among these depths.
+    /// RetireLayer the layers that are not among these depths.
     KeepOnly(Vec<Depth>),
     /// Compute a shard. Answered by [`Input::TaskEnded`].
-    Make(Task),
+    Compute(Task),
     /// Compute a shard, even if there is a file of it. Answered by [`Input::TaskEnded`].
-    MakeAfresh(Task),
+    Recompute(Task),
     /// Compute a shard again without keeping its file, if possible with another engine than the named one.
     /// Answered by [`Input::TaskEnded`].
     Audit(Task, String),
@@ -154,9 +154,9 @@ pub enum Action {
     /// Delete a file, if it is damaged. Answered by [`Input::Discarded`].
     Discard(StoredFile),
     /// Delete a file that is no longer read.
-    GiveBack(Task),
+    Release(Task),
     /// Delete or compress a layer.
-    Retire(Depth),
+    RetireLayer(Depth),
     /// Stop the kernel threads: tasks end as [`Failure::Stopped`].
     Halt,
     /// Report the remaining outcomes, and leave.
@@ -172,7 +172,7 @@ pub enum Action {
     },
 }
 
-/// A request for orders without an answer yet.
+/// A request for commands without an answer yet.
 #[derive(Clone, Copy, Debug)]
 struct PendingRequest {
     number: u64,
@@ -196,7 +196,7 @@ impl Pace {
     /// more if tasks are short.
     fn most(&self, threads: usize) -> usize {
         let short = WORTH_HAVING.as_nanos() / self.took.as_nanos().max(1);
-        threads * (short as usize).clamp(2, MOST_TASKS)
+        threads * (short as usize).clamp(2, MAX_TASKS)
     }
 }
 
@@ -303,7 +303,7 @@ impl Session {
                     self.beat_due = self.beat_due.max(now.saturating_sub(self.heartbeat)) + self.heartbeat;
                 }
             }
-            Input::OrdersAnswered { number, session, known, orders, holders } => {
+            Input::OrdersAnswered { number, session, known, commands, holders } => {
                 if self.pending_request.is_some_and(|request| request.number == number) {
                     self.pending_request = None;
                     self.ask_again = now + WORTH_HAVING;
@@ -313,7 +313,7 @@ impl Session {
                         self.holders = Arc::new(holders);
                         actions.push(Action::UseHolders(Arc::clone(&self.holders)));
                     }
-                    orders.into_iter().for_each(|order| self.obey(order, &mut actions));
+                    commands.into_iter().for_each(|order| self.obey(order, &mut actions));
                 }
             }
             Input::ReportAnswered { session, known } => {
@@ -343,7 +343,7 @@ impl Session {
                     None => {}
                 }
                 if self.make_after_copy.remove(&task) {
-                    self.after_discard(task, Action::MakeAfresh(task), &mut actions);
+                    self.after_discard(task, Action::Recompute(task), &mut actions);
                 }
             }
             Input::Discarded { task, whole } => {
@@ -386,12 +386,12 @@ impl Session {
         self.is_registering
     }
 
-    /// Returns the files of the orders that have not ended, or whose outcomes the coordinator may not have
+    /// Returns the files of the commands that have not ended, or whose outcomes the coordinator may not have
     /// yet: an order that the coordinator thought lost would be given again.
     pub fn underway(&self) -> Vec<Task> {
-        let orders = self.tasks.keys().chain(self.audits.keys()).chain(&self.copies);
+        let commands = self.tasks.keys().chain(self.audits.keys()).chain(&self.copies);
         let ended = self.outcomes.iter().map(|outcome| &outcome.task).chain(&self.reporting);
-        orders.chain(ended).copied().collect()
+        commands.chain(ended).copied().collect()
     }
 
     /// Returns whether an answer belongs to the present session and the session lasts. Registers again if the
@@ -418,16 +418,16 @@ impl Session {
         }
     }
 
-    fn obey(&mut self, order: Order, actions: &mut Vec<Action>) {
+    fn obey(&mut self, order: Command, actions: &mut Vec<Action>) {
         match order {
-            Order::Make(task, attempt) => {
+            Command::Compute(task, attempt) => {
                 debug!(depth = task.depth.0, shard = task.shard.0, %attempt, "task ordered");
                 // A task that was ordered in an earlier session goes on under this attempt.
                 if self.tasks.insert(task, attempt).is_none() {
-                    self.after_discard(task, Action::Make(task), actions);
+                    self.after_discard(task, Action::Compute(task), actions);
                 }
             }
-            Order::MakeAfresh(task, attempt) => {
+            Command::Recompute(task, attempt) => {
                 debug!(depth = task.depth.0, shard = task.shard.0, %attempt, "task ordered afresh");
                 if self.afresh.contains(&task) {
                     // The task goes on under this attempt.
@@ -439,24 +439,24 @@ impl Session {
                     self.afresh.insert(task);
                     match self.copies.contains(&task) {
                         true => drop(self.make_after_copy.insert(task)),
-                        false => self.after_discard(task, Action::MakeAfresh(task), actions),
+                        false => self.after_discard(task, Action::Recompute(task), actions),
                     }
                 }
             }
-            Order::Audit(task, attempt, other_than) => {
+            Command::Audit(task, attempt, other_than) => {
                 debug!(depth = task.depth.0, shard = task.shard.0, %attempt, "audit ordered");
                 if self.audits.insert(task, attempt).is_none() {
                     actions.push(Action::Audit(task, other_than));
                 }
             }
-            Order::Copy(file, addresses) => {
+            Command::Copy(file, addresses) => {
                 let task = file.task;
                 if self.copies.insert(task) {
                     debug!(depth = task.depth.0, shard = task.shard.0, "copy ordered");
                     self.after_discard(task, Action::Copy(file, addresses), actions);
                 }
             }
-            Order::Discard(file) => {
+            Command::Discard(file) => {
                 if let Entry::Vacant(entry) = self.discarding.entry(file.task) {
                     entry.insert(Vec::new());
                     match self.copies.contains(&file.task) {
@@ -465,12 +465,12 @@ impl Session {
                     }
                 }
             }
-            Order::GiveBack(file) => actions.push(Action::GiveBack(file)),
-            Order::Retire(depth) => actions.push(Action::Retire(depth)),
-            Order::Leave(LeaveReason::CoordinatorGoes) => {
+            Command::Release(file) => actions.push(Action::Release(file)),
+            Command::RetireLayer(depth) => actions.push(Action::RetireLayer(depth)),
+            Command::Leave(LeaveReason::CoordinatorGoes) => {
                 info!("the coordinator goes, and is waited for");
             }
-            Order::Leave(reason) => {
+            Command::Leave(reason) => {
                 if !matches!(reason, LeaveReason::Done | LeaveReason::Clean | LeaveReason::Drained) {
                     actions.push(Action::Halt);
                 }
@@ -518,7 +518,7 @@ impl Session {
             Ok(Done::Made(report) | Done::Found(report)) => report.checksums.len(),
             Ok(Done::Copied(_)) | Err(_) => 0,
         };
-        let mut left = MOST_CHECKSUMS;
+        let mut left = MAX_CHECKSUMS;
         let fits = |outcome: &&Outcome| match left.checked_sub(checksums(outcome)) {
             Some(rest) => {
                 left = rest;
@@ -554,7 +554,7 @@ impl Session {
             self.is_beating = true;
             actions.push(Action::Beat { session, underway: self.underway() });
         }
-        // A request is with the coordinator most of the time, because some orders are not tasks. A request
+        // A request is with the coordinator most of the time, because some commands are not tasks. A request
         // for no tasks is followed by one for tasks once at least half of the places for tasks are free; the
         // coordinator then answers the older request with nothing. While there are fewer free places, the
         // session waits instead of asking for a few tasks.
@@ -568,7 +568,7 @@ impl Session {
             self.requests += 1;
             let number = self.requests;
             self.pending_request = Some(PendingRequest { number, tasks: free });
-            debug!(free, "asking for orders");
+            debug!(free, "asking for commands");
             actions.push(Action::Ask { number, session, tasks: free, holders_version: self.holders.version });
         }
         // Outcomes wait while a report is on its way, and for a moment if more will follow.

@@ -125,7 +125,7 @@ pub(crate) fn join(args: &JoinArguments, verbosity: log::Verbosity) -> Result<()
         store,
         disk,
         imports: shared_store.is_none().then(|| directory.clone()),
-        beyond_memory: args.beyond_memory,
+        spill_policy: args.spill_policy,
         keep: manifest.keep,
         caller,
         access,

@@ -7,7 +7,7 @@ use fathom_command::bad_input;
 use fathom_engine::audit::{Audit, FinishedLayer, KeptLayer, Options, Place, audit_far, tables_of};
 use fathom_engine::run::{Geometry, ShardId};
 use fathom_proto::access::{Access, Connection};
-use fathom_proto::convert::{self, MOST_LOOKED_UP};
+use fathom_proto::convert::{self, MAX_LOOKED_UP};
 use fathom_proto::v1;
 use fathom_proto::v1::exchange_client::ExchangeClient;
 use fathom_proto::v1::fetch_failure::Kind;
@@ -168,7 +168,7 @@ impl KeptLayer for FarLayer {
         }
         let mut found = vec![false; places.len()];
         for (shard, indices) in by_shard {
-            for indices in indices.chunks(MOST_LOOKED_UP) {
+            for indices in indices.chunks(MAX_LOOKED_UP) {
                 let asked: Vec<Place> = indices.iter().map(|&index| places[index]).collect();
                 let answer = self.workers.ask(&self.shards[shard], &asked, &[])?;
                 indices.iter().zip(answer.found).for_each(|(&index, is_there)| found[index] = is_there);
@@ -196,7 +196,7 @@ impl KeptLayer for FarLayer {
         }
         let mut drawn = Vec::new();
         for (shard, words) in words {
-            for words in words.chunks(MOST_LOOKED_UP) {
+            for words in words.chunks(MAX_LOOKED_UP) {
                 drawn.extend(self.workers.ask(&self.shards[shard], &[], words)?.of_words);
             }
         }
@@ -208,8 +208,8 @@ impl KeptLayer for FarLayer {
             let words = self.workers.ask(shard, &[], &[])?.words;
             // The words of one stored state have consecutive numbers, so all but the first are skipped.
             let mut last = None;
-            for first in (0..words).step_by(MOST_LOOKED_UP) {
-                let some: Vec<u64> = (first..words.min(first + MOST_LOOKED_UP as u64)).collect();
+            for first in (0..words).step_by(MAX_LOOKED_UP) {
+                let some: Vec<u64> = (first..words.min(first + MAX_LOOKED_UP as u64)).collect();
                 for place in self.workers.ask(shard, &[], &some)?.of_words {
                     if last.replace(place) != Some(place) {
                         show(place);

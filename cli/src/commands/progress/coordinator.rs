@@ -1,8 +1,8 @@
 //! The progress of a run that this process serves to workers.
 
 use super::{Line, WRITE};
-use crate::commands::progress_estimator::Gauge;
-use crate::commands::run_presence::AtWork;
+use crate::commands::progress_estimator::ProgressEstimator;
+use crate::commands::run_presence::RunPresence;
 use anyhow::{Context, Result};
 use fathom_command::log::Verbosity;
 use fathom_coordinator::cluster::handle::CoordinatorHandle;
@@ -39,22 +39,22 @@ impl ServedDisplay {
         run: &RunDirectory,
         cut: ShardCut,
         handle: CoordinatorHandle,
-        at_work: AtWork,
+        at_work: RunPresence,
         options: &DisplayOptions,
     ) -> Result<Self> {
         let DisplayOptions { verbosity, max_depth, holds_layers } = *options;
         let known = run.visited()?.layers.len();
-        let gauge = Gauge::new(run, max_depth)?;
-        let gauge = if holds_layers { gauge } else { gauge.without_disk() };
-        let follower = Follower { gauge, cut, known, begun: None };
+        let estimator = ProgressEstimator::new(run, max_depth)?;
+        let estimator = if holds_layers { estimator } else { estimator.without_disk() };
+        let follower = Follower { estimator, cut, known, begun: None };
         let (over, is_over) = channel::<()>();
         let show = move || {
             let (mut follower, mut at_work, mut line) = (follower, at_work, Line::new(verbosity));
             while let Ok(progress) = block_on(handle.progress(follower.known)) {
                 let now = Instant::now();
                 follower.follow(&progress, now);
-                at_work.write(&follower.gauge.reading(now));
-                line.show(&follower.gauge, now);
+                at_work.write(&follower.estimator.reading(now));
+                line.show(&follower.estimator, now);
                 if is_over.recv_timeout(WRITE) != Err(RecvTimeoutError::Timeout) {
                     break;
                 }
@@ -75,27 +75,27 @@ impl Drop for ServedDisplay {
     }
 }
 
-/// Feeds a gauge with what the coordinator tells from time to time.
+/// Feeds a estimator with what the coordinator tells from time to time.
 struct Follower {
-    gauge: Gauge,
+    estimator: ProgressEstimator,
     cut: ShardCut,
-    /// The number of committed layers that the gauge knows.
+    /// The number of committed layers that the estimator knows.
     known: usize,
-    /// The depth that the gauge measures.
+    /// The depth that the estimator measures.
     begun: Option<u32>,
 }
 
 impl Follower {
     fn follow(&mut self, told: &LayerProgress, now: Instant) {
         for layer in told.layers.iter().flatten().skip(self.known) {
-            self.gauge.committed(layer);
+            self.estimator.committed(layer);
             self.known += 1;
         }
         if self.begun != Some(told.depth.0) {
             self.begun = Some(told.depth.0);
-            self.gauge.begin(told.depth, self.cut.cosets().into(), self.cut.shards(), now);
+            self.estimator.begin(told.depth, self.cut.cosets().into(), self.cut.shards(), now);
         }
-        self.gauge.shards_made(told.shards, told.bytes);
-        self.gauge.progress(Progress { cosets: told.cosets, states: told.states }, now);
+        self.estimator.shards_made(told.shards, told.bytes);
+        self.estimator.progress(Progress { cosets: told.cosets, states: told.states }, now);
     }
 }

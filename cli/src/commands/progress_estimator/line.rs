@@ -1,10 +1,10 @@
 //! Progress in one line of text.
 
-use super::Reading;
+use super::Sample;
 use indicatif::{HumanBytes, HumanCount};
 
 /// Writes a reading in at most `columns` columns. The least important parts are left out first.
-pub(crate) fn of(reading: &Reading, columns: usize) -> String {
+pub(crate) fn of(reading: &Sample, columns: usize) -> String {
     let share = format!("depth {}  {}", reading.depth, percent(reading.visited, reading.all));
     let all = format!("  of {}", HumanCount(reading.all));
     let rate = format!(" · {} states/s", rounded(reading.rate));
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
     use fathom_engine::forecast::outlook::TimeLeft;
 
-    const READING: Reading = Reading {
+    const READING: Sample = Sample {
         depth: 9,
         cosets: [41, 100],
         shards: [41, 100],

@@ -19,7 +19,7 @@ use tokio::runtime::Builder;
 /// The number of requests to one worker at a time: the worker checks these files in parallel.
 const AT_ONCE: usize = 4;
 /// The most faults that are listed; the others are only counted.
-const MOST_TOLD: usize = 10;
+const MAX_TOLD: usize = 10;
 
 /// The result of checking a file that a worker should have.
 enum Checked {
@@ -115,8 +115,8 @@ fn tell(args: &VerifyArguments, sum: &Sum, layers: u64, workers: u64) -> Result<
         output::line(&json.to_string())?;
     }
     let some = |faults: &[String]| {
-        let told: Vec<&str> = faults.iter().take(MOST_TOLD).map(String::as_str).collect();
-        let more = faults.len().saturating_sub(MOST_TOLD);
+        let told: Vec<&str> = faults.iter().take(MAX_TOLD).map(String::as_str).collect();
+        let more = faults.len().saturating_sub(MAX_TOLD);
         let more = if more > 0 { format!("; and {more} more") } else { String::new() };
         format!("{}{more}", told.join("; "))
     };

@@ -12,7 +12,7 @@ use std::time::Duration;
 /// Audits of a run may take this much time whatever their share, so that small depths are audited too.
 const FREE: Duration = Duration::from_secs(2);
 /// Number of failures of an audit after which the shard is not audited.
-const MOST_FAILURES: u32 = 5;
+const MAX_FAILURES: u32 = 5;
 /// The assumed slowdown of another engine, before one was measured.
 const SLOWER: u32 = 16;
 /// Attempts of audits are numbered from here on, across all shards, so that no audit has the attempt number
@@ -64,9 +64,9 @@ pub struct Audits {
     /// Time of the audits by another engine, and time that the same shards took before.
     other_engine: (Duration, Duration),
     /// Shards of the current layer of which some store may contain a wrong file.
-    disowned: BTreeSet<Task>,
+    invalidated: BTreeSet<Task>,
     /// Shards of the current layer that were made twice with different states: they are audited in any case.
-    doubted: BTreeSet<Task>,
+    suspected: BTreeSet<Task>,
     /// Number of audits given out.
     given: u32,
     /// Number of audits that agreed with the maker.
@@ -83,43 +83,43 @@ impl Audits {
 
     /// Returns whether some store may contain a wrong file of a shard of the current layer.
     pub fn is_disowned(&self, task: Task) -> bool {
-        self.disowned.contains(&task)
+        self.invalidated.contains(&task)
     }
 
     /// Returns whether a shard of the current layer was made twice with different states.
     pub fn is_doubted(&self, task: Task) -> bool {
-        self.doubted.contains(&task)
+        self.suspected.contains(&task)
     }
 
     /// Notes that some store may contain wrong files of these shards of the current layer.
     pub fn disown(&mut self, tasks: impl IntoIterator<Item = Task>) {
-        self.disowned.extend(tasks);
+        self.invalidated.extend(tasks);
     }
 
     /// Notes that two results of a shard of the current layer differ: the shard is audited from then on.
     /// Returns whether none differed before.
     pub fn doubt(&mut self, task: Task) -> bool {
         self.differed += 1;
-        self.doubted.insert(task)
+        self.suspected.insert(task)
     }
 
-    /// Restores what an earlier epoch knew of the shards of the current layer. A doubtful shard of which
-    /// there is no report is disowned too: its file may be found, and nobody would know who made it.
+    /// Restores what an earlier epoch knew of the shards of the current layer. A suspect shard of which
+    /// there is no report is invalidated too: its file may be found, and nobody would know who made it.
     pub fn restore(
         &mut self,
-        disowned: BTreeSet<Task>,
-        doubted: BTreeSet<Task>,
+        invalidated: BTreeSet<Task>,
+        suspected: BTreeSet<Task>,
         is_made: impl Fn(Task) -> bool,
     ) {
-        self.disowned.extend(disowned);
-        self.disowned.extend(doubted.iter().copied().filter(|&task| !is_made(task)));
-        self.doubted.extend(doubted);
+        self.invalidated.extend(invalidated);
+        self.invalidated.extend(suspected.iter().copied().filter(|&task| !is_made(task)));
+        self.suspected.extend(suspected);
     }
 
     /// Forgets what is known of the shards of the current layer, because it is committed.
     pub fn end_layer(&mut self) {
-        self.disowned.clear();
-        self.doubted.clear();
+        self.invalidated.clear();
+        self.suspected.clear();
     }
 
     /// Returns whether no audit is open.
@@ -222,7 +222,7 @@ impl Audits {
         true
     }
 
-    /// Counts a failure of an audit, which is tried again after a pause. After `MOST_FAILURES` failures the
+    /// Counts a failure of an audit, which is tried again after a pause. After `MAX_FAILURES` failures the
     /// audit is forgotten: returns whether it is.
     ///
     /// # Panics
@@ -231,7 +231,7 @@ impl Audits {
         let audit = self.expected(task);
         audit.failures += 1;
         audit.not_before = now.after(PAUSE);
-        let is_over = audit.failures >= MOST_FAILURES;
+        let is_over = audit.failures >= MAX_FAILURES;
         if is_over {
             self.forget(task);
         }

@@ -8,11 +8,11 @@ pub const PAUSE: Duration = Duration::from_secs(1);
 /// Rest of a worker whose disk is full, or on which a task failed that others may be able to do.
 pub const REST: Duration = Duration::from_secs(30);
 /// Number of failures in a row after which a worker rests.
-pub const MOST_STRIKES: u32 = 5;
+pub const MAX_STRIKES: u32 = 5;
 /// The longest rest.
-pub const LONGEST_REST: Duration = Duration::from_secs(16 * 30);
+pub const MAX_BACKOFF: Duration = Duration::from_secs(16 * 30);
 /// Number of failures to reach a peer after which the pair of workers is marked.
-pub const MOST_UNREACHED: u32 = 3;
+pub const MAX_UNREACHED: u32 = 3;
 /// Time for which a marked pair is not tried.
 pub const RETRY: Duration = Duration::from_secs(60);
 
@@ -60,7 +60,7 @@ impl Unreached {
         self.counted = Some(now);
         self.failures += 1;
         self.message = message.to_owned();
-        let is_marked = self.failures >= MOST_UNREACHED;
+        let is_marked = self.failures >= MAX_UNREACHED;
         if is_marked {
             self.until = now.after(RETRY);
         }
@@ -70,9 +70,9 @@ impl Unreached {
     /// Lets a marked peer be tried again after its time: a single further failure marks it again. Returns
     /// whether its time has come.
     pub(super) fn retry(&mut self, now: Millis) -> bool {
-        let is_due = self.failures >= MOST_UNREACHED && !self.is_marked(now);
+        let is_due = self.failures >= MAX_UNREACHED && !self.is_marked(now);
         if is_due {
-            self.failures = MOST_UNREACHED - 1;
+            self.failures = MAX_UNREACHED - 1;
         }
         is_due
     }

@@ -49,12 +49,12 @@ impl Dirty {
         Self { targets: true, ..Self::default() }
     }
 
-    /// Whether there are orders for a worker.
+    /// Whether there are commands for a worker.
     pub fn worker(id: WorkerId) -> Self {
         Self { awake: BTreeSet::from([id]), ..Self::default() }
     }
 
-    /// Whether there are orders for any worker.
+    /// Whether there are commands for any worker.
     pub fn all_workers() -> Self {
         Self { all_awake: true, ..Self::default() }
     }
@@ -101,7 +101,7 @@ impl Dirty {
         take(&mut self.targets)
     }
 
-    /// Takes the workers for which there may be orders; `None` for all workers.
+    /// Takes the workers for which there may be commands; `None` for all workers.
     pub fn take_awake(&mut self) -> Option<BTreeSet<WorkerId>> {
         let awake = take(&mut self.awake);
         (!take(&mut self.all_awake)).then_some(awake)

@@ -1,9 +1,9 @@
-//! The workers of a run: their sessions, what they last said of themselves, the orders that wait for them, and
+//! The workers of a run: their sessions, what they last said of themselves, the commands that wait for them, and
 //! which of them rest.
 
-use crate::cluster::event::{LeaveReason, Millis, Order, Progress, Registration, RequestId};
+use crate::cluster::event::{LeaveReason, Millis, Command, Progress, Registration, RequestId};
 use crate::cluster::parts::Dirty;
-use crate::cluster::parts::backoff::{LONGEST_REST, MOST_STRIKES, REST, Unreached, is_of_one_burst};
+use crate::cluster::parts::backoff::{MAX_BACKOFF, MAX_STRIKES, REST, Unreached, is_of_one_burst};
 use crate::cluster::parts::secret::Secret;
 use fathom_engine::forecast::rate::Rate;
 use fathom_proto::{Session, WorkerId};
@@ -17,7 +17,7 @@ pub enum Presence {
     /// The session of the worker lasts.
     Alive(Session),
     /// The worker is known from an earlier epoch, and may register again at any moment.
-    Awaited,
+    Reconnecting,
     /// The worker was silent for longer than its lease.
     Lost,
     /// The worker has left.
@@ -46,7 +46,7 @@ pub struct Worker {
     pub heard: Millis,
     /// The progress that the worker reported last.
     pub progress: Progress,
-    /// When the worker had last done something for its orders, or had none.
+    /// When the worker had last done something for its commands, or had none.
     pub moved: Millis,
     /// The speed of the worker, in states.
     pub rate: Rate<Millis>,
@@ -55,7 +55,7 @@ pub struct Worker {
     /// Whether an audit has shown that the worker computes wrong files.
     pub is_set_aside: bool,
     /// Until this time the worker gets nothing to compute or to copy.
-    pub rests_until: Millis,
+    pub backoff_until: Millis,
     /// Number of failures since the last success.
     pub strikes: u32,
     /// When the last failure was counted.
@@ -65,8 +65,8 @@ pub struct Worker {
     /// Whether a file that tasks read has no holder within the worker's reach.
     pub is_cut_off: bool,
     /// Orders that wait until the worker asks.
-    pub orders: Vec<Order>,
-    /// The worker's request that waits for orders.
+    pub commands: Vec<Command>,
+    /// The worker's request that waits for commands.
     pub poll: Option<PendingPoll>,
     /// The number of the worker's last report in this session.
     pub reports: u64,
@@ -177,7 +177,7 @@ impl Members {
     }
 
     /// Ends the session of a worker, for the reason `presence`. Returns the request of the worker that waits
-    /// for orders. Orders and failures to reach peers are forgotten, also those of peers to reach the worker.
+    /// for commands. Orders and failures to reach peers are forgotten, also those of peers to reach the worker.
     ///
     /// # Panics
     /// If no worker with this id ever registered.
@@ -187,7 +187,7 @@ impl Members {
         }
         let worker = self.worker(id);
         worker.unreached.clear();
-        worker.orders.clear();
+        worker.commands.clear();
         let poll = worker.poll.take();
         if let Presence::Alive(session) = std::mem::replace(&mut worker.presence, presence) {
             self.by_session.remove(&session);
@@ -217,7 +217,7 @@ impl Members {
         }
         self.looked = now;
         let is_over = |worker: &Worker| match worker.presence() {
-            Presence::Alive(_) | Presence::Awaited => now.since(worker.heard) > lease,
+            Presence::Alive(_) | Presence::Reconnecting => now.since(worker.heard) > lease,
             Presence::Lost | Presence::Left => false,
         };
         self.iter().filter(|(_, worker)| is_over(worker)).map(|(id, _)| id).collect()
@@ -244,46 +244,46 @@ impl Members {
         is_new
     }
 
-    /// Queues an order for a worker, to be sent when the worker next asks.
-    pub fn order(&mut self, id: WorkerId, order: Order) -> Dirty {
-        self.worker(id).orders.push(order);
+    /// Queues an command for a worker, to be sent when the worker next asks.
+    pub fn command(&mut self, id: WorkerId, command: Command) -> Dirty {
+        self.worker(id).commands.push(command);
         Dirty::worker(id)
     }
 
     /// Orders a worker to leave.
     pub fn order_to_leave(&mut self, id: WorkerId, reason: LeaveReason) -> Dirty {
         self.worker(id).leaving = Some(reason);
-        self.order(id, Order::Leave(reason))
+        self.command(id, Command::Leave(reason))
     }
 
-    /// Keeps a worker's request for orders until there are some. Returns the request that waited before.
+    /// Keeps a worker's request for commands until there are some. Returns the request that waited before.
     pub fn ask(&mut self, id: WorkerId, poll: PendingPoll) -> (Option<PendingPoll>, Dirty) {
         let worker = self.worker(id);
         let older = worker.poll.replace(poll);
         // A worker that asks although it was told to leave has lost that reply, so tell it again. But workers
         // go on asking a coordinator that goes, until it is gone.
         if let Some(reason) = worker.leaving.filter(|reason| *reason != LeaveReason::CoordinatorGoes)
-            && !worker.orders.contains(&Order::Leave(reason))
+            && !worker.commands.contains(&Command::Leave(reason))
         {
-            worker.orders.push(Order::Leave(reason));
+            worker.commands.push(Command::Leave(reason));
         }
         (older, Dirty::worker(id))
     }
 
-    /// Takes the orders of a worker that asks for orders, with its request, which waits until
+    /// Takes the commands of a worker that asks for commands, with its request, which waits until
     /// [`Members::answered`].
-    pub fn take_orders(&mut self, id: WorkerId) -> Option<(PendingPoll, Vec<Order>)> {
+    pub fn take_commands(&mut self, id: WorkerId) -> Option<(PendingPoll, Vec<Command>)> {
         let worker = self.worker(id);
         let poll = worker.poll?;
-        Some((poll, std::mem::take(&mut worker.orders)))
+        Some((poll, std::mem::take(&mut worker.commands)))
     }
 
-    /// Notes that a worker's request for orders is answered.
+    /// Notes that a worker's request for commands is answered.
     pub fn answered(&mut self, id: WorkerId) {
         self.worker(id).poll = None;
     }
 
-    /// Takes the requests for orders that have waited for longer than `longest`.
+    /// Takes the requests for commands that have waited for longer than `longest`.
     pub fn take_expired(&mut self, now: Millis, longest: Duration) -> Vec<PendingPoll> {
         let is_over = |poll: &mut PendingPoll| now.since(poll.since) > longest;
         self.known.values_mut().filter_map(|worker| worker.poll.take_if(is_over)).collect()
@@ -297,7 +297,7 @@ impl Members {
 
     /// Notes that a worker computes wrong files: it computes nothing any more, and leaves once others hold
     /// its files.
-    pub fn set_aside(&mut self, id: WorkerId) -> Dirty {
+    pub fn quarantined(&mut self, id: WorkerId) -> Dirty {
         self.worker(id).is_set_aside = true;
         self.drain(id)
     }
@@ -330,17 +330,17 @@ impl Members {
         }
         worker.struck = Some(now);
         worker.strikes += 1;
-        let Some(doublings) = worker.strikes.checked_sub(MOST_STRIKES) else {
+        let Some(doublings) = worker.strikes.checked_sub(MAX_STRIKES) else {
             return (None, Dirty::default());
         };
-        let rest = (REST * 2_u32.pow(doublings.min(8))).min(LONGEST_REST);
-        worker.rests_until = now.after(rest);
+        let rest = (REST * 2_u32.pow(doublings.min(8))).min(MAX_BACKOFF);
+        worker.backoff_until = now.after(rest);
         (Some((worker.strikes, rest)), Dirty::owners())
     }
 
     /// Lets a worker rest: it gets nothing until then, and others take over its tasks.
     pub fn rest(&mut self, id: WorkerId, until: Millis) -> Dirty {
-        self.worker(id).rests_until = until;
+        self.worker(id).backoff_until = until;
         Dirty::owners()
     }
 
@@ -348,8 +348,8 @@ impl Members {
     pub fn end_rests(&mut self, now: Millis) -> Dirty {
         let mut is_over = false;
         for worker in self.known.values_mut() {
-            if worker.rests_until != Millis(0) && worker.rests_until <= now {
-                worker.rests_until = Millis(0);
+            if worker.backoff_until != Millis(0) && worker.backoff_until <= now {
+                worker.backoff_until = Millis(0);
                 is_over = true;
             }
         }
@@ -394,7 +394,7 @@ impl Members {
         }
         assert_eq!(self.by_session.len(), alive, "sessions of workers that are gone: {:?}", self.by_session);
         for (id, worker) in self.iter().filter(|(_, worker)| !worker.is_alive()) {
-            assert!(worker.poll.is_none(), "{id} is gone, and asks for orders");
+            assert!(worker.poll.is_none(), "{id} is gone, and asks for commands");
         }
     }
 }
@@ -407,7 +407,7 @@ impl Index<WorkerId> for Members {
     }
 }
 
-/// A worker's request that waits for orders.
+/// A worker's request that waits for commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PendingPoll {
     /// The request.
@@ -429,7 +429,7 @@ impl Worker {
             superseded: None,
             threads: 1,
             kernel: String::new(),
-            presence: Presence::Awaited,
+            presence: Presence::Reconnecting,
             registration: None,
             knows_session: false,
             heard: Millis(0),
@@ -438,12 +438,12 @@ impl Worker {
             rate: Rate::default(),
             draining: false,
             is_set_aside: false,
-            rests_until: Millis(0),
+            backoff_until: Millis(0),
             strikes: 0,
             struck: None,
             unreached: BTreeMap::new(),
             is_cut_off: false,
-            orders: Vec::new(),
+            commands: Vec::new(),
             poll: None,
             reports: 0,
             leaving: None,
@@ -457,7 +457,7 @@ impl Worker {
     fn has_passed(&self, (process, number): (u64, u64)) -> bool {
         self.registration.is_some_and(|(last_process, last)| {
             let is_over = match self.presence {
-                Presence::Alive(_) | Presence::Awaited => false,
+                Presence::Alive(_) | Presence::Reconnecting => false,
                 Presence::Lost => self.knows_session,
                 Presence::Left => true,
             };
@@ -488,11 +488,11 @@ impl Worker {
 
     /// Returns whether the worker can take copies: it stays, and does not rest.
     pub fn is_willing(&self, now: Millis) -> bool {
-        self.is_staying() && self.rests_until <= now
+        self.is_staying() && self.backoff_until <= now
     }
 
-    /// Returns whether the worker has had orders for this time, and done nothing for them.
-    pub fn stalls(&self, now: Millis, time: Duration) -> bool {
+    /// Returns whether the worker has had commands for this time, and done nothing for them.
+    pub fn is_stuck(&self, now: Millis, time: Duration) -> bool {
         !self.progress.underway.is_empty() && now.since(self.moved) >= time
     }
 

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The shards of the current layer, by the fate of their sources.
 #[derive(Clone, Debug, Default)]
-pub(super) struct GivenBack {
+pub(super) struct Releases {
     /// Shards whose sources were given back, and whether an audit agreed with the shard.
     shards: BTreeMap<ShardId, bool>,
     /// Shards that are made and whose sources still exist.
@@ -22,9 +22,9 @@ pub(super) struct GivenBack {
     most_in_the_making: usize,
 }
 
-impl GivenBack {
+impl Releases {
     /// Restores the given-back shards from the journal. There are no limits before
-    /// [`GivenBack::bound`] sets them.
+    /// [`Releases::bound`] sets them.
     pub(super) fn new(shards: BTreeMap<ShardId, bool>) -> Self {
         Self { shards, most_ahead: usize::MAX, most_in_the_making: usize::MAX, ..Self::default() }
     }

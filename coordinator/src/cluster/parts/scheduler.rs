@@ -3,7 +3,7 @@
 
 use crate::cluster::event::Millis;
 use crate::cluster::parts::Dirty;
-use crate::cluster::parts::releases::GivenBack;
+use crate::cluster::parts::releases::Releases;
 use crate::cluster::parts::tasks::{FailedAttempt, TaskProgress, Tasks};
 use fathom_engine::run::{Depth, Keep, ShardId, ShardOrder, ShardReport, Task};
 use fathom_proto::WorkerId;
@@ -19,7 +19,7 @@ pub struct Scheduler {
     begun: Millis,
     tasks: Tasks,
     /// Shards whose sources were given back, so that they cannot be computed again.
-    given: GivenBack,
+    given: Releases,
     /// All shards before this number are done.
     done: u32,
     /// Whether old layers of a shared store must be retired before more is made.
@@ -39,7 +39,7 @@ impl Scheduler {
             keep,
             begun: Millis(0),
             tasks: Tasks::of_layer(depth, order),
-            given: GivenBack::new(given_back),
+            given: Releases::new(given_back),
             done: 0,
             is_behind: false,
         }

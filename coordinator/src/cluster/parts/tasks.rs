@@ -58,7 +58,7 @@ pub struct FailedAttempt {
 }
 
 /// The most failed attempts at a task that are kept.
-const MOST_FAILED: usize = 8;
+const MAX_FAILED: usize = 8;
 
 impl TaskState {
     /// Returns the report of the task, if there is one.
@@ -286,7 +286,7 @@ impl Tasks {
     pub(super) fn note_failed_attempt(&mut self, task: Task, attempt: FailedAttempt) {
         let failed = &mut self.expected(task).failed;
         failed.push_back(attempt);
-        if failed.len() > MOST_FAILED {
+        if failed.len() > MAX_FAILED {
             failed.pop_front();
         }
     }

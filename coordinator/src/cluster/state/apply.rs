@@ -2,7 +2,7 @@
 //!
 //! [`State::apply`] is pure: the time is an argument, and the call only changes the state and returns the
 //! effects to carry out, in order. First the event changes what is known. Then [`State::reconcile`] commits the
-//! layer, orders copies, has lost files computed again, and gives waiting workers their orders.
+//! layer, commands copies, has lost files computed again, and gives waiting workers their commands.
 
 use crate::cluster::event::{Effect, Ending, Event, MadeShard, Millis, NoteKind, Reply, note};
 use crate::cluster::parts::{Dirty, PendingPoll, Presence};
@@ -12,8 +12,8 @@ use fathom_proto::Session;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A request for orders is answered after this time, even if there are none.
-const LONGEST_WAIT: Duration = Duration::from_secs(20);
+/// A request for commands is answered after this time, even if there are none.
+const MAX_WAIT: Duration = Duration::from_secs(20);
 /// Reports are made durable after this time. Until then the files in the stores stand for them.
 const SAVE_EVERY: Duration = Duration::from_millis(500);
 
@@ -27,9 +27,9 @@ impl State {
                 let reply = self.heartbeat(now, session, progress, &mut effects);
                 effects.push(Effect::Reply(request, reply));
             }
-            Event::TakeOrders { request, session, tasks, version } => {
+            Event::TakeCommands { request, session, tasks, version } => {
                 let poll = PendingPoll { request, tasks, version, since: now };
-                self.take_orders(now, session, poll, &mut effects);
+                self.take_commands(now, session, poll, &mut effects);
             }
             Event::Report { request, session, number, outcomes } => {
                 let reply = match self.members.touch(now, session) {
@@ -81,8 +81,8 @@ impl State {
         effects
     }
 
-    /// Keeps a worker's request for orders until there are some.
-    fn take_orders(&mut self, now: Millis, session: Session, poll: PendingPoll, effects: &mut Vec<Effect>) {
+    /// Keeps a worker's request for commands until there are some.
+    fn take_commands(&mut self, now: Millis, session: Session, poll: PendingPoll, effects: &mut Vec<Effect>) {
         let Some(id) = self.members.touch(now, session) else {
             effects.push(Effect::Reply(poll.request, Reply::Unknown));
             return;
@@ -100,14 +100,14 @@ impl State {
         }
     }
 
-    /// Does what follows from the time alone: silent workers are lost, requests for orders are answered,
+    /// Does what follows from the time alone: silent workers are lost, requests for commands are answered,
     /// reports are made durable, and those who rested or could not be reached are tried again.
     fn tick(&mut self, now: Millis, effects: &mut Vec<Effect>) {
         for id in self.members.silent(now, self.rules.lease) {
             self.remove_worker(now, id, Presence::Lost, NoteKind::Lost, effects);
         }
         self.lose_stalled(now, effects);
-        for poll in self.members.take_expired(now, LONGEST_WAIT) {
+        for poll in self.members.take_expired(now, MAX_WAIT) {
             effects.push(Effect::Reply(poll.request, Reply::Orders(Vec::new(), None)));
         }
         if now.since(self.commit.saved()) > SAVE_EVERY {

@@ -12,7 +12,7 @@
 //! than the time left, it is not audited. With a share of all, every shard is audited, whatever time that
 //! takes.
 
-use crate::cluster::event::{Effect, MadeShard, Millis, NoteKind, Order, note_of};
+use crate::cluster::event::{Effect, MadeShard, Millis, NoteKind, Command, note_of};
 use crate::cluster::parts::{Audit, Finding, PARTS, Worker};
 use crate::cluster::state::{State, digest_of};
 use fathom_engine::run::{ShardId, ShardReport, Task};
@@ -38,7 +38,7 @@ impl State {
     }
 
     /// Opens an audit of a shard that was just made, if the shard is drawn and there is time, or if
-    /// its result is doubted.
+    /// its result is suspected.
     pub(super) fn draw(&mut self, maker: Option<WorkerId>, report: &ShardReport, took: Duration) {
         self.audits.note_shard(took);
         let is_drawn = self.is_drawn(report.task) && self.audits.have_time(took, self.rules.audit);
@@ -66,7 +66,7 @@ impl State {
         now: Millis,
         id: WorkerId,
         effects: &mut Vec<Effect>,
-    ) -> Option<Order> {
+    ) -> Option<Command> {
         if self.audits.is_empty() || !self.files.missing().is_empty() {
             return None;
         }
@@ -80,7 +80,7 @@ impl State {
         let attempt = Attempt { epoch: self.epoch, number };
         self.note_reader(task, id);
         effects.push(note_of(NoteKind::AuditGiven, Some(id), task, None));
-        Some(Order::Audit(task, attempt, other_than))
+        Some(Command::Audit(task, attempt, other_than))
     }
 
     /// Returns whether a worker may audit a shard: it has not computed the shard yet, or there is nobody else.

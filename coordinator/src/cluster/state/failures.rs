@@ -1,11 +1,11 @@
-//! The handling of failed orders.
+//! The handling of failed commands.
 //!
 //! Each kind of failure has a bound. Beyond the bound there is another way, or the run ends with a message:
 //!
-//! - Stopped, or copy failed: tried again after [`PAUSE`]. After [`MOST_STRIKES`] failures in a row the
-//!   worker rests, and others take over; each further failure doubles the rest, up to [`LONGEST_REST`].
-//! - Order lost: given out again at once. The bound is that of stopped tasks.
-//! - Peer unreachable: the task is tried again after [`PAUSE`]. After [`MOST_UNREACHED`] failures the pair of
+//! - Stopped, or copy failed: tried again after [`PAUSE`]. After [`MAX_STRIKES`] failures in a row the
+//!   worker rests, and others take over; each further failure doubles the rest, up to [`MAX_BACKOFF`].
+//! - Command lost: given out again at once. The bound is that of stopped tasks.
+//! - Peer unreachable: the task is tried again after [`PAUSE`]. After [`MAX_UNREACHED`] failures the pair of
 //!   workers is marked for [`RETRY`]. A worker that cannot reach a file that tasks read computes nothing, and
 //!   a third worker takes a copy of that file; `status` names the pair.
 //! - File damaged: the file is discarded, and copied from another holder or computed again. The bound is that
@@ -20,17 +20,17 @@
 //! - Orders that neither end nor fail, on a worker whose heart beats: its disk may hang. After [`STALL`]
 //!   without any progress the worker counts as lost, and others take over; `status` names it before.
 //! - Other failures: the task is tried again after [`PAUSE`], by others if there are any. After
-//!   [`MOST_FAILURES`] failures of one task the run ends with the message.
+//!   [`MAX_FAILURES`] failures of one task the run ends with the message.
 //!
 //! A success resets the worker's count of failures in a row. Failures of a worker within [`PAUSE`] count as
 //! one, also those to reach one peer.
 //!
-//! [`MOST_STRIKES`]: crate::cluster::parts::backoff::MOST_STRIKES
-//! [`LONGEST_REST`]: crate::cluster::parts::backoff::LONGEST_REST
-//! [`MOST_UNREACHED`]: crate::cluster::parts::backoff::MOST_UNREACHED
+//! [`MAX_STRIKES`]: crate::cluster::parts::backoff::MAX_STRIKES
+//! [`MAX_BACKOFF`]: crate::cluster::parts::backoff::MAX_BACKOFF
+//! [`MAX_UNREACHED`]: crate::cluster::parts::backoff::MAX_UNREACHED
 //! [`RETRY`]: crate::cluster::parts::backoff::RETRY
 
-use crate::cluster::event::{Effect, Ending, Millis, NoteKind, Order, note_of, note_of_worker};
+use crate::cluster::event::{Effect, Ending, Millis, NoteKind, Command, note_of, note_of_worker};
 use crate::cluster::parts::backoff::{PAUSE, REST};
 use crate::cluster::parts::{CopyState, FailedAttempt, Presence, Worker};
 use crate::cluster::state::State;
@@ -39,8 +39,8 @@ use fathom_proto::{Failure, WorkerId};
 use std::time::Duration;
 
 /// Number of failures of one task, of a kind that another attempt rarely mends, after which the run ends.
-pub(in crate::cluster) const MOST_FAILURES: u32 = 5;
-/// Time without any progress after which a worker that has orders counts as lost. A worker that asks all
+pub(in crate::cluster) const MAX_FAILURES: u32 = 5;
+/// Time without any progress after which a worker that has commands counts as lost. A worker that asks all
 /// holders of a file three times, each in vain, is done sooner.
 pub(in crate::cluster) const STALL: Duration = Duration::from_secs(15 * 60);
 
@@ -57,7 +57,7 @@ impl State {
         let failed = FailedAttempt { worker: id, at: now, failure: Some(failure.kind()) };
         self.scheduler.note_failed_attempt(task, failed);
         match failure {
-            // The pause keeps the task from a worker that is stopping, and that may have asked for orders
+            // The pause keeps the task from a worker that is stopping, and that may have asked for commands
             // before it stopped.
             Failure::Stopped => {
                 self.set_waiting(task, now.after(PAUSE));
@@ -120,9 +120,9 @@ impl State {
         if self.members.iter().any(|(other, worker)| other != id && worker.is_willing(now)) {
             self.rest(now, id);
         }
-        if self.scheduler.note_failure(task) >= MOST_FAILURES {
+        if self.scheduler.note_failure(task) >= MAX_FAILURES {
             let message = format!(
-                "shard {} of depth {} failed {MOST_FAILURES} times, last with: {message}",
+                "shard {} of depth {} failed {MAX_FAILURES} times, last with: {message}",
                 task.shard, task.depth
             );
             self.end(now, Ending::Failed(message), effects);
@@ -146,11 +146,11 @@ impl State {
 
     /// Treats workers as lost that have made no progress for [`STALL`].
     pub(super) fn lose_stalled(&mut self, now: Millis, effects: &mut Vec<Effect>) {
-        let stalled = self.members.alive().filter(|(_, worker)| worker.stalls(now, STALL));
+        let stalled = self.members.alive().filter(|(_, worker)| worker.is_stuck(now, STALL));
         for id in stalled.map(|(id, _)| id).collect::<Vec<_>>() {
             let (name, minutes) = (&self.members[id].name, STALL.as_secs() / 60);
-            let detail = format!("{name} has orders, and has done nothing for them for {minutes} min");
-            effects.push(note_of_worker(NoteKind::Stalls, id, Some(detail)));
+            let detail = format!("{name} has commands, and has done nothing for them for {minutes} min");
+            effects.push(note_of_worker(NoteKind::Stuck, id, Some(detail)));
             self.remove_worker(now, id, Presence::Lost, NoteKind::Lost, effects);
         }
     }
@@ -216,8 +216,8 @@ impl State {
         let Some(holder) = holder else {
             return true;
         };
-        let is_known = |order: &Order| matches!(order, Order::Discard(ordered) if ordered.task == file);
-        if self.members.get(holder).is_some_and(|worker| worker.orders.iter().any(is_known)) {
+        let is_known = |order: &Command| matches!(order, Command::Discard(ordered) if ordered.task == file);
+        if self.members.get(holder).is_some_and(|worker| worker.commands.iter().any(is_known)) {
             return false;
         }
         let was_held = self.files.holders(file).any(|of| of == holder);
@@ -230,7 +230,7 @@ impl State {
             // The worker's own file may be unknown here, for example if an earlier order to discard it was
             // lost. Such a file is discarded too, because it is in the worker's way.
             Some(_) if (was_held || address.is_none()) && !is_coming => {
-                self.order(holder, Order::Discard(self.stored(file)));
+                self.order(holder, Command::Discard(self.stored(file)));
             }
             _ => return true,
         }

@@ -8,7 +8,7 @@
 //! long enough to be worth the copying.
 
 use crate::cluster::event::Millis;
-use crate::cluster::parts::{HeldFile, Worker};
+use crate::cluster::parts::{StoredFile, Worker};
 use crate::cluster::state::State;
 use fathom_engine::run::{Depth, Task};
 use fathom_proto::WorkerId;
@@ -87,7 +87,7 @@ impl State {
         let index: HashMap<WorkerId, usize> =
             candidates.iter().map(|candidate| candidate.id).zip(0..).collect();
         // The homes of a shard are the holders of its file in the current layer, or else in the newest one.
-        let is_held = |file: &&HeldFile| file.holders.iter().any(|&holder| self.members.is_alive(holder));
+        let is_held = |file: &&StoredFile| file.holders.iter().any(|&holder| self.members.is_alive(holder));
         let homes_of = |shard: usize| -> Vec<usize> {
             let known = own[shard].filter(is_held).or_else(|| newest_of(shard));
             known.into_iter().flat_map(|file| &file.holders).filter_map(|id| index.get(id)).copied().collect()
@@ -189,7 +189,7 @@ impl State {
                 let newest = below.next();
                 let mut older = below.map(|depth| Task { depth, shard: task.shard });
                 newest.is_none_or(|newest| {
-                    *whole.entry(newest).or_insert_with(|| self.unheld(newest).is_empty())
+                    *whole.entry(newest).or_insert_with(|| self.orphaned(newest).is_empty())
                 }) && older.all(|file| self.is_held(file))
             };
             return repairs.filter(|task| is_open(task) && has_sources(task)).take(most).copied().collect();

@@ -1,7 +1,7 @@
 //! The decisions that follow from the state, whatever event changed it. They look only at what the changes of
 //! the parts have made stale.
 
-use crate::cluster::event::{Effect, Ending, LeaveReason, Millis, Note, NoteKind, Order, Reply, note_of};
+use crate::cluster::event::{Effect, Ending, LeaveReason, Millis, Note, NoteKind, Command, Reply, note_of};
 use crate::cluster::parts::{CopyState, Presence, TaskProgress, TaskState, Worker};
 use crate::cluster::state::State;
 use fathom_engine::run::{Depth, Keep, ShardReport, Task};
@@ -60,7 +60,7 @@ impl State {
                 effects.push(Effect::RetireShared(retired));
             } else {
                 for id in self.members.alive().map(|(id, _)| id).collect::<Vec<_>>() {
-                    self.order(id, Order::Retire(retired));
+                    self.order(id, Command::RetireLayer(retired));
                 }
             }
             if self.rules.keep != Keep::All {
@@ -77,7 +77,7 @@ impl State {
     /// Returns the files that the current layer needs and that no live worker holds.
     pub(super) fn find_missing(&self) -> BTreeSet<Task> {
         let below = self.rules.lookback.below(self.depth());
-        let missing = below.flat_map(|depth| self.unheld(depth));
+        let missing = below.flat_map(|depth| self.orphaned(depth));
         let missing = missing.filter(|&task| !self.scheduler.is_given_back(task));
         // Shards of the current layer that cannot be computed again are needed, too.
         missing.chain(self.scheduler.given_back().filter(|&task| !self.is_held(task))).collect()
@@ -91,24 +91,24 @@ impl State {
         let mut sources: BTreeMap<Depth, Vec<Task>> = BTreeMap::new();
         let mut begun = BTreeSet::new();
         while let Some(task) = next.pop() {
-            let mut lacking = Vec::new();
+            let mut under_replicated = Vec::new();
             let mut is_lacking = false;
             let mut below = self.rules.lookback.below(task.depth);
             if let Some(newest) = below.next() {
                 // All tasks of a depth read all shards of the layer below, so they lack the same files of it.
-                let unheld = sources.entry(newest).or_insert_with(|| {
-                    lacking = self.unheld(newest);
-                    lacking.clone()
+                let orphaned = sources.entry(newest).or_insert_with(|| {
+                    under_replicated = self.orphaned(newest);
+                    under_replicated.clone()
                 });
-                is_lacking = !unheld.is_empty();
+                is_lacking = !orphaned.is_empty();
                 // Of the older layers, a task reads its own shard only.
                 let older = below.map(|depth| Task { depth, shard: task.shard });
-                lacking.extend(older.filter(|&older| !self.is_held(older)));
-                is_lacking |= !lacking.is_empty();
+                under_replicated.extend(older.filter(|&older| !self.is_held(older)));
+                is_lacking |= !under_replicated.is_empty();
             }
             if !is_lacking {
                 begun.insert(task);
-            } else if self.rules.shared_store && lacking.iter().any(|task| !self.files.contains(*task)) {
+            } else if self.rules.shared_store && under_replicated.iter().any(|task| !self.files.contains(*task)) {
                 let message = format!(
                     "shard {} of depth {} is damaged, and what it was made from is not there any more: put the file back from a copy, then serve the run again; or begin anew",
                     task.shard, task.depth
@@ -116,7 +116,7 @@ impl State {
                 self.end(now, Ending::Failed(message), effects);
             }
             next.extend(
-                lacking.into_iter().filter(|task| self.files.contains(*task) && wanted.insert(*task)),
+                under_replicated.into_iter().filter(|task| self.files.contains(*task) && wanted.insert(*task)),
             );
         }
         for task in begun {
@@ -137,7 +137,7 @@ impl State {
 
     /// Returns whether a file has a holder that is known from an earlier epoch and may still register again.
     fn is_awaited(&self, task: Task) -> bool {
-        let is_awaited = |id| self.members.get(id).is_some_and(|w| w.presence() == Presence::Awaited);
+        let is_awaited = |id| self.members.get(id).is_some_and(|w| w.presence() == Presence::Reconnecting);
         self.files.holders(task).any(is_awaited)
     }
 
@@ -183,7 +183,7 @@ impl State {
                 targets.remove(&(underway, id));
                 targets.insert((underway + 1, id));
                 self.files.set_copy(task, id, CopyState::Ordered(now));
-                self.order(id, Order::Copy(self.stored(task), from.clone()));
+                self.order(id, Command::Copy(self.stored(task), from.clone()));
                 effects.push(note_of(NoteKind::CopyOrdered, Some(id), task, None));
             }
         }
@@ -232,7 +232,7 @@ impl State {
         }
     }
 
-    /// Answers the waiting requests for orders of those workers that have orders.
+    /// Answers the waiting requests for commands of those workers that have commands.
     fn give_orders(&mut self, now: Millis, effects: &mut Vec<Effect>) {
         let awake = match self.dirty.take_awake() {
             Some(awake) => awake,
@@ -243,7 +243,7 @@ impl State {
         // Workers do not wait for the log.
         let mut notes = Vec::new();
         for id in awake {
-            let Some((poll, mut orders)) = self.members.take_orders(id) else {
+            let Some((poll, mut commands)) = self.members.take_commands(id) else {
                 continue;
             };
             if self.members[id].is_able(now)
@@ -251,15 +251,15 @@ impl State {
                 && poll.tasks > 0
                 && !self.scheduler.is_behind()
             {
-                orders.extend(self.give_audit(now, id, effects));
+                commands.extend(self.give_audit(now, id, effects));
                 for task in self.tasks_for(id, poll.tasks as usize, now, &mut may_take_over) {
                     let is_afresh = !self.may_use_own_file(id, task);
                     let number = self.scheduler.begin(task, id, is_afresh, now);
                     let attempt = Attempt { epoch: self.epoch, number };
                     self.note_reader(task, id);
-                    orders.push(match is_afresh {
-                        true => Order::MakeAfresh(task, attempt),
-                        false => Order::Make(task, attempt),
+                    commands.push(match is_afresh {
+                        true => Command::Recompute(task, attempt),
+                        false => Command::Compute(task, attempt),
                     });
                     notes.push(Effect::Note(Note {
                         kind: NoteKind::TaskGiven,
@@ -270,17 +270,17 @@ impl State {
                     }));
                 }
             }
-            if orders.is_empty() {
+            if commands.is_empty() {
                 continue;
             }
             // Workers without a task do not need the holder map.
-            let reads = orders
+            let reads = commands
                 .iter()
-                .any(|order| matches!(order, Order::Make(..) | Order::MakeAfresh(..) | Order::Audit(..)));
+                .any(|order| matches!(order, Command::Compute(..) | Command::Recompute(..) | Command::Audit(..)));
             let news = reads && poll.version != self.holder_map.version();
             let holders = news.then(|| self.holders());
             self.members.answered(id);
-            effects.push(Effect::Reply(poll.request, Reply::Orders(orders, holders)));
+            effects.push(Effect::Reply(poll.request, Reply::Orders(commands, holders)));
         }
         effects.extend(notes);
     }
@@ -298,7 +298,7 @@ impl State {
     /// waited for too: they may be about to register, and would otherwise keep trying until their patience
     /// ends.
     fn finish(&mut self, now: Millis, effects: &mut Vec<Effect>) {
-        let is_to_be_told = |worker: &Worker| worker.is_alive() || worker.presence() == Presence::Awaited;
+        let is_to_be_told = |worker: &Worker| worker.is_alive() || worker.presence() == Presence::Reconnecting;
         let is_awaited = || self.members.iter().any(|(_, worker)| is_to_be_told(worker));
         let Some(ending) = self.shutdown.finish(now, is_awaited) else {
             return;

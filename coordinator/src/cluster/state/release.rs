@@ -14,7 +14,7 @@
 //! that workers compute count too, up to [`most_in_the_making`], because workers finish small shards faster
 //! than they report them.
 
-use crate::cluster::event::{Effect, Ending, Millis, NoteKind, Order, note_of};
+use crate::cluster::event::{Effect, Ending, Millis, NoteKind, Command, note_of};
 use crate::cluster::state::State;
 use fathom_engine::run::{ShardId, Task};
 use fathom_proto::WorkerId;
@@ -52,7 +52,7 @@ impl State {
         let given = |&shard: &ShardId| (Task { depth: older, shard }, self.scheduler.is_audited(shard));
         let given = ready.iter().map(given).collect();
         let held = ready.iter().flat_map(|&shard| self.held_by(Task { depth, shard })).collect();
-        effects.push(Effect::GiveBack(given, held));
+        effects.push(Effect::Release(given, held));
         for shard in ready {
             let source = Task { depth: older, shard };
             let (mut told, dirty) = self.files.release(source);
@@ -61,8 +61,8 @@ impl State {
             self.dirty += dirty;
             told.extend(readers);
             told.retain(|&id| id != WorkerId::SHARED_STORE && self.members.is_alive(id));
-            told.into_iter().for_each(|id| self.order(id, Order::GiveBack(source)));
-            effects.push(note_of(NoteKind::GivenBack, None, source, None));
+            told.into_iter().for_each(|id| self.order(id, Command::Release(source)));
+            effects.push(note_of(NoteKind::Releases, None, source, None));
         }
     }
 

@@ -1,6 +1,6 @@
 //! What workers report: shards that they made, copies that they took, and failures of both.
 
-use crate::cluster::event::{Effect, Ending, Millis, Note, NoteKind, Order, note, note_of};
+use crate::cluster::event::{Effect, Ending, Millis, Note, NoteKind, Command, note, note_of};
 use crate::cluster::parts::backoff::PAUSE;
 use crate::cluster::parts::{CopyState, Presence, TaskProgress};
 use crate::cluster::state::{State, digest_of};
@@ -89,7 +89,7 @@ impl State {
         if self.scheduler.is_given_back(task) {
             // The file was lost and recomputed, and is no longer needed.
             self.scheduler.abandon_repair(task);
-            return self.order(id, Order::GiveBack(task));
+            return self.order(id, Command::Release(task));
         }
         let holder = if self.rules.shared_store { WorkerId::SHARED_STORE } else { id };
         let digest = digest_of(&report);
@@ -133,7 +133,7 @@ impl State {
             effects.push(Effect::DiscardShared(task));
         } else if !self.is_copied(task, id) {
             self.dirty += self.files.remove_holder(task, id);
-            self.order(id, Order::Discard(self.stored(task)));
+            self.order(id, Command::Discard(self.stored(task)));
         }
         let reason = format!(
             "shard {} of depth {} was lost, and made again with other states than were committed: unless the worker is wrong, the run is",
@@ -156,15 +156,15 @@ impl State {
                 if of_file.is_some_and(|digest| digest != copied.digest) {
                     // The copied file was meanwhile replaced by a new one.
                     self.dirty += self.files.remove_holder(task, id);
-                    self.order(id, Order::Discard(self.stored(task)));
+                    self.order(id, Command::Discard(self.stored(task)));
                     effects.push(note_of(NoteKind::OtherFile, Some(id), task, None));
                 } else if of_file.is_some() {
                     self.dirty += self.files.add_holder(task, id);
                     effects.push(note(NoteKind::CopyDone, Some(id), &outcome, None));
                 } else if self.scheduler.is_given_back(task) {
-                    self.order(id, Order::GiveBack(task));
+                    self.order(id, Command::Release(task));
                 } else if task.depth < self.depth() {
-                    self.order(id, Order::Retire(task.depth));
+                    self.order(id, Command::RetireLayer(task.depth));
                 }
             }
             Ok(Done::Made(_) | Done::Found(_)) => {
@@ -200,7 +200,7 @@ impl State {
         // Holders known from an earlier epoch may still come back.
         let may_have = |id: WorkerId| {
             self.members.is_alive(id)
-                || self.members.get(id).is_some_and(|w| w.presence() == Presence::Awaited)
+                || self.members.get(id).is_some_and(|w| w.presence() == Presence::Reconnecting)
         };
         let made = self.tasks().reports().map(|(report, _)| report.task);
         // A shard that cannot be computed again is waited for.

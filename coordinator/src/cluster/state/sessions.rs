@@ -1,7 +1,7 @@
 //! Workers that join, are heard, leave, are drained or get lost.
 
 use crate::cluster::event::{
-    Effect, LeaveReason, Millis, NoteKind, Order, Progress, Registration, Reply, RequestId, note_of,
+    Effect, LeaveReason, Millis, NoteKind, Command, Progress, Registration, Reply, RequestId, note_of,
     note_of_worker,
 };
 use crate::cluster::parts::{CopyState, FailedAttempt, Presence, TaskProgress, Worker};
@@ -81,11 +81,11 @@ impl State {
         }
         effects.push(Effect::Reply(request, self.registered(session)));
         for task in other {
-            self.order(id, Order::Discard(self.stored(task)));
+            self.order(id, Command::Discard(self.stored(task)));
             effects.push(note_of(NoteKind::OtherFile, Some(id), task, None));
         }
         for task in given {
-            self.order(id, Order::GiveBack(task));
+            self.order(id, Command::Release(task));
         }
         if self.members[id].is_set_aside && self.rules.shared_store {
             // What the process is making would replace the right file.
@@ -107,7 +107,7 @@ impl State {
         (first..=self.depth().0).map(Depth).collect()
     }
 
-    /// Notes how far a worker is, and puts orders back into the queue that it does not know of.
+    /// Notes how far a worker is, and puts commands back into the queue that it does not know of.
     pub(super) fn heartbeat(
         &mut self,
         now: Millis,
@@ -118,14 +118,14 @@ impl State {
         let Some(id) = self.members.touch(now, session) else {
             return Reply::Unknown;
         };
-        // The listed orders are under way, or their reports are on their way here. An order that was not
+        // The listed commands are under way, or their reports are on their way here. An order that was not
         // listed for a while is lost with the reply that carried it, or its report with an earlier session.
         // The wait covers replies that are still on their way.
         let underway: BTreeSet<Task> = progress.underway.iter().copied().collect();
         let is_order_lost = |since: Millis| now.since(since) > 3 * self.rules.heartbeat;
         let worker = &self.members[id];
         let waits = |task: Task| {
-            worker.orders.iter().any(|order| matches!(order, Order::Copy(file, _) if file.task == task))
+            worker.commands.iter().any(|order| matches!(order, Command::Copy(file, _) if file.task == task))
         };
         let (mut heard, mut lost) = (Vec::new(), Vec::new());
         for &task in self.tasks().running(id) {

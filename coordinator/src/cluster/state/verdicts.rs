@@ -29,9 +29,9 @@ impl State {
                     // Three have made the shard, and two of them the same.
                     self.audits.agree(task);
                     self.scheduler.note_audited(task.shard);
-                    self.set_aside(now, other, task, effects);
+                    self.quarantined(now, other, task, effects);
                 }
-                Some(maker) if found == found_before => self.set_aside(now, maker, task, effects),
+                Some(maker) if found == found_before => self.quarantined(now, maker, task, effects),
                 _ => self.disagree(now, task, &findings, effects),
             };
         }
@@ -84,7 +84,7 @@ impl State {
         })
     }
 
-    /// Returns a message about a doubtful shard if no worker that is there may audit the shard, while others
+    /// Returns a message about a suspect shard if no worker that is there may audit the shard, while others
     /// of this run may come back.
     fn undecided(&self, task: Task, audit: &Audit) -> Option<String> {
         let others = || self.members.iter().filter(|(id, _)| !self.has_found(*id, task, audit));
@@ -150,17 +150,17 @@ impl State {
 
     /// Sets a wrong worker aside: others compute its shards of the current layer again, and it leaves once
     /// others hold its files.
-    fn set_aside(&mut self, now: Millis, id: WorkerId, task: Task, effects: &mut Vec<Effect>) {
+    fn quarantined(&mut self, now: Millis, id: WorkerId, task: Task, effects: &mut Vec<Effect>) {
         self.audits.distrust(id);
         let lost = self.forget_made_by(now, &BTreeSet::from([id]), effects);
         if self.members[id].is_set_aside {
             // An earlier audit by this worker differed too, and had its consequences.
             return;
         }
-        self.dirty += self.members.set_aside(id).and(self.files.evacuate(id));
+        self.dirty += self.members.quarantined(id).and(self.files.evacuate(id));
         let name = self.members[id].name.clone();
-        effects.push(note_of(NoteKind::SetAside, Some(id), task, Some(name)));
-        effects.push(Effect::SetAside(id));
+        effects.push(note_of(NoteKind::Quarantined, Some(id), task, Some(name)));
+        effects.push(Effect::Quarantined(id));
         if self.rules.shared_store {
             // What the worker is making would replace the right file.
             self.dirty += self.members.order_to_leave(id, LeaveReason::Stopped);
@@ -205,10 +205,10 @@ impl State {
             let is_anyones = maker.is_none() && self.scheduler.can_be_made(task.shard);
             is_anyones || workers.iter().any(|&id| self.may_have_made(id, task, maker))
         };
-        let makers: BTreeMap<Task, Option<WorkerId>> =
+        let producers: BTreeMap<Task, Option<WorkerId>> =
             self.tasks().reports().map(|(report, maker)| (report.task, maker)).collect();
         let known = self.files.of_layer(self.depth()).map(|(shard, _)| Task { depth: self.depth(), shard });
-        let made = known.filter(|task| makers.get(task).is_none_or(|&maker| is_theirs(*task, maker)));
+        let made = known.filter(|task| producers.get(task).is_none_or(|&maker| is_theirs(*task, maker)));
         let made: Vec<Task> = made.filter(|&task| !self.scheduler.is_settled(task)).collect();
         let lost = made.iter().copied().filter(|task| !self.scheduler.can_be_made(task.shard)).collect();
         for &task in &made {

@@ -37,7 +37,7 @@ fn what_a_coordinator_writes_is_read_again() {
     let other = Journal::open(&path, RUN).unwrap();
     assert_eq!((other.layers_at().unwrap(), other.shards_done().unwrap()), (LayersAt::Workers, 1));
     assert_eq!(tables::holders(&other).unwrap(), held);
-    assert_eq!(tables::makers(&other).unwrap(), BTreeMap::from([(task, WORKER)]));
+    assert_eq!(tables::producers(&other).unwrap(), BTreeMap::from([(task, WORKER)]));
 }
 
 #[test]

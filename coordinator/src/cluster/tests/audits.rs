@@ -2,7 +2,7 @@
 
 use super::table::{held, id, report, task};
 use super::*;
-use crate::cluster::parts::HeldFile;
+use crate::cluster::parts::StoredFile;
 use crate::cluster::parts::backoff::PAUSE;
 use crate::cluster::parts::{FIRST_ATTEMPT, PARTS};
 use crate::cluster::state::{Past, digest_of};
@@ -16,9 +16,9 @@ fn all_audited(shards: u32) -> Rules {
     Rules { audit: PARTS, ..rules(shards) }
 }
 
-/// Returns the orders for a worker that asks for one task, without the holder map.
+/// Returns the commands for a worker that asks for one task, without the holder map.
 fn takes(t: &mut Table, worker: &str) -> Vec<String> {
-    t.orders(worker, 1)
+    t.commands(worker, 1)
 }
 
 /// Returns a table with two shards: a has made the first one and b the second one. Each then audits the
@@ -298,14 +298,14 @@ fn a_worker_that_was_wrong_in_an_earlier_epoch_is_found() {
     let wrong = ShardReport { checksums: vec![Digest::new(b"a")], ..report(0, 0) };
     let in_store = |report: &ShardReport| {
         let holders = BTreeSet::from([WorkerId::SHARED_STORE]);
-        (report.task, HeldFile { holders, bytes: report.bytes, digest: digest_of(report) })
+        (report.task, StoredFile { holders, bytes: report.bytes, digest: digest_of(report) })
     };
     let reports = vec![wrong, report(0, 1)];
     let files = reports.iter().map(in_store).collect();
-    let makers = BTreeMap::from([(task(0, 0), id("a")), (task(0, 1), id("b"))]);
+    let producers = BTreeMap::from([(task(0, 0), id("a")), (task(0, 1), id("b"))]);
     let rules = Rules { shared_store: true, ..all_audited(2) };
     let workers = ["a", "b", "c"].map(|name| (id(name), format!("host-{name}"), format!("{name}:1"))).into();
-    let mut t = Table::after(rules, 2, Past { files, reports, makers, workers, ..Past::default() });
+    let mut t = Table::after(rules, 2, Past { files, reports, producers, workers, ..Past::default() });
     t.state.draw_again();
     for worker in ["a", "b", "c"] {
         t.join(worker);
@@ -324,7 +324,7 @@ fn what_was_doubted_in_an_earlier_epoch_is_audited() {
     let past = Past {
         files: vec![held(0, 0, "a"), held(0, 1, "a")],
         reports: vec![report(0, 0), report(0, 1)],
-        doubted: BTreeSet::from([task(0, 1), task(5, 0)]),
+        suspected: BTreeSet::from([task(0, 1), task(5, 0)]),
         ..Past::default()
     };
     let mut t = Table::after(Rules { audit: 0, ..all_audited(2) }, 2, past);
@@ -334,15 +334,15 @@ fn what_was_doubted_in_an_earlier_epoch_is_audited() {
     assert_eq!(takes(&mut t, "b"), ["b <- audit 0/1 #2.1"]);
 }
 
-/// The maker of a doubtful shard does not audit it while a worker of an earlier epoch may come back.
+/// The maker of a suspect shard does not audit it while a worker of an earlier epoch may come back.
 #[test]
 fn what_is_doubted_is_not_left_to_its_maker() {
     let workers = ["a", "b"].map(|name| (id(name), format!("host-{name}"), format!("{name}:1"))).to_vec();
     let past = |workers: &[(WorkerId, String, String)]| Past {
         files: vec![held(0, 0, "a"), held(0, 1, "a")],
         reports: vec![report(0, 0), report(0, 1)],
-        makers: BTreeMap::from([(task(0, 0), id("a")), (task(0, 1), id("a"))]),
-        doubted: BTreeSet::from([task(0, 1)]),
+        producers: BTreeMap::from([(task(0, 0), id("a")), (task(0, 1), id("a"))]),
+        suspected: BTreeSet::from([task(0, 1)]),
         workers: workers.to_vec(),
         ..Past::default()
     };
@@ -368,23 +368,23 @@ fn what_is_doubted_is_not_left_to_its_maker() {
     assert_eq!(takes(&mut t, "a"), ["a <- audit 0/1 #2.2 not portable"]);
 }
 
-/// If the report of a doubtful shard was not journalled, a file of the shard may be found by anyone, and
+/// If the report of a suspect shard was not journalled, a file of the shard may be found by anyone, and
 /// nobody would know who made it.
 #[test]
 fn a_doubtful_shard_without_a_report_is_made_afresh() {
-    let past = Past { doubted: BTreeSet::from([task(0, 0)]), ..Past::default() };
+    let past = Past { suspected: BTreeSet::from([task(0, 0)]), ..Past::default() };
     let mut t = Table::after(all_audited(2), 2, past);
     t.join("a");
     assert_eq!(takes(&mut t, "a"), ["a <- make 0/0 afresh #2.1"]);
 }
 
-/// A doubtful shard whose audits fail is not committed without one.
+/// A suspect shard whose audits fail is not committed without one.
 #[test]
 fn what_is_doubted_is_made_again_if_its_audits_fail() {
     let past = Past {
         files: vec![held(0, 0, "a"), held(0, 1, "a")],
         reports: vec![report(0, 0), report(0, 1)],
-        doubted: BTreeSet::from([task(0, 1)]),
+        suspected: BTreeSet::from([task(0, 1)]),
         ..Past::default()
     };
     let mut t = Table::after(Rules { audit: 0, ..all_audited(2) }, 2, past);
@@ -422,7 +422,7 @@ fn what_a_wrong_worker_brings_back_is_not_used() {
 fn a_wrong_worker_stops_at_once_in_a_shared_store() {
     let mut t = Table::new(Rules { shared_store: true, ..all_audited(3) });
     t.join_with("a", 2, &[]);
-    assert_eq!(t.orders("a", 2), ["a <- make 0/0 #1.1, make 0/1 #1.1"]);
+    assert_eq!(t.commands("a", 2), ["a <- make 0/0 #1.1, make 0/1 #1.1"]);
     t.join("b");
     t.join("c");
     t.made_wrong("a", 0, 0, 1);

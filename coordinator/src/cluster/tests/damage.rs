@@ -3,7 +3,7 @@
 use super::table::{damaged, id, task};
 use super::*;
 use crate::cluster::parts::backoff::PAUSE;
-use crate::cluster::state::failures::MOST_FAILURES;
+use crate::cluster::state::failures::MAX_FAILURES;
 use fathom_engine::run::{Keep, Lookback};
 use fathom_proto::Failure;
 
@@ -55,13 +55,13 @@ fn a_file_that_is_made_again_must_be_as_it_was() {
     t.failed("a", 1, 0, 1, damaged(0, 0, None));
     assert_eq!(t.take("a", 1), ["a <- discard 0/0, make 0/0 afresh #1.1, holders 0: "]);
     // The worker may be wrong, so the shard is made again, and the wrong file is not used.
-    for attempt in 1..MOST_FAILURES {
+    for attempt in 1..MAX_FAILURES {
         assert_eq!(t.made_wrong("a", 0, 0, attempt), ["a <- known"]);
         assert_eq!(t.take("a", 1), ["a <- discard 0/0"]);
         t.tick(PAUSE.as_millis() as u64);
-        assert_eq!(t.orders("a", 1), [format!("a <- make 0/0 afresh #1.{}", attempt + 1)]);
+        assert_eq!(t.commands("a", 1), [format!("a <- make 0/0 afresh #1.{}", attempt + 1)]);
     }
-    assert_eq!(t.made_wrong("a", 0, 0, MOST_FAILURES), ["a <- known"]);
+    assert_eq!(t.made_wrong("a", 0, 0, MAX_FAILURES), ["a <- known"]);
     assert_eq!(t.take("a", 1), ["a <- discard 0/0, leave Failed"]);
 }
 

@@ -1,10 +1,10 @@
-//! Tests of orders that fail again and again.
+//! Tests of commands that fail again and again.
 
 use super::table::{damaged, unreachable};
 use super::*;
 use crate::cluster::event::{Event, Millis, Progress};
 use crate::cluster::parts::Worker;
-use crate::cluster::parts::backoff::{LONGEST_REST, MOST_STRIKES, MOST_UNREACHED, PAUSE, REST, RETRY};
+use crate::cluster::parts::backoff::{MAX_BACKOFF, MAX_STRIKES, MAX_UNREACHED, PAUSE, REST, RETRY};
 use crate::cluster::state::failures::STALL;
 use fathom_proto::{Failure, Usage};
 
@@ -37,7 +37,7 @@ fn fail_until_spared(t: &mut Table, worker: &str, failure: &dyn Fn() -> Failure)
 fn tasks_go_to_the_holder_of_what_others_cannot_reach() {
     let mut t = two();
     let failures = fail_until_spared(&mut t, "a", &|| unreachable(0, 1, "b"));
-    assert_eq!(failures, MOST_UNREACHED);
+    assert_eq!(failures, MAX_UNREACHED);
     assert!(t.state.members()[table::id("a")].is_cut_off);
     let (mut lines, mut left) = (Vec::new(), vec![(1, 0), (1, 1)]);
     for _ in 0..8 {
@@ -112,7 +112,7 @@ fn failures_at_a_former_address_do_not_blame_the_new_one() {
     let mut t = two();
     let (file, addresses) = (table::task(0, 1), vec!["b:0".into()]);
     let former = || Failure::Unreachable { file, addresses: addresses.clone(), message: "gone".into() };
-    assert!(fail_until_spared(&mut t, "a", &former) > MOST_UNREACHED);
+    assert!(fail_until_spared(&mut t, "a", &former) > MAX_UNREACHED);
     assert!(t.state.members()[table::id("a")].unreached.is_empty());
 }
 
@@ -123,13 +123,13 @@ fn failures_at_the_same_time_count_once() {
     let lines = t.take("a", 16);
     let given: Vec<u32> =
         (0..16).filter(|shard| lines.join(" ").contains(&format!("make 1/{shard} "))).collect();
-    assert!(given.len() > MOST_STRIKES as usize, "{lines:?}");
+    assert!(given.len() > MAX_STRIKES as usize, "{lines:?}");
     for shard in given {
         t.failed("a", 1, shard, 1, unreachable(0, 15, "b"));
     }
     let worker = &t.state.members()[table::id("a")];
     assert_eq!((worker.strikes, worker.unreached[&table::id("b")].failures()), (1, 1));
-    assert!(worker.rests_until <= Millis(t.now) && !worker.is_cut_off);
+    assert!(worker.backoff_until <= Millis(t.now) && !worker.is_cut_off);
 }
 
 /// The disk of a worker hangs: its heart beats, but its tasks neither end nor fail.
@@ -139,18 +139,18 @@ fn a_worker_that_does_nothing_is_lost_after_a_while() {
     let given = t.take("a", 1);
     let shard = (0..2).find(|shard| given.join(" ").contains(&format!("make 1/{shard} "))).unwrap();
     let start = t.now;
-    let mut orders = Vec::new();
+    let mut commands = Vec::new();
     let mut told = None;
     while t.state.members().get(table::id("a")).is_some_and(Worker::is_alive) {
         t.beat("a", &[(1, shard)]);
         t.beat("b", &[]);
-        orders.extend(t.tick(1000));
-        orders.extend(t.take("b", 1));
+        commands.extend(t.tick(1000));
+        commands.extend(t.take("b", 1));
         told = told.or(crate::cluster::status::obstacle(&t.state, Millis(t.now)));
         assert!(t.now - start <= STALL.as_millis() as u64 + 2000, "it is never lost");
     }
     assert!(t.now - start >= STALL.as_millis() as u64);
-    assert!(told.unwrap().contains("host-a has orders, and has done nothing for them for 3 min"));
+    assert!(told.unwrap().contains("host-a has commands, and has done nothing for them for 3 min"));
 }
 
 /// The log of a worker grows although its tasks stand still; an audit has no other progress than its cosets.
@@ -191,18 +191,18 @@ fn failures_in_a_row_give_a_rest_that_grows() {
     for failure in kinds {
         let mut t = two();
         let failures = fail_until_spared(&mut t, "a", failure);
-        assert_eq!(failures, MOST_STRIKES);
-        let rest = |t: &Table| t.state.members()[table::id("a")].rests_until.0 - t.now;
+        assert_eq!(failures, MAX_STRIKES);
+        let rest = |t: &Table| t.state.members()[table::id("a")].backoff_until.0 - t.now;
         assert!(rest(&t) > REST.as_millis() as u64 - 3000);
         // Each failure after a rest doubles the next rest, up to a limit.
         for _ in 0..8 {
-            t.now = t.state.members()[table::id("a")].rests_until.0 + 1;
+            t.now = t.state.members()[table::id("a")].backoff_until.0 + 1;
             t.beat("a", &[]);
             t.beat("b", &[]);
             t.tick(0);
             fail_until_spared(&mut t, "a", failure);
         }
-        let most = LONGEST_REST.as_millis() as u64;
+        let most = MAX_BACKOFF.as_millis() as u64;
         assert!(rest(&t) > most - 3000 && rest(&t) <= most, "{}", rest(&t));
     }
 }
@@ -210,15 +210,15 @@ fn failures_in_a_row_give_a_rest_that_grows() {
 #[test]
 fn a_success_ends_the_row() {
     let mut t = Table::with(rules(1), "a");
-    for attempt in 1..MOST_STRIKES {
+    for attempt in 1..MAX_STRIKES {
         t.take("a", 1);
         t.tick(PAUSE.as_millis() as u64);
         t.failed("a", 0, 0, attempt, Failure::Stopped);
     }
-    assert_eq!(t.state.members()[table::id("a")].strikes, MOST_STRIKES - 1);
+    assert_eq!(t.state.members()[table::id("a")].strikes, MAX_STRIKES - 1);
     t.take("a", 1);
     t.tick(PAUSE.as_millis() as u64);
-    t.made("a", 0, 0, MOST_STRIKES);
+    t.made("a", 0, 0, MAX_STRIKES);
     assert_eq!(t.state.members()[table::id("a")].strikes, 0);
     t.apply(Event::Tick);
 }

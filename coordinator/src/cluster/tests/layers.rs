@@ -71,7 +71,7 @@ fn who_is_away_gets_no_orders() {
     t.join("b");
     t.leave("b");
     t.sessions.remove("b");
-    assert_eq!(t.at_depth(4).state.members()[table::id("b")].orders, []);
+    assert_eq!(t.at_depth(4).state.members()[table::id("b")].commands, []);
 }
 
 #[test]

@@ -43,8 +43,8 @@ fn pieces_are_of_the_order_of_the_run() {
     t.join("b");
     let mut t = t.at_depth(1);
     assert_eq!(owners(&mut t), "babaab");
-    let orders = t.take("b", 3);
-    assert!(orders[0].starts_with("b <- make 1/0 #1.1, make 1/5 #1.1, make 1/2 #1.1"), "{orders:?}");
+    let commands = t.take("b", 3);
+    assert!(commands[0].starts_with("b <- make 1/0 #1.1, make 1/5 #1.1, make 1/2 #1.1"), "{commands:?}");
 }
 
 #[test]
@@ -158,9 +158,9 @@ fn no_task_waits_for_who_audits_while_another_is_free() {
     let mut t = Table::new(Rules { audit: PARTS, ..rules(4) });
     t.join_with("a", 2, &[]);
     t.join_with("b", 2, &[]);
-    assert_eq!(t.orders("b", 2), ["b <- make 0/2 #1.1, make 0/3 #1.1"]);
+    assert_eq!(t.commands("b", 2), ["b <- make 0/2 #1.1, make 0/3 #1.1"]);
     t.made("b", 0, 2, 1);
-    assert_eq!(t.orders("a", 1), ["a <- audit 0/2 #1.1 not portable, make 0/0 #1.1"]);
+    assert_eq!(t.commands("a", 1), ["a <- audit 0/2 #1.1 not portable, make 0/0 #1.1"]);
     t.made("b", 0, 3, 1);
     assert_eq!(t.take("b", 1), [""; 0]);
     assert_eq!(t.tick(1000), ["save 0/2 0/3, held 0/2 b, 0/3 b", "b <- make 0/1 #1.1"]);

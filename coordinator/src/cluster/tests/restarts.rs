@@ -135,10 +135,10 @@ fn map_numbers_of_another_life_stand_for_nothing() {
         let (session, now) = (t.sessions["b"], t.now);
         let effects = t.state.apply(
             crate::cluster::event::Millis(now),
-            Event::TakeOrders { request: RequestId(99), session, tasks: 1, version: number },
+            Event::TakeCommands { request: RequestId(99), session, tasks: 1, version: number },
         );
         let told = effects.iter().find_map(|effect| match effect {
-            Effect::Reply(_, Reply::Orders(orders, holders)) if !orders.is_empty() => Some(holders.is_some()),
+            Effect::Reply(_, Reply::Orders(commands, holders)) if !commands.is_empty() => Some(holders.is_some()),
             _ => None,
         });
         assert_eq!(told, Some(true), "map number {number}");

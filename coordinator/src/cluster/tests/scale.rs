@@ -2,7 +2,7 @@
 
 use super::table::{id, report};
 use super::*;
-use crate::cluster::event::{Effect, Event, Millis, Order, Progress, Registration, Reply, RequestId};
+use crate::cluster::event::{Effect, Event, Millis, Command, Progress, Registration, Reply, RequestId};
 use crate::cluster::state::digest_of;
 use crate::cluster::state::{Past, State};
 use fathom_engine::run::Task;
@@ -18,7 +18,7 @@ struct Large {
     events: u64,
     waits: BTreeMap<RequestId, usize>,
     sessions: Vec<(Session, u64)>,
-    orders: Vec<(usize, Order)>,
+    commands: Vec<(usize, Command)>,
 }
 
 fn worker(number: usize) -> WorkerId {
@@ -42,9 +42,9 @@ impl Large {
             };
             match reply {
                 Reply::Registered { session, .. } => self.sessions[at].0 = session,
-                Reply::Orders(orders, holders) => {
+                Reply::Orders(commands, holders) => {
                     self.sessions[at].1 = holders.map_or(self.sessions[at].1, |holders| holders.version);
-                    self.orders.extend(orders.into_iter().map(|order| (at, order)));
+                    self.commands.extend(commands.into_iter().map(|order| (at, order)));
                 }
                 _ => {}
             }
@@ -81,7 +81,7 @@ impl Large {
             number: 0,
             outcomes: vec![outcome],
         });
-        self.apply(at, |request, session, version| Event::TakeOrders {
+        self.apply(at, |request, session, version| Event::TakeCommands {
             request,
             session,
             tasks: 16,
@@ -106,12 +106,12 @@ fn an_event_of_a_large_run_is_cheap() {
             events: 0,
             waits: BTreeMap::new(),
             sessions,
-            orders: Vec::new(),
+            commands: Vec::new(),
         };
         let begun = Instant::now();
         for at in 0..workers {
             large.join(at);
-            large.apply(at, |request, session, version| Event::TakeOrders {
+            large.apply(at, |request, session, version| Event::TakeCommands {
                 request,
                 session,
                 tasks: 16,
@@ -122,13 +122,13 @@ fn an_event_of_a_large_run_is_cheap() {
         let (begun, events) = (Instant::now(), large.events);
         let mut worst = Duration::ZERO;
         while large.state.depth().0 < fathom_slow::choose(2, 4) {
-            let orders = std::mem::take(&mut large.orders);
-            assert!(!orders.is_empty(), "it stalls at depth {}", large.state.depth());
-            for (at, order) in orders {
+            let commands = std::mem::take(&mut large.commands);
+            assert!(!commands.is_empty(), "it is_stuck at depth {}", large.state.depth());
+            for (at, order) in commands {
                 let one = Instant::now();
                 match order {
-                    Order::Make(task, attempt) => large.report(at, task, Some(attempt)),
-                    Order::Copy(file, _) => large.report(at, file.task, None),
+                    Command::Compute(task, attempt) => large.report(at, task, Some(attempt)),
+                    Command::Copy(file, _) => large.report(at, file.task, None),
                     _ => {}
                 }
                 worst = worst.max(one.elapsed());

@@ -11,13 +11,13 @@ fn shared(shards: u32) -> Rules {
 #[test]
 fn files_are_with_all_and_need_no_copies() {
     let mut t = Table::with(shared(2), "a b");
-    assert_eq!(t.orders("a", 1), ["a <- make 0/0 #1.1"]);
-    assert_eq!(t.orders("b", 1), ["b <- make 0/1 #1.1"]);
+    assert_eq!(t.commands("a", 1), ["a <- make 0/0 #1.1"]);
+    assert_eq!(t.commands("b", 1), ["b <- make 0/1 #1.1"]);
     assert_eq!(t.made("a", 0, 0, 1), ["a <- known"]);
     // The maker of a file may leave.
     assert_eq!(t.leave("a"), ["a <- known"]);
     assert_eq!(t.made("b", 0, 1, 1), ["b <- known", "commit 0/0 0/1 in 0 ms, held 0/0 shared, 0/1 shared"]);
-    assert_eq!(t.orders("b", 4), ["b <- make 1/0 #1.1, make 1/1 #1.1"]);
+    assert_eq!(t.commands("b", 4), ["b <- make 1/0 #1.1, make 1/1 #1.1"]);
 }
 
 /// Clients that verify and audit a run ask the workers, each for some of the files.
@@ -39,33 +39,33 @@ fn every_worker_can_tell_of_a_file() {
 #[test]
 fn the_coordinator_retires_layers() {
     let mut t = Table::with(shared(1), "a").at_depth(2);
-    t.orders("a", 1);
+    t.commands("a", 1);
     assert_eq!(
         t.made("a", 2, 0, 1),
         ["a <- known", "commit 2/0 in 0 ms, held 1/0 shared, 2/0 shared", "retire shared 0"]
     );
-    assert_eq!(t.orders("a", 1), ["a <- make 3/0 #1.1"]);
+    assert_eq!(t.commands("a", 1), ["a <- make 3/0 #1.1"]);
 }
 
 #[test]
 fn a_damaged_file_is_discarded_once_and_made_again() {
     let mut t = Table::with(shared(2), "a b").at_depth(1);
-    t.orders("a", 1);
-    t.orders("b", 1);
+    t.commands("a", 1);
+    t.commands("b", 1);
     assert_eq!(t.failed("a", 1, 0, 1, damaged(0, 1, None)), ["discard shared 0/1", "a <- known"]);
     assert_eq!(t.failed("b", 1, 1, 1, damaged(0, 1, None)), ["b <- known"]);
-    assert_eq!(t.orders("b", 4), ["b <- make 0/1 afresh #1.1"]);
+    assert_eq!(t.commands("b", 4), ["b <- make 0/1 afresh #1.1"]);
     assert_eq!(t.made("b", 0, 1, 1), ["b <- known"]);
-    t.orders("b", 4);
+    t.commands("b", 4);
     assert_eq!(t.tick(1000), ["b <- make 1/1 #1.2, holders 0: shared|shared"]);
 }
 
 #[test]
 fn a_run_fails_whose_file_cannot_be_made_again() {
     let mut t = Table::with(shared(1), "a").at_depth(4);
-    t.orders("a", 1);
+    t.commands("a", 1);
     assert_eq!(t.failed("a", 4, 0, 1, damaged(3, 0, None)), ["discard shared 3/0", "a <- known"]);
-    assert_eq!(t.orders("a", 1), ["a <- leave Failed"]);
+    assert_eq!(t.commands("a", 1), ["a <- leave Failed"]);
     let lines = t.leave("a");
     assert!(lines[2].contains("put the file back from a copy"), "{lines:?}");
     assert_eq!(lines.len(), 3);
@@ -74,11 +74,11 @@ fn a_run_fails_whose_file_cannot_be_made_again() {
 #[test]
 fn where_all_layers_are_kept_it_can() {
     let mut t = Table::with(Rules { keep: Keep::All, ..shared(1) }, "a").at_depth(4);
-    t.orders("a", 1);
+    t.commands("a", 1);
     assert_eq!(t.failed("a", 4, 0, 1, damaged(3, 0, None)), ["discard shared 3/0", "a <- known"]);
-    assert_eq!(t.orders("a", 1), ["a <- make 3/0 afresh #1.1"]);
+    assert_eq!(t.commands("a", 1), ["a <- make 3/0 afresh #1.1"]);
     assert_eq!(t.failed("a", 3, 0, 1, damaged(2, 0, None)), ["discard shared 2/0", "a <- known"]);
-    assert_eq!(t.orders("a", 1), ["a <- make 2/0 afresh #1.1"]);
+    assert_eq!(t.commands("a", 1), ["a <- make 2/0 afresh #1.1"]);
     assert_eq!(t.made("a", 2, 0, 1), ["a <- known"]);
     assert!(t.state.tasks().get(task(3, 0)).is_some());
 }
@@ -86,10 +86,10 @@ fn where_all_layers_are_kept_it_can() {
 #[test]
 fn a_drained_worker_leaves_when_it_has_nothing_to_do() {
     let mut t = Table::with(shared(1), "a").at_depth(1);
-    t.orders("a", 1);
+    t.commands("a", 1);
     t.join("b");
     t.drain("host-a");
-    assert_eq!(t.orders("a", 1), [""; 0]);
+    assert_eq!(t.commands("a", 1), [""; 0]);
     assert_eq!(t.tick(100), [""; 0]);
     let committed = "commit 1/0 in 100 ms, held 0/0 shared, 1/0 shared";
     assert_eq!(t.made("a", 1, 0, 1), ["a <- known", committed]);

@@ -21,7 +21,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// Number of seeds in every test run.
 const SEEDS: u64 = 3000;
 /// Largest number of failing seeds that are listed.
-const MOST_TOLD: usize = 10;
+const MAX_TOLD: usize = 10;
 /// Number of seeds among which a planted fault must show.
 const SEEDS_OF_FAULT: u64 = 1000;
 
@@ -62,7 +62,7 @@ fn every_seed_ends_and_is_right() {
     let faults_of = |first: usize| {
         let faults = (0..count).skip(first).step_by(threads);
         let faults = faults.filter_map(|seed| fault_of(seed, None).map(|what| (seed, what)));
-        faults.take(MOST_TOLD).collect::<Vec<_>>()
+        faults.take(MAX_TOLD).collect::<Vec<_>>()
     };
     let mut faults: Vec<(u64, String)> = std::thread::scope(|scope| {
         let faults = (0..threads).map(|first| scope.spawn(move || faults_of(first)));
@@ -71,7 +71,7 @@ fn every_seed_ends_and_is_right() {
     });
     faults.sort();
     let faults: Vec<String> =
-        faults.into_iter().take(MOST_TOLD).map(|(seed, what)| format!("seed {seed}: {what}")).collect();
+        faults.into_iter().take(MAX_TOLD).map(|(seed, what)| format!("seed {seed}: {what}")).collect();
     assert!(
         faults.is_empty(),
         "run one alone with FATHOM_SEED, and -- --nocapture to see each event:\n{}",

@@ -7,10 +7,10 @@
 
 use crate::cluster::bounds::Bounds;
 use crate::cluster::event::{
-    Effect, Event, Held, Holding, Millis, Order, Progress, Registration, Reply, RequestId,
+    Effect, Event, Held, Holding, Millis, Command, Progress, Registration, Reply, RequestId,
 };
 use crate::cluster::parts::FIRST_ATTEMPT;
-use crate::cluster::parts::HeldFile;
+use crate::cluster::parts::StoredFile;
 use crate::cluster::state::{Past, Rules, State, digest_of};
 use fathom_engine::run::{Depth, Keep, Lookback, ShardId, ShardReport, Task};
 use fathom_layer::{Digest, Totals};
@@ -72,9 +72,9 @@ pub(super) fn stored(depth: u32, shard: u32) -> StoredFile {
 }
 
 /// Returns a file with these holders.
-pub(super) fn held(depth: u32, shard: u32, holders: &str) -> (Task, HeldFile) {
+pub(super) fn held(depth: u32, shard: u32, holders: &str) -> (Task, StoredFile) {
     let holders = holders.split_whitespace().map(id).collect();
-    (task(depth, shard), HeldFile { holders, bytes: 1000, digest: digest_of(&report(depth, shard)) })
+    (task(depth, shard), StoredFile { holders, bytes: 1000, digest: digest_of(&report(depth, shard)) })
 }
 
 pub(super) fn damaged(depth: u32, shard: u32, address: Option<&str>) -> Failure {
@@ -134,7 +134,7 @@ impl Table {
             for worker in &workers {
                 let (id, state) = (id(worker), &self.state);
                 if state.depth().0 >= depth
-                    || (state.tasks().queue(id).len() == 0 && state.members()[id].orders.is_empty())
+                    || (state.tasks().queue(id).len() == 0 && state.members()[id].commands.is_empty())
                 {
                     continue;
                 }
@@ -146,11 +146,11 @@ impl Table {
         panic!("depth {depth} is not reached");
     }
 
-    /// Carries out the orders of a line, and those that follow from them.
+    /// Carries out the commands of a line, and those that follow from them.
     fn obey(&mut self, line: &str) {
-        let (worker, orders) = line.split_once(" <- ").expect("an answer");
+        let (worker, commands) = line.split_once(" <- ").expect("an answer");
         let mut follow = Vec::new();
-        for order in orders.split(", ") {
+        for order in commands.split(", ") {
             let words: Vec<&str> = order.split_whitespace().collect();
             let number = |word: &str| -> (u32, u32) {
                 let (depth, shard) = word.split_once('/').expect("a file");
@@ -238,14 +238,14 @@ impl Table {
     }
 
     /// Like [`Table::take`], without the holder map.
-    pub(super) fn orders(&mut self, worker: &str, tasks: u32) -> Vec<String> {
+    pub(super) fn commands(&mut self, worker: &str, tasks: u32) -> Vec<String> {
         let lines = self.take(worker, tasks).into_iter();
         lines.map(|line| line.split(", holders").next().unwrap_or_default().to_owned()).collect()
     }
 
     pub(super) fn take(&mut self, worker: &str, tasks: u32) -> Vec<String> {
         let (session, version) = (self.session(worker), self.versions.get(worker).copied().unwrap_or(0));
-        self.ask(worker, |request| Event::TakeOrders { request, session, tasks, version })
+        self.ask(worker, |request| Event::TakeCommands { request, session, tasks, version })
     }
 
     pub(super) fn beat(&mut self, worker: &str, underway: &[(u32, u32)]) -> Vec<String> {
@@ -346,13 +346,13 @@ impl Table {
             Effect::SaveReports(made, held) => {
                 format!("save {}, held {}", files(made.iter().map(|(report, _)| report.task)), by(held))
             }
-            Effect::GiveBack(given, held) => {
+            Effect::Release(given, held) => {
                 let given = files(given.iter().map(|(task, _)| *task));
                 format!("give back {given}, held {}", by(held))
             }
             Effect::Doubt(task) => format!("doubt {}", files(std::iter::once(*task))),
             Effect::ForgetReports(tasks) => format!("forget {}", files(tasks.iter().copied())),
-            Effect::SetAside(id) => format!("set aside {}", name(*id)),
+            Effect::Quarantined(id) => format!("set aside {}", name(*id)),
             Effect::SaveWorker(id, ..) => format!("save worker {}", name(*id)),
             Effect::Commit(reports, took, held) => {
                 let files = files(reports.iter().map(|r| r.task));
@@ -379,8 +379,8 @@ impl Table {
             }
             Reply::Unknown => "unknown".into(),
             Reply::Known => "known".into(),
-            Reply::Orders(orders, holders) => {
-                let mut words: Vec<String> = orders.iter().map(order).collect();
+            Reply::Orders(commands, holders) => {
+                let mut words: Vec<String> = commands.iter().map(order).collect();
                 if let Some(holders) = holders {
                     self.versions.insert(who.into(), holders.version);
                     let shard = |held: &Holding| held.holders.iter().map(|&id| name(id)).collect::<String>();
@@ -407,21 +407,21 @@ fn files(tasks: impl Iterator<Item = Task>) -> String {
     tasks.map(file).collect::<Vec<_>>().join(" ")
 }
 
-fn order(order: &Order) -> String {
+fn order(order: &Command) -> String {
     match order {
-        Order::Make(task, attempt) => format!("make {} #{attempt}", file(*task)),
-        Order::MakeAfresh(task, attempt) => format!("make {} afresh #{attempt}", file(*task)),
-        Order::Audit(task, attempt, other_than) => {
+        Command::Compute(task, attempt) => format!("make {} #{attempt}", file(*task)),
+        Command::Recompute(task, attempt) => format!("make {} afresh #{attempt}", file(*task)),
+        Command::Audit(task, attempt, other_than) => {
             let attempt = Attempt { number: attempt.number - FIRST_ATTEMPT, ..*attempt };
             let other_than = if other_than.is_empty() { "" } else { &format!(" not {other_than}") };
             format!("audit {} #{attempt}{other_than}", file(*task))
         }
-        Order::Copy(stored, from) => {
+        Command::Copy(stored, from) => {
             format!("copy {} from {}", file(stored.task), from.iter().map(|&id| name(id)).collect::<String>())
         }
-        Order::Discard(stored) => format!("discard {}", file(stored.task)),
-        Order::GiveBack(task) => format!("give back {}", file(*task)),
-        Order::Retire(depth) => format!("retire {depth}"),
-        Order::Leave(reason) => format!("leave {reason:?}"),
+        Command::Discard(stored) => format!("discard {}", file(stored.task)),
+        Command::Release(task) => format!("give back {}", file(*task)),
+        Command::RetireLayer(depth) => format!("retire {depth}"),
+        Command::Leave(reason) => format!("leave {reason:?}"),
     }
 }

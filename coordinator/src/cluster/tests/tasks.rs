@@ -1,4 +1,4 @@
-//! Tests of orders that are given, lost, late or failed.
+//! Tests of commands that are given, lost, late or failed.
 
 use super::table::{damaged, task, unreachable};
 use super::*;

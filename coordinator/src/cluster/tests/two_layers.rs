@@ -105,11 +105,11 @@ fn a_source_stays_until_the_audit_is_over() {
 #[test]
 fn a_third_worker_that_agrees_has_audited() {
     let mut t = audited("a b c");
-    t.orders("a", 1);
+    t.commands("a", 1);
     t.made("a", 2, 0, 1);
-    assert!(t.orders("b", 1)[0].starts_with("b <- audit 2/0 #1.1 not portable"));
+    assert!(t.commands("b", 1)[0].starts_with("b <- audit 2/0 #1.1 not portable"));
     t.made_wrong("b", 2, 0, FIRST_ATTEMPT + 1);
-    assert!(t.orders("c", 1)[0].starts_with("c <- audit 2/0 #1.2"));
+    assert!(t.commands("c", 1)[0].starts_with("c <- audit 2/0 #1.2"));
     let lines = t.audited("c", 2, 0, 2);
     assert!(lines.contains(&"set aside b".into()), "{lines:?}");
     assert!(t.tick(501).contains(&"give back 0/0, held 2/0 a".into()));
@@ -196,8 +196,8 @@ fn shards_are_made_no_further_ahead_than_is_given_back() {
     assert!(made < 64, "nothing was copied, and {made} shards were made");
     assert_eq!(made, most);
     // Once copies are reported, the run goes on without a tick.
-    let orders = t.take("b", 0).concat();
-    for file in orders.split("copy 2/").skip(1) {
+    let commands = t.take("b", 0).concat();
+    for file in commands.split("copy 2/").skip(1) {
         let shard = file.split_once(' ').unwrap().0.parse().unwrap();
         t.copied("b", 2, shard);
     }
@@ -264,10 +264,10 @@ fn a_worker_that_was_wrong_ends_the_run_if_its_shards_cannot_be_made_again() {
     }
     for is_audited in [false, true] {
         let mut t = Table::with(two(6), "a b c").at_depth(2);
-        let orders = t.take("b", 2).concat();
+        let commands = t.take("b", 2).concat();
         let shards: Vec<u32> =
-            orders.split("make 2/").skip(1).map(|order| order[..1].parse().unwrap()).collect();
-        let [right, wrong] = shards[..] else { panic!("{orders}") };
+            commands.split("make 2/").skip(1).map(|order| order[..1].parse().unwrap()).collect();
+        let [right, wrong] = shards[..] else { panic!("{commands}") };
         t.made("b", 2, right, 1);
         if is_audited {
             t.state.note_audited(ShardId(right));

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::Word;
-use crate::word::{Turn, orders};
+use crate::word::{Turn, orientation_counts};
 use proptest::prelude::*;
 
 const DEGREE: usize = 6;
@@ -174,7 +174,7 @@ fn names_are_asked_for_as_far_as_they_can_be_names() {
 #[test]
 fn only_names_are_kept() {
     let generators = generators();
-    let word: String = (0..LONGEST_WORD).map(|i| if i * i % 7 < 3 { 'a' } else { 'b' }).collect();
+    let word: String = (0..MAX_WORD).map(|i| if i * i % 7 < 3 { 'a' } else { 'b' }).collect();
     let mut named = |name: &str| {
         Ok(generators.iter().find(|(known, _)| *known == name).map(|(_, action)| action.clone()))
     };
@@ -183,14 +183,14 @@ fn only_names_are_kept() {
         text: &word,
         at: 0,
         identity: &identity,
-        longest: LONGEST_NAME,
+        longest: MAX_NAME,
         named: &mut named,
         known: HashMap::new(),
         is_formula: false,
         factors: 0,
     };
     parser.names().unwrap();
-    assert_eq!((parser.at, parser.known.len()), (LONGEST_WORD, 2));
+    assert_eq!((parser.at, parser.known.len()), (MAX_WORD, 2));
 }
 
 /// A name is read in a time that does not depend on the length of what follows: with searches through all of
@@ -205,9 +205,9 @@ fn long_texts_without_blanks() {
     assert_eq!(beginning("aéa", 2), "aé");
     assert_eq!(beginning("aéa", 9), "aéa");
     // A word of the longest length is read, and a longer one is not.
-    assert_eq!(read(&"b".repeat(LONGEST_WORD)).unwrap(), read("b^4").unwrap());
+    assert_eq!(read(&"b".repeat(MAX_WORD)).unwrap(), read("b^4").unwrap());
     for end in ["b", "é", "😀"] {
-        assert!(read(&("b".repeat(LONGEST_WORD) + end)).unwrap_err().contains("there is no generator"));
+        assert!(read(&("b".repeat(MAX_WORD) + end)).unwrap_err().contains("there is no generator"));
     }
 }
 
@@ -280,9 +280,9 @@ proptest! {
         all.push(("b2", Permutation::parse("(1,4,2)", DEGREE).unwrap()));
         let named: Vec<Named> = all.iter().map(|(name, action)| Named { name, action }).collect();
         let (names, generators): (Vec<_>, Vec<_>) = all.iter().cloned().unzip();
-        let orders = orders(&generators);
+        let orientation_counts = orientation_counts(&generators);
         let mut word = Word::identity();
-        turns.into_iter().for_each(|(generator, exponent)| word.push(Turn { generator, exponent }, &orders));
+        turns.into_iter().for_each(|(generator, exponent)| word.push(Turn { generator, exponent }, &orientation_counts));
         let written = word.written(&names, &names);
         let read = parse(&written, DEGREE, &named).unwrap();
         prop_assert_eq!(read, word.product(DEGREE, &generators), "{}", written);

@@ -29,7 +29,7 @@ pub struct FinishedLayer {
 }
 
 /// The finished layers of a run, open for reading as far as they are kept.
-pub(super) struct Kept {
+pub(super) struct KeptLayers {
     pub(super) graph: Arc<CosetGraph>,
     /// The finished layers, by depth.
     pub(super) layers: Vec<FinishedLayer>,
@@ -44,7 +44,7 @@ pub(super) struct Kept {
     table: Option<Box<[u8]>>,
 }
 
-impl Kept {
+impl KeptLayers {
     /// Opens the layers of a run whose files are on this host.
     ///
     /// # Errors
@@ -222,7 +222,7 @@ impl Kept {
 
 /// Lookups of depths; some states were looked up ahead.
 pub(super) struct Lookup<'a> {
-    pub(super) kept: &'a Kept,
+    pub(super) kept: &'a KeptLayers,
     ahead: HashMap<State, Vec<u32>>,
 }
 

@@ -9,9 +9,9 @@ use fathom_space::{Cell, Space};
 use std::collections::HashSet;
 use std::sync::OnceLock;
 
-/// With more cells than this, only groups of up to [`MOST_ELEMENTS`] elements are computed.
-const MOST_CELLS: usize = 255;
-const MOST_ELEMENTS: u128 = 1 << 64;
+/// With more cells than this, only groups of up to [`MAX_ELEMENTS`] elements are computed.
+const MAX_CELLS: usize = 255;
+const MAX_ELEMENTS: u128 = 1 << 64;
 
 /// The label and the orientation of the piece on each cell of the puzzle.
 pub(super) type State = Box<[(u16, u8)]>;
@@ -112,8 +112,8 @@ impl Plain {
     }
 
     fn chain(&self) -> Option<&StabiliserChain> {
-        let chain = || match self.labels.len() > MOST_CELLS {
-            true => StabiliserChain::up_to(MOST_ELEMENTS, self.points.len(), &self.generators),
+        let chain = || match self.labels.len() > MAX_CELLS {
+            true => StabiliserChain::up_to(MAX_ELEMENTS, self.points.len(), &self.generators),
             false => Some(StabiliserChain::new(self.points.len(), &self.generators)),
         };
         self.group.get_or_init(chain).as_ref()

@@ -2,7 +2,7 @@
 //! commits a layer.
 
 use super::layer::OnDisk;
-use super::layer_files::{FinishedLayer, Kept};
+use super::layer_files::{FinishedLayer, KeptLayers};
 use super::plain_states::{Plain, State};
 use super::{Contradiction, plain_of, renamed, statements};
 use crate::run::RunManifest;
@@ -27,7 +27,7 @@ const BYTES_PER_SECOND: f64 = 1e9;
 const MOST: u64 = 10_000;
 
 /// The most lookups of neighbours that one state may need. With more, no state is looked at.
-const MOST_LOOKUPS: usize = 4_096;
+const MAX_LOOKUPS: usize = 4_096;
 
 /// A layer as a spot check sees it.
 #[derive(Debug)]
@@ -77,7 +77,7 @@ impl SpotChecks {
     /// states have few enough neighbours.
     pub(crate) fn are_due(&self, age: Duration, must: bool) -> bool {
         let have_time = self.spent + self.start + 2 * self.each < age.mul_f64(SHARE);
-        (have_time || must) && self.plain.neighbours() <= MOST_LOOKUPS
+        (have_time || must) && self.plain.neighbours() <= MAX_LOOKUPS
     }
 
     /// Checks random states of the newest layer and of the one before it, in turns, as long as a search of
@@ -109,7 +109,7 @@ impl SpotChecks {
             stored: row.stored,
             files: row.layer.map(|layer| Box::new(OnDisk { layer, graph: Arc::clone(graph) }) as _),
         };
-        let kept = Kept::new(Arc::clone(graph), layers.into_iter().map(open).collect());
+        let kept = KeptLayers::new(Arc::clone(graph), layers.into_iter().map(open).collect());
         self.start = begun.elapsed();
         let until = age.mul_f64(SHARE).saturating_sub(self.spent);
         let mut random = fastrand::Rng::with_seed(newest as u64);

@@ -11,7 +11,7 @@
 //! The proof does not use how f was found. With all layers kept and all states checked, an audit relies on
 //! nothing but these statements.
 
-use super::layer_files::{Kept, Lookup};
+use super::layer_files::{KeptLayers, Lookup};
 use super::plain_states::{Plain, State};
 use anyhow::Result;
 
@@ -122,7 +122,7 @@ fn of_none(plain: &Plain, lookup: &Lookup<'_>, state: &State) -> Result<Option<S
 }
 
 /// Returns the reason why a neighbour of a state at `depth` cannot be in the layers `found`.
-fn misplaced(kept: &Kept, neighbour: &State, found: &[u32], depth: u32, which: Neighbour) -> Option<String> {
+fn misplaced(kept: &KeptLayers, neighbour: &State, found: &[u32], depth: u32, which: Neighbour) -> Option<String> {
     let written = Plain::written(neighbour);
     let direction = match which {
         Neighbour::Predecessor => "to it from",
@@ -143,7 +143,7 @@ fn misplaced(kept: &Kept, neighbour: &State, found: &[u32], depth: u32, which: N
 /// Returns the depths that a neighbour may have by property (3), whether or not there are such layers. If the
 /// moves are closed under inverses, every predecessor is also a successor, and the depths differ by at most
 /// one.
-fn possible(kept: &Kept, depth: u32, which: Neighbour) -> std::ops::RangeInclusive<u32> {
+fn possible(kept: &KeptLayers, depth: u32, which: Neighbour) -> std::ops::RangeInclusive<u32> {
     match which {
         Neighbour::Successor => match kept.is_closed {
             true => depth.saturating_sub(1)..=depth + 1,
@@ -158,7 +158,7 @@ fn possible(kept: &Kept, depth: u32, which: Neighbour) -> std::ops::RangeInclusi
 
 /// Returns the first and the last depth of [`possible`], limited to the finished layers if the run is
 /// complete. `None` if the neighbour may be in a layer that is not finished.
-fn range(kept: &Kept, depth: u32, which: Neighbour) -> Option<(u32, u32)> {
+fn range(kept: &KeptLayers, depth: u32, which: Neighbour) -> Option<(u32, u32)> {
     let possible = possible(kept, depth, which);
     let most = match kept.is_complete {
         true => (*possible.end()).min(kept.last()),
@@ -168,7 +168,7 @@ fn range(kept: &Kept, depth: u32, which: Neighbour) -> Option<(u32, u32)> {
 }
 
 /// Returns the statements that the kept layers do not suffice to check, as text for people.
-pub(super) fn unchecked(kept: &Kept) -> Vec<String> {
+pub(super) fn unchecked(kept: &KeptLayers) -> Vec<String> {
     let depths: Vec<u32> = (0..=kept.last()).collect();
     let say = |depths: Vec<u32>, what: &str| -> Option<String> {
         (!depths.is_empty()).then(|| format!("{what}: {}", ranges(&depths)))

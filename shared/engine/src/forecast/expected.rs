@@ -8,11 +8,11 @@
 //! visited. A prediction takes microseconds, and each depth that becomes known corrects it.
 
 /// Fewer known depths than this give no prediction.
-const LEAST_KNOWN: usize = 3;
+const MIN_KNOWN: usize = 3;
 /// The lower limit of alpha, so that every growth ends.
-const LEAST_ALPHA: f64 = 0.1;
+const MIN_ALPHA: f64 = 0.1;
 /// The largest number of depths that are predicted.
-const MOST_DEPTHS: usize = 400;
+const MAX_DEPTHS: usize = 400;
 
 /// Predicts the number of states at each of the next depths, beginning with the first unknown one. `counts`
 /// are the states at the known depths, `states` is the number of states of the space, and `moves` is the
@@ -33,7 +33,7 @@ pub fn growth(counts: &[u64], states: u64, moves: usize) -> Vec<f64> {
         }
         left -= count as f64;
     }
-    if counts.len() < LEAST_KNOWN || left < 0.5 {
+    if counts.len() < MIN_KNOWN || left < 0.5 {
         return Vec::new();
     }
     // At the first depth no moves cancel, so its alpha is left out.
@@ -45,11 +45,11 @@ pub fn growth(counts: &[u64], states: u64, moves: usize) -> Vec<f64> {
     let mut newest = counts.last().copied().unwrap_or_default() as f64;
     let mut alpha = alphas.last().copied().unwrap_or(1.0);
     let mut expected = Vec::new();
-    while left >= 0.5 && expected.len() < MOST_DEPTHS {
+    while left >= 0.5 && expected.len() < MAX_DEPTHS {
         if left * 2.0 > all {
             alpha *= fall;
         }
-        alpha = alpha.max(LEAST_ALPHA);
+        alpha = alpha.max(MIN_ALPHA);
         let found = (left * -(-alpha * into(newest, left)).exp_m1()).min(left);
         left -= found;
         // A remaining fraction of a state belongs to the last depth.

@@ -39,9 +39,9 @@ use crate::run::budget::Budget;
 use crate::run::manifest::RunManifest;
 use crate::run::{Geometry, ShardOrder};
 use crate::task::job::shared_bytes;
-use crate::task::{BeyondMemory, IMPORT_SHARE};
+use crate::task::{SpillPolicy, IMPORT_SHARE};
 use anyhow::Result;
-use fathom_kernel::Engine;
+use fathom_kernel::SimdLevel;
 use fathom_layer::format::ENTRY_BYTES;
 use fathom_space::{CosetGraph, Plan, Space};
 use serde::Serialize;
@@ -127,7 +127,7 @@ pub struct Forecast {
     /// The source of the growth.
     pub growth: GrowthSource,
     /// The faster way with fetched cosets that exceed the memory for them; `None` if they all fit.
-    pub beyond_memory: Option<BeyondMemory>,
+    pub spill_policy: Option<SpillPolicy>,
     /// Seconds.
     pub seconds: f64,
     /// The limit in which most of the seconds pass.
@@ -188,7 +188,7 @@ impl Forecast {
     /// # Errors
     /// [`fathom_command::exit::BadInput`] if a worker's memory does not suffice.
     pub fn new(manifest: &RunManifest, space: &Space, plan: &Plan, cluster: Cluster) -> Result<Self> {
-        let pull = dense_pull_time(&plan.shape, Engine::fastest(&plan.shape));
+        let pull = dense_pull_time(&plan.shape, SimdLevel::fastest(&plan.shape));
         let pull_seconds = pull.expect("the fastest engine does the shape").as_secs_f64();
         Self::with_pull_time(manifest, space, plan, cluster, pull_seconds)
     }
@@ -210,7 +210,7 @@ impl Forecast {
         let shared = shared_bytes(&graph, &geometry, threads, budget.cache_bytes);
         let memory = (budget.cache_bytes - shared.unwrap_or(0)) as f64;
         let order = match workers > 1 && ShardOrder::is_sought(space, &colouring, cosets) {
-            true => ShardOrder::by_bisection(&graph, geometry.cut, ShardOrder::MOST_BYTES),
+            true => ShardOrder::by_bisection(&graph, geometry.cut, ShardOrder::MAX_BYTES),
             false => ShardOrder::by_number(manifest.shards),
         };
         let layers_sent = layers_sent(&graph, geometry.cut, &Owners::new(order, workers));
@@ -226,7 +226,7 @@ impl Forecast {
         let (replicas, further) = (f64::from(replicas), f64::from(replicas - 1));
         let latency = BARRIER_SECONDS + SYNC_SECONDS * (f64::from(manifest.shards) / at_once).ceil();
         // A coset that left memory comes back over the link, or from disk.
-        let way = if link > disk { BeyondMemory::Fetch } else { BeyondMemory::Disk };
+        let way = if link > disk { SpillPolicy::Fetch } else { SpillPolicy::Disk };
 
         let symmetries = plan.symmetries_used as f64 / f64::from(space.free_order());
         let mut left: f64 = states.iter().sum::<f64>() / symmetries;
@@ -248,8 +248,8 @@ impl Forecast {
             }
             let mut on_disk = replicas * next.file + missing;
             match way {
-                BeyondMemory::Fetch => sent += excess,
-                BeyondMemory::Disk => on_disk += 2.0 * excess,
+                SpillPolicy::Fetch => sent += excess,
+                SpillPolicy::Disk => on_disk += 2.0 * excess,
             }
             let processors = (cosets * pulls * pull_seconds + (own + next.file) / FILE_RATE) / at_once;
             let spent = [processors, sent / link, on_disk / disk, latency];
@@ -269,14 +269,14 @@ impl Forecast {
             shards: Some(manifest.shards),
             workers: Some(workers),
         };
-        let spilled = if way == BeyondMemory::Disk { most_excess / all_workers } else { 0.0 };
+        let spilled = if way == SpillPolicy::Disk { most_excess / all_workers } else { 0.0 };
         Ok(Self {
             cluster,
             shards: manifest.shards,
             shared_shards: shared.is_some(),
             layers_sent,
             growth: source,
-            beyond_memory: (most_excess > 0.0).then_some(way),
+            spill_policy: (most_excess > 0.0).then_some(way),
             seconds: plan.patterns as f64 * TABLE_SECONDS / threads as f64
                 + depths.iter().map(|depth| depth.seconds).sum::<f64>(),
             limit: Limit::longest(limits).0,
@@ -303,7 +303,7 @@ impl Forecast {
 mod tests {
     use super::*;
     use crate::run::{Keep, SpaceSpec};
-    use crate::run::{Lookback, Makers};
+    use crate::run::{Lookback, Producers};
     use fathom_puzzle::{Metric, PuzzleSpec};
     use fathom_space::Labels;
 
@@ -314,8 +314,8 @@ mod tests {
         let spec = SpaceSpec { source, metric, labels };
         let space = spec.space().unwrap();
         let plan = Plan::new(&space).unwrap();
-        let makers = Makers { processes: cluster.workers, ..Makers::unknown() };
-        let shards = makers.shards(&plan, Lookback::new(&space));
+        let producers = Producers { processes: cluster.workers, ..Producers::unknown() };
+        let shards = producers.shards(&plan, Lookback::new(&space));
         let manifest = RunManifest::plan(spec, &space, &plan, Some(shards), keep, false).unwrap();
         Forecast::with_pull_time(&manifest, &space, &plan, cluster, pull_seconds).unwrap()
     }
@@ -420,10 +420,10 @@ mod tests {
         let (slow, fast) = (900_000_000, 1_000_000_000);
         let much = of(fast, 20_000_000_000);
         let little = much.worker_process_bytes + (40 << 20);
-        assert_eq!(much.beyond_memory, None);
+        assert_eq!(much.spill_policy, None);
         let (fetch, disk) = (of(fast, little), of(slow, little));
-        assert_eq!(fetch.beyond_memory, Some(BeyondMemory::Fetch));
-        assert_eq!(disk.beyond_memory, Some(BeyondMemory::Disk));
+        assert_eq!(fetch.spill_policy, Some(SpillPolicy::Fetch));
+        assert_eq!(disk.spill_policy, Some(SpillPolicy::Disk));
         assert!(fetch.sent_bytes > disk.sent_bytes && fetch.worker_disk_bytes < disk.worker_disk_bytes);
         assert_eq!((much.sent_bytes, much.worker_disk_bytes), (disk.sent_bytes, fetch.worker_disk_bytes));
     }

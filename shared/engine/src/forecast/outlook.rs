@@ -14,7 +14,7 @@ const PACKING: f64 = 0.5;
 /// The cost, in pulls, of a coset without states to come from.
 const ENTRY: f64 = 0.05;
 /// Depths that took fewer seconds say nothing about later ones.
-const LEAST_SECONDS: f64 = 10e-3;
+const MIN_SECONDS: f64 = 10e-3;
 
 /// What is left of a search.
 #[derive(Clone, Debug)]
@@ -103,7 +103,7 @@ impl Outlook {
         let measured = self.done.iter().zip(&pulls).map(|((_, seconds), pulls)| (*seconds, *pulls));
         let measured = measured.chain([(elapsed, done * pulls[now])]);
         let mut measured: Vec<(f64, f64)> =
-            measured.filter(|(seconds, pulls)| *seconds >= LEAST_SECONDS && *pulls > 0.0).collect();
+            measured.filter(|(seconds, pulls)| *seconds >= MIN_SECONDS && *pulls > 0.0).collect();
         // The newest depths predict best.
         let newest = measured.split_off(measured.len().saturating_sub(2));
         if newest.is_empty() {

@@ -13,32 +13,32 @@ pub type Maker = [u8; 16];
 
 impl Journal {
     /// Returns the tasks of which stores may have wrong files.
-    pub fn disowned(&self) -> Result<BTreeSet<Task>> {
-        self.tasks_of("disowned")
+    pub fn invalidated(&self) -> Result<BTreeSet<Task>> {
+        self.tasks_of("invalidated")
     }
 
     /// Records that two results of a shard of the current layer differ.
     pub fn doubt(&mut self, task: Task) -> Result<()> {
-        self.patiently(|journal| note_tasks(&journal.database, "doubted", &[task]))
+        self.patiently(|journal| note_tasks(&journal.database, "suspected", &[task]))
     }
 
     /// Returns the shards of which two results differed.
-    pub fn doubted(&self) -> Result<BTreeSet<Task>> {
-        self.tasks_of("doubted")
+    pub fn suspected(&self) -> Result<BTreeSet<Task>> {
+        self.tasks_of("suspected")
     }
 
     /// Deletes the reports of these tasks as [`Change::forget_reports`] does, and all that is recorded of
     /// differing results: the tasks are made again without any of them.
     pub fn disown_doubted(&mut self, tasks: &[Task]) -> Result<()> {
         self.change(|change| change.forget_reports(tasks))?;
-        self.patiently(|journal| Ok(journal.database.execute("DELETE FROM doubted", []).map(drop)?))
+        self.patiently(|journal| Ok(journal.database.execute("DELETE FROM suspected", []).map(drop)?))
     }
 
     /// Returns the tasks whose files may be wrong, as a coordinator has found: of which two results differ,
-    /// or that are disowned and were not reported since. Only those of the current layer matter.
-    pub fn doubtful(&self) -> Result<BTreeSet<Task>> {
-        let (disowned, reported) = (self.disowned()?, self.tasks_of("report")?);
-        Ok(disowned.difference(&reported).copied().chain(self.doubted()?).collect())
+    /// or that are invalidated and were not reported since. Only those of the current layer matter.
+    pub fn suspect(&self) -> Result<BTreeSet<Task>> {
+        let (invalidated, reported) = (self.invalidated()?, self.tasks_of("report")?);
+        Ok(invalidated.difference(&reported).copied().chain(self.suspected()?).collect())
     }
 
     /// Returns the tasks in a table.
@@ -51,7 +51,7 @@ impl Journal {
     }
 
     /// Returns who computed the finished shards of the current layer, as far as that is known.
-    pub fn makers(&self) -> Result<BTreeMap<Task, Maker>> {
+    pub fn producers(&self) -> Result<BTreeMap<Task, Maker>> {
         let mut query = self
             .database
             .prepare("SELECT depth, shard, worker FROM maker JOIN report USING (depth, shard)")?;
@@ -123,11 +123,11 @@ impl Change<'_> {
         note_makers(self.database(), made)
     }
 
-    /// Deletes the reports of these tasks of the current layer, and records the tasks as disowned: stores may
+    /// Deletes the reports of these tasks of the current layer, and records the tasks as invalidated: stores may
     /// still have wrong files of them.
     pub fn forget_reports(&self, tasks: &[Task]) -> Result<()> {
         let database = self.database();
-        note_tasks(database, "disowned", tasks)?;
+        note_tasks(database, "invalidated", tasks)?;
         for Task { depth, shard } in tasks {
             for table in ["report", "maker"] {
                 let row = params![depth.0, shard.0];
@@ -181,7 +181,7 @@ fn note_makers(database: &Connection, made: &[(&ShardReport, Option<Maker>)]) ->
     let mut delete = database.prepare_cached("DELETE FROM maker WHERE depth = ?1 AND shard = ?2")?;
     let mut insert = database.prepare_cached("INSERT INTO maker VALUES (?1, ?2, ?3)")?;
     if let Some((report, _)) = made.first() {
-        // Nothing reads the makers of earlier layers any more.
+        // Nothing reads the producers of earlier layers any more.
         database.execute("DELETE FROM maker WHERE depth < ?1", [report.task.depth.0])?;
     }
     for (report, maker) in made {

@@ -3,7 +3,7 @@
 //! A coordinator must not end because someone looks into run.db with a tool that locks it, or because the
 //! disk is full for a while. In both cases the same call is made again after a pause, and the log says so,
 //! until the call succeeds, or until the process is asked to end. A database that cannot be opened is tried
-//! again for [`MOST_OPENING`] pauses. All other failures are errors at once.
+//! again for [`MAX_OPENING`] pauses. All other failures are errors at once.
 
 use super::Journal;
 use anyhow::Result;
@@ -22,7 +22,7 @@ const QUIET: i32 = 8;
 /// The number of pauses between two lines in the log.
 const BETWEEN_LINES: i32 = 60;
 /// The most pauses for a database that cannot be opened.
-const MOST_OPENING: i32 = 300;
+const MAX_OPENING: i32 = 300;
 
 const MESSAGE: &str = "the journal cannot be written now, and is tried again and again";
 
@@ -106,7 +106,7 @@ fn may_pass(error: &anyhow::Error) -> Option<Option<i32>> {
     match failure.code {
         ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked | ErrorCode::DiskFull => Some(None),
         // File descriptors may be short for a while; but the directory may also be gone for good.
-        ErrorCode::CannotOpen => Some(Some(MOST_OPENING)),
+        ErrorCode::CannotOpen => Some(Some(MAX_OPENING)),
         _ => None,
     }
 }

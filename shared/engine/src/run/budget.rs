@@ -16,22 +16,22 @@ const TENSORS: u64 = 6;
 const THREAD_BYTES: u64 = 6 << 20;
 
 /// The bytes of a thread's axis maps that [`THREAD_BYTES`] has room for.
-const LEAST_MAP_BYTES: u64 = 11 << 19;
+const MIN_MAP_BYTES: u64 = 11 << 19;
 
 /// The most bytes of a thread's axis maps: 2x7, which has the largest ones among boards, needs 43 MiB.
-pub const MOST_MAP_BYTES: u64 = 64 << 20;
+pub const MAX_MAP_BYTES: u64 = 64 << 20;
 
 /// The share of the memory for layers that axis maps may take, as a divisor.
 const MAP_SHARE: u64 = 8;
 
-/// The longest axis of which a thread keeps all maps in [`LEAST_MAP_BYTES`], as boards need them.
-const LONGEST_OF_FEW_MAPS: u32 = 24;
+/// The longest axis of which a thread keeps all maps in [`MIN_MAP_BYTES`], as boards need them.
+const MAX_OF_FEW_MAPS: u32 = 24;
 
 /// The bytes of the rest of the process.
 const PROCESS_BYTES: u64 = 16 << 20;
 
 /// The smallest cache in bytes: in a smaller one, cosets would leave memory before they are read.
-const LEAST_CACHE_BYTES: u64 = 1 << 20;
+const MIN_CACHE_BYTES: u64 = 1 << 20;
 
 /// The memory of a search that grows with what it is allowed to take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,18 +56,18 @@ impl Budget {
         shape: &Shape,
         threads: usize,
     ) -> Result<Self, RunError> {
-        let least = self::memory_bytes(space, patterns, cosets, shape, threads) + LEAST_CACHE_BYTES;
+        let least = self::memory_bytes(space, patterns, cosets, shape, threads) + MIN_CACHE_BYTES;
         let Some(rest) = memory_bytes.checked_sub(least) else {
             return Err(RunError::Memory { space: space.slug(), needed: least, allowed: memory_bytes });
         };
         let threads = threads.max(1) as u64;
-        let more_maps = match shape.lengths().iter().any(|&length| length > LONGEST_OF_FEW_MAPS) {
-            true => (rest / MAP_SHARE / threads).min(MOST_MAP_BYTES - LEAST_MAP_BYTES),
+        let more_maps = match shape.lengths().iter().any(|&length| length > MAX_OF_FEW_MAPS) {
+            true => (rest / MAP_SHARE / threads).min(MAX_MAP_BYTES - MIN_MAP_BYTES),
             false => 0,
         };
         Ok(Self {
-            cache_bytes: rest + LEAST_CACHE_BYTES - more_maps * threads,
-            map_bytes: (LEAST_MAP_BYTES + more_maps) as usize,
+            cache_bytes: rest + MIN_CACHE_BYTES - more_maps * threads,
+            map_bytes: (MIN_MAP_BYTES + more_maps) as usize,
         })
     }
 }
@@ -97,12 +97,12 @@ mod tests {
             let labels = Labels::from_values(source.solved());
             let space = Space::new(source.puzzle(Metric::Multi).unwrap(), Metric::Multi, labels).unwrap();
             let Plan { patterns, representative_cosets: cosets, shape, .. } = Plan::new(&space).unwrap();
-            let least = memory_bytes(&space, patterns, cosets, &shape, THREADS) + LEAST_CACHE_BYTES;
+            let least = memory_bytes(&space, patterns, cosets, &shape, THREADS) + MIN_CACHE_BYTES;
             for more in [0, 1 << 20, 1 << 30, 1 << 34] {
                 let budget = Budget::new(least + more, &space, patterns, cosets, &shape, THREADS).unwrap();
                 let Budget { cache_bytes, map_bytes } = budget;
-                let more_maps = (map_bytes as u64 - LEAST_MAP_BYTES) * THREADS as u64;
-                assert_eq!(cache_bytes + more_maps, more + LEAST_CACHE_BYTES, "{board} {more}");
+                let more_maps = (map_bytes as u64 - MIN_MAP_BYTES) * THREADS as u64;
+                assert_eq!(cache_bytes + more_maps, more + MIN_CACHE_BYTES, "{board} {more}");
                 assert!(more_maps <= more / MAP_SHARE, "{board} {more}");
                 assert!(map_bytes >= needed || more < 1 << 30, "{board} {more}: {map_bytes}");
             }

@@ -2,7 +2,7 @@
 //! shards.
 
 use crate::run::plan_document::{PlanDocument, PuzzleTable, check_format, positive};
-use crate::run::{AUTHOR, DEFINITION, FORMAT, Lookback, Makers, RunError, SpaceSpec};
+use crate::run::{AUTHOR, DEFINITION, FORMAT, Lookback, Producers, RunError, SpaceSpec};
 use fathom_layer::Digest;
 use fathom_space::counting::Pairs;
 use fathom_space::fingerprint::cut_fingerprint;
@@ -104,9 +104,9 @@ struct File {
 }
 
 impl RunManifest {
-    /// Plans a run. With `None` the number of shards is that for [unknown makers](Makers::unknown). Classes
+    /// Plans a run. With `None` the number of shards is that for [unknown producers](Producers::unknown). Classes
     /// up to inversion are counted if `inverse_classes` is set, and always if there are inverses and [few
-    /// states](Pairs::MOST_STATES_INVERTED).
+    /// states](Pairs::MAX_STATES_INVERTED).
     ///
     /// # Errors
     /// [`RunError`] if there are fewer cosets than shards, `keep` drops layers that the search reads, or
@@ -125,7 +125,7 @@ impl RunManifest {
                 space.has_inverses().map_err(no_inverses)?;
                 true
             }
-            false => *space.states() <= Pairs::MOST_STATES_INVERTED.into() && space.has_inverses().is_ok(),
+            false => *space.states() <= Pairs::MAX_STATES_INVERTED.into() && space.has_inverses().is_ok(),
         };
         let plan_document = PlanDocument::new(space, plan);
         let cosets = plan.representative_cosets;
@@ -136,7 +136,7 @@ impl RunManifest {
                 return Err(RunError::TooManyShards { space: space.slug(), cosets, asked });
             }
             Some(asked) => asked,
-            None => Makers::unknown().shards(plan, lookback),
+            None => Producers::unknown().shards(plan, lookback),
         };
         Ok(Self::with_plan(spec, plan_document, shards, keep, inverse_classes))
     }

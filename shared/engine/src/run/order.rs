@@ -20,20 +20,20 @@ pub struct ShardOrder {
 
 impl ShardOrder {
     /// The memory of a search for an order, in bytes, for which 16,384 shards of a board need less than half.
-    pub const MOST_BYTES: u64 = 1 << 30;
+    pub const MAX_BYTES: u64 = 1 << 30;
 
     /// The bytes that an edge of the graph of shards takes in all places where it is at the same time.
     const EDGE_BYTES: u64 = 128;
 
     /// The largest size of the tables of all cosets for which an order is sought. Workers need these tables
     /// anyway, but the host of a coordinator may be a small one.
-    const MOST_TABLE_BYTES: u64 = 2 << 30;
+    const MAX_TABLE_BYTES: u64 = 2 << 30;
 
     /// Returns whether an order of the shards of a space is sought by bisection. `cosets` is the number of
     /// representative cosets.
     pub fn is_sought(space: &Space, colouring: &Colouring, cosets: u64) -> bool {
         let patterns = CosetGraph::table_entries(space, colouring);
-        CosetGraph::table_bytes(space, patterns, cosets) <= Self::MOST_TABLE_BYTES
+        CosetGraph::table_bytes(space, patterns, cosets) <= Self::MAX_TABLE_BYTES
     }
 
     /// Returns the order of the numbers of the shards.
@@ -181,7 +181,7 @@ mod tests {
         let graph = graph_of_word("pancake:12", Metric::Given);
         let cut = ShardCut::new(graph.len(), 512).unwrap();
         let (by_number, by_bisection) =
-            (ShardOrder::by_number(512), ShardOrder::by_bisection(&graph, cut, ShardOrder::MOST_BYTES));
+            (ShardOrder::by_number(512), ShardOrder::by_bisection(&graph, cut, ShardOrder::MAX_BYTES));
         assert_eq!(ShardOrder::new(by_bisection.shards().into()).as_ref(), Some(&by_bisection));
         for workers in [4, 16] {
             let [plain, better] =
@@ -197,8 +197,8 @@ mod tests {
         let order = |shards, most_bytes| {
             ShardOrder::by_bisection(&graph, ShardCut::new(graph.len(), shards).unwrap(), most_bytes)
         };
-        assert_eq!(order(1, ShardOrder::MOST_BYTES), ShardOrder::by_number(1));
-        assert_eq!(order(2, ShardOrder::MOST_BYTES), ShardOrder::by_number(2));
+        assert_eq!(order(1, ShardOrder::MAX_BYTES), ShardOrder::by_number(1));
+        assert_eq!(order(2, ShardOrder::MAX_BYTES), ShardOrder::by_number(2));
         // Where the graph is too large, nothing is known of it.
         assert!(graph_of(&graph, ShardCut::new(graph.len(), 8).unwrap(), 1).is_none());
         assert_eq!(order(8, 0), ShardOrder::by_number(8));

@@ -156,7 +156,7 @@ impl PuzzleTable {
             Some(text) => PuzzleSpec::Defined(Box::new(load::parse(&text, Format::Toml, "its puzzle")?)),
         };
         let cells = source.cells();
-        if cells > PuzzleSpec::MOST_CELLS {
+        if cells > PuzzleSpec::MAX_CELLS {
             return Err(RunError::TooManyCells { cells });
         }
         let labels = match self.labels {

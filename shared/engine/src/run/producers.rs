@@ -9,31 +9,31 @@ const SHARDS_A_THREAD: u64 = 4;
 /// The least bytes of a shard of a dense layer if there are more shards than threads.
 const WELCOME_SHARD_BYTES: u64 = 1 << 20;
 /// The least bytes of a shard of a dense layer, unless cosets or the user ask for more shards.
-const LEAST_SHARD_BYTES: u64 = 256 << 10;
-/// The most bytes of a shard of a dense layer, up to [`MOST_SHARDS`]: an interruption loses the shards in the
+const MIN_SHARD_BYTES: u64 = 256 << 10;
+/// The most bytes of a shard of a dense layer, up to [`MAX_SHARDS`]: an interruption loses the shards in the
 /// making.
-const MOST_SHARD_BYTES: u64 = 16 << 20;
+const MAX_SHARD_BYTES: u64 = 16 << 20;
 /// The bytes of a dense layer from which on there are at least two shards, so that two processors have work.
 const PAIR_BYTES: u64 = 32 << 10;
 /// The number of shards is at least the number of cosets divided by this number, however small the cosets
 /// are.
 const SHARD_COSETS: u64 = 1 << 14;
 /// The most shards that a run is cut into unless the user asks otherwise.
-const MOST_SHARDS: u64 = 512;
+const MAX_SHARDS: u64 = 512;
 /// The most shards if all layers are read: each shard of each layer is a memory map then, and Linux allows a
 /// process 65,530 maps.
-const MOST_SHARDS_OF_ALL: u64 = 64;
+const MAX_SHARDS_OF_ALL: u64 = 64;
 
 /// The processes that are going to make the shards of a run, as far as they are known when it is cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Makers {
+pub struct Producers {
     /// The number of processes.
     pub processes: u32,
     /// The number of threads of all of them; `None` if any number may come.
     pub threads: Option<usize>,
 }
 
-impl Makers {
+impl Producers {
     /// Returns what is known of a cluster whose workers come when the run has begun.
     pub fn unknown() -> Self {
         Self { processes: 1, threads: None }
@@ -49,8 +49,8 @@ impl Makers {
     /// unless there are fewer shards than processes.
     pub fn shards(self, plan: &Plan, lookback: Lookback) -> u32 {
         let most = match lookback {
-            Lookback::Two => MOST_SHARDS,
-            Lookback::All => MOST_SHARDS_OF_ALL,
+            Lookback::Two => MAX_SHARDS,
+            Lookback::All => MAX_SHARDS_OF_ALL,
         };
         let cosets = plan.representative_cosets;
         let bytes = plan.layer_bytes();
@@ -59,8 +59,8 @@ impl Makers {
             let threads = threads as u64;
             (bytes / WELCOME_SHARD_BYTES).clamp(threads, SHARDS_A_THREAD * threads)
         });
-        let by_threads = for_threads.min(bytes / LEAST_SHARD_BYTES);
-        let by_size = by_threads.max(bytes / MOST_SHARD_BYTES).max(cosets / SHARD_COSETS);
+        let by_threads = for_threads.min(bytes / MIN_SHARD_BYTES);
+        let by_size = by_threads.max(bytes / MAX_SHARD_BYTES).max(cosets / SHARD_COSETS);
         let by_size = by_size.clamp(fewest, most).min(cosets) as u32;
         let processes = self.processes;
         if by_size < processes { by_size } else { by_size - by_size % processes }
@@ -100,7 +100,7 @@ mod tests {
             let (metric, labels) = (source.metric(), Labels::from_values(source.solved()));
             let plan = Plan::new(&SpaceSpec { source, metric, labels }.space().unwrap()).unwrap();
             assert_eq!(
-                Makers { processes, threads }.shards(&plan, Lookback::Two),
+                Producers { processes, threads }.shards(&plan, Lookback::Two),
                 shards,
                 "{word}, {} bytes, {processes} processes with {threads:?} threads",
                 plan.layer_bytes()

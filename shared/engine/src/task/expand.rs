@@ -2,12 +2,12 @@
 
 use crate::run::{Lookback, ShardReport, Task};
 use crate::task::expand::open_file::{is_later, with_watched};
-use crate::task::expand::visited_states::Visited;
+use crate::task::expand::visited_states::VisitedStates;
 use crate::task::layer::{Copied, bits};
 use crate::task::waits::{Cause, Stopwatch};
 use crate::task::{Counters, Job, Layer, Method, Store, TaskError};
 use fathom_command::failpoint;
-use fathom_kernel::{Engine, Kernel};
+use fathom_kernel::{SimdLevel, Kernel};
 use fathom_layer::{LayerError, LayerWriter, NullDisk, Stored, Totals};
 use fathom_space::{CosetId, Transform, Transforms};
 use std::collections::BTreeSet;
@@ -19,7 +19,7 @@ pub(crate) mod cooperative_shard;
 pub mod open_file;
 mod visited_states;
 
-pub use open_file::{Finished, Made, Unfinished};
+pub use open_file::{Finished, OpenFile, Unfinished};
 
 /// How many cosets ahead the sources of a coset are fetched: a read from disk takes about as long as a few
 /// cosets.
@@ -94,7 +94,7 @@ impl<'j> Expander<'j> {
         let shape = job.graph.shape();
         let engine = match job.method {
             Method::Cosets(engine) => engine,
-            Method::Reference(_) => Engine::Portable,
+            Method::Reference(_) => SimdLevel::Portable,
         };
         let space = job.graph.space();
         Self {
@@ -123,7 +123,7 @@ impl<'j> Expander<'j> {
         leftover: Leftover,
         before: &[&Layer],
         watch: &mut Stopwatch,
-    ) -> Result<Made<'j>, TaskError> {
+    ) -> Result<OpenFile<'j>, TaskError> {
         self.require_time()?;
         let finished = match leftover {
             Leftover::Counts => self.finished(task, before),
@@ -131,8 +131,8 @@ impl<'j> Expander<'j> {
         };
         watch.lap(Cause::Sources);
         match finished? {
-            Some(report) => with_watched(self.job, self.store, report).map(Made::Reported),
-            None => self.compute_shard(task, before, watch).map(|file| Made::Unfinished(Box::new(file))),
+            Some(report) => with_watched(self.job, self.store, report).map(OpenFile::Reported),
+            None => self.compute_shard(task, before, watch).map(|file| OpenFile::Unfinished(Box::new(file))),
         }
     }
 
@@ -144,7 +144,7 @@ impl<'j> Expander<'j> {
     pub fn audit(
         &mut self,
         task: Task,
-        engine: Option<Engine>,
+        engine: Option<SimdLevel>,
         before: &[&Layer],
     ) -> Result<ShardReport, TaskError> {
         let identity = self.job.geometry.identity(task.depth, task.shard);
@@ -153,7 +153,7 @@ impl<'j> Expander<'j> {
         let dropped = self.dropped;
         let usual = other.map(|other| std::mem::replace(&mut self.kernel, other));
         let mut watch = Stopwatch::start();
-        let visited = Visited::begin(self, task, before, None)?;
+        let visited = VisitedStates::begin(self, task, before, None)?;
         let Self { job, counters, .. } = *self;
         let mut watched = Vec::new();
         let done = |coset: CosetId, here: &Totals, packed: &[u8]| {
@@ -213,8 +213,8 @@ impl<'j> Expander<'j> {
         watch: &mut Stopwatch,
     ) -> Result<Unfinished<'j>, TaskError> {
         let counters = self.counters;
-        let (writer, past_cache) = self.writer(task, before)?;
-        let visited = Visited::begin(self, task, before, past_cache)?;
+        let (writer, direct_io) = self.writer(task, before)?;
+        let visited = VisitedStates::begin(self, task, before, direct_io)?;
         watch.lap(Cause::Subtract);
         let done = |_, here: &Totals, _: &[u8]| {
             counters.states.fetch_add(here.states, Ordering::Relaxed);
@@ -261,7 +261,7 @@ impl<'j> Expander<'j> {
         &mut self,
         mut writer: LayerWriter<'d>,
         task: Task,
-        mut visited: Visited<'_>,
+        mut visited: VisitedStates<'_>,
         mut done: impl FnMut(CosetId, &Totals, &[u8]),
         watch: &mut Stopwatch,
     ) -> Result<(LayerWriter<'d>, Totals), TaskError> {
@@ -373,7 +373,7 @@ impl<'j> Expander<'j> {
         &mut self,
         task: Task,
         coset: CosetId,
-        visited: &mut Visited<'_>,
+        visited: &mut VisitedStates<'_>,
         left: u64,
         watch: &mut Stopwatch,
     ) -> Result<Option<u32>, TaskError> {
@@ -391,7 +391,7 @@ impl<'j> Expander<'j> {
         &mut self,
         coset: CosetId,
         newest: &Layer,
-        visited: &mut Visited<'_>,
+        visited: &mut VisitedStates<'_>,
         left: u64,
         watch: &mut Stopwatch,
     ) -> Result<Option<u32>, TaskError> {

@@ -5,7 +5,7 @@ use crate::run::{Geometry, Lookback, RunManifest, ShardOrder, tables};
 use crate::task::{Cache, Kernel, Layer, Resources, Union, Watched};
 use anyhow::{Context, Result};
 use fathom_command::bad_input;
-use fathom_kernel::Engine;
+use fathom_kernel::SimdLevel;
 use fathom_kernel::reference::Distances;
 use fathom_layer::writer::BUFFER_BYTES;
 use fathom_layer::{Disk, Totals, ahead, behind};
@@ -50,7 +50,7 @@ pub struct Job {
 #[derive(Debug)]
 pub enum Method {
     /// An engine pulls cosets through moves.
-    Cosets(Engine),
+    Cosets(SimdLevel),
     /// The distances that a plain search found are looked up.
     Reference(Distances),
 }
@@ -60,11 +60,11 @@ pub enum Method {
 const BUFFERS: usize = ahead::BUFFERS + 2 * behind::BUFFERS;
 
 /// The smallest file in bytes that is written behind: others are written in a few calls.
-const LEAST_BEHIND_BYTES: u64 = 16 << 20;
+const MIN_BEHIND_BYTES: u64 = 16 << 20;
 
 /// The smallest cosets in bytes that threads make together: handing a coset over takes a few microseconds,
 /// and a coset of this size some hundred.
-const LEAST_SHARED_BYTES: u32 = 48 << 10;
+const MIN_SHARED_BYTES: u32 = 48 << 10;
 /// The number of tensors for each thread that only shared tasks need: a copy of a coset of the second layer,
 /// and a coset that waits to be written.
 const TENSORS_HANDED_OVER: u64 = 2;
@@ -93,7 +93,7 @@ pub fn shared_bytes(
     let handed_over = threads as u64 * TENSORS_HANDED_OVER * u64::from(geometry.packed_bytes);
     let is_shared = threads > 1
         && Lookback::new(graph.space()) == Lookback::Two
-        && geometry.packed_bytes >= LEAST_SHARED_BYTES
+        && geometry.packed_bytes >= MIN_SHARED_BYTES
         && handed_over <= cache_bytes / 4
         && source_bytes(graph, geometry, threads) > cache_bytes;
     is_shared.then_some(handed_over)
@@ -231,7 +231,7 @@ impl Job {
     pub fn writes_behind(&self, newest: &Layer) -> bool {
         let moves = self.graph.sources(CosetId(0)).count() as u64;
         let file_bytes = newest.bytes().saturating_mul(moves) / u64::from(self.geometry.cut.shards());
-        file_bytes > LEAST_BEHIND_BYTES
+        file_bytes > MIN_BEHIND_BYTES
     }
 
     /// Returns the size of the buffers in bytes through which a task reads ahead and writes behind.
@@ -275,11 +275,11 @@ impl Job {
 
     /// Returns the fastest engine other than the one named `word` that supports the cosets on this processor.
     /// `None` if there is none, or if this job does not use `word` itself.
-    pub fn engine_other_than(&self, word: &str) -> Option<Engine> {
+    pub fn engine_other_than(&self, word: &str) -> Option<SimdLevel> {
         let is_usual = self.kernel() == word;
         let shape = self.graph.shape();
-        let does = |engine: &Engine| engine.word() != word && engine.kernel(shape).is_some();
-        Engine::ALL.into_iter().rfind(does).filter(|_| is_usual)
+        let does = |engine: &SimdLevel| engine.word() != word && engine.kernel(shape).is_some();
+        SimdLevel::ALL.into_iter().rfind(does).filter(|_| is_usual)
     }
 
     /// Returns the name of the engine, or `reference`.

@@ -2,12 +2,12 @@
 //! another thread, its finisher, while the kernel thread does its next task.
 
 use crate::run::{ShardReport, Task};
-use crate::task::expand::cooperative_shard::Joint;
+use crate::task::expand::cooperative_shard::CooperativeShard;
 use crate::task::expand::{Finished, Leftover, Made, Unfinished};
 use crate::task::waits::{Cause, Stopwatch};
 use crate::task::{Counters, Expander, Job, Layer, Store, TaskError};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, unbounded};
-use fathom_kernel::Engine;
+use fathom_kernel::SimdLevel;
 use fathom_layer::map::Stamp;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -21,7 +21,7 @@ pub enum Purpose {
     /// The thread makes the task's file.
     Make(Leftover),
     /// The thread computes the report once more, with this engine if one is given, and leaves no file.
-    Audit(Option<Engine>),
+    Audit(Option<SimdLevel>),
 }
 
 impl Purpose {
@@ -56,7 +56,7 @@ enum Order<'j> {
     /// A whole task.
     Alone { task: Task, purpose: Purpose, before: Vec<Arc<Layer>> },
     /// A part of a task that all threads do together.
-    Together(Arc<Joint<'j>>),
+    Together(Arc<CooperativeShard<'j>>),
 }
 
 /// The error that all threads have ended, by panics.
@@ -305,7 +305,7 @@ impl<'env> Orders<'env> {
         // If all threads have ended, orders are lost, and the receiver of ends tells so.
         match purpose {
             Purpose::Make(leftover) if self.together > 1 => {
-                let joint = Arc::new(Joint::new(task, leftover, before, self.together));
+                let joint = Arc::new(CooperativeShard::new(task, leftover, before, self.together));
                 for _ in 0..self.together {
                     let _ = self.orders.send(Order::Together(Arc::clone(&joint)));
                 }

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use fathom_command::bad_input;
-use fathom_kernel::Engine;
+use fathom_kernel::SimdLevel;
 use fathom_space::Shape;
 use std::fmt;
 
@@ -26,7 +26,7 @@ pub enum Kernel {
     /// The plain breadth-first search in memory, which checks all others.
     Reference,
     /// This engine, which pulls cosets.
-    Cosets(Engine),
+    Cosets(SimdLevel),
     /// The fastest engine for the shape of the cosets on this processor.
     #[default]
     Fastest,
@@ -36,7 +36,7 @@ impl std::str::FromStr for Kernel {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let engine = Engine::ALL.into_iter().find(|engine| engine.word() == text);
+        let engine = SimdLevel::ALL.into_iter().find(|engine| engine.word() == text);
         match (text, engine) {
             ("reference", _) => Ok(Self::Reference),
             ("fastest", _) => Ok(Self::Fastest),
@@ -64,10 +64,10 @@ impl Kernel {
     ///
     /// # Errors
     /// [`fathom_command::exit::BadInput`] if the chosen engine does not support the shape on this processor.
-    pub fn engine(self, shape: &Shape) -> Result<Engine> {
+    pub fn engine(self, shape: &Shape) -> Result<SimdLevel> {
         match self {
-            Self::Reference => Ok(Engine::Portable),
-            Self::Fastest => Ok(Engine::fastest(shape)),
+            Self::Reference => Ok(SimdLevel::Portable),
+            Self::Fastest => Ok(SimdLevel::fastest(shape)),
             Self::Cosets(engine) => engine.kernel(shape).map(|_| engine).ok_or_else(|| {
                 let axes: Vec<String> = shape.lengths().iter().map(u32::to_string).collect();
                 bad_input!(

@@ -7,7 +7,7 @@ use std::str::FromStr;
 /// The way of a worker with cosets from other workers that exceed the memory for them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum BeyondMemory {
+pub enum SpillPolicy {
     /// They are written to disk, and read from there.
     #[default]
     Disk,
@@ -15,7 +15,7 @@ pub enum BeyondMemory {
     Fetch,
 }
 
-impl BeyondMemory {
+impl SpillPolicy {
     /// Returns the word of the command line.
     pub fn word(self) -> &'static str {
         match self {
@@ -25,7 +25,7 @@ impl BeyondMemory {
     }
 }
 
-impl FromStr for BeyondMemory {
+impl FromStr for SpillPolicy {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -36,7 +36,7 @@ impl FromStr for BeyondMemory {
     }
 }
 
-impl fmt::Display for BeyondMemory {
+impl fmt::Display for SpillPolicy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.word())
     }
@@ -74,10 +74,10 @@ mod tests {
 
     #[test]
     fn words_are_read_as_they_are_written() {
-        for way in [BeyondMemory::Disk, BeyondMemory::Fetch] {
+        for way in [SpillPolicy::Disk, SpillPolicy::Fetch] {
             assert_eq!(way.to_string().parse(), Ok(way));
         }
-        assert!("auto".parse::<BeyondMemory>().is_err());
+        assert!("auto".parse::<SpillPolicy>().is_err());
     }
 
     #[test]

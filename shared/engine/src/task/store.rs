@@ -170,7 +170,7 @@ impl<'d> Store<'d> {
             Err(error) if error.is_damage() => {
                 warn!(%error, "an unfinished layer's file is damaged, and is made again");
                 if error.is_misplaced() {
-                    self.set_aside(&path)?
+                    self.quarantined(&path)?
                 } else {
                     self.remove_file(&path)?
                 }

@@ -5,7 +5,7 @@
 //! [`is_supported`] has checked that the processor has the instructions.
 
 use super::source::{Packed, Planes, Read, RowMap, Source, load, load_two};
-use super::{MOST_PLANES, SLOT};
+use super::{MAX_PLANES, SLOT};
 use std::arch::x86_64::*;
 
 /// Returns whether this processor has the instructions.
@@ -21,12 +21,12 @@ pub(crate) fn is_supported() -> bool {
 /// the source, in the form of `vgf2p8affineqb`: bit i of the product's byte is the parity of (byte 7 - i of
 /// the matrix) AND the byte.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct BitMap(pub(super) [[u64; MOST_PLANES]; MOST_PLANES]);
+pub(crate) struct BitMap(pub(super) [[u64; MAX_PLANES]; MAX_PLANES]);
 
 impl BitMap {
     /// Makes the map after which bit j of a row is the old bit `from[j]`.
     pub(crate) fn new(from: &[u32]) -> Self {
-        let mut matrices = [[0; MOST_PLANES]; MOST_PLANES];
+        let mut matrices = [[0; MAX_PLANES]; MAX_PLANES];
         for (to, &from) in from.iter().enumerate() {
             let (from, byte) = (from as usize, 7 - to % 8);
             matrices[to / 8][from / 8] |= 1 << (8 * byte + from % 8);
@@ -182,7 +182,7 @@ fn trade_planes<const PLANES: usize>(source: &impl Read<PLANES>, pairs: Pairs<'_
             ahead.step();
             // SAFETY: `check` has compared the largest offsets with the length of the source.
             let planes = unsafe { source.two((read + steps[0]) as usize, (read + steps[1]) as usize) };
-            let mut rows = [_mm512_setzero_si512(); MOST_PLANES];
+            let mut rows = [_mm512_setzero_si512(); MAX_PLANES];
             rows[..PLANES].copy_from_slice(&planes);
             // In both blocks, eight rows of plane j at place k change places with eight rows of plane k at
             // place j.
@@ -215,7 +215,7 @@ pub(crate) fn split(packed: &[u8], planes: &mut [u8], stride: usize, rows: u32, 
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
 fn split_rows(packed: &[u8], planes: &mut [u8], stride: usize, rows: usize, row_bytes: usize) {
     assert!(packed.len() >= rows * row_bytes);
-    let shuffles: [_; MOST_PLANES] = std::array::from_fn(|plane| {
+    let shuffles: [_; MAX_PLANES] = std::array::from_fn(|plane| {
         let mut index = [0; 64];
         let mut upper = 0;
         for (row, index) in index.iter_mut().enumerate() {

@@ -2,7 +2,7 @@
 
 use super::blocks::{BitMap, split, store};
 use super::source::load;
-use super::{MOST_PLANES, Planes};
+use super::{MAX_PLANES, Planes};
 use crate::portable::odd_rows;
 use fathom_space::Shape;
 use std::arch::x86_64::*;
@@ -70,14 +70,14 @@ struct Parities {
     /// indices have an even sum.
     rows: Vec<u64>,
     /// The even indices, and the odd ones, in each plane.
-    indices: [[u8; MOST_PLANES]; 2],
+    indices: [[u8; MAX_PLANES]; 2],
 }
 
 impl Parities {
     /// Makes the parities from those of the outer indices of each row, and those of the last index.
     fn new(odd_rows: &[bool], is_odd: &[bool]) -> Self {
         let word = |rows: &[bool]| rows.iter().rev().fold(0, |word, &is_odd| word << 1 | u64::from(is_odd));
-        let mut indices = [[0; MOST_PLANES]; 2];
+        let mut indices = [[0; MAX_PLANES]; 2];
         for (index, &is_odd) in is_odd.iter().enumerate() {
             indices[usize::from(is_odd)][index / 8] |= 1 << (index % 8);
         }
@@ -111,12 +111,12 @@ fn widen_planes(
         Some((parities, _)) => _mm512_set1_epi8(parities.indices[parity][plane] as i8),
         None => _mm512_set1_epi8(-1),
     };
-    let allowed: [[__m512i; MOST_PLANES]; 2] =
+    let allowed: [[__m512i; MAX_PLANES]; 2] =
         std::array::from_fn(|parity| std::array::from_fn(|plane| allowed(parity, plane)));
     for (number, start) in (0..apart).step_by(64).enumerate() {
         let odd =
             parities.map_or(0, |(parities, all)| parities.rows[number] ^ if all { u64::MAX } else { 0 });
-        let mut rows = [zero; MOST_PLANES];
+        let mut rows = [zero; MAX_PLANES];
         for (half, rows) in rows.iter_mut().enumerate().take(halves) {
             *rows = load(source[half * apart + start..].first_chunk().expect("64 rows"));
         }

@@ -29,14 +29,14 @@ use std::arch::x86_64::*;
 /// Bits of a word of the target, and bytes of a register.
 const SIZE: usize = 64;
 
-/// Words of a line of the cache.
+/// MultisetRanker of a line of the cache.
 const WORDS: usize = 8;
 
 /// Bytes of a piece: two registers.
 const PIECE: usize = 2 * SIZE;
 
 /// The largest number of pieces of a row whose bits are picked.
-const MOST_PIECES: usize = 8;
+const MAX_PIECES: usize = 8;
 
 /// The largest number of pieces of a row whose bits are picked if there are rows enough for squares.
 const FEW_PIECES: usize = 2;
@@ -57,13 +57,13 @@ struct Picks {
     bytes: [u8; SIZE],
     bits: [u8; SIZE],
     /// For each piece, the bits of the word that come from it.
-    pieces: [u64; MOST_PIECES],
+    pieces: [u64; MAX_PIECES],
 }
 
 impl Picks {
     /// Makes the picks after which bit j of the word is bit `from[j]` of the source row.
     fn new(from: &[u32]) -> Self {
-        let mut picks = Self { bytes: [0; SIZE], bits: [0; SIZE], pieces: [0; MOST_PIECES] };
+        let mut picks = Self { bytes: [0; SIZE], bits: [0; SIZE], pieces: [0; MAX_PIECES] };
         for (to, &from) in from.iter().enumerate() {
             let (byte, bit) = (from as usize / 8, from % 8);
             picks.bytes[to] = (byte % PIECE) as u8;
@@ -88,7 +88,7 @@ impl Kept {
         let pieces = (shape.row_bits() as usize).div_ceil(8 * PIECE);
         match shape.rows() as usize >= SIZE {
             true if pieces > FEW_PIECES => Self::Columns,
-            false if pieces > MOST_PIECES => Self::Portable,
+            false if pieces > MAX_PIECES => Self::Portable,
             _ => Self::Picks,
         }
     }

@@ -26,7 +26,7 @@ use std::arch::x86_64::*;
 const SIZE: usize = 64;
 
 /// The largest number of words of a row.
-const MOST_WORDS: usize = 2;
+const MAX_WORDS: usize = 2;
 
 /// Returns the kernel for tensors of a shape; `None` if the shape does not fit, or this processor lacks the
 /// instructions.
@@ -36,7 +36,7 @@ pub(super) fn rows(shape: &Shape) -> Option<Box<dyn Kernel + Send>> {
         && is_x86_feature_detected!("avx512vl")
         && is_x86_feature_detected!("bmi1")
         && is_x86_feature_detected!("bmi2");
-    let fits = shape.blocks() == 1 && shape.row_bits() as usize <= MOST_WORDS * SIZE;
+    let fits = shape.blocks() == 1 && shape.row_bits() as usize <= MAX_WORDS * SIZE;
     (fits && is_supported).then(|| Box::new(Rows::new(shape)) as Box<dyn Kernel + Send>)
 }
 
@@ -48,15 +48,15 @@ struct Picks([Pick; 2]);
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 struct Pick {
-    from: [[u8; SIZE]; MOST_WORDS],
+    from: [[u8; SIZE]; MAX_WORDS],
     /// For each word of the target and each word of the source, the bits of the target that come from there.
-    valid: [[u64; MOST_WORDS]; MOST_WORDS],
+    valid: [[u64; MAX_WORDS]; MAX_WORDS],
 }
 
 impl Pick {
     /// Makes the pick after which bit j of a row is the old bit `from(j)`, for j below `bits`.
     fn new(bits: usize, from: impl Fn(usize) -> usize) -> Self {
-        let mut pick = Self { from: [[0; SIZE]; MOST_WORDS], valid: [[0; MOST_WORDS]; MOST_WORDS] };
+        let mut pick = Self { from: [[0; SIZE]; MAX_WORDS], valid: [[0; MAX_WORDS]; MAX_WORDS] };
         for to in 0..bits {
             let from = from(to);
             pick.from[to / SIZE][to % SIZE] = (from % SIZE) as u8;

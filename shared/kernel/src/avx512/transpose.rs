@@ -104,7 +104,7 @@ pub(super) fn columns(bytes: [__m512i; 8]) -> [__m512i; 8] {
 #[target_feature(enable = "avx512f")]
 #[inline]
 pub(super) fn words_of(rows: [__m512i; 8]) -> [__m512i; 8] {
-    // Words c and c + 1 of four pairs of rows, for even and odd c.
+    // MultisetRanker c and c + 1 of four pairs of rows, for even and odd c.
     let halves: [[__m512i; 4]; 2] = [
         from_fn(|pair| _mm512_unpacklo_epi64(rows[2 * pair], rows[2 * pair + 1])),
         from_fn(|pair| _mm512_unpackhi_epi64(rows[2 * pair], rows[2 * pair + 1])),

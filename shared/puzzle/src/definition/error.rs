@@ -24,8 +24,8 @@ pub enum DefinitionError {
     /// There are more generators than [`Definition::MAX_MOVES`].
     #[error("there are more than {limit} moves", limit = Definition::MAX_MOVES)]
     TooManyMoves,
-    /// The group of the free moves has more elements than [`Definition::MOST_FREE`].
-    #[error("the free moves make a group of more than {limit} elements", limit = Definition::MOST_FREE)]
+    /// The group of the free moves has more elements than [`Definition::MAX_FREE`].
+    #[error("the free moves make a group of more than {limit} elements", limit = Definition::MAX_FREE)]
     TooManyFree,
     /// Two orbits, or two generators, have one name.
     #[error("the name {0:?} is given twice")]
@@ -87,8 +87,8 @@ pub enum DefinitionError {
         /// The orbit of the cell that the piece reaches.
         to_orbit: String,
     },
-    /// A guard names a cell that does not exist.
-    #[error("the guard of {name} has cell {cell}, but the puzzle has {cells} cells")]
+    /// A precondition names a cell that does not exist.
+    #[error("the precondition of {name} has cell {cell}, but the puzzle has {cells} cells")]
     GuardCell {
         /// The generator.
         name: String,
@@ -97,14 +97,14 @@ pub enum DefinitionError {
         /// The number of cells of the puzzle.
         cells: usize,
     },
-    /// A guard names a cell that the generator itself moves.
+    /// A precondition names a cell that the generator itself moves.
     #[error(
-        "{name} carries the piece on cell {cell} to cell {to}, but cell {cell} is in its guard: a move leaves its guard where it is"
+        "{name} carries the piece on cell {cell} to cell {to}, but cell {cell} is in its precondition: a move leaves its precondition where it is"
     )]
     GuardMoves {
         /// The generator.
         name: String,
-        /// The cell of the guard, from 1.
+        /// The cell of the precondition, from 1.
         cell: usize,
         /// The cell to which the generator carries the piece, from 1.
         to: usize,

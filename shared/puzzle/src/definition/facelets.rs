@@ -9,7 +9,7 @@ use fathom_algebra::orbits::all_orbits;
 
 impl Definition {
     /// With more facelets than this, pieces are not searched for: words have no letters for so many.
-    const MOST_FACELETS: usize = 255;
+    const MAX_FACELETS: usize = 255;
 
     /// Returns the pieces of a puzzle whose cells are facelets, and the puzzle on the cells of pieces. Where
     /// pieces are given already and moves turn them, each orientation of a piece counts as a facelet, and
@@ -21,31 +21,31 @@ impl Definition {
     /// # Errors
     /// The errors of [`Definition::puzzle`].
     pub(super) fn facelets(&self, metric: Metric) -> Result<Option<(Facelets, Puzzle)>, DefinitionError> {
-        let orders = self.seen_orders();
-        let points: usize = orders.iter().copied().map(usize::from).sum();
-        if !self.is_plain() || points > Self::MOST_FACELETS || !self.free.is_empty() || self.is_guarded() {
+        let orientation_counts = self.visible_orientation_counts();
+        let points: usize = orientation_counts.iter().copied().map(usize::from).sum();
+        if !self.is_plain() || points > Self::MAX_FACELETS || !self.free.is_empty() || self.is_guarded() {
             return Ok(None);
         }
-        let actions = self.moves.iter().map(|g| self.seen_action(&g.action, &orders).as_points());
+        let actions = self.moves.iter().map(|g| self.seen_action(&g.action, &orientation_counts).as_points());
         let moves: Vec<Permutation> = actions.collect();
         let orbits = all_orbits(points, &moves);
-        let facelets = Facelets::find(&orders, &orbits, &moves);
-        let turn = facelets.orders().iter().any(|&order| order > 1);
+        let facelets = Facelets::find(&orientation_counts, &orbits, &moves);
+        let turn = facelets.orientation_counts().iter().any(|&order| order > 1);
         let turned = moves.iter().any(|m| {
             (0..points).any(|facelet| facelets.given(facelet).1 != facelets.given(m.apply(facelet)).1)
         });
-        let is_better = match orders.iter().any(|&order| order > 1) {
+        let is_better = match orientation_counts.iter().any(|&order| order > 1) {
             true => turned && !turn,
             false => turn,
         };
         if !is_better {
             return Ok(None);
         }
-        let same_order = facelets.orders().chunk_by(|one, other| one == other);
-        let orbits = (1..).zip(same_order).map(|(number, orders): (usize, _)| Orbit {
+        let same_order = facelets.orientation_counts().chunk_by(|one, other| one == other);
+        let orbits = (1..).zip(same_order).map(|(number, orientation_counts): (usize, _)| Orbit {
             name: format!("pieces{number}"),
-            cells: orders.len(),
-            orientations: orders[0],
+            cells: orientation_counts.len(),
+            orientations: orientation_counts[0],
         });
         let mut definition = Self::new(self.name.clone(), orbits.collect())?;
         for (generator, action) in self.moves.iter().zip(&moves) {

@@ -80,13 +80,13 @@ impl Groupoid {
         Some(self.states_in_a_shape() * self.shapes.count() / self.free?)
     }
 
-    /// Returns the number of reachable states that satisfy a guard. States that differ by free moves count
+    /// Returns the number of reachable states that satisfy a precondition. States that differ by free moves count
     /// separately.
     ///
     /// # Panics
     /// As [`Shapes::holds`].
-    pub fn states_where(&self, guard: &[u16]) -> BigUint {
-        let shapes = (0..self.shapes.count()).filter(|&shape| self.shapes.holds(shape, guard));
+    pub fn states_where(&self, precondition: &[u16]) -> BigUint {
+        let shapes = (0..self.shapes.count()).filter(|&shape| self.shapes.holds(shape, precondition));
         self.states_in_a_shape() * shapes.count()
     }
 }
@@ -94,7 +94,7 @@ impl Groupoid {
 /// Returns for each shape a sequence of moves that leads there from the solved shape: the sequence for the
 /// first shape from which a move leads there, and that move.
 fn ways(puzzle: &Definition, shapes: &Shapes) -> Vec<OrientedPermutation> {
-    let mut ways = vec![OrientedPermutation::identity(puzzle.orders())];
+    let mut ways = vec![OrientedPermutation::identity(puzzle.orientation_counts())];
     for at in 0..shapes.count() {
         for (generator, next) in puzzle.steps().zip(shapes.next(at)) {
             // Shapes are numbered in the order in which they are found, which is the order of this loop.

@@ -4,29 +4,29 @@
 use super::{Definition, DefinitionError, Groupoid};
 use crate::puzzle::Counted;
 use crate::up_to_rotation::UpToFree;
-use crate::{Generator, Guard, Metric, Puzzle, PuzzleMove};
+use crate::{Generator, Precondition, Metric, Puzzle, PuzzleMove};
 use fathom_algebra::permutation::gcd;
 use fathom_algebra::{
-    OrientedPermutation, Permutation, Relabelling, Relabellings, Shown, relabellings_among, states_by_orbits,
+    OrientedPermutation, Permutation, Relabelling, Relabellings, VisibleLabel, relabellings_among, states_by_orbits,
 };
 use num_bigint::BigUint;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 impl Definition {
     /// The largest number of symmetries that are searched for.
-    const MOST_SYMMETRIES: usize = 1024;
+    const MAX_SYMMETRIES: usize = 1024;
 
     /// The largest number of points whose symmetries are searched for with the guidance of common turns. On
     /// some puzzles of hundreds of points that search takes minutes, and the one without guidance does not.
-    const MOST_GUIDED_POINTS: usize = 64;
+    const MAX_GUIDED_POINTS: usize = 64;
     /// The largest number of orientations of cells whose common turns guide the search for symmetries.
-    const MOST_COMMON_TURNS: u16 = 24;
+    const MAX_COMMON_TURNS: u16 = 24;
 
     /// The states of a puzzle with guards are counted only if there are at most this many shapes.
-    const MOST_SHAPES: usize = 1 << 18;
+    const MAX_SHAPES: usize = 1 << 18;
 
     /// The largest order of the group of the free moves.
-    pub const MOST_FREE: usize = 1024;
+    pub const MAX_FREE: usize = 1024;
 
     /// Returns the puzzle under a metric. Orientations that no piece of an orbit shows are left out; the
     /// others count from the orientation of the solved piece.
@@ -37,17 +37,17 @@ impl Definition {
     ///
     /// # Errors
     /// [`DefinitionError`] if the metric makes too many moves, if the free moves generate a group of more
-    /// than [`Definition::MOST_FREE`] elements, or if there are both limits on states and free moves.
+    /// than [`Definition::MAX_FREE`] elements, or if there are both limits on states and free moves.
     pub fn puzzle(&self, metric: Metric) -> Result<Puzzle, DefinitionError> {
-        let orders = self.seen_orders();
-        let generators = self.seen(&self.generators(metric)?, &orders);
-        let mut puzzle = self.counted(self.of_generators(&generators, &orders)?);
-        if !self.is_too_large_for_symmetries(&orders, puzzle.moves.len()) {
+        let orientation_counts = self.visible_orientation_counts();
+        let generators = self.seen(&self.generators(metric)?, &orientation_counts);
+        let mut puzzle = self.counted(self.of_generators(&generators, &orientation_counts)?);
+        if !self.is_too_large_for_symmetries(&orientation_counts, puzzle.moves.len()) {
             (puzzle.symmetries, puzzle.has_all_symmetries) =
-                symmetries(&puzzle, &generators, &self.limits_of_states().collect(), &orders);
+                symmetries(&puzzle, &generators, &self.limits_of_states().collect(), &orientation_counts);
         }
         if !self.always.is_empty() && self.never.is_empty() {
-            puzzle.held = self.held(&puzzle, &generators, &orders).map(Box::new);
+            puzzle.held = self.held(&puzzle, &generators, &orientation_counts).map(Box::new);
         }
         puzzle.facelets = self.facelets(metric)?.map(Box::new);
         Ok(puzzle)
@@ -59,8 +59,8 @@ impl Definition {
     /// # Errors
     /// The errors of [`Definition::puzzle`].
     pub fn moves_alone(&self, metric: Metric) -> Result<Puzzle, DefinitionError> {
-        let orders = self.seen_orders();
-        self.of_generators(&self.seen(&self.generators(metric)?, &orders), &orders)
+        let orientation_counts = self.visible_orientation_counts();
+        self.of_generators(&self.seen(&self.generators(metric)?, &orientation_counts), &orientation_counts)
     }
 
     /// Returns the puzzle as [`Definition::puzzle`] does, without looking for its symmetries and for other
@@ -74,7 +74,7 @@ impl Definition {
 
     /// Adds the number of states and the kinds of pieces of a puzzle whose moves have guards.
     fn counted(&self, mut puzzle: Puzzle) -> Puzzle {
-        let groupoid = self.is_guarded().then(|| self.groupoid(Self::MOST_SHAPES)).flatten();
+        let groupoid = self.is_guarded().then(|| self.groupoid(Self::MAX_SHAPES)).flatten();
         let states = groupoid.as_ref().and_then(Groupoid::states);
         puzzle.counted = states.map(|states| Counted { labels: self.solved_labels(), states });
         if let Some(groupoid) = groupoid {
@@ -83,9 +83,9 @@ impl Definition {
         puzzle
     }
 
-    /// Returns generators as they act on the orientations of [`Definition::seen_orders`].
-    fn seen(&self, generators: &[Generator], orders: &[u16]) -> Vec<Generator> {
-        let action = |g: &Generator| self.seen_action(&g.action, orders);
+    /// Returns generators as they act on the orientations of [`Definition::visible_orientation_counts`].
+    fn seen(&self, generators: &[Generator], orientation_counts: &[u16]) -> Vec<Generator> {
+        let action = |g: &Generator| self.seen_action(&g.action, orientation_counts);
         generators.iter().map(|g| Generator { action: action(g), ..g.clone() }).collect()
     }
 
@@ -94,11 +94,11 @@ impl Definition {
     }
 
     /// Returns the puzzle whose moves are these generators, with the identity as its only symmetry.
-    fn of_generators(&self, generators: &[Generator], orders: &[u16]) -> Result<Puzzle, DefinitionError> {
+    fn of_generators(&self, generators: &[Generator], orientation_counts: &[u16]) -> Result<Puzzle, DefinitionError> {
         if self.is_limited() && !self.free.is_empty() {
             return Err(DefinitionError::AlwaysFree);
         }
-        let free = FreeGroup::new(&self.seen(&self.free, orders), orders)?;
+        let free = FreeGroup::new(&self.seen(&self.free, orientation_counts), orientation_counts)?;
         let mut puzzle = Puzzle {
             name: self.name.clone(),
             cells: self.cells(),
@@ -115,7 +115,7 @@ impl Definition {
             facelets: None,
         };
         for m in puzzle.moves.iter_mut().chain(&mut puzzle.incoming_moves) {
-            m.guard = self.limited(m);
+            m.precondition = self.limited(m);
         }
         Ok(puzzle)
     }
@@ -123,24 +123,24 @@ impl Definition {
     /// Returns whether symmetries would take long to find, because there are many points. In a search they
     /// would not help, because there are too many states, or would help little, because there are hundreds of
     /// points and of moves.
-    fn is_too_large_for_symmetries(&self, orders: &[u16], moves: usize) -> bool {
+    fn is_too_large_for_symmetries(&self, orientation_counts: &[u16], moves: usize) -> bool {
         const MANY_POINTS: usize = 128;
-        const MOST_BITS_OF_STATES: u64 = 128;
+        const MAX_BITS_OF_STATES: u64 = 128;
         const VERY_MANY_POINTS: usize = 255;
-        const MOST_IMAGES: usize = 1 << 17;
+        const MAX_IMAGES: usize = 1 << 17;
         const MANY_IMAGES: usize = 1 << 16;
-        let points = orders.iter().map(|&order| usize::from(order)).sum::<usize>();
-        if points > VERY_MANY_POINTS && points * moves > MOST_IMAGES {
+        let points = orientation_counts.iter().map(|&order| usize::from(order)).sum::<usize>();
+        if points > VERY_MANY_POINTS && points * moves > MAX_IMAGES {
             return true;
         }
         (points > MANY_POINTS || points * moves > MANY_IMAGES)
-            && self.states_by_orbits().is_some_and(|states| states.bits() > MOST_BITS_OF_STATES)
+            && self.states_by_orbits().is_some_and(|states| states.bits() > MAX_BITS_OF_STATES)
     }
 
-    /// Returns the guard of a move together with the limits of the states before and after the move.
-    fn limited(&self, m: &PuzzleMove) -> Box<[Guard]> {
-        let guard: BTreeSet<Guard> = m.guard.iter().copied().chain(self.limits(&m.action)).collect();
-        guard.into_iter().collect()
+    /// Returns the precondition of a move together with the limits of the states before and after the move.
+    fn limited(&self, m: &PuzzleMove) -> Box<[Precondition]> {
+        let precondition: BTreeSet<Precondition> = m.precondition.iter().copied().chain(self.limits(&m.action)).collect();
+        precondition.into_iter().collect()
     }
 
     /// Returns what must hold before an action so that the state after the action satisfies the limits set by
@@ -148,17 +148,17 @@ impl Definition {
     ///
     /// The limits of the state before the action are included although every state satisfies them: so a move
     /// and its inverse have guards that the action maps to each other, and are recognised as inverses.
-    pub fn limits(&self, action: &OrientedPermutation) -> impl Iterator<Item = Guard> {
+    pub fn limits(&self, action: &OrientedPermutation) -> impl Iterator<Item = Precondition> {
         let back = action.cells().inverse();
         self.limits_of_states().flat_map(move |limit| {
-            [limit.cell, back.apply(limit.cell.into()) as u16].map(|cell| Guard { cell, ..limit })
+            [limit.cell, back.apply(limit.cell.into()) as u16].map(|cell| Precondition { cell, ..limit })
         })
     }
 
     /// Returns the conditions that all states satisfy to which states are limited.
-    pub(super) fn limits_of_states(&self) -> impl Iterator<Item = Guard> {
-        let always = self.always.iter().map(|&cell| Guard { cell, piece: cell, holds: true });
-        always.chain(self.ruled_out().map(|(cell, piece)| Guard { cell, piece, holds: false }))
+    pub(super) fn limits_of_states(&self) -> impl Iterator<Item = Precondition> {
+        let always = self.always.iter().map(|&cell| Precondition { cell, piece: cell, holds: true });
+        always.chain(self.ruled_out().map(|(cell, piece)| Precondition { cell, piece, holds: false }))
     }
 
     /// Returns the number of states of a puzzle that may be too large to be searched. `None` if the number
@@ -167,24 +167,24 @@ impl Definition {
         if self.is_guarded() || !self.free.is_empty() {
             return None;
         }
-        let orders = self.seen_orders();
+        let orientation_counts = self.visible_orientation_counts();
         let actions: Vec<OrientedPermutation> =
-            self.moves.iter().map(|g| self.seen_action(&g.action, &orders)).collect();
-        let shown = self.solved.iter().map(|piece| Shown { label: piece.label.into(), seen: piece.seen });
+            self.moves.iter().map(|g| self.seen_action(&g.action, &orientation_counts)).collect();
+        let shown = self.solved.iter().map(|piece| VisibleLabel { label: piece.label.into(), seen: piece.seen });
         states_by_orbits(&actions, &shown.collect::<Vec<_>>())
     }
 
     /// Returns the group of the free moves, with elements named by powers of the free moves.
     ///
     /// # Errors
-    /// [`DefinitionError::TooManyFree`] if the group has more than [`Definition::MOST_FREE`] elements.
+    /// [`DefinitionError::TooManyFree`] if the group has more than [`Definition::MAX_FREE`] elements.
     pub fn free_group(&self) -> Result<FreeGroup, DefinitionError> {
         let powers = self.free_generators().map_err(|_| DefinitionError::TooManyFree)?;
-        FreeGroup::new(&powers, &self.orders())
+        FreeGroup::new(&powers, &self.orientation_counts())
     }
 
     /// Returns the number of orientations on each cell, without those that no piece of its orbit shows.
-    pub fn seen_orders(&self) -> Vec<u16> {
+    pub fn visible_orientation_counts(&self) -> Vec<u16> {
         // The least common multiple of the `seen` of all pieces, found as the smallest suitable divisor of
         // the order.
         let of_orbit = |orbit: usize| {
@@ -197,29 +197,29 @@ impl Definition {
         self.orbit_of.iter().map(|&orbit| of_orbit[orbit]).collect()
     }
 
-    /// Returns an action with orientations modulo `orders`, counted from the orientation of the solved
+    /// Returns an action with orientations modulo `orientation_counts`, counted from the orientation of the solved
     /// pieces.
-    pub(super) fn seen_action(&self, action: &OrientedPermutation, orders: &[u16]) -> OrientedPermutation {
-        self.seen_element(action, orders).expect("cells of one orbit have one order")
+    pub(super) fn seen_action(&self, action: &OrientedPermutation, orientation_counts: &[u16]) -> OrientedPermutation {
+        self.seen_element(action, orientation_counts).expect("cells of one orbit have one order")
     }
 
-    /// Returns an element with orientations modulo `orders`, which are those of [`Definition::seen_orders`],
+    /// Returns an element with orientations modulo `orientation_counts`, which are those of [`Definition::visible_orientation_counts`],
     /// counted from the orientation of the solved pieces: as an action on [`Definition::puzzle`]. `None` if
-    /// the element carries pieces to cells of other orders.
-    pub fn seen_element(&self, action: &OrientedPermutation, orders: &[u16]) -> Option<OrientedPermutation> {
+    /// the element carries pieces to cells of other orientation_counts.
+    pub fn seen_element(&self, action: &OrientedPermutation, orientation_counts: &[u16]) -> Option<OrientedPermutation> {
         let turns = (0..self.cells()).map(|cell| {
             let to = action.cells().apply(cell);
-            let order = orders[cell];
+            let order = orientation_counts[cell];
             let (leaves, arrives) = (self.solved[cell].orientation, self.solved[to].orientation);
             (action.turns()[cell] % order + leaves % order + order - arrives % order) % order
         });
-        OrientedPermutation::new(action.cells().clone(), turns.collect::<Vec<_>>(), orders).ok()
+        OrientedPermutation::new(action.cells().clone(), turns.collect::<Vec<_>>(), orientation_counts).ok()
     }
 }
 
 /// The most symmetries, each counted once for every free move, because the words of a state are as many as
 /// the free moves.
-const MOST_WITH_FREE: usize = 1 << 14;
+const MAX_WITH_FREE: usize = 1 << 14;
 
 /// The group that the free moves generate.
 #[derive(Clone, Debug)]
@@ -248,8 +248,8 @@ impl FreeGroup {
         &self.names
     }
 
-    fn new(generators: &[Generator], orders: &[u16]) -> Result<Self, DefinitionError> {
-        let one = OrientedPermutation::identity(orders);
+    fn new(generators: &[Generator], orientation_counts: &[u16]) -> Result<Self, DefinitionError> {
+        let one = OrientedPermutation::identity(orientation_counts);
         let known = HashSet::from([one.clone()]);
         let mut group = Self { elements: vec![one], names: vec![String::new()], known };
         let mut next = 0;
@@ -262,7 +262,7 @@ impl FreeGroup {
                 }
             }
             next += 1;
-            if group.elements.len() > Definition::MOST_FREE {
+            if group.elements.len() > Definition::MAX_FREE {
                 return Err(DefinitionError::TooManyFree);
             }
         }
@@ -274,13 +274,13 @@ impl FreeGroup {
     fn before(&self, moves: &[Generator]) -> Result<Vec<PuzzleMove>, DefinitionError> {
         let differ_behind = |x: &OrientedPermutation, y: &OrientedPermutation| x.inverse().then(y);
         // Both start from the word at hand.
-        let asks_alike = |_: &OrientedPermutation, x: &PuzzleMove, y: &PuzzleMove| x.guard == y.guard;
+        let asks_alike = |_: &OrientedPermutation, x: &PuzzleMove, y: &PuzzleMove| x.precondition == y.precondition;
         self.distinct(moves, (differ_behind, asks_alike), OrientedPermutation::clone, |before, m, name| {
             let back = before.cells().inverse();
-            let guard =
-                |&cell: &u16| Guard { cell: back.apply(cell.into()) as u16, piece: cell, holds: true };
-            let guard = m.guard.iter().map(guard).collect();
-            PuzzleMove { name: format!("{name}{}", m.name), action: before.then(&m.action), guard }
+            let precondition =
+                |&cell: &u16| Precondition { cell: back.apply(cell.into()) as u16, piece: cell, holds: true };
+            let precondition = m.precondition.iter().map(precondition).collect();
+            PuzzleMove { name: format!("{name}{}", m.name), action: before.then(&m.action), precondition }
         })
     }
 
@@ -289,19 +289,19 @@ impl FreeGroup {
     /// pieces, for which guards ask.
     fn behind(&self, moves: &[Generator], labels: &[u16]) -> Result<Vec<PuzzleMove>, DefinitionError> {
         let differ_before = |x: &OrientedPermutation, y: &OrientedPermutation| y.then(&x.inverse());
-        let asked = |guard: &[Guard], to: &dyn Fn(u16) -> u16| -> BTreeSet<(u16, u16)> {
-            guard.iter().map(|asked| (to(asked.cell), labels[usize::from(asked.piece)])).collect()
+        let asked = |precondition: &[Precondition], to: &dyn Fn(u16) -> u16| -> BTreeSet<(u16, u16)> {
+            precondition.iter().map(|asked| (to(asked.cell), labels[usize::from(asked.piece)])).collect()
         };
         // What y asks of the word from which it starts, it asks after the free move of the word from which x
         // starts.
         let asks_alike = |free: &OrientedPermutation, x: &PuzzleMove, y: &PuzzleMove| {
             let carried = |cell: u16| free.cells().apply(cell.into()) as u16;
-            asked(&x.guard, &|cell| cell) == asked(&y.guard, &carried)
+            asked(&x.precondition, &|cell| cell) == asked(&y.precondition, &carried)
         };
         self.distinct(moves, (differ_before, asks_alike), OrientedPermutation::inverse, |behind, m, name| {
-            let guard = m.guard.iter().map(|&cell| Guard { cell, piece: cell, holds: true }).collect();
+            let precondition = m.precondition.iter().map(|&cell| Precondition { cell, piece: cell, holds: true }).collect();
             let name = format!("{} {name}", m.name).trim_end().to_owned();
-            PuzzleMove { name, action: m.action.then(behind), guard }
+            PuzzleMove { name, action: m.action.then(behind), precondition }
         })
     }
 
@@ -326,7 +326,7 @@ impl FreeGroup {
         for m in moves.iter().filter(|m| !self.contains(&m.action)) {
             for (free, name) in self.elements.iter().zip(&self.names) {
                 let mut made = combine(free, m, name);
-                made.guard.sort_unstable();
+                made.precondition.sort_unstable();
                 let others = alike.entry(up_to_free.of(&side(&made.action))).or_default();
                 let is_same = |other: &usize| {
                     let other: &PuzzleMove = &distinct[*other];
@@ -347,19 +347,19 @@ impl FreeGroup {
 
 /// Returns the turns of all pieces of an orbit of cells by the same amount, for the amounts that generate all
 /// such turns. A renaming of points that maps these turns to each other maps cells to cells. Untouched cells
-/// have none, nor have cells of more than [`Definition::MOST_COMMON_TURNS`] orientations.
-fn common_turns(puzzle: &Puzzle, orders: &[u16]) -> Vec<OrientedPermutation> {
+/// have none, nor have cells of more than [`Definition::MAX_COMMON_TURNS`] orientations.
+fn common_turns(puzzle: &Puzzle, orientation_counts: &[u16]) -> Vec<OrientedPermutation> {
     let actions = || puzzle.moves.iter().map(|m| &m.action).chain(&puzzle.free);
     let is_touched = |cell: usize| actions().any(|action| action.apply(cell, 0) != (cell, 0));
     let turned = |orbit: &[usize], amount: u16| {
-        let turns = (0..orders.len()).map(|cell| if orbit.contains(&cell) { amount } else { 0 });
-        OrientedPermutation::new(Permutation::identity(orders.len()), turns.collect::<Vec<_>>(), orders)
+        let turns = (0..orientation_counts.len()).map(|cell| if orbit.contains(&cell) { amount } else { 0 });
+        OrientedPermutation::new(Permutation::identity(orientation_counts.len()), turns.collect::<Vec<_>>(), orientation_counts)
             .expect("amounts are below the order")
     };
     let mut found = Vec::new();
     for orbit in puzzle.orbits().iter().filter(|orbit| is_touched(orbit[0])) {
-        let order = orders[orbit[0]];
-        if order <= Definition::MOST_COMMON_TURNS {
+        let order = orientation_counts[orbit[0]];
+        if order <= Definition::MAX_COMMON_TURNS {
             let amounts = (1..order).filter(|&amount| gcd(amount.into(), order.into()) == 1);
             found.extend(amounts.map(|amount| turned(orbit, amount)));
         }
@@ -376,19 +376,19 @@ fn common_turns(puzzle: &Puzzle, orders: &[u16]) -> Vec<OrientedPermutation> {
 pub(super) fn symmetries(
     puzzle: &Puzzle,
     generators: &[Generator],
-    limits: &HashSet<Guard>,
-    orders: &[u16],
+    limits: &HashSet<Precondition>,
+    orientation_counts: &[u16],
 ) -> (Vec<Relabelling>, bool) {
     let points: Vec<(usize, u16)> =
-        orders.iter().enumerate().flat_map(|(cell, &order)| (0..order).map(move |k| (cell, k))).collect();
+        orientation_counts.iter().enumerate().flat_map(|(cell, &order)| (0..order).map(move |k| (cell, k))).collect();
     let mut is_first = vec![false; points.len()];
     for orbit in puzzle.orbits() {
         is_first[points.partition_point(|&(cell, _)| cell < orbit[0])] = true;
     }
     let may = |from: usize, to: usize| !is_first[from] || points[to].1 == 0;
-    let kinds = generators.iter().map(|g| (&g.action, &*g.guard)).filter(|(action, _)| !action.is_identity());
-    let turns = match points.len() <= Definition::MOST_GUIDED_POINTS {
-        true => common_turns(puzzle, orders),
+    let kinds = generators.iter().map(|g| (&g.action, &*g.precondition)).filter(|(action, _)| !action.is_identity());
+    let turns = match points.len() <= Definition::MAX_GUIDED_POINTS {
+        true => common_turns(puzzle, orientation_counts),
         false => Vec::new(),
     };
     // What each action of the set is: a move, a free move, a common turn, or several of these.
@@ -407,23 +407,23 @@ pub(super) fn symmetries(
     }
     let alike = |x: usize, y: usize| roles[x] == roles[y];
     let guards: HashSet<(OrientedPermutation, Vec<u16>)> =
-        kinds.clone().map(|(action, guard)| (action.clone(), guard.to_vec())).collect();
-    // Where no move has a guard, relabellings keep the moves, and that is all.
-    let has_guards = kinds.clone().any(|(_, guard)| !guard.is_empty());
+        kinds.clone().map(|(action, precondition)| (action.clone(), precondition.to_vec())).collect();
+    // Where no move has a precondition, relabellings keep the moves, and that is all.
+    let has_guards = kinds.clone().any(|(_, precondition)| !precondition.is_empty());
     let keeps_guards = |a: &Relabelling| {
         !has_guards
-            || kinds.clone().all(|(action, guard)| {
-                let mut guard: Vec<u16> =
-                    guard.iter().map(|&cell| a.cells().apply(cell.into()) as u16).collect();
-                guard.sort_unstable();
-                guards.contains(&(a.rename(action), guard))
+            || kinds.clone().all(|(action, precondition)| {
+                let mut precondition: Vec<u16> =
+                    precondition.iter().map(|&cell| a.cells().apply(cell.into()) as u16).collect();
+                precondition.sort_unstable();
+                guards.contains(&(a.rename(action), precondition))
             })
     };
-    let most = Definition::MOST_SYMMETRIES.min(MOST_WITH_FREE / puzzle.free.len());
+    let most = Definition::MAX_SYMMETRIES.min(MAX_WITH_FREE / puzzle.free.len());
     let Relabellings { found, are_all } = relabellings_among(points.len(), &set, most, &may, &alike);
     let mut found: Vec<Relabelling> = found
         .iter()
-        .filter_map(|a| Relabelling::from_points(a, orders))
+        .filter_map(|a| Relabelling::from_points(a, orientation_counts))
         .filter(keeps_guards)
         .filter(|a| limits.iter().all(|limit| limits.contains(&limit.renamed(a))))
         .collect();
@@ -437,7 +437,7 @@ pub(super) fn symmetries(
                 found.push(product);
             }
         }
-        if found.len() * puzzle.free.len() > MOST_WITH_FREE {
+        if found.len() * puzzle.free.len() > MAX_WITH_FREE {
             found.truncate(without);
             return (found, false);
         }

@@ -38,8 +38,8 @@ fn orbits_without_sense_are_refused() {
 #[test]
 fn generators_that_do_not_fit_are_refused() {
     let mut puzzle = two_orbits();
-    let orders = puzzle.orders();
-    let good = OrientedPermutation::parse("(1,2+1,3+2)(4,5)", &orders).unwrap();
+    let orientation_counts = puzzle.orientation_counts();
+    let good = OrientedPermutation::parse("(1,2+1,3+2)(4,5)", &orientation_counts).unwrap();
     puzzle.add_move("R", good.clone()).unwrap();
     let mut error =
         |name: &str, action: &OrientedPermutation| puzzle.add_free(name, action.clone()).unwrap_err();
@@ -79,19 +79,19 @@ fn generators_that_do_not_fit_are_refused() {
 #[test]
 fn guards_that_do_not_fit_are_refused() {
     let mut puzzle = two_orbits();
-    let swap = OrientedPermutation::parse("(4,5)", &puzzle.orders()).unwrap();
-    let mut add = |name: &str, guard: &[u16]| puzzle.add_guarded_move(name, swap.clone(), guard);
+    let swap = OrientedPermutation::parse("(4,5)", &puzzle.orientation_counts()).unwrap();
+    let mut add = |name: &str, precondition: &[u16]| puzzle.add_guarded_move(name, swap.clone(), precondition);
     assert_eq!(
         add("R", &[1, 5]).unwrap_err().to_string(),
-        "the guard of R has cell 6, but the puzzle has 5 cells"
+        "the precondition of R has cell 6, but the puzzle has 5 cells"
     );
     assert_eq!(
         add("R", &[2, 3]).unwrap_err().to_string(),
-        "R carries the piece on cell 4 to cell 5, but cell 4 is in its guard: a move leaves its guard where it is"
+        "R carries the piece on cell 4 to cell 5, but cell 4 is in its precondition: a move leaves its precondition where it is"
     );
     assert_eq!(add("R", &[2, 0, 2]), Ok(()));
     assert_eq!(add("R", &[]).unwrap_err().to_string(), "the name \"R\" is given twice");
-    assert_eq!(*puzzle.moves()[0].guard, [0, 2]);
+    assert_eq!(*puzzle.moves()[0].precondition, [0, 2]);
     assert!(puzzle.is_guarded() && !two_orbits().is_guarded());
     assert_eq!(puzzle.states(), None);
 }
@@ -106,7 +106,7 @@ fn limits_that_do_not_fit_are_refused() {
     assert_eq!(puzzle.set_always(&[2, 0, 2]), Ok(()));
     assert_eq!(puzzle.always(), [0, 2]);
     assert!(puzzle.is_guarded());
-    let swap = OrientedPermutation::parse("(4,5)", &puzzle.orders()).unwrap();
+    let swap = OrientedPermutation::parse("(4,5)", &puzzle.orientation_counts()).unwrap();
     puzzle.add_move("R", swap.clone()).unwrap();
     assert_eq!(puzzle.generators(Metric::Given).unwrap().len(), 1);
     for metric in Metric::ALL {
@@ -198,11 +198,11 @@ fn symmetries_of_what_no_search_goes_through_are_not_looked_for() {
         let round = Permutation::from_fn(cells, |cell| (cell + 1) % cells);
         let turns: Vec<u16> = (0..cells).map(|cell| u16::from(cell == 0)).collect();
         let swap = Permutation::from_fn(cells, |cell| if cell < 2 { 1 - cell } else { cell });
-        let orders = ring.orders();
+        let orientation_counts = ring.orientation_counts();
         let actions =
             [(round, vec![0; cells]), (Permutation::identity(cells), turns), (swap, vec![0; cells])];
         for ((cells, turns), name) in actions.into_iter().zip(["R", "T", "S"]) {
-            ring.add_move(name, OrientedPermutation::new(cells, turns, &*orders).unwrap()).unwrap();
+            ring.add_move(name, OrientedPermutation::new(cells, turns, &*orientation_counts).unwrap()).unwrap();
         }
         let symmetries = ring.puzzle(Metric::Multi).unwrap().symmetries;
         assert_eq!(symmetries.len() > 1, has_some, "{cells}");
@@ -248,7 +248,7 @@ fn symmetries_do_not_depend_on_the_names_of_orientations() {
         let mut definition = Definition::new("x", orbits(&[("a", 3, 2), ("b", 2, 4)])).unwrap();
         let cells = Permutation::parse("(4,5)", 5).unwrap();
         let turns = vec![0, 1, 1, (2 + renamed) % 4, (2 + 4 - renamed) % 4];
-        let action = OrientedPermutation::new(cells, turns, &*definition.orders()).unwrap();
+        let action = OrientedPermutation::new(cells, turns, &*definition.orientation_counts()).unwrap();
         definition.add_move("M", action).unwrap();
         assert_eq!(definition.puzzle(Metric::Single).unwrap().symmetries.len(), 8, "{renamed}");
     }

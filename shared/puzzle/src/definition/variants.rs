@@ -16,7 +16,7 @@ impl Definition {
             return Err(DefinitionError::Guarded(self.name().into()));
         }
         let mut apart = self.clone();
-        let pieces = (0_u16..).zip(self.orders()).map(|(label, seen)| Piece { label, orientation: 0, seen });
+        let pieces = (0_u16..).zip(self.orientation_counts()).map(|(label, seen)| Piece { label, orientation: 0, seen });
         apart.set_solved(&pieces.collect::<Vec<_>>())?;
         apart.forget_remarks_on_labels();
         Ok(apart)
@@ -29,7 +29,7 @@ impl Definition {
     /// [`DefinitionError::Guarded`] if such pieces are told apart.
     pub fn check_labels(&self, labels: &[u16]) -> Result<(), DefinitionError> {
         let label = |cell: u16| self.solved()[usize::from(cell)].label;
-        let guards = self.moves().iter().flat_map(|generator| generator.guard.iter());
+        let guards = self.moves().iter().flat_map(|generator| generator.precondition.iter());
         let is_kept = |&asked: &u16| {
             let mut alike = (0..self.cells() as u16).filter(|&cell| label(cell) == label(asked));
             alike.all(|cell| labels[usize::from(cell)] == labels[usize::from(asked)])
@@ -55,7 +55,7 @@ impl Definition {
     /// `unturned` ignored. The new name contains both lists.
     ///
     /// # Errors
-    /// [`DefinitionError`] if there is no such orbit, a guard or a limit asks for pieces of an omitted orbit,
+    /// [`DefinitionError`] if there is no such orbit, a precondition or a limit asks for pieces of an omitted orbit,
     /// or no orbits are left.
     pub fn reduced(&self, omitted: &[String], unturned: &[String]) -> Result<Self, DefinitionError> {
         let orbit = |name: &String| {
@@ -91,8 +91,8 @@ impl Definition {
                 |i: usize| numbers[action.cells().apply(cells[i])].expect("orbits are kept as a whole");
             let turns: Vec<u16> = cells.iter().map(|&cell| action.turns()[cell]).collect();
             let permutation = Permutation::from_fn(cells.len(), |i| image(i).into());
-            OrientedPermutation::new(permutation, turns, reduced.orders())
-                .expect("orders are those of the orbits")
+            OrientedPermutation::new(permutation, turns, reduced.orientation_counts())
+                .expect("orientation_counts are those of the orbits")
         };
         let numbered = |asked: &[u16]| -> Result<Vec<u16>, DefinitionError> {
             let number = |&cell: &u16| numbers[usize::from(cell)];
@@ -101,14 +101,14 @@ impl Definition {
         };
         let moves: Vec<_> = self.moves().iter().map(|g| (g, action(&g.action))).collect();
         let free: Vec<_> = self.free().iter().map(|g| (g, action(&g.action))).collect();
-        let spare: Vec<_> = self.spare().iter().map(|g| (g, action(&g.action))).collect();
-        for (Generator { name, guard, .. }, action) in moves {
-            reduced.add_guarded_move(name.clone(), action, &numbered(guard)?)?;
+        let derived_moves: Vec<_> = self.derived_moves().iter().map(|g| (g, action(&g.action))).collect();
+        for (Generator { name, precondition, .. }, action) in moves {
+            reduced.add_guarded_move(name.clone(), action, &numbered(precondition)?)?;
         }
         for (Generator { name, .. }, action) in free {
             reduced.add_free(name.clone(), action)?;
         }
-        for (Generator { name, .. }, action) in spare {
+        for (Generator { name, .. }, action) in derived_moves {
             reduced.add_spare(name.clone(), action)?;
         }
         reduced.set_always(&numbered(self.always())?)?;
@@ -127,24 +127,24 @@ impl Definition {
     /// # Errors
     /// [`DefinitionError`] if the metric makes too many moves, or there are too many free moves.
     pub fn is_closed_under_inverses(&self, metric: crate::Metric) -> Result<bool, DefinitionError> {
-        let orders = self.seen_orders();
-        let seen = |action: &OrientedPermutation| self.seen_action(action, &orders);
+        let orientation_counts = self.visible_orientation_counts();
+        let seen = |action: &OrientedPermutation| self.seen_action(action, &orientation_counts);
         let moves = self.generators(metric)?;
         let free: HashSet<OrientedPermutation> = self.free_group()?.elements().iter().map(seen).collect();
-        // A free move before a move that has the same guard as the product leaves the cells of the guard.
-        let leaves = |free: &OrientedPermutation, guard: &[u16]| {
-            guard.iter().all(|&c| free.cells().apply(c.into()) == usize::from(c))
+        // A free move before a move that has the same precondition as the product leaves the cells of the precondition.
+        let leaves = |free: &OrientedPermutation, precondition: &[u16]| {
+            precondition.iter().all(|&c| free.cells().apply(c.into()) == usize::from(c))
         };
         let mut all = HashSet::new();
-        for Generator { action, guard, .. } in &moves {
+        for Generator { action, precondition, .. } in &moves {
             let action = seen(action);
-            let products = free.iter().filter(|free| leaves(free, guard)).map(|free| free.then(&action));
-            all.extend(products.map(|product| (product, guard.clone())));
+            let products = free.iter().filter(|free| leaves(free, precondition)).map(|free| free.then(&action));
+            all.extend(products.map(|product| (product, precondition.clone())));
         }
         Ok(moves.iter().all(|g| {
             let inverse = seen(&g.action).inverse();
             free.contains(&inverse)
-                || free.iter().any(|free| all.contains(&(inverse.then(free), g.guard.clone())))
+                || free.iter().any(|free| all.contains(&(inverse.then(free), g.precondition.clone())))
         }))
     }
 }

@@ -71,7 +71,7 @@ pub fn puzzle(name: &str, orbits: &[Cells]) -> Definition {
 /// # Panics
 /// If the turn does not carry those cells onto themselves, and facelets onto facelets.
 pub fn turn(orbits: &[Cells], axis: Vector, turned: impl Fn(Vector) -> bool) -> OrientedPermutation {
-    let (mut images, mut turns, mut orders) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut images, mut turns, mut orientation_counts) = (Vec::new(), Vec::new(), Vec::new());
     for (_, cells) in orbits {
         let first = images.len();
         for (i, cell) in cells.iter().enumerate() {
@@ -90,11 +90,11 @@ pub fn turn(orbits: &[Cells], axis: Vector, turned: impl Fn(Vector) -> bool) -> 
             }
             images.push((first + to) as u16);
             turns.push(turn as u16);
-            orders.push(cell.facelets.len() as u16);
+            orientation_counts.push(cell.facelets.len() as u16);
         }
     }
     let cells = Permutation::from_images(images).expect("a turn is a bijection");
-    OrientedPermutation::new(cells, turns, orders).expect("cells of one orbit have equally many facelets")
+    OrientedPermutation::new(cells, turns, orientation_counts).expect("cells of one orbit have equally many facelets")
 }
 
 #[cfg(test)]

@@ -145,9 +145,9 @@ impl Turn {
         };
         let mut turns = vec![0; cells];
         turns[cells - 1] = u16::from(self == Self::Twist);
-        let orders: Vec<u16> =
+        let orientation_counts: Vec<u16> =
             orbits().iter().flat_map(|orbit| vec![orbit.orientations; orbit.cells]).collect();
-        OrientedPermutation::new(Permutation::from_fn(cells, to), turns, orders)
+        OrientedPermutation::new(Permutation::from_fn(cells, to), turns, orientation_counts)
             .expect("layers exchange equal cells")
     }
 }

@@ -82,7 +82,7 @@ pub(super) fn exported(text: &str) -> Result<Json, Fault> {
 }
 
 /// The most bytes that the constants of a module may take in memory.
-const MOST_CONSTANT_BYTES: u64 = 16 * MAX_BYTES;
+const MAX_CONSTANT_BYTES: u64 = 16 * MAX_BYTES;
 
 struct Reader<'a> {
     text: &'a str,
@@ -199,8 +199,8 @@ impl<'a> Reader<'a> {
         self.value(&mut value, 0)?;
         self.skip_type()?;
         self.constant_bytes += (value.text.len() + size_of_val(&value.places[..])) as u64;
-        if self.constant_bytes > MOST_CONSTANT_BYTES {
-            let reason = format!("the constants of the module take more than {MOST_CONSTANT_BYTES} bytes");
+        if self.constant_bytes > MAX_CONSTANT_BYTES {
+            let reason = format!("the constants of the module take more than {MAX_CONSTANT_BYTES} bytes");
             return Err(Fault::syntax(start, reason));
         }
         self.constants.insert(name, value.clone());

@@ -219,9 +219,9 @@ impl Reader<'_> {
     }
 
     fn transformation(&self, puzzle: &Definition, raw: &RawValue) -> Result<OrientedPermutation, Fault> {
-        let orders = puzzle.orders();
-        let mut images: Vec<u16> = (0..orders.len() as u16).collect();
-        let mut turns = vec![0; orders.len()];
+        let orientation_counts = puzzle.orientation_counts();
+        let mut images: Vec<u16> = (0..orientation_counts.len() as u16).collect();
+        let mut turns = vec![0; orientation_counts.len()];
         let mut told = vec![false; puzzle.orbits().len()];
         for (name, raw) in self.entries(raw)? {
             let at = self.place(raw);
@@ -238,7 +238,7 @@ impl Reader<'_> {
             for (from, &to) in of_orbit.iter().enumerate() {
                 let cell = cells.start + from;
                 images[cell] = (cells.start + to) as u16;
-                let (delta, order) = (orientation_delta[to], orders[cell]);
+                let (delta, order) = (orientation_delta[to], orientation_counts[cell]);
                 // A turn in the other direction may be written as a negative number.
                 turns[cell] = match u16::try_from(delta.rem_euclid(order.into())) {
                     Ok(turn) if delta.unsigned_abs() < order.into() => turn,
@@ -252,8 +252,8 @@ impl Reader<'_> {
             }
         }
         let cells = Permutation::from_images(images).expect("each orbit is permuted within itself");
-        Ok(OrientedPermutation::new(cells, turns, orders)
-            .expect("turns are below the orders of their orbits"))
+        Ok(OrientedPermutation::new(cells, turns, orientation_counts)
+            .expect("turns are below the orientation_counts of their orbits"))
     }
 
     fn derived(&self, puzzle: &mut Definition, entries: &[(String, &RawValue)]) -> Result<(), Fault> {
@@ -276,7 +276,7 @@ impl Reader<'_> {
             .iter()
             .map(|generator| (generator.name.clone(), generator.action.clone()))
             .collect();
-        let identity = OrientedPermutation::identity(puzzle.orders());
+        let identity = OrientedPermutation::identity(puzzle.orientation_counts());
         let longest = done.keys().chain(sequences.keys()).map(String::len).max().unwrap_or(0);
         let mut left_out = Vec::new();
         for (name, raw) in entries {

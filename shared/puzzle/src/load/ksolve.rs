@@ -300,9 +300,9 @@ impl<'a> Reader<'a> {
         self.puzzle(at)?;
         let rows = self.rows(&format!("{keyword} {name}"))?;
         let puzzle = self.puzzle(at)?;
-        let orders = puzzle.orders();
-        let mut images: Vec<u16> = (0..orders.len() as u16).collect();
-        let mut turns = vec![0; orders.len()];
+        let orientation_counts = puzzle.orientation_counts();
+        let mut images: Vec<u16> = (0..orientation_counts.len() as u16).collect();
+        let mut turns = vec![0; orientation_counts.len()];
         for rows in rows {
             let known = |&(place, number): &Number| {
                 number.ok_or_else(|| Fault::syntax(place, "a move tells all numbers; '?' is for Solved"))
@@ -317,13 +317,13 @@ impl<'a> Reader<'a> {
                 images[cell] = (cells.start + to) as u16;
                 if let Some(row) = &rows.orientation {
                     let entry = row[if keyword == "Move" { from } else { to }];
-                    turns[cell] = below(entry.0, known(&entry)?, orders[cell])?;
+                    turns[cell] = below(entry.0, known(&entry)?, orientation_counts[cell])?;
                 }
             }
         }
         let cells = Permutation::from_images(images).expect("each orbit is permuted within itself");
-        let action = OrientedPermutation::new(cells, turns, orders)
-            .expect("turns are below the orders of their orbits");
+        let action = OrientedPermutation::new(cells, turns, orientation_counts)
+            .expect("turns are below the orientation_counts of their orbits");
         let name = unquoted(name);
         let added =
             if is_rotation(name) { puzzle.add_spare(name, action) } else { puzzle.add_move(name, action) };
@@ -533,7 +533,7 @@ impl Sequence<'_> {
         names: Option<(&HashSet<String>, usize)>,
         needs: &mut Option<String>,
     ) -> Result<Option<OrientedPermutation>, Fault> {
-        let identity = OrientedPermutation::identity(puzzle.orders());
+        let identity = OrientedPermutation::identity(puzzle.orientation_counts());
         let is_separator = |c: char| c.is_whitespace() || c == ',';
         let words = || self.text.split(is_separator).filter(|word| !word.is_empty());
         // With brackets and signs the text is read as a whole.

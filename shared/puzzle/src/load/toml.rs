@@ -24,7 +24,7 @@ struct File {
     #[serde(default)]
     spare: Table,
     solved: Option<Spanned<Solved>>,
-    always: Option<Guard>,
+    always: Option<Precondition>,
     #[serde(default)]
     never: Vec<Spanned<Never>>,
     #[serde(default)]
@@ -67,7 +67,7 @@ struct Table(Vec<(Spanned<String>, Spanned<Action>)>);
 /// A permutation in cycles, or a table of the permutation and its guard.
 enum Action {
     Cycles(String),
-    Guarded { cycles: Spanned<String>, guard: Guard },
+    Guarded { cycles: Spanned<String>, guard: Precondition },
 }
 
 impl<'de> Deserialize<'de> for Action {
@@ -76,7 +76,7 @@ impl<'de> Deserialize<'de> for Action {
         #[serde(deny_unknown_fields)]
         struct Guarded {
             cycles: Spanned<String>,
-            guard: Guard,
+            guard: Precondition,
         }
         struct StringOrTable;
         impl<'de> Visitor<'de> for StringOrTable {
@@ -167,10 +167,10 @@ pub(super) fn read(text: &str, stem: &str) -> Result<Definition, Fault> {
         never.extend(pieces.into_iter().map(|piece| (cell, piece)));
         puzzle.set_never(&never).map_err(|error| Fault::new(at.start, error))?;
     }
-    let orders = puzzle.orders();
+    let orientation_counts = puzzle.orientation_counts();
     for (name, action) in file.moves.0 {
         let at = name.span().start;
-        let (action, guard) = read_action(text, action, &orders)?;
+        let (action, guard) = read_action(text, action, &orientation_counts)?;
         let guard = guard.map_or(Ok(Vec::new()), |guard| cells(&guard, "of the guard", puzzle.cells()))?;
         puzzle.add_guarded_move(name.into_inner(), action, &guard).map_err(|error| Fault::new(at, error))?;
     }
@@ -180,7 +180,7 @@ pub(super) fn read(text: &str, stem: &str) -> Result<Definition, Fault> {
     ] {
         for (name, action) in table.0 {
             let at = name.span().start;
-            let (action, guard) = read_action(text, action, &orders)?;
+            let (action, guard) = read_action(text, action, &orientation_counts)?;
             if let Some(guard) = guard {
                 return Err(Fault::syntax(
                     guard.span().start,
@@ -194,25 +194,25 @@ pub(super) fn read(text: &str, stem: &str) -> Result<Definition, Fault> {
     puzzle.validated().map_err(Fault::whole)
 }
 
-type Guard = Spanned<Vec<u64>>;
+type Precondition = Spanned<Vec<u64>>;
 
 fn read_action(
     text: &str,
     action: Spanned<Action>,
-    orders: &[u16],
-) -> Result<(OrientedPermutation, Option<Guard>), Fault> {
+    orientation_counts: &[u16],
+) -> Result<(OrientedPermutation, Option<Precondition>), Fault> {
     let span = action.span();
     let (cycles, guard) = match action.into_inner() {
         Action::Cycles(cycles) => (Spanned::new(span, cycles), None),
         Action::Guarded { cycles, guard } => (cycles, Some(guard)),
     };
-    let action = OrientedPermutation::parse(cycles.get_ref(), orders)
+    let action = OrientedPermutation::parse(cycles.get_ref(), orientation_counts)
         .map_err(|error| Fault::new(place_within(text, &cycles, error.at()), Reason::Cycles(error)))?;
     Ok((action, guard))
 }
 
 /// Converts cells from files, which count from 1, to cells that count from 0.
-fn cells(guard: &Guard, whose: &str, cells: usize) -> Result<Vec<u16>, Fault> {
+fn cells(guard: &Precondition, whose: &str, cells: usize) -> Result<Vec<u16>, Fault> {
     let index = |&cell: &u64| match cell {
         1.. if cell <= cells as u64 => Ok((cell - 1) as u16),
         _ => {

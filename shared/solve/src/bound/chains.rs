@@ -2,7 +2,7 @@
 //!
 //! Pieces are solved in some order. For one order, the moves of a stage depend only on the numbers of pieces
 //! that are solved before and after the stage. So once the stages between all such numbers are known, the
-//! best chain is a shortest path. Stages with small tables are tried first, for all orders, with words that
+//! best chain is a shortest path. Stages with small tables are tried first, for all orientation_counts, with words that
 //! get longer; then larger tables: some chain is found soon, and better ones as long as there is time.
 
 use crate::bound::cover::{Cover, NotBounded};
@@ -20,7 +20,7 @@ const SMALL_RADIUS: u32 = 2;
 const TABLES: [usize; 5] = [1 << 8, 1 << 13, 1 << 17, 1 << 21, 1 << 25];
 
 /// A stage is left out if it would need more trials of words on states.
-const MOST_TRIALS: u64 = 1 << 32;
+const MAX_TRIALS: u64 = 1 << 32;
 
 /// A report of the search.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,15 +52,15 @@ pub struct Tried {
     pub best: Option<(Vec<usize>, u32)>,
 }
 
-/// Returns named orders in which the pieces of a puzzle can be solved.
-fn orders(cover: &Cover) -> Vec<(&'static str, Vec<usize>)> {
+/// Returns named orientation_counts in which the pieces of a puzzle can be solved.
+fn orientation_counts(cover: &Cover) -> Vec<(&'static str, Vec<usize>)> {
     match cover.board {
         Some(board) => orders_of_tiles(board),
         None => orders_of_pieces(cover),
     }
 }
 
-/// Returns the orders of a puzzle that is no board: orbit by orbit, and by how many moves leave the pieces.
+/// Returns the orientation_counts of a puzzle that is no board: orbit by orbit, and by how many moves leave the pieces.
 fn orders_of_pieces(cover: &Cover) -> Vec<(&'static str, Vec<usize>)> {
     let count = cover.pieces();
     let moves: Vec<&[u16]> = cover.puzzle.moves.iter().map(|m| m.action.cells().images()).collect();
@@ -89,20 +89,20 @@ fn orders_of_pieces(cover: &Cover) -> Vec<(&'static str, Vec<usize>)> {
         }
         order
     };
-    let mut orders = vec![
+    let mut orientation_counts = vec![
         ("as moves leave pieces", by_moves(&|_| (0, 0))),
         ("small orbits first", by_moves(&|piece| (orbit[piece].1, orbit[piece].0))),
         ("large orbits first", by_moves(&|piece| (count - orbit[piece].1, orbit[piece].0))),
     ];
-    for at in (1..orders.len()).rev() {
-        if orders[..at].iter().any(|(_, order)| *order == orders[at].1) {
-            orders.remove(at);
+    for at in (1..orientation_counts.len()).rev() {
+        if orientation_counts[..at].iter().any(|(_, order)| *order == orientation_counts[at].1) {
+            orientation_counts.remove(at);
         }
     }
-    orders
+    orientation_counts
 }
 
-/// Returns the orders of the tiles of a board.
+/// Returns the orientation_counts of the tiles of a board.
 fn orders_of_tiles(board: Board) -> Vec<(&'static str, Vec<usize>)> {
     let (rows, columns) = (board.rows(), board.columns());
     let by = |key: &dyn Fn(usize, usize) -> (usize, usize, usize)| {
@@ -113,7 +113,7 @@ fn orders_of_tiles(board: Board) -> Vec<(&'static str, Vec<usize>)> {
         });
         tiles
     };
-    let mut orders = vec![
+    let mut orientation_counts = vec![
         ("row by row", by(&|row, column| (row, column, 0))),
         (
             "frames from a corner",
@@ -123,9 +123,9 @@ fn orders_of_tiles(board: Board) -> Vec<(&'static str, Vec<usize>)> {
         ("squares that grow", by(&|row, column| (row.max(column), usize::from(column < row), row + column))),
     ];
     if rows != columns {
-        orders.push(("column by column", by(&|row, column| (column, row, 0))));
+        orientation_counts.push(("column by column", by(&|row, column| (column, row, 0))));
     }
-    orders
+    orientation_counts
 }
 
 /// An order, and what is known of its stages.
@@ -155,11 +155,11 @@ pub fn search(
     if cover.has_guards {
         return Err(NotBounded::Guarded(space.into()).into());
     }
-    // The parity, if moves change it, is the last piece of this group, and comes first in all orders.
+    // The parity, if moves change it, is the last piece of this group, and comes first in all orientation_counts.
     let with_parity = cover.with_parity();
     let all = with_parity.as_ref().unwrap_or(cover);
     let parity = with_parity.as_ref().map(|_| cover.pieces());
-    let mut known: Vec<Known> = orders(cover)
+    let mut known: Vec<Known> = orientation_counts(cover)
         .into_iter()
         .map(|(name, pieces)| {
             let order = SolvingOrder::new(all, &parity.into_iter().chain(pieces.clone()).collect::<Vec<_>>());
@@ -253,7 +253,7 @@ impl Known {
             }
             let stage = self.order.stage(&brought);
             let moves = stage.and_then(|stage| {
-                certified(ball, &cover.puzzle, &stage, &self.order, &brought, MOST_TRIALS, goes_on)
+                certified(ball, &cover.puzzle, &stage, &self.order, &brought, MAX_TRIALS, goes_on)
             });
             if !goes_on() {
                 break;
@@ -290,7 +290,7 @@ impl Known {
 
 /// Returns the first tiles of each order, without duplicates. Their number minimises the sum of the places of
 /// these tiles and the arrangements of the others.
-fn first_halves(cells: usize, orders: &[Known]) -> Vec<(&'static str, Vec<usize>)> {
+fn first_halves(cells: usize, orientation_counts: &[Known]) -> Vec<(&'static str, Vec<usize>)> {
     let cells = cells as u64;
     let product = |range: std::ops::RangeInclusive<u64>| {
         range.fold(1_u64, |product, factor| product.saturating_mul(factor))
@@ -300,7 +300,7 @@ fn first_halves(cells: usize, orders: &[Known]) -> Vec<(&'static str, Vec<usize>
         return Vec::new();
     };
     let mut halves: Vec<(&'static str, Vec<usize>)> = Vec::new();
-    for &Known { name, ref pieces, .. } in orders {
+    for &Known { name, ref pieces, .. } in orientation_counts {
         let mut half = pieces[..tiles as usize].to_vec();
         half.sort_unstable();
         if halves.iter().all(|(_, other)| *other != half) {

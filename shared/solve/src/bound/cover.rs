@@ -95,7 +95,7 @@ impl Cover {
     pub fn new(definition: &Definition, metric: Metric) -> Result<Self, NotBounded> {
         let puzzle = definition.puzzle(metric)?;
         let name = || puzzle.name.clone();
-        let sizes = || puzzle.free[0].orders().iter().map(|&order| usize::from(order));
+        let sizes = || puzzle.free[0].orientation_counts().iter().map(|&order| usize::from(order));
         let points = sizes().sum();
         if points > usize::from(u8::MAX) {
             return Err(NotBounded::TooLarge { name: name(), points });

@@ -10,7 +10,7 @@ use fathom_puzzle::{Groupoid, SquareOneShapes};
 use num_bigint::BigUint;
 
 /// A limit that is larger than the number of shapes.
-const MOST_SHAPES: usize = 1 << 16;
+const MAX_SHAPES: usize = 1 << 16;
 
 /// Lower bounds on the God's number of Square-1, and the counts from which they follow.
 #[derive(Clone, Debug)]
@@ -170,7 +170,7 @@ impl SquareOneBounds {
     pub fn new() -> Self {
         let shapes = SquareOneShapes::new();
         let states: Groupoid =
-            in_all_shapes().groupoid(MOST_SHAPES).expect("there are fewer shapes than that");
+            in_all_shapes().groupoid(MAX_SHAPES).expect("there are fewer shapes than that");
         let in_a_shape = states.states_in_a_shape();
         let kind = |guard: &[u16]| {
             let shapes = (0..shapes.count()).filter(|&shape| states.shapes().holds(shape, guard)).count();

@@ -18,14 +18,14 @@ use rayon::prelude::*;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 
 /// The largest number of cells: permutations are packed with four bits a cell.
-const MOST_CELLS: usize = 16;
+const MAX_CELLS: usize = 16;
 /// Limits of the tables: the bits of an index of places, and the number of arrangements of the other tiles.
-const MOST_PLACES: u32 = 24;
-const MOST_ARRANGEMENTS: u64 = 4_000_000;
+const MAX_PLACES: u32 = 24;
+const MAX_ARRANGEMENTS: u64 = 4_000_000;
 /// Memory that a layer of a ball takes while it is made, in bytes an element.
 const BYTES: u64 = 64;
 /// The largest number of pairs of elements of a ball that are multiplied for one length.
-const MOST_PAIRS: usize = 1 << 29;
+const MAX_PAIRS: usize = 1 << 29;
 /// The largest detour of the ways that bring tiles home: moves in addition to those of a shortest way.
 const DETOUR: u32 = 2;
 /// The largest length of the first word where two words bound the distance of an arrangement that no single
@@ -225,7 +225,7 @@ impl Cut {
                 *sum += group.0;
                 Some(*sum)
             });
-            let most = sums.take_while(|&sum| sum <= MOST_PAIRS).count();
+            let most = sums.take_while(|&sum| sum <= MAX_PAIRS).count();
             is_exact &= most == groups.len();
             groups[..most].par_iter().for_each(|&(_, firsts, seconds)| {
                 for (number, &(_, second)) in seconds.iter().enumerate() {
@@ -351,13 +351,13 @@ impl Check<'_> {
 /// symmetric, and there are not too many cells, places and arrangements.
 pub(crate) fn can_be_joined(cover: &Cover, tiles: &[usize]) -> bool {
     let cells = cover.puzzle.cells;
-    cells <= MOST_CELLS
-        && 4 * tiles.len() as u32 <= MOST_PLACES
-        && arrangements(cells - tiles.len()) <= MOST_ARRANGEMENTS
+    cells <= MAX_CELLS
+        && 4 * tiles.len() as u32 <= MAX_PLACES
+        && arrangements(cells - tiles.len()) <= MAX_ARRANGEMENTS
         && cover.is_symmetric()
 }
 
-/// Returns the number of arrangements of at most [`MOST_CELLS`] tiles.
+/// Returns the number of arrangements of at most [`MAX_CELLS`] tiles.
 fn arrangements(tiles: usize) -> u64 {
     (1..=tiles as u64).product()
 }

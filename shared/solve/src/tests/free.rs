@@ -5,15 +5,15 @@ use fathom_puzzle::family::square1::{Sequence, Turn};
 
 /// Makes a puzzle from moves with guards and free moves, all in cycles.
 fn puzzle(
-    orders: &[u16],
+    orientation_counts: &[u16],
     moves: &[(&str, &str, &[u16])],
     free: &[(&str, &str)],
     labels: &[u16],
     metric: Metric,
 ) -> SpaceSpec {
-    let orbit = Orbit { name: "cells".into(), cells: orders.len(), orientations: orders[0] };
+    let orbit = Orbit { name: "cells".into(), cells: orientation_counts.len(), orientations: orientation_counts[0] };
     let mut puzzle = Definition::new("test", vec![orbit]).unwrap();
-    let parse = |cycles| OrientedPermutation::parse(cycles, orders).unwrap();
+    let parse = |cycles| OrientedPermutation::parse(cycles, orientation_counts).unwrap();
     for (name, cycles, guard) in moves {
         puzzle.add_guarded_move(*name, parse(cycles), guard).unwrap();
     }
@@ -385,7 +385,7 @@ proptest! {
     #[test]
     fn scrambles_of_square_1_are_solved_in_no_more_twists(pairs in proptest::collection::vec((0..12_i64, 0..12_i64), 0..6)) {
         let model = &*TWISTS;
-        let one = OrientedPermutation::identity(model.definition.orders());
+        let one = OrientedPermutation::identity(model.definition.orientation_counts());
         let mut scramble = Sequence::default();
         let mut twists = 0;
         for (x, y) in pairs {

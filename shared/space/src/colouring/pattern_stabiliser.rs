@@ -14,13 +14,13 @@ use rustc_hash::FxHashSet;
 
 /// The group of a pattern, on points. Each cell has one point for each orientation.
 #[derive(Clone, Debug)]
-pub(crate) struct PatternGroup {
+pub(crate) struct PatternStabiliser {
     group: Stabiliser,
     /// The number of patterns that moves reach.
     patterns: BigUint,
 }
 
-impl PatternGroup {
+impl PatternStabiliser {
     /// Returns the whole group, for a pattern that tells nothing.
     pub(crate) fn whole(space: &Space) -> Self {
         let puzzle = space.puzzle();
@@ -57,7 +57,7 @@ impl PatternGroup {
     /// Returns the points that tell where a colour is in the solved pattern: the cells of the colour, each
     /// with the orientations that look as in the solved state.
     fn points(space: &Space, colouring: &Colouring, colour: u8) -> Vec<usize> {
-        let seen = u16::from(colouring.letters().seen(colour));
+        let seen = u16::from(colouring.symbols().seen(colour));
         Self::points_of(space, seen, |cell| colouring.of_pieces()[cell] == colour)
     }
 
@@ -121,7 +121,7 @@ impl PatternGroup {
             let is_here = |cell: &usize| colouring.of_pieces()[*cell] == colour;
             let cells: Vec<usize> = (0..space.cells()).filter(is_here).collect();
             let order = space.order(cells[0]);
-            let all_told = u16::from(colouring.letters().seen(colour)) == order
+            let all_told = u16::from(colouring.symbols().seen(colour)) == order
                 || (part.component.view.has_orientations() && u16::from(part.turns) == order);
             let all_differ = cells.len() == 1 || usize::from(part.labels) == cells.len();
             if !all_told || !all_differ {
@@ -227,18 +227,18 @@ mod tests {
             let number = |colour: &usize| space.orbits()[*colour].cells.len() > 3;
             let colours_told = (0..space.orbits().len()).filter(number);
             let told = colours_told.map(|colour| {
-                let turns = space.letters().seen(space.orbits()[colour].labels[0]) > 1;
+                let turns = space.symbols().seen(space.orbits()[colour].labels[0]) > 1;
                 let view =
                     format!("{colour}{}", if turns { suffix } else { "p" }).parse::<AxisView>().unwrap();
                 (space.orbits()[colour].cells.len(), view)
             });
             let (sizes, views): (Vec<usize>, Vec<AxisView>) = told.unzip();
-            let rings = (0..space.orbits().len()).filter(|colour| space.orbits()[*colour].cells.len() == 3);
-            let rings = rings.map(|colour| format!("{colour}p").parse().unwrap());
-            let views: Vec<AxisView> = views.into_iter().chain(rings).collect();
+            let orientation_positions = (0..space.orbits().len()).filter(|colour| space.orbits()[*colour].cells.len() == 3);
+            let orientation_positions = orientation_positions.map(|colour| format!("{colour}p").parse().unwrap());
+            let views: Vec<AxisView> = views.into_iter().chain(orientation_positions).collect();
             let colouring = Colouring::with_axes(&colours, &views, &space).unwrap();
-            let hidden = PatternGroup::new(&space, &colouring, Colouring::MOST_PATTERNS).unwrap();
-            // All cells of a ring but one look alike, so `count` does not apply to rings.
+            let hidden = PatternStabiliser::new(&space, &colouring, Colouring::MAX_PATTERNS).unwrap();
+            // All cells of a ring but one look alike, so `count` does not apply to orientation_positions.
             let distinct = views.iter().zip(colouring.lengths()).take(sizes.len());
             for (view, length) in distinct {
                 let form = colouring.form(view, &space).unwrap();

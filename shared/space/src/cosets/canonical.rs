@@ -9,7 +9,7 @@ use std::ops::Range;
 
 /// Finds the smallest image of any pattern.
 ///
-/// Symmetries are sorted by their renaming of letters, and then by their action on the cells of the image,
+/// Symmetries are sorted by their renaming of symbols, and then by their action on the cells of the image,
 /// from the first cell on. Symmetries that agree up to a cell are consecutive. If one of them makes a larger
 /// letter up to that cell, the others need not be tried. Symmetries that make the smallest first letter are
 /// looked up.
@@ -24,7 +24,7 @@ pub(super) struct Canonical {
     next: Box<[u32]>,
     /// The cells from which the first letter of the image may come.
     firsts: Box<[First]>,
-    /// By renaming and turn of letters, and by letter: the new letter.
+    /// By renaming and turn of symbols, and by letter: the new letter.
     becomes: Box<[u8]>,
 }
 
@@ -39,7 +39,7 @@ struct Source {
     symmetry: usize,
 }
 
-/// A symmetry, with its letters looked up.
+/// A symmetry, with its symbols looked up.
 #[derive(Debug)]
 struct Preimage {
     /// For each cell of the image: the cell from which its letter comes, and where the renaming of that
@@ -75,14 +75,14 @@ pub(super) struct Form {
 
 impl Canonical {
     pub(super) fn new(colouring: &Colouring, symmetries: &[CosetSymmetry]) -> Self {
-        let letters = colouring.letters();
+        let symbols = colouring.symbols();
         let cells = symmetries[0].symmetry.cells.len();
         let source = |(symmetry, s): (usize, &CosetSymmetry)| {
             let mut comes: Box<[(Cell, u8)]> = vec![(0, 0); cells].into();
             for (cell, &to) in s.symmetry.cells.iter().enumerate() {
                 comes[usize::from(to)] = (cell as Cell, s.symmetry.turn(cell));
             }
-            Source { renamed: s.action.letters.clone(), comes, symmetry }
+            Source { renamed: s.action.symbols.clone(), comes, symmetry }
         };
         let mut sources: Vec<Source> = symmetries.iter().enumerate().map(source).collect();
         sources.sort_unstable();
@@ -90,8 +90,8 @@ impl Canonical {
         let mut becomes = Vec::new();
         let mut begin = |renamed, turn| {
             *begins.entry((renamed, turn)).or_insert_with(|| {
-                becomes.extend(renamed.iter().map(|&letter| letters.turned(letter, turn)));
-                (becomes.len() - letters.count()) as u32
+                becomes.extend(renamed.iter().map(|&letter| symbols.turned(letter, turn)));
+                (becomes.len() - symbols.count()) as u32
             })
         };
         let mut preimages = Vec::with_capacity(sources.len());
@@ -125,7 +125,7 @@ impl Canonical {
                 let numbers = groups.iter().filter(|numbers| becomes(numbers) == smallest).cloned();
                 Smallest { letter: smallest, numbers: numbers.collect() }
             };
-            First { from: comes(&groups[0]).0, smallest: (0..letters.count()).map(smallest).collect() }
+            First { from: comes(&groups[0]).0, smallest: (0..symbols.count()).map(smallest).collect() }
         };
         let firsts = groups.chunk_by(|a, b| comes(a).0 == comes(b).0).map(from_one_cell).collect();
         let (preimages, next, becomes) = (preimages.into(), next.into(), becomes.into());
@@ -201,7 +201,7 @@ impl Canonical {
             let piece = &found[done..found.len().min(done + PIECE)];
             let from_one = |source: &mut Vec<u8>, pattern: &[u8]| -> Vec<Option<Form>> {
                 let form = |mv| {
-                    space.step_back(mv, colouring.letters(), pattern, source);
+                    space.step_back(mv, colouring.symbols(), pattern, source);
                     colouring.allows(&space.incoming_moves()[mv], source).then(|| self.form(source))
                 };
                 (0..moves).map(form).collect()
@@ -266,7 +266,7 @@ struct Orbits {
     sources: Vec<Option<(u32, u32)>>,
 }
 
-/// Patterns as numbers, in the same order: the letters are digits, that of the first cell the highest. Few
+/// Patterns as numbers, in the same order: the symbols are digits, that of the first cell the highest. Few
 /// patterns are listed with all their images, which takes less time than to look for the smallest image of
 /// each pattern that a move leads to.
 struct Packed<'a> {
@@ -283,7 +283,7 @@ impl<'a> Packed<'a> {
 
     /// Returns `None` if patterns do not fit into numbers, or if listing them is not known to be faster.
     fn new(canonical: &'a Canonical, space: &Space, colouring: &Colouring) -> Option<Self> {
-        let bits = (colouring.letters().count() - 1).checked_ilog2().map_or(1, |highest| highest + 1);
+        let bits = (colouring.symbols().count() - 1).checked_ilog2().map_or(1, |highest| highest + 1);
         let words = space.states() * space.free_order();
         let are_few = words <= Self::MOST.into() || colouring.patterns().total() <= Self::MOST;
         let fits = bits as usize * canonical.cells <= u128::BITS as usize;
@@ -314,7 +314,7 @@ impl<'a> Packed<'a> {
         let mut next = 0;
         while let Some(pattern) = orbits.found.get(next).cloned() {
             for (mv, arrival) in space.incoming_moves().iter().enumerate() {
-                space.step_back(mv, colouring.letters(), &pattern, &mut source);
+                space.step_back(mv, colouring.symbols(), &pattern, &mut source);
                 let entry = colouring.allows(arrival, &source).then(|| enter(&source, &mut orbits));
                 orbits.sources.push(entry);
             }
@@ -324,8 +324,8 @@ impl<'a> Packed<'a> {
         Some(orbits)
     }
 
-    fn packed(&self, letters: impl Iterator<Item = u8>) -> u128 {
-        letters.fold(0, |packed, letter| packed << self.bits | u128::from(letter))
+    fn packed(&self, symbols: impl Iterator<Item = u8>) -> u128 {
+        symbols.fold(0, |packed, letter| packed << self.bits | u128::from(letter))
     }
 
     fn unpacked(&self, packed: u128) -> Box<[u8]> {
@@ -376,10 +376,10 @@ mod tests {
             let (mut source, mut image) = (vec![0; space.cells()], vec![0; space.cells()]);
             for (number, sources) in listed.sources.chunks_exact(moves).enumerate() {
                 for (mv, &entry) in sources.iter().enumerate() {
-                    space.step_back(mv, colouring.letters(), pattern(number), &mut source);
+                    space.step_back(mv, colouring.symbols(), pattern(number), &mut source);
                     let CosetSymmetry { symmetry, action, .. } =
                         &symmetries[entry as usize % symmetries.len()];
-                    symmetry.carry(colouring.letters(), &action.letters, &source, &mut image);
+                    symmetry.carry(colouring.symbols(), &action.symbols, &source, &mut image);
                     assert_eq!(image, pattern(entry as usize / symmetries.len()), "{word}");
                 }
             }

@@ -16,7 +16,7 @@ mod frames;
 
 use crate::axis::{Carry, Form, List, View, with_turn};
 use crate::cells::Cell;
-use crate::colouring::ReachedAxis;
+use crate::colouring::ReachableAxis;
 use crate::cosets::CosetSymmetry;
 use crate::{AxisMap, Colouring, CosetError, CosetGraph, CosetId, Space};
 use frames::{carriers, elements};
@@ -43,7 +43,7 @@ const NO_ELEMENT: u32 = u32::MAX;
 
 impl Frames {
     /// The largest number of words of all frames together. If there are more, frames are carried.
-    pub(crate) const MOST_WORDS: usize = 1 << 22;
+    pub(crate) const MAX_WORDS: usize = 1 << 22;
     const UNKNOWN: u16 = u16::MAX;
 
     /// Finds the frames by following the moves from the solved coset. If the frames have more than
@@ -76,7 +76,7 @@ impl Frames {
                 *end += 1;
             }
         }
-        let has_all = |axis: &ReachedAxis| {
+        let has_all = |axis: &ReachableAxis| {
             let words = axis.list.words();
             axis.form.arrangements(words[0]) == Some(words.len() as u128)
         };
@@ -298,7 +298,7 @@ pub(crate) struct Actions<'g> {
     space: &'g Space,
     colouring: &'g Colouring,
     symmetries: &'g [CosetSymmetry],
-    reached: &'g [ReachedAxis],
+    reached: &'g [ReachableAxis],
     /// By symmetry, axis and component: the number of the renaming in `renamed`.
     renamings: Vec<Vec<Vec<u32>>>,
     /// Renamings of the symbols of a component.
@@ -310,7 +310,7 @@ pub(crate) struct Actions<'g> {
     /// there, and its turn.
     moved: Vec<Vec<(Cell, u8)>>,
     /// By colour: the number of orientations on its cells.
-    orders: Vec<u16>,
+    orientation_counts: Vec<u16>,
     counts: Vec<Cell>,
     key: Vec<u8>,
     /// Whether places take two bytes of a key.
@@ -339,7 +339,7 @@ impl<'g> Actions<'g> {
             })
         };
         let renamings = graph.symmetries().iter().map(|s| {
-            let of_axis = |axis: &ReachedAxis| {
+            let of_axis = |axis: &ReachableAxis| {
                 let parts = axis.form.parts().iter();
                 parts
                     .map(|part| {
@@ -363,7 +363,7 @@ impl<'g> Actions<'g> {
             places: vec![0; space.cells()],
             prepared: None,
             moved: vec![Vec::new(); colouring.colours()],
-            orders: (0..colouring.colours() as u8).map(order).collect(),
+            orientation_counts: (0..colouring.colours() as u8).map(order).collect(),
             counts: vec![0; colouring.colours()],
             key: Vec::new(),
             is_wide: space.cells() > 256,
@@ -377,7 +377,7 @@ impl<'g> Actions<'g> {
         self.prepared = None;
         self.counts.fill(0);
         for (place, &letter) in self.places.iter_mut().zip(pattern) {
-            let count = &mut self.counts[usize::from(self.colouring.letters().mark(letter))];
+            let count = &mut self.counts[usize::from(self.colouring.symbols().mark(letter))];
             *place = *count;
             *count += 1;
         }
@@ -396,8 +396,8 @@ impl<'g> Actions<'g> {
         self.moved.iter_mut().for_each(Vec::clear);
         for (cell, &letter) in pattern.iter().enumerate() {
             let (to, turn) = goes_to(cell);
-            let colour = usize::from(self.colouring.letters().mark(letter));
-            let turn = turned(turn, self.orders[colour]);
+            let colour = usize::from(self.colouring.symbols().mark(letter));
+            let turn = turned(turn, self.orientation_counts[colour]);
             self.moved[colour].push((self.places[usize::from(to)], turn));
         }
     }
@@ -411,7 +411,7 @@ impl<'g> Actions<'g> {
         };
         for colour in 0..self.moved.len() {
             let first = self.colouring.first_place(colour as u8);
-            let order = self.orders[colour];
+            let order = self.orientation_counts[colour];
             let (moved, home) = (&mut self.moved[colour], &mut self.home);
             let (from, to) = (&from[first..][..moved.len()], &to[first..][..moved.len()]);
             home.resize(home.len().max(moved.len()), (0, 0));
@@ -517,14 +517,14 @@ impl<'g> Actions<'g> {
 
 /// Returns what a symmetry makes of the symbols of a component, before it turns them.
 fn renaming(space: &Space, colouring: &Colouring, s: &CosetSymmetry, colour: u8, view: View) -> Box<[u8]> {
-    let letters = space.letters();
+    let symbols = space.symbols();
     let labels = (0..space.labels().sizes().len() as u8).filter(|&label| colouring.of_label(label) == colour);
     let image = |label: u8, orientation: u8| {
-        let to = s.symmetry.letters()[usize::from(letters.letter(label, orientation))];
-        (colouring.local(letters.mark(to)), letters.orientation(to))
+        let to = s.symmetry.symbols()[usize::from(symbols.letter(label, orientation))];
+        (colouring.local(symbols.mark(to)), symbols.orientation(to))
     };
     let labels: Vec<u8> = labels.collect();
-    let seen = letters.seen(labels[0]);
+    let seen = symbols.seen(labels[0]);
     match view {
         View::Pieces => labels.iter().map(|&label| image(label, 0).0).collect(),
         View::Orientations => (0..seen).map(|orientation| image(labels[0], orientation).1).collect(),

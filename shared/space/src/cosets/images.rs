@@ -1,6 +1,6 @@
 //! The ranks of a pattern's images under many actions, symmetries or moves.
 //!
-//! An action carries each letter to another cell, so it adds up what the letters on each group of cells
+//! An action carries each letter to another cell, so it adds up what the symbols on each group of cells
 //! contribute to the [code](CodedRanks) of the image. A table has these contributions, for all actions side
 //! by side: all images together take one row for each group, and two entries of the tables of ranks for each
 //! image. Trying one image after the other, letter by letter, takes about ten times as long.
@@ -16,7 +16,7 @@ struct Action(Box<[(Cell, u8)]>);
 /// Finds the ranks of images.
 pub(super) struct Images<'a> {
     ranks: &'a Ranks,
-    letters: usize,
+    symbols: usize,
     actions: Box<[Action]>,
     /// Empty if there are no tables of ranks.
     groups: Box<[Group]>,
@@ -27,13 +27,13 @@ pub(super) struct Images<'a> {
 struct Group {
     first: usize,
     cells: usize,
-    /// By the letters on the cells, as digits of a number, and by action: what they add to the image's code.
+    /// By the symbols on the cells, as digits of a number, and by action: what they add to the image's code.
     codes: Box<[u64]>,
 }
 
 impl<'a> Images<'a> {
     /// The largest number of entries of a group's table.
-    const LARGEST_TABLE: usize = 1 << 15;
+    const MAX_TABLE: usize = 1 << 15;
 
     /// Of the symmetries in use.
     pub(super) fn under_symmetries(
@@ -41,11 +41,11 @@ impl<'a> Images<'a> {
         coded: Option<&'a CodedRanks>,
         symmetries: &[CosetSymmetry],
     ) -> Self {
-        let letters = colouring.letters();
+        let symbols = colouring.symbols();
         let of_symmetry = |CosetSymmetry { symmetry, action, .. }: &CosetSymmetry| {
             Action::new(colouring, |cell, letter| {
-                let renamed = action.letters[usize::from(letter)];
-                (symmetry.cells[cell], letters.turned(renamed, symmetry.turn(cell)))
+                let renamed = action.symbols[usize::from(letter)];
+                (symmetry.cells[cell], symbols.turned(renamed, symmetry.turn(cell)))
             })
         };
         Self::new(colouring, coded, symmetries.iter().map(of_symmetry).collect())
@@ -59,7 +59,7 @@ impl<'a> Images<'a> {
     ) -> Self {
         let of_move = |step: &WordMove| {
             Action::new(colouring, |cell, letter| {
-                (step.cells[cell], colouring.letters().turned(letter, step.turn(cell)))
+                (step.cells[cell], colouring.symbols().turned(letter, step.turn(cell)))
             })
         };
         Self::new(colouring, coded, space.moves().iter().map(of_move).collect())
@@ -81,28 +81,28 @@ impl<'a> Images<'a> {
                     0 => 0,
                     turn => space.order(from) as u8 - turn,
                 };
-                (from as Cell, colouring.letters().turned(letter, back))
+                (from as Cell, colouring.symbols().turned(letter, back))
             })
         };
         Self::new(colouring, coded, space.incoming_moves().iter().map(of_arrival).collect())
     }
 
     fn new(colouring: &'a Colouring, coded: Option<&'a CodedRanks>, actions: Box<[Action]>) -> Self {
-        let (letters, cells) = (colouring.letters().count(), colouring.solved().len());
+        let (symbols, cells) = (colouring.symbols().count(), colouring.solved().len());
         let fits = |&of_group: &usize| {
-            letters.checked_pow(of_group as u32).is_some_and(|n| n * actions.len() <= Self::LARGEST_TABLE)
+            symbols.checked_pow(of_group as u32).is_some_and(|n| n * actions.len() <= Self::MAX_TABLE)
         };
         let of_group = (1..=cells).take_while(fits).last().unwrap_or(1);
         let group = |first: usize, coded: &CodedRanks| {
             let cells = of_group.min(cells - first);
-            let mut codes = vec![0; letters.pow(cells as u32) * actions.len()];
+            let mut codes = vec![0; symbols.pow(cells as u32) * actions.len()];
             for (number, row) in codes.chunks_exact_mut(actions.len().max(1)).enumerate() {
                 let mut rest = number;
                 for cell in first..first + cells {
-                    let letter = rest % letters;
-                    rest /= letters;
+                    let letter = rest % symbols;
+                    rest /= symbols;
                     for (code, action) in row.iter_mut().zip(&actions) {
-                        let (to, image) = action.0[cell * letters + letter];
+                        let (to, image) = action.0[cell * symbols + letter];
                         *code = u64::wrapping_add(*code, coded.code(to, image));
                     }
                 }
@@ -111,7 +111,7 @@ impl<'a> Images<'a> {
         };
         let of = |coded| (0..cells).step_by(of_group).map(|first| group(first, coded)).collect();
         let groups = coded.map_or_else(Box::default, of);
-        Self { ranks: colouring.patterns(), letters, actions, groups, coded }
+        Self { ranks: colouring.patterns(), symbols, actions, groups, coded }
     }
 
     /// Returns the number of actions.
@@ -130,8 +130,8 @@ impl<'a> Images<'a> {
         };
         ranks.fill(0);
         for Group { first, cells, codes } in &self.groups {
-            let letters = pattern[*first..][..*cells].iter().rev();
-            let number = letters.fold(0, |number, &letter| number * self.letters + usize::from(letter));
+            let symbols = pattern[*first..][..*cells].iter().rev();
+            let number = symbols.fold(0, |number, &letter| number * self.symbols + usize::from(letter));
             for (rank, code) in ranks.iter_mut().zip(&codes[number * self.len()..]) {
                 *rank += code;
             }
@@ -141,7 +141,7 @@ impl<'a> Images<'a> {
 
     /// Writes the image of a pattern under one action.
     pub(super) fn carry(&self, action: usize, pattern: &[u8], image: &mut [u8]) {
-        let to = self.actions[action].0.chunks_exact(self.letters);
+        let to = self.actions[action].0.chunks_exact(self.symbols);
         for (to, &letter) in to.zip(pattern) {
             let (cell, letter) = to[usize::from(letter)];
             image[usize::from(cell)] = letter;
@@ -151,8 +151,8 @@ impl<'a> Images<'a> {
 
 impl Action {
     fn new(colouring: &Colouring, to: impl Fn(usize, u8) -> (Cell, u8)) -> Self {
-        let letters = colouring.letters().count();
-        let of_cell = |cell| (0..letters).map(move |letter| (cell, letter as u8));
+        let symbols = colouring.symbols().count();
+        let of_cell = |cell| (0..symbols).map(move |letter| (cell, letter as u8));
         Self((0..colouring.solved().len()).flat_map(of_cell).map(|(cell, letter)| to(cell, letter)).collect())
     }
 }
@@ -165,7 +165,7 @@ mod tests {
 
     use super::*;
 
-    /// Covers pieces that turn, symmetries that rename letters, several orbits, puzzles that turn freely as a
+    /// Covers pieces that turn, symmetries that rename symbols, several orbits, puzzles that turn freely as a
     /// whole, and a move whose inverse is none.
     #[test]
     fn ranks_by_tables_are_those_of_images() {
@@ -184,13 +184,13 @@ mod tests {
         for (word, has_tables) in words {
             let spec = PuzzleSpec::by_name(word).unwrap();
             let metric =
-                [Metric::Multi, Metric::Given].into_iter().find(|&metric| spec.puzzle(metric).is_ok());
+                [Metric::Multi, Metric::OriginalPuzzle].into_iter().find(|&metric| spec.puzzle(metric).is_ok());
             let puzzle = spec.puzzle(metric.unwrap()).unwrap();
             let labels = Labels::distinct(puzzle.cells);
             let space = Space::new(puzzle, metric.unwrap(), labels).unwrap();
             let colouring = Plan::outline(&space).unwrap().colouring;
             let symmetries = symmetries_in_use(&space, &colouring);
-            let (ranks, letters, cells) = (colouring.patterns(), colouring.letters(), space.cells());
+            let (ranks, symbols, cells) = (colouring.patterns(), colouring.symbols(), space.cells());
             let coded = CodedRanks::new(ranks);
             assert_eq!(coded.is_some(), has_tables, "{word}");
             for coded in [coded.as_ref(), None] {
@@ -199,7 +199,7 @@ mod tests {
                 let before = Images::before_arrivals(&space, &colouring, coded);
                 let mut pattern = vec![0; cells];
                 for rank in (0..ranks.total()).step_by(1 + ranks.total() as usize / 200) {
-                    ranks.unrank(rank, letters, &mut pattern);
+                    ranks.unrank(rank, symbols, &mut pattern);
                     let compare = |images: &Images<'_>, plain: &dyn Fn(usize, &mut [u8])| {
                         let (mut got, mut image, mut expected) =
                             (vec![0; images.len()], vec![0; cells], vec![0; cells]);
@@ -213,10 +213,10 @@ mod tests {
                     };
                     compare(&by_symmetry, &|number, image| {
                         let CosetSymmetry { symmetry, action, .. } = &symmetries[number];
-                        symmetry.carry(letters, &action.letters, &pattern, image);
+                        symmetry.carry(symbols, &action.symbols, &pattern, image);
                     });
-                    compare(&by_move, &|mv, image| space.step(mv, letters, &pattern, image));
-                    compare(&before, &|mv, source| space.step_back(mv, letters, &pattern, source));
+                    compare(&by_move, &|mv, image| space.step(mv, symbols, &pattern, image));
+                    compare(&before, &|mv, source| space.step_back(mv, symbols, &pattern, source));
                 }
             }
         }

@@ -1,11 +1,11 @@
 //! The addresses of states that are given as words.
 
 use super::{CosetGraph, CosetId, Index};
-use crate::colouring::ReachedAxis;
+use crate::colouring::ReachableAxis;
 use rustc_hash::FxHashMap;
 
 /// The most patterns whose representatives a locator remembers, where finding one takes a search.
-const MOST_REMEMBERED: usize = 1 << 12;
+const MAX_REMEMBERED: usize = 1 << 12;
 
 /// Finds the addresses of states one after another, without taking memory for each of them.
 #[derive(Debug)]
@@ -20,7 +20,7 @@ pub(crate) struct Locator<'a> {
     /// Where the arrangement of each axis begins in `arrangements`; empty if axes hold only reachable words.
     begins: Vec<usize>,
     /// By letter: its axis, and the number of its label there; empty if axes hold only reachable words.
-    letters: Vec<(u8, u8)>,
+    symbols: Vec<(u8, u8)>,
     /// The arrangements of the axes, concatenated.
     arrangements: Vec<u8>,
     /// By axis: where the next label of its arrangement goes.
@@ -31,25 +31,25 @@ pub(crate) struct Locator<'a> {
 impl<'a> Locator<'a> {
     pub(crate) fn new(graph: &'a CosetGraph) -> Self {
         let CosetGraph { space, colouring, .. } = graph;
-        let (mut begins, mut letters) = (Vec::new(), Vec::new());
+        let (mut begins, mut symbols) = (Vec::new(), Vec::new());
         if colouring.reached_axes().is_none() {
             let mut next = 0;
             begins.extend(colouring.axes().iter().map(|axis| {
                 next += axis.length();
                 next - axis.length()
             }));
-            letters.extend((0..space.letters().count()).map(|letter| {
-                let label = space.letters().mark(letter as u8);
+            symbols.extend((0..space.symbols().count()).map(|letter| {
+                let label = space.symbols().mark(letter as u8);
                 (colouring.of_label(label), colouring.local(label))
             }));
         }
         Self {
             graph,
             begins,
-            letters,
+            symbols,
             pattern: Vec::new(),
             found: FxHashMap::default(),
-            most: MOST_REMEMBERED,
+            most: MAX_REMEMBERED,
             image: vec![0; graph.space.cells()],
             arrangements: vec![0; graph.space.cells()],
             ends: Vec::new(),
@@ -103,7 +103,7 @@ impl<'a> Locator<'a> {
         }
         self.ends.clone_from(&self.begins);
         for &letter in word {
-            let (axis, label) = self.letters[usize::from(letter)];
+            let (axis, label) = self.symbols[usize::from(letter)];
             let end = &mut self.ends[usize::from(axis)];
             self.arrangements[*end] = label;
             *end += 1;
@@ -117,32 +117,32 @@ impl<'a> Locator<'a> {
 }
 
 impl CosetGraph {
-    /// Returns the address of a state that is given as a word of letters: the representative of its coset,
+    /// Returns the address of a state that is given as a word of symbols: the representative of its coset,
     /// and the position there of the state's image under the symmetry that leads to the representative.
     /// `None` if the state is known to be unreachable.
     pub fn locate(&self, word: &[u8]) -> Option<(CosetId, u32)> {
         Locator::new(self).locate(word)
     }
 
-    /// Returns the position, in a representative coset, of a state that is given as a word of letters. The
+    /// Returns the position, in a representative coset, of a state that is given as a word of symbols. The
     /// state must have the pattern of the representative. `None` if the state is known to be unreachable.
     pub fn position(&self, coset: CosetId, word: &[u8]) -> Option<u32> {
         Locator::new(self).position(coset, word)
     }
 
     /// Returns the word of an axis in a state, as a number.
-    fn packed(&self, axis: &ReachedAxis, word: &[u8]) -> u128 {
-        let letters = self.space.letters();
+    fn packed(&self, axis: &ReachableAxis, word: &[u8]) -> u128 {
+        let symbols = self.space.symbols();
         let mut packed = 0;
         for part in axis.form.parts() {
             let is_here =
-                |letter: &&u8| self.colouring.of_label(letters.mark(**letter)) == part.component.colour;
+                |letter: &&u8| self.colouring.of_label(symbols.mark(**letter)) == part.component.colour;
             for (place, &letter) in word.iter().filter(is_here).enumerate() {
                 let label = match part.component.view.has_pieces() {
-                    true => self.colouring.local(letters.mark(letter)),
+                    true => self.colouring.local(symbols.mark(letter)),
                     false => 0,
                 };
-                let symbol = label * part.turns + letters.orientation(letter) % part.turns;
+                let symbol = label * part.turns + symbols.orientation(letter) % part.turns;
                 packed |= axis.form.symbol(part.first + place, symbol);
             }
         }

@@ -8,17 +8,17 @@
 
 use super::{CosetSymmetry, Found, UNREACHED};
 use crate::cells::Cell;
-use crate::{Colouring, Letters, Space};
+use crate::{Colouring, SymbolTable, Space};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use std::ops::Range;
 
 /// The largest numbers of parts and of symmetries: a [`Key`] has 32 bits for each part, and a set of
 /// symmetries is a `u64`.
-const MOST_PARTS: usize = 4;
-const MOST_SYMMETRIES: usize = u64::BITS as usize;
+const MAX_PARTS: usize = 4;
+const MAX_SYMMETRIES: usize = u64::BITS as usize;
 
-/// The entry of a source that is not computed yet; `FORBIDDEN` is the entry of one that a guard rules out.
+/// The entry of a source that is not computed yet; `FORBIDDEN` is the entry of one that a precondition rules out.
 const UNKNOWN: u32 = u32::MAX;
 const FORBIDDEN: u32 = u32::MAX - 1;
 
@@ -33,7 +33,7 @@ pub(super) struct Parts<'a> {
 }
 
 struct Part<'a> {
-    letters: &'a Letters,
+    symbols: &'a SymbolTable,
     cells: Range<usize>,
     /// The number of bits of a letter.
     bits: u32,
@@ -51,17 +51,17 @@ struct Part<'a> {
 }
 
 /// The action of a symmetry on a part: for each cell of the image, the cell from which its letter comes and
-/// the turn of that letter; and the renaming of letters before they are turned.
+/// the turn of that letter; and the renaming of symbols before they are turned.
 struct Action<'a> {
     comes: Vec<(u8, u8)>,
     renamed: &'a [u8],
 }
 
 /// The inverse of an arrival on a part: for each cell, the cell from which its letter comes and the turn of
-/// that letter; and the guard, which the result must meet.
+/// that letter; and the precondition, which the result must meet.
 struct Source {
     comes: Vec<(u8, u8)>,
-    guard: Vec<GuardTerm>,
+    precondition: Vec<GuardTerm>,
 }
 
 /// A cell, a colour, and whether the cell must have this colour or any other one.
@@ -75,11 +75,11 @@ impl<'a> Parts<'a> {
         colouring: &'a Colouring,
         symmetries: &'a [CosetSymmetry],
     ) -> Option<Self> {
-        if symmetries.len() > MOST_SYMMETRIES {
+        if symmetries.len() > MAX_SYMMETRIES {
             return None;
         }
         let ranges = ranges(space, symmetries);
-        if !(2..=MOST_PARTS).contains(&ranges.len()) {
+        if !(2..=MAX_PARTS).contains(&ranges.len()) {
             return None;
         }
         let parts = ranges.into_iter().map(|cells| Part::new(space, colouring, symmetries, cells));
@@ -162,15 +162,15 @@ impl<'a> Parts<'a> {
             let from = &sources[number as usize * moves..][..moves];
             to.iter_mut().zip(from).for_each(|(to, from)| *to = renumber(from));
         });
-        let letters: Vec<Vec<u8>> = self.parts.iter().map(Part::letters_of_all).collect();
+        let symbols: Vec<Vec<u8>> = self.parts.iter().map(Part::letters_of_all).collect();
         let cells = self.parts.iter().map(|part| part.cells.len()).sum();
         let mut patterns = vec![0; order.len() * cells];
         patterns.par_chunks_exact_mut(cells).zip(&order).for_each(|(mut to, &(_, number))| {
-            for ((number, part), letters) in
-                self.numbers(found[number as usize]).zip(&self.parts).zip(&letters)
+            for ((number, part), symbols) in
+                self.numbers(found[number as usize]).zip(&self.parts).zip(&symbols)
             {
                 let (of_part, rest) = to.split_at_mut(part.cells.len());
-                of_part.copy_from_slice(&letters[number as usize * of_part.len()..][..of_part.len()]);
+                of_part.copy_from_slice(&symbols[number as usize * of_part.len()..][..of_part.len()]);
                 to = rest;
             }
         });
@@ -208,7 +208,7 @@ impl<'a> Parts<'a> {
     /// Returns the smallest image of a pattern, the first symmetry that leads to that image, and the number
     /// of symmetries that do.
     fn smallest(&self, pattern: impl Iterator<Item = u32>) -> (Key, u32, u32) {
-        let mut leading = u64::MAX >> (MOST_SYMMETRIES - self.symmetries);
+        let mut leading = u64::MAX >> (MAX_SYMMETRIES - self.symmetries);
         let mut smallest = 0;
         for (number, part) in pattern.zip(&self.parts) {
             let number = number as usize;
@@ -244,8 +244,8 @@ impl<'a> Part<'a> {
         symmetries: &'a [CosetSymmetry],
         cells: Range<usize>,
     ) -> Option<Self> {
-        let letters = colouring.letters();
-        let bits = usize::BITS - (letters.count() - 1).leading_zeros();
+        let symbols = colouring.symbols();
+        let bits = usize::BITS - (symbols.count() - 1).leading_zeros();
         if cells.len() * bits as usize > u128::BITS as usize {
             return None;
         }
@@ -256,19 +256,19 @@ impl<'a> Part<'a> {
                 let to = inside(s.symmetry.cells[cell]);
                 comes[usize::from(to)] = (inside(cell as Cell), s.symmetry.turn(cell));
             }
-            Action { comes, renamed: &s.action.letters }
+            Action { comes, renamed: &s.action.symbols }
         });
         let sources = space.incoming_moves().iter().map(|step| {
             let comes = |cell: usize| {
                 let back = |turn: u8| (space.order(cell) as u8 - turn) % space.order(cell) as u8;
                 (inside(step.cells[cell]), back(step.turn(cell)))
             };
-            let guard = step.guard().iter().filter(|term| cells.contains(&usize::from(term.cell)));
-            let guard = guard.map(|term| (inside(term.cell), colouring.of_label(term.label), term.holds));
-            Source { comes: cells.clone().map(comes).collect(), guard: guard.collect() }
+            let precondition = step.precondition().iter().filter(|term| cells.contains(&usize::from(term.cell)));
+            let precondition = precondition.map(|term| (inside(term.cell), colouring.of_label(term.label), term.holds));
+            Source { comes: cells.clone().map(comes).collect(), precondition: precondition.collect() }
         });
         Some(Self {
-            letters,
+            symbols,
             images: images.collect(),
             sources: sources.collect(),
             bits,
@@ -286,20 +286,20 @@ impl<'a> Part<'a> {
         (pattern >> (self.bits * (last - u32::from(cell)))) as u8 & ((1_u16 << self.bits) - 1) as u8
     }
 
-    /// Returns the letters of all patterns, one pattern after the other.
+    /// Returns the symbols of all patterns, one pattern after the other.
     fn letters_of_all(&self) -> Vec<u8> {
-        let letters =
+        let symbols =
             |&pattern: &u128| (0..self.cells.len()).map(move |cell| self.letter(pattern, cell as u8));
-        self.patterns.iter().flat_map(letters).collect()
+        self.patterns.iter().flat_map(symbols).collect()
     }
 
-    fn pack(&self, letters: impl Iterator<Item = u8>) -> u128 {
-        letters.fold(0, |pattern, letter| pattern << self.bits | u128::from(letter))
+    fn pack(&self, symbols: impl Iterator<Item = u8>) -> u128 {
+        symbols.fold(0, |pattern, letter| pattern << self.bits | u128::from(letter))
     }
 
     /// Returns the number of a pattern. A new pattern is entered with its whole orbit.
-    fn number_of(&mut self, letters: &[u8]) -> u32 {
-        let pattern = self.pack(letters.iter().copied());
+    fn number_of(&mut self, symbols: &[u8]) -> u32 {
+        let pattern = self.pack(symbols.iter().copied());
         self.number(pattern)
     }
 
@@ -336,7 +336,7 @@ impl<'a> Part<'a> {
     fn image(&self, action: &Action, pattern: u128) -> u128 {
         self.pack(action.comes.iter().map(|&(cell, turn)| {
             let letter = action.renamed[usize::from(self.letter(pattern, cell))];
-            if turn == 0 { letter } else { self.letters.turned(letter, turn) }
+            if turn == 0 { letter } else { self.symbols.turned(letter, turn) }
         }))
     }
 
@@ -350,12 +350,12 @@ impl<'a> Part<'a> {
         let (pattern, source) = (self.patterns[number as usize], &self.sources[mv]);
         let from = self.pack(source.comes.iter().map(|&(cell, turn)| {
             let letter = self.letter(pattern, cell);
-            if turn == 0 { letter } else { self.letters.turned(letter, turn) }
+            if turn == 0 { letter } else { self.symbols.turned(letter, turn) }
         }));
         let is_met = |&(cell, colour, holds): &GuardTerm| {
-            (self.letters.mark(self.letter(from, cell)) == colour) == holds
+            (self.symbols.mark(self.letter(from, cell)) == colour) == holds
         };
-        let number = if source.guard.iter().all(is_met) { self.number(from) } else { FORBIDDEN };
+        let number = if source.precondition.iter().all(is_met) { self.number(from) } else { FORBIDDEN };
         self.source_of[entry] = number;
         number
     }
@@ -430,10 +430,10 @@ mod tests {
                 }
                 assert_eq!(from / group, expected / group, "{word}");
                 let mut source = vec![0; cells];
-                space.step_back(entry % moves, colouring.letters(), pattern(entry / moves), &mut source);
+                space.step_back(entry % moves, colouring.symbols(), pattern(entry / moves), &mut source);
                 let CosetSymmetry { symmetry, action, .. } = &symmetries[(from % group) as usize];
                 let mut image = vec![0; cells];
-                symmetry.carry(colouring.letters(), &action.letters, &source, &mut image);
+                symmetry.carry(colouring.symbols(), &action.symbols, &source, &mut image);
                 assert_eq!(image, pattern((from / group) as usize), "{word}");
             }
         }

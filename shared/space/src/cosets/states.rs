@@ -24,7 +24,7 @@ pub struct StateWords<'a> {
 impl<'a> StateWords<'a> {
     pub(super) fn new(graph: &'a CosetGraph, coset: CosetId) -> Self {
         let (colouring, pattern) = (graph.colouring(), graph.pattern(coset));
-        let letters = colouring.letters();
+        let symbols = colouring.symbols();
         let mut labels: Vec<Vec<u8>> = Vec::new();
         for label in 0..graph.space().labels().sizes().len() as u8 {
             let colour = usize::from(colouring.of_label(label));
@@ -32,7 +32,7 @@ impl<'a> StateWords<'a> {
             labels[colour].push(label);
         }
         let of_colour = |colour: usize| -> Vec<usize> {
-            (0..pattern.len()).filter(|&cell| usize::from(letters.mark(pattern[cell])) == colour).collect()
+            (0..pattern.len()).filter(|&cell| usize::from(symbols.mark(pattern[cell])) == colour).collect()
         };
         let cells: Vec<Vec<Vec<usize>>> = match colouring.reached_axes() {
             Some(axes) => {
@@ -50,7 +50,7 @@ impl<'a> StateWords<'a> {
             labels,
             cells,
             // The axes overwrite what they hold.
-            told: pattern.iter().map(|&letter| (0, letters.orientation(letter))).collect(),
+            told: pattern.iter().map(|&letter| (0, symbols.orientation(letter))).collect(),
             indices: vec![0; axes],
             before: vec![None; axes],
             arrangement: vec![0; pattern.len()],
@@ -60,7 +60,7 @@ impl<'a> StateWords<'a> {
         words
     }
 
-    /// Returns the state at a position, as a word of letters.
+    /// Returns the state at a position, as a word of symbols.
     pub fn at(&mut self, position: u32) -> &[u8] {
         self.graph.shape().indices(position, self.graph.is_odd(self.coset), &mut self.indices);
         for axis in 0..self.cells.len() {
@@ -111,9 +111,9 @@ impl<'a> StateWords<'a> {
     /// Writes the letter of a cell.
     fn show(&mut self, cell: usize) {
         let (local, orientation) = self.told[cell];
-        let colour = self.graph.colouring().letters().mark(self.graph.pattern(self.coset)[cell]);
+        let colour = self.graph.colouring().symbols().mark(self.graph.pattern(self.coset)[cell]);
         let label = self.labels[usize::from(colour)][usize::from(local)];
-        self.word[cell] = self.graph.space().letters().letter(label, orientation);
+        self.word[cell] = self.graph.space().symbols().letter(label, orientation);
     }
 }
 

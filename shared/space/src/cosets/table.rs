@@ -170,7 +170,7 @@ pub(super) fn close_in<E: Entries>(
     while done < orbits.len() {
         let from_one = |scratch: &mut (Scratch, Vec<u8>, Vec<u8>, Vec<u64>), orbit: &PatternOrbit| {
             let (scratch, pattern, moved, ranks) = scratch;
-            colouring.patterns().unrank(orbit.representative, colouring.letters(), pattern);
+            colouring.patterns().unrank(orbit.representative, colouring.symbols(), pattern);
             steps.ranks(pattern, ranks, moved);
             let follow = |(mv, &rank): (usize, &u64)| {
                 if finder.has(rank) || !colouring.allows(&space.moves()[mv], pattern) {
@@ -291,14 +291,14 @@ mod tests {
         for word in words {
             let spec = PuzzleSpec::by_name(word).unwrap();
             let metric =
-                [Metric::Multi, Metric::Given].into_iter().find(|&metric| spec.puzzle(metric).is_ok());
+                [Metric::Multi, Metric::OriginalPuzzle].into_iter().find(|&metric| spec.puzzle(metric).is_ok());
             let puzzle = spec.puzzle(metric.unwrap()).unwrap();
             let labels = Labels::distinct(puzzle.cells);
             let space = Space::new(puzzle, metric.unwrap(), labels).unwrap();
             let colouring = Plan::new(&space).unwrap().colouring;
             let symmetries = symmetries_in_use(&space, &colouring);
             let tables = close(&space, &colouring, &symmetries).unwrap();
-            let (ranks, letters) = (colouring.patterns(), colouring.letters());
+            let (ranks, symbols) = (colouring.patterns(), colouring.symbols());
 
             // A table of few patterns has the same orbits with the same numbers, and as good ways to them.
             let few = close_in(&space, &colouring, &symmetries, FewEntries::default()).unwrap();
@@ -314,7 +314,7 @@ mod tests {
 
             let image = |s: &CosetSymmetry, pattern: &[u8]| {
                 let mut image = vec![0; pattern.len()];
-                s.symmetry.carry(letters, &s.action.letters, pattern, &mut image);
+                s.symmetry.carry(symbols, &s.action.symbols, pattern, &mut image);
                 image
             };
             let mut orbits: BTreeMap<u64, BTreeSet<u64>> = BTreeMap::new();
@@ -329,7 +329,7 @@ mod tests {
                     (0..space.moves().len()).filter(|&mv| colouring.allows(&space.moves()[mv], &pattern))
                 {
                     let mut moved = vec![0; pattern.len()];
-                    space.step(mv, letters, &pattern, &mut moved);
+                    space.step(mv, symbols, &pattern, &mut moved);
                     next.push(moved);
                 }
             }
@@ -346,7 +346,7 @@ mod tests {
                         assert_eq!(entry, UNREACHED, "{word}, pattern {rank}");
                         continue;
                     };
-                    ranks.unrank(rank, letters, &mut pattern);
+                    ranks.unrank(rank, symbols, &mut pattern);
                     let (number, to) = (entry as usize / symmetries.len(), entry as usize % symmetries.len());
                     assert_eq!(tables.representatives[number], *least, "{word}, pattern {rank}");
                     assert_eq!(

@@ -5,9 +5,9 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The largest number of cosets of which fixed states are remembered.
-const MOST_COSETS: u32 = 1 << 14;
+const MAX_COSETS: u32 = 1 << 14;
 /// The largest number of positions that are remembered, 8 bytes each.
-const MOST_POSITIONS: usize = 1 << 20;
+const MAX_POSITIONS: usize = 1 << 20;
 
 /// Counts the states that symmetries in use fix. In a small space the positions of these states are found
 /// once, not in each layer.
@@ -30,10 +30,10 @@ struct FixedStates {
 
 impl Inside {
     pub(super) fn new(graph: &CosetGraph) -> Self {
-        let remembered = if graph.len() <= MOST_COSETS { graph.len() } else { 0 };
+        let remembered = if graph.len() <= MAX_COSETS { graph.len() } else { 0 };
         Self {
             remembered: (0..remembered).map(|_| OnceLock::new()).collect(),
-            room: AtomicUsize::new(MOST_POSITIONS),
+            room: AtomicUsize::new(MAX_POSITIONS),
         }
     }
 

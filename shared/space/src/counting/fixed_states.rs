@@ -30,11 +30,11 @@ impl Crossing {
 /// of a shard, but not those of a layer, so all files of an unfinished layer must be made with the same
 /// choice.
 #[derive(Debug, Default)]
-pub struct Listed {
+pub struct FixedStates {
     crossing: Vec<Crossing>,
 }
 
-impl Listed {
+impl FixedStates {
     /// The smallest number of new entries that are sorted in at a time.
     const BATCH: usize = 1 << 22;
     /// The number of words after which the other threads are told how many were examined.

@@ -1,6 +1,6 @@
 //! States that symmetries map to their inverses.
 
-use super::{Listed, StateTest};
+use super::{FixedStates, StateTest};
 use crate::placements::{Action, NoInverses, Placements, conjugacy_classes, inverse, then};
 use crate::{CosetGraph, CosetId, Space};
 use rustc_hash::FxHashSet;
@@ -9,7 +9,7 @@ use rustc_hash::FxHashSet;
 #[derive(Debug)]
 pub(super) enum Inverted {
     /// The states of all pairs, because they are few.
-    Listed(Listed),
+    FixedStates(FixedStates),
     /// A test for each state, because the states of all pairs are too many, or there are few states.
     Tested(Box<StateTest>),
 }
@@ -37,7 +37,7 @@ impl Inverted {
         let inversions = Inversions::new(graph.space())?;
         let most = StateTest::most_listed(graph, inversions.actions.len(), most);
         Ok(match inversions.list(graph, most) {
-            Some(listed) => Self::Listed(listed),
+            Some(listed) => Self::FixedStates(listed),
             None => Self::Tested(inversions.test().into()),
         })
     }
@@ -45,7 +45,7 @@ impl Inverted {
     /// Counts the pairs of the whole orbit of a coset, for the states whose positions `contains` accepts.
     pub(super) fn pairs(&self, graph: &CosetGraph, coset: CosetId, contains: impl Fn(u32) -> bool) -> u64 {
         match self {
-            Self::Listed(listed) => listed.pairs(coset, contains),
+            Self::FixedStates(listed) => listed.pairs(coset, contains),
             Self::Tested(test) => test.pairs(graph, coset, contains),
         }
     }
@@ -70,7 +70,7 @@ impl Inversions {
 
     /// Lists the states that the actions fix. Returns `None` if more than `most` words would have to be
     /// examined.
-    fn list(&self, graph: &CosetGraph, most: usize) -> Option<Listed> {
+    fn list(&self, graph: &CosetGraph, most: usize) -> Option<FixedStates> {
         if most == 0 {
             return None;
         }
@@ -79,7 +79,7 @@ impl Inversions {
         let classes: Vec<(Action, u32)> =
             classes.map(|(number, members)| (self.actions[number].clone(), members)).collect();
         let shortening = self.placements.shortening(graph.space(), &self.symmetries);
-        Listed::new(graph, &self.placements, &classes, shortening, most)
+        FixedStates::new(graph, &self.placements, &classes, shortening, most)
     }
 
     /// Prepares to test states.
@@ -142,14 +142,14 @@ mod tests {
         for (word, metric) in [
             ("3x3", Metric::Single),
             ("2x2x2", Metric::Multi),
-            ("topspin:7,4", Metric::Given),
+            ("topspin:7,4", Metric::OriginalPuzzle),
             ("skewb", Metric::Multi),
         ] {
             let graph = graph(word, metric);
             let space = graph.space();
             let inversions = Inversions::new(space).unwrap();
             let listed = inversions.list(&graph, usize::MAX).unwrap();
-            let [listed, test] = [Inverted::Listed(listed), Inverted::Tested(inversions.test().into())];
+            let [listed, test] = [Inverted::FixedStates(listed), Inverted::Tested(inversions.test().into())];
             let is_in = |word: &[u8]| {
                 let images = space.symmetries().iter().map(|symmetry| space.image(symmetry, word));
                 let smallest = images.min().expect("the identity is a symmetry");

@@ -1,4 +1,4 @@
-//! Words that an action maps to itself.
+//! MultisetRanker that an action maps to itself.
 
 use super::prefixes::{Path, Prefixes};
 use super::{Action, OPEN, Placements};
@@ -12,7 +12,7 @@ use std::ops::Range;
 /// listed, with their number. The symmetries must form a group.
 ///
 /// A fixed word is a union of cycles of the action that has each cell once, and each label as often as there
-/// are pieces. Words are divided into *branches* by the cycle that has the first cell.
+/// are pieces. MultisetRanker are divided into *branches* by the cycle that has the first cell.
 pub(crate) struct FixedWords<'a> {
     space: &'a Space,
     prefixes: Option<&'a Prefixes>,
@@ -49,7 +49,7 @@ impl<'a> FixedWords<'a> {
             let mut at = start;
             while !std::mem::replace(&mut seen[at], true) {
                 let (cell, letter) = placements.of[at];
-                cycle.push(Placement { cell, letter, label: space.letters().mark(letter) });
+                cycle.push(Placement { cell, letter, label: space.symbols().mark(letter) });
                 at = action[at] as usize;
             }
             // Placements are numbered in the order of their cells, so the first cell of a cycle is its
@@ -96,7 +96,7 @@ impl<'a> FixedWords<'a> {
 
 /// The action of a symmetry on words.
 struct Renaming {
-    letters: usize,
+    symbols: usize,
     /// By cell: the cell from which its letter comes.
     sources: Vec<Cell>,
     /// By cell, and by letter on the cell from which the letter comes: the new letter.
@@ -105,21 +105,21 @@ struct Renaming {
 
 impl Renaming {
     fn new(placements: &Placements, symmetry: &Action) -> Self {
-        let letters = placements.letters;
-        let mut sources = vec![0; placements.numbers.len() / letters];
+        let symbols = placements.symbols;
+        let mut sources = vec![0; placements.numbers.len() / symbols];
         let mut becomes = vec![0; placements.numbers.len()];
         for (&(from, letter), &to) in placements.of.iter().zip(symmetry) {
             let (to, renamed) = placements.at(to);
             sources[usize::from(to)] = from;
-            becomes[usize::from(to) * letters + usize::from(letter)] = renamed;
+            becomes[usize::from(to) * symbols + usize::from(letter)] = renamed;
         }
-        Self { letters, sources, becomes }
+        Self { symbols, sources, becomes }
     }
 
     /// Compares the image of a word with the word, from `cell` on up to the first cell where either of them
     /// is open. If they agree, the result is that cell, and the cell of the word that is open.
     fn compare(&self, word: &[u8], cell: usize) -> Result<(Cell, Cell), Ordering> {
-        let becomes = self.becomes[cell * self.letters..].chunks_exact(self.letters);
+        let becomes = self.becomes[cell * self.symbols..].chunks_exact(self.symbols);
         let cells = word[cell..].iter().zip(&self.sources[cell..]).zip(becomes).zip(cell as Cell..);
         for (((&letter, &source), becomes), at) in cells {
             let from = word[usize::from(source)];

@@ -2,7 +2,7 @@
 
 use super::OPEN;
 use crate::Space;
-use crate::colouring::PatternGroup;
+use crate::colouring::PatternStabiliser;
 use fathom_algebra::{Permutation, StabiliserChain};
 
 /// Tells whether moves reach a word with a given beginning.
@@ -59,7 +59,7 @@ impl Path {
 impl Prefixes {
     /// The largest number of points. A chain on more points takes more time than it saves, and points are
     /// stored as bytes.
-    const MOST_POINTS: usize = 256;
+    const MAX_POINTS: usize = 256;
 
     /// Prefixes rule out too little if moves reach at least one of this number of words.
     const WORTH: u64 = 2;
@@ -68,7 +68,7 @@ impl Prefixes {
     /// points, or if moves reach most words.
     pub(super) fn new(space: &Space) -> Option<Self> {
         let shows_all =
-            |(cell, &label): (usize, &u8)| u16::from(space.letters().seen(label)) == space.order(cell);
+            |(cell, &label): (usize, &u8)| u16::from(space.symbols().seen(label)) == space.order(cell);
         let labels = space.labels().of_pieces();
         let starts = (0..space.cells()).scan(0, |next, cell| {
             let first = *next;
@@ -84,7 +84,7 @@ impl Prefixes {
             && !space.tells_only_some()
             && !space.is_guarded()
             && labels.iter().enumerate().all(shows_all)
-            && points.last().is_some_and(|(first, size)| first + size <= Self::MOST_POINTS);
+            && points.last().is_some_and(|(first, size)| first + size <= Self::MAX_POINTS);
         if !fits {
             return None;
         }
@@ -98,16 +98,16 @@ impl Prefixes {
         for (cell, &label) in labels.iter().enumerate().rev() {
             home[usize::from(label)] = cell;
         }
-        let letters = space.letters();
+        let symbols = space.symbols();
         let image_of = |letter: u8| {
-            let (first, orders) = points[home[usize::from(letters.mark(letter))]];
-            let orientation = usize::from(letters.orientation(letter));
+            let (first, orientation_counts) = points[home[usize::from(symbols.mark(letter))]];
+            let orientation = usize::from(symbols.orientation(letter));
             // A letter of an orientation that its mark does not show is on no cell.
-            (first + orders.saturating_sub(orientation) % orders) as u8
+            (first + orientation_counts.saturating_sub(orientation) % orientation_counts) as u8
         };
-        let images = (0..letters.count()).map(|letter| image_of(letter as u8)).collect();
+        let images = (0..symbols.count()).map(|letter| image_of(letter as u8)).collect();
         let base: Vec<usize> = cells.iter().map(|&(cell, _)| points[cell].0).collect();
-        let chain = PatternGroup::whole(space).along(&base);
+        let chain = PatternStabiliser::whole(space).along(&base);
         let degree = points.iter().map(|&(_, size)| size).sum();
         let (mut back, mut tables) = (Vec::new(), Vec::new());
         for (level, point) in (0..cells.len()).flat_map(|level| (0..degree).map(move |point| (level, point)))
@@ -131,9 +131,9 @@ impl Prefixes {
         Path { levels: 0, back }
     }
 
-    /// Returns whether moves reach a word that has these letters on the cells before the first open one.
+    /// Returns whether moves reach a word that has these symbols on the cells before the first open one.
     /// `path` is what is known of the first of these cells; what follows from the others is added to `path`.
-    /// Also returns false if the letters before the first open cell rule out a letter behind it.
+    /// Also returns false if the symbols before the first open cell rule out a letter behind it.
     pub(super) fn allow(&self, space: &Space, word: &[u8], path: &mut Path) -> bool {
         let known = path.levels;
         while path.levels < self.cells.len() {

@@ -1,7 +1,7 @@
 //! A model of the time that a search takes.
 
 use crate::Space;
-use crate::counting::MOST_CROSSING;
+use crate::counting::MAX_CROSSING;
 
 /// The model of a search's time. Times are in nanoseconds of one thread; the rates are rounded from
 /// `fathom bench` on a 2024 server core. The model only has to rank colourings. A plan is recorded, so that
@@ -97,7 +97,7 @@ impl CostModel {
 
     /// Returns the time to count the classes of a space with `words` words if some symmetries are not used.
     pub(super) fn unused(&self, words: f64) -> f64 {
-        (words / self.fixed).min(MOST_CROSSING as f64) * self.look_at_fixed
+        (words / self.fixed).min(MAX_CROSSING as f64) * self.look_at_fixed
     }
 
     /// Returns the time of a search that finds representatives by trying symmetries. `pull` is the time of a

@@ -68,7 +68,7 @@ impl Draft {
             let length = u64::try_from(multinomial(&counts)?).ok()?;
             let size = counts.iter().sum();
             if length > 1
-                && (length > Colouring::LONGEST_AXIS || usize::from(size) > Colouring::LARGEST_COLOUR)
+                && (length > Colouring::MAX_AXIS || usize::from(size) > Colouring::MAX_COLOUR)
             {
                 return None;
             }
@@ -79,7 +79,7 @@ impl Draft {
         lengths.sort_unstable_by_key(|&(colour, length, _)| (length > 1, length <= 64, length, colour));
         let axes: Vec<u32> = lengths.iter().map(|&(_, length, _)| length as u32).collect();
         let shape =
-            Shape::in_space(space, &axes).filter(|shape| shape.packed_bytes() <= Plan::MOST_COSET_BYTES)?;
+            Shape::in_space(space, &axes).filter(|shape| shape.packed_bytes() <= Plan::MAX_COSET_BYTES)?;
         let order: FxHashMap<u8, u8> =
             lengths.iter().zip(0..).map(|(&(colour, _, _), axis)| (colour, axis)).collect();
         Some(Self {
@@ -155,7 +155,7 @@ impl Draft {
             })
             .sum();
         let table_bytes = entries as f64 * 4.0 + pulls * 4.0 + map_bytes;
-        if table_bytes > Plan::MOST_TABLE_BYTES as f64 || cosets * symmetries >= f64::from(u32::MAX) {
+        if table_bytes > Plan::MAX_TABLE_BYTES as f64 || cosets * symmetries >= f64::from(u32::MAX) {
             return None;
         }
         let find = match entries {

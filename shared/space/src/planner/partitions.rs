@@ -56,7 +56,7 @@ pub(super) fn candidates(space: &Space, actions: &[(&Symmetry, usize)]) -> BTree
     let kind: Vec<(usize, u8)> = (0..cells)
         .map(|cell| {
             let orbit = space.orbits().iter().position(|orbit| orbit.cells.contains(&(cell as Cell)));
-            let seen = space.letters().seen(space.labels().of_pieces()[cell]);
+            let seen = space.symbols().seen(space.labels().of_pieces()[cell]);
             (orbit.expect("every cell is in an orbit"), seen)
         })
         .collect();

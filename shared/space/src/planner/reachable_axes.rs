@@ -13,34 +13,34 @@ use super::cost::CostModel;
 use super::{Candidate, Plan};
 use crate::axis::{AxisView, Component, View};
 use crate::cells::Cell;
-use crate::colouring::PatternGroup;
+use crate::colouring::PatternStabiliser;
 use crate::{Colouring, CosetGraph, Shape, Space, Symmetry};
 use rustc_hash::FxHashMap;
 use std::cell::{Cell as Shared, RefCell};
 
 /// The smallest number of states of a coset.
-pub(super) const FEWEST_STATES: f64 = 24.0;
+pub(super) const MIN_STATES: f64 = 24.0;
 
 /// The largest number of ends of branches that are judged.
-const MOST_LEAVES: usize = 512;
+const MAX_LEAVES: usize = 512;
 
 /// The largest number of images that a set of pieces told by the pattern may have.
-const MOST_SETS: usize = 1 << 16;
+const MAX_SETS: usize = 1 << 16;
 
 /// The largest number of images of sets in all, after which the search ends.
-const MOST_SETS_IN_ALL: f64 = 2e6;
+const MAX_SETS_IN_ALL: f64 = 2e6;
 
 /// The largest number of words of axes that are listed in all, after which the search ends.
-const MOST_WORDS: usize = 3_000_000;
+const MAX_WORDS: usize = 3_000_000;
 
 /// The limits if sets are cut into parts, which is tried if nothing else serves: the images of a part, the
 /// images in all, and the number of parts.
-const MOST_SETS_OF_PARTS: usize = 1 << 20;
-const MOST_SETS_OF_PARTS_IN_ALL: f64 = 4e6;
-const MOST_PARTS: usize = 4;
+const MAX_SETS_OF_PARTS: usize = 1 << 20;
+const MAX_SETS_OF_PARTS_IN_ALL: f64 = 4e6;
+const MAX_PARTS: usize = 4;
 
 /// The pattern tells fewer base points than this.
-const LONGEST_BASE: usize = 7;
+const MAX_BASE: usize = 7;
 
 /// The largest number of symmetries of a space in which base points are told, because symmetries are then
 /// lost.
@@ -126,27 +126,27 @@ impl<'a> Search<'a> {
             words,
             leaves: 0,
             cuts,
-            sets: if cuts { MOST_SETS_OF_PARTS_IN_ALL } else { MOST_SETS_IN_ALL },
-            words_left: Shared::new(MOST_WORDS),
+            sets: if cuts { MAX_SETS_OF_PARTS_IN_ALL } else { MAX_SETS_IN_ALL },
+            words_left: Shared::new(MAX_WORDS),
             taken: Shared::new(0.0),
             found: Vec::new(),
             least: limit,
             limit,
         };
         let mut chosen = Vec::new();
-        search.branch(&PatternGroup::whole(space), &mut chosen);
+        search.branch(&PatternStabiliser::whole(space), &mut chosen);
         let Search { mut found, limit, .. } = search;
         found.retain(|candidate| candidate.nanoseconds <= limit);
         found.sort_by(|a, b| a.nanoseconds.total_cmp(&b.nanoseconds));
         found
     }
 
-    fn branch(&mut self, hidden: &PatternGroup, chosen: &mut Vec<Choice>) {
-        if self.leaves >= MOST_LEAVES
+    fn branch(&mut self, hidden: &PatternStabiliser, chosen: &mut Vec<Choice>) {
+        if self.leaves >= MAX_LEAVES
             || self.sets <= 0.0
             || self.words_left.get() == 0
             || self.taken.get() >= self.least.max(self.model.planning(self.words))
-            || self.states_per_coset(hidden) < FEWEST_STATES
+            || self.states_per_coset(hidden) < MIN_STATES
         {
             return;
         }
@@ -169,14 +169,14 @@ impl<'a> Search<'a> {
                 if class.len() == 1
                     && (self.actions.len() <= FEW_SYMMETRIES || self.space.tells_only_some()) =>
             {
-                class[0].cells.len().min(LONGEST_BASE)
+                class[0].cells.len().min(MAX_BASE)
             }
             _ => 0,
         };
         // More than one part, fewer parts than labels, and each division only once.
         let labels = class.iter().map(|set| self.labels(set).len()).max().unwrap_or(0);
         let is_other = |&parts: &usize| parts < labels && labels.div_ceil(labels.div_ceil(parts)) == parts;
-        let most_parts = if self.cuts { MOST_PARTS } else { 0 };
+        let most_parts = if self.cuts { MAX_PARTS } else { 0 };
         let parts = (2..=most_parts).filter(is_other).map(Split::Parts);
         let splits = [Split::All, Split::Nothing].into_iter().chain((1..base).map(Split::First)).chain(parts);
         for split in splits {
@@ -194,30 +194,30 @@ impl<'a> Search<'a> {
         }
     }
 
-    fn states_per_coset(&self, hidden: &PatternGroup) -> f64 {
+    fn states_per_coset(&self, hidden: &PatternStabiliser) -> f64 {
         u128::try_from(hidden.patterns()).map_or(0.0, |patterns| self.words / patterns as f64)
     }
 
     /// Returns the group that is left open if the pattern tells what a choice says of a class. Returns `None`
     /// if it is too small, or if a set has too many images.
-    fn hide(&mut self, hidden: &PatternGroup, class: usize, choice: Choice) -> Option<PatternGroup> {
+    fn hide(&mut self, hidden: &PatternStabiliser, class: usize, choice: Choice) -> Option<PatternStabiliser> {
         let mut hidden = hidden.clone();
         for set in 0..self.classes[class].len() {
             for cells in self.colours(&self.classes[class][set], choice) {
-                let seen = self.space.letters().seen(self.space.labels().of_pieces()[cells[0]]);
+                let seen = self.space.symbols().seen(self.space.labels().of_pieces()[cells[0]]);
                 let seen = if choice.turning == Turning::InPattern { seen.into() } else { 1 };
-                let points = PatternGroup::points_of(self.space, seen, |cell| cells.contains(&cell));
+                let points = PatternStabiliser::points_of(self.space, seen, |cell| cells.contains(&cell));
                 let before = self.states_per_coset(&hidden);
                 self.takes(self.model.keep_set);
                 let is_cut = matches!(choice.split, Split::Parts(_));
-                let most = if is_cut { MOST_SETS_OF_PARTS } else { MOST_SETS };
+                let most = if is_cut { MAX_SETS_OF_PARTS } else { MAX_SETS };
                 let Some(next) = hidden.keeping(&points, most) else {
                     self.sets -= most as f64;
                     return None;
                 };
                 hidden = next;
                 self.sets -= before / self.states_per_coset(&hidden);
-                if self.states_per_coset(&hidden) < FEWEST_STATES {
+                if self.states_per_coset(&hidden) < MIN_STATES {
                     return None;
                 }
             }
@@ -261,7 +261,7 @@ impl<'a> Search<'a> {
         alone.iter().map(of).chain(rest).collect()
     }
 
-    fn judge(&self, hidden: &PatternGroup, chosen: &[Choice]) -> Option<Candidate> {
+    fn judge(&self, hidden: &PatternStabiliser, chosen: &[Choice]) -> Option<Candidate> {
         let space = self.space;
         let mut of_piece = vec![0; space.cells()];
         let mut views: Vec<AxisView> = Vec::new();
@@ -328,14 +328,14 @@ impl<'a> Search<'a> {
         let table_bytes = cosets * CosetGraph::table_bytes(space, 0, 1) as f64;
         if fewest >= self.limit
             || cosets * symmetries >= f64::from(u32::MAX)
-            || table_bytes > Plan::MOST_TABLE_BYTES as f64
+            || table_bytes > Plan::MAX_TABLE_BYTES as f64
         {
             return None;
         }
         let measured: RefCell<FxHashMap<AxisView, Option<usize>>> = RefCell::default();
         let listed: RefCell<FxHashMap<AxisView, Vec<u128>>> = RefCell::default();
         let length = |view: &AxisView| -> Option<usize> {
-            let longest = (Colouring::LONGEST_AXIS as usize).min(self.words_left.get());
+            let longest = (Colouring::MAX_AXIS as usize).min(self.words_left.get());
             let known = measured.borrow().get(view).copied();
             let length = match known {
                 Some(length) => length,
@@ -374,11 +374,11 @@ impl<'a> Search<'a> {
         let bare = colouring.clone();
         let words = |view: &AxisView, form: &_| {
             let listed = listed.borrow_mut().remove(view);
-            listed.or_else(|| hidden.words(&bare, form, space, Colouring::LONGEST_AXIS as usize))
+            listed.or_else(|| hidden.words(&bare, form, space, Colouring::MAX_AXIS as usize))
         };
         let colouring = colouring.with_words(&contents, &views, space, words).ok()?;
         let shape =
-            Shape::of(space, &colouring).filter(|shape| shape.packed_bytes() <= Plan::MOST_COSET_BYTES)?;
+            Shape::of(space, &colouring).filter(|shape| shape.packed_bytes() <= Plan::MAX_COSET_BYTES)?;
         let row = match (shape.row_bits(), shape.blocks()) {
             (0..=32, 1) => self.model.row_32,
             (33..=64, 1) => self.model.row_64,
@@ -397,7 +397,7 @@ impl<'a> Search<'a> {
 /// Returns the sets of pieces, grouped into classes that symmetries exchange. Pieces that moves carry among
 /// themselves are one set, or several if they show different numbers of orientations.
 fn classes(space: &Space, actions: &[(&Symmetry, usize)]) -> Vec<Vec<Set>> {
-    let seen = |cell: Cell| space.letters().seen(space.labels().of_pieces()[usize::from(cell)]);
+    let seen = |cell: Cell| space.symbols().seen(space.labels().of_pieces()[usize::from(cell)]);
     let mut sets: Vec<(u8, Vec<Cell>)> = Vec::new();
     for orbit in space.orbits() {
         let first = sets.len();
@@ -437,8 +437,8 @@ fn join(
 ) {
     /// If axes depend on each other though no two of them do, they are joined to at most this number of
     /// words.
-    const LONGEST_GUESS: usize = 1 << 12;
-    const LONGEST_ROW: usize = 64;
+    const MAX_GUESS: usize = 1 << 12;
+    const MAX_ROW: usize = 64;
     // The axes before any are joined, to which `actions` refer.
     let first: Vec<AxisView> = axes.iter().map(|(view, _)| view.clone()).collect();
     let product = |axes: &[(AxisView, usize)]| axes.iter().map(|&(_, length)| length as f64).product::<f64>();
@@ -466,7 +466,7 @@ fn join(
         if best.is_none() && axes.len() > 1 {
             let mut by_length: Vec<usize> = (0..axes.len()).collect();
             by_length.sort_by_key(|&axis| axes[axis].1);
-            let most = if depends { LONGEST_GUESS } else { LONGEST_ROW };
+            let most = if depends { MAX_GUESS } else { MAX_ROW };
             let changed = |merged: &Vec<(AxisView, usize)>| {
                 merged.iter().filter(|axis| !axes.contains(axis)).all(|&(_, length)| length <= most)
             };

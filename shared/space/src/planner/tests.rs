@@ -201,7 +201,7 @@ fn a_symmetry_that_changes_no_state_is_not_used() {
             None => cell,
         };
         let turns: Vec<u16> = (0..9).map(|cell| square.contains(&cell).into()).collect();
-        let action = OrientedPermutation::new(Permutation::from_fn(9, to), turns, tiles.orders());
+        let action = OrientedPermutation::new(Permutation::from_fn(9, to), turns, tiles.orientation_counts());
         tiles.add_move(name, action.unwrap()).unwrap();
     }
     let puzzle = tiles.puzzle(Metric::Multi).unwrap();
@@ -219,7 +219,7 @@ fn where_pieces_look_alike_whole_sets_are_axes() {
         [0, 1].map(|kind| vec![kind; [6, 4][kind]]).concat(),
         [2, 3].map(|kind| vec![kind; [6, 5][kind - 2]]).concat(),
     ];
-    let space = group_space("two rings", 21, &turns, Labels::from_values(labels.concat()));
+    let space = group_space("two orientation_positions", 21, &turns, Labels::from_values(labels.concat()));
     assert_eq!(space.states().to_string(), (210 * 462).to_string());
     let plan = Plan::new(&space).unwrap();
     assert_eq!((plan.representative_cosets, plan.shape.bits()), (1, 210 * 462));
@@ -329,7 +329,7 @@ fn a_set_whose_axis_would_be_too_long_is_cut_into_parts() {
     for (name, cycles) in
         [("x", "(3,1,2)(5,6,11)(9,7)"), ("y", "(7,6,4,10)(11,12)"), ("z", "(3,2,1)(12,11)(7,10)")]
     {
-        let action = OrientedPermutation::parse(cycles, &definition.orders()).unwrap();
+        let action = OrientedPermutation::parse(cycles, &definition.orientation_counts()).unwrap();
         definition.add_move(name, action).unwrap();
     }
     let puzzle = definition.puzzle(Metric::Single).unwrap();
@@ -347,7 +347,7 @@ fn a_small_space_is_planned_in_the_time_that_it_is_worth() {
     let orbits = vec![orbit("a", 7, 3), orbit("b", 8, 1), orbit("c", 6, 4)];
     let mut definition = Definition::new("t", orbits).unwrap();
     let cycles = "(5+1,6+0,1+1)(2,3)(13,9,12,14,8,10,11,15)(20+3,21+0)";
-    definition.add_move("x", OrientedPermutation::parse(cycles, &definition.orders()).unwrap()).unwrap();
+    definition.add_move("x", OrientedPermutation::parse(cycles, &definition.orientation_counts()).unwrap()).unwrap();
     let puzzle = definition.puzzle(Metric::Multi).unwrap();
     let space = Space::new(puzzle, Metric::Multi, Labels::distinct(21)).unwrap();
     assert_eq!(space.states().to_string(), "72");
@@ -365,7 +365,7 @@ fn patterns_that_symmetries_fix_do_not_make_a_choice_cheap() {
     let orbit = |name: &str, cells, orientations| Orbit { name: name.into(), cells, orientations };
     let orbits = vec![orbit("a", 6, 1), orbit("b", 4, 1), orbit("c", 7, 2)];
     let mut definition = Definition::new("t", orbits).unwrap();
-    let parse = |cycles, definition: &Definition| OrientedPermutation::parse(cycles, &definition.orders());
+    let parse = |cycles, definition: &Definition| OrientedPermutation::parse(cycles, &definition.orientation_counts());
     let long = "(1,6)(2,4)(8,9,7)(11+1,15+1,16+1,17+1,14+0,13+0,12+0)";
     for (name, cycles) in [("x", "(8,10)(15+1,16+1)"), ("y", long)] {
         definition.add_move(name, parse(cycles, &definition).unwrap()).unwrap();

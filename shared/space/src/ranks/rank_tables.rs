@@ -1,4 +1,4 @@
-//! Ranks by table. The cells of each orbit are cut into at most two segments, and the letters on a segment
+//! Ranks by table. The cells of each orbit are cut into at most two segments, and the symbols on a segment
 //! are the digits of a number. A table for each segment has what the segment adds to the rank of a word:
 //! for the first cells of an orbit, the smaller words that begin otherwise; for its last cells, the smaller
 //! words that end otherwise, because the content of the end tells what is left for it.
@@ -6,7 +6,7 @@
 use super::{Part, Ranks};
 use crate::cells::Cell;
 
-/// The segments and their tables. The code of a word is the sum of the [codes](Self::code) of its letters.
+/// The segments and their tables. The code of a word is the sum of the [codes](Self::code) of its symbols.
 #[derive(Debug)]
 pub(crate) struct CodedRanks {
     segments: Box<[Segment]>,
@@ -21,14 +21,14 @@ struct Segment {
     /// The place of the segment's number in a code.
     shift: u32,
     mask: u64,
-    /// By the segment's number: what the segment adds to the rank. Numbers of letters that no word has there
+    /// By the segment's number: what the segment adds to the rank. Numbers of symbols that no word has there
     /// have an unspecified entry.
     ranks: Box<[u32]>,
 }
 
 impl CodedRanks {
     /// The largest number of entries of a table: larger ones would not stay in a processor's cache.
-    const LARGEST_TABLE: u64 = 1 << 18;
+    const MAX_TABLE: u64 = 1 << 18;
 
     /// Makes the tables; `None` if they would be too large, or if ranks or codes exceed 32 and 64 bits.
     pub(crate) fn new(ranks: &Ranks) -> Option<Self> {
@@ -44,15 +44,15 @@ impl CodedRanks {
         let mut unit = 1;
         for part in ranks.parts.iter().rev() {
             let base = part.marks.len() as u64 * part.radix;
-            let letters = (0..ranks.locals.len()).filter(|&letter| part.has(ranks, letter as u8));
-            letters.for_each(|letter| {
+            let symbols = (0..ranks.locals.len()).filter(|&letter| part.has(ranks, letter as u8));
+            symbols.for_each(|letter| {
                 let digit =
                     u64::from(ranks.locals[letter]) * part.radix + u64::from(ranks.orientations[letter]);
                 coded.digits[letter] = digit as u8;
             });
             let cells = part.cells.len();
             let is_small =
-                |cells: usize| base.checked_pow(cells as u32).is_some_and(|n| n <= Self::LARGEST_TABLE);
+                |cells: usize| base.checked_pow(cells as u32).is_some_and(|n| n <= Self::MAX_TABLE);
             let first = if is_small(cells) { cells } else { cells.div_ceil(2) };
             if !is_small(first) {
                 return None;
@@ -111,7 +111,7 @@ impl Part {
         self.marks.get(usize::from(local)) == Some(&mark)
     }
 
-    /// Returns what the letters on the cells from `first` on add to the rank of the orbit's word; `None` if
+    /// Returns what the symbols on the cells from `first` on add to the rank of the orbit's word; `None` if
     /// no word has them there. The cells must be the first or the last ones of the orbit.
     fn adds(&self, first: usize, digits: &[u64]) -> Option<u64> {
         let words = self.words();

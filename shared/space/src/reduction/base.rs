@@ -56,23 +56,23 @@ pub struct Base {
 
 impl Base {
     /// The largest order of a group whose base is looked for. No search can finish in a larger one.
-    const MOST_ELEMENTS: u128 = 1 << 64;
+    const MAX_ELEMENTS: u128 = 1 << 64;
 
     /// The largest number of points of a puzzle whose base is looked for. Points become cells of words.
-    const MOST_POINTS: usize = PuzzleSpec::MOST_CELLS;
+    const MAX_POINTS: usize = PuzzleSpec::MAX_CELLS;
 
     /// The largest number of orientations of a piece: states are written with one byte for each.
-    const MOST_ORIENTATIONS: u16 = 256;
+    const MAX_ORIENTATIONS: u16 = 256;
 
     /// The largest number of points that are told apart so that more symmetries can be used.
-    const MOST_TOLD: usize = 8;
+    const MAX_TOLD: usize = 8;
 
     /// Finds a base of a puzzle whose pieces are all told apart. Returns `None` if moves have guards, a piece
     /// hides orientations, there are more points than cells of words may be, or the group has more than 2^64
     /// elements.
     pub fn find(puzzle: &Puzzle) -> Option<Self> {
         let points = Points::new(puzzle)?;
-        let mut symmetries = symmetries_of(puzzle, puzzle.free[0].orders());
+        let mut symmetries = symmetries_of(puzzle, puzzle.free[0].orientation_counts());
         let classes = classes(points.places.len(), &points.generators, &symmetries);
         let (base, mut kept) = base(&points.group, classes);
         // Where nothing moves, one point is kept, so that words have a cell.
@@ -80,7 +80,7 @@ impl Base {
             kept.push(0);
             symmetries.truncate(1);
         }
-        let told = told(&base, &symmetries, Self::MOST_TOLD);
+        let told = told(&base, &symmetries, Self::MAX_TOLD);
         let mut found = Self::from_choice(puzzle, points, &Choice { kept, base, told })?;
         let kept = &found.kept;
         let number_of: HashMap<usize, usize> = kept.iter().copied().zip(0..).collect();
@@ -331,14 +331,14 @@ impl Points {
     /// Returns `None` if moves have guards, a piece hides orientations, there are more points than cells of
     /// words may be, or the group is too large.
     fn new(puzzle: &Puzzle) -> Option<Self> {
-        let orders = puzzle.free[0].orders();
-        let is_told = puzzle.moves.iter().all(|m| m.guard.is_empty()) && puzzle.seen.iter().eq(orders);
-        let turns_too_often = orders.iter().any(|&order| order > Base::MOST_ORIENTATIONS);
-        if !is_told || turns_too_often || puzzle.free[0].points() > Base::MOST_POINTS {
+        let orientation_counts = puzzle.free[0].orientation_counts();
+        let is_told = puzzle.moves.iter().all(|m| m.precondition.is_empty()) && puzzle.seen.iter().eq(orientation_counts);
+        let turns_too_often = orientation_counts.iter().any(|&order| order > Base::MAX_ORIENTATIONS);
+        if !is_told || turns_too_often || puzzle.free[0].points() > Base::MAX_POINTS {
             return None;
         }
         let places: Vec<(usize, u16)> =
-            orders.iter().enumerate().flat_map(|(cell, &order)| (0..order).map(move |k| (cell, k))).collect();
+            orientation_counts.iter().enumerate().flat_map(|(cell, &order)| (0..order).map(move |k| (cell, k))).collect();
         let mut generators: Vec<Permutation> = Vec::new();
         for action in puzzle.moves.iter().map(|m| &m.action).chain(&puzzle.free) {
             let action = action.as_points();
@@ -346,7 +346,7 @@ impl Points {
                 generators.push(action);
             }
         }
-        let chain = StabiliserChain::up_to(Base::MOST_ELEMENTS, places.len(), &generators)?;
+        let chain = StabiliserChain::up_to(Base::MAX_ELEMENTS, places.len(), &generators)?;
         let group = Stabiliser::with_chain(generators.clone(), chain);
         Some(Self { places, generators, group })
     }
@@ -370,8 +370,8 @@ struct PointSymmetry {
 
 /// Returns the symmetries as permutations of points, the identity first. Relabellings of pieces that turn are
 /// a group only up to turns of whole orbits, so of these only the identity is returned.
-fn symmetries_of(puzzle: &Puzzle, orders: &[u16]) -> Vec<PointSymmetry> {
-    let used = if orders.iter().all(|&order| order == 1) { puzzle.symmetries.len() } else { 1 };
+fn symmetries_of(puzzle: &Puzzle, orientation_counts: &[u16]) -> Vec<PointSymmetry> {
+    let used = if orientation_counts.iter().all(|&order| order == 1) { puzzle.symmetries.len() } else { 1 };
     let degree = puzzle.free[0].points();
     let of_move: HashMap<&OrientedPermutation, usize> =
         puzzle.moves.iter().map(|m| &m.action).zip(0..).collect();

@@ -10,7 +10,7 @@
 //! Refused: pieces that look alike, orientations that cannot be seen, guards, a base, and puzzles of more than
 //! 64 points, whose group takes too long to find.
 
-use super::orientation_positions::Rings;
+use super::orientation_positions::OrientationPositions;
 use super::{Placed, Problem, StateMap};
 use fathom_algebra::{OrientedPermutation, Permutation, Relabelling, StabiliserChain};
 use fathom_puzzle::Puzzle;
@@ -32,8 +32,8 @@ pub(crate) struct FreeMoves {
     kept: Vec<OrientedPermutation>,
     /// By cell: the label of the piece that belongs there.
     labels: Box<[u16]>,
-    /// The rings of the puzzle.
-    rings: Option<Arc<Rings>>,
+    /// The orientation_positions of the puzzle.
+    orientation_positions: Option<Arc<OrientationPositions>>,
 }
 
 impl FreeMoves {
@@ -42,15 +42,15 @@ impl FreeMoves {
 
     /// Looks for free moves of a puzzle that its moves do not make. Returns `None` if there are none, or they
     /// are the odd ones where all moves are even, or a symmetry does not map N to itself. All pieces and
-    /// orientations must be told apart, and no move may have a guard.
+    /// orientations must be told apart, and no move may have a precondition.
     ///
     /// Without the odd free moves, N would have even elements only. The kernels are slower for axes that are
     /// halved for that, and no more than half of the words would be saved.
-    pub(super) fn find(problem: &Problem, rings: Option<&Arc<Rings>>) -> Option<Self> {
+    pub(super) fn find(problem: &Problem, orientation_positions: Option<&Arc<OrientationPositions>>) -> Option<Self> {
         let Problem { puzzle, labels, .. } = problem;
         let is_plain = problem.has_distinct_pieces
-            && puzzle.seen.iter().eq(puzzle.free[0].orders())
-            && puzzle.moves.iter().all(|m| m.guard.is_empty())
+            && puzzle.seen.iter().eq(puzzle.free[0].orientation_counts())
+            && puzzle.moves.iter().all(|m| m.precondition.is_empty())
             && !problem.keeps_guards
             && !problem.has_base;
         if puzzle.free.len() == 1 || !is_plain || puzzle.free[0].points() > Self::MAX_POINTS {
@@ -72,7 +72,7 @@ impl FreeMoves {
         let still = (0..kept[0].points()).filter(stays).collect();
         let labels = labels.of_pieces().into();
         let into_group = FxHashMap::default();
-        let mut found = Self { group, still, into_group, kept, labels, rings: rings.cloned() };
+        let mut found = Self { group, still, into_group, kept, labels, orientation_positions: orientation_positions.cloned() };
         found.bring_back(&others);
         Some(found)
     }
@@ -119,9 +119,9 @@ impl FreeMoves {
 
     /// Returns the element that leads to a state from the solved one; `None` if there is none.
     fn element(&self, state: &[Placed]) -> Option<OrientedPermutation> {
-        let ring = |cell: usize| self.rings.as_ref().and_then(|rings| rings.ring(cell));
-        let orders = self.kept[0].orders();
-        let (mut cells, mut turns) = (vec![0_u16; orders.len()], vec![0_u16; orders.len()]);
+        let ring = |cell: usize| self.orientation_positions.as_ref().and_then(|orientation_positions| orientation_positions.ring(cell));
+        let orientation_counts = self.kept[0].orientation_counts();
+        let (mut cells, mut turns) = (vec![0_u16; orientation_counts.len()], vec![0_u16; orientation_counts.len()]);
         let position =
             |label: u16, among: Range<usize>| among.into_iter().find(|&cell| state[cell].0 == label);
         for (piece, &label) in self.labels.iter().enumerate() {
@@ -136,7 +136,7 @@ impl FreeMoves {
             cells[piece] = cell as u16;
             turns[piece] = if ring(piece).is_some() { 0 } else { state[cell].1.into() };
         }
-        OrientedPermutation::new(Permutation::from_images(cells).ok()?, turns, orders).ok()
+        OrientedPermutation::new(Permutation::from_images(cells).ok()?, turns, orientation_counts).ok()
     }
 }
 
@@ -195,8 +195,8 @@ mod tests {
             orientations,
         };
         let mut puzzle = Definition::new("test", orbits.iter().enumerate().map(named).collect()).unwrap();
-        let orders = puzzle.orders().to_vec();
-        let parse = |cycles: &str| OrientedPermutation::parse(cycles, &orders).unwrap();
+        let orientation_counts = puzzle.orientation_counts().to_vec();
+        let parse = |cycles: &str| OrientedPermutation::parse(cycles, &orientation_counts).unwrap();
         for (number, cycles) in moves.iter().enumerate() {
             puzzle.add_move(format!("m{number}"), parse(cycles)).unwrap();
         }
@@ -274,7 +274,7 @@ mod tests {
             for (word, distance) in &words {
                 let mut source = vec![0; word.len()];
                 let sources = (0..space.incoming_moves().len()).map(|mv| {
-                    space.step_back(mv, space.letters(), word, &mut source);
+                    space.step_back(mv, space.symbols(), word, &mut source);
                     words[&source]
                 });
                 let nearest = if *distance == 0 { 1 } else { distance - 1 };
@@ -294,7 +294,7 @@ mod tests {
                 let pieces = product.inverse();
                 let on = |cell| {
                     let (piece, back) = pieces.apply(cell, 0);
-                    let order = product.orders()[cell];
+                    let order = product.orientation_counts()[cell];
                     (piece as u16, ((order - back) % order) as u8)
                 };
                 let pieces: Vec<(u16, u8)> = (0..puzzle.cells()).map(on).collect();

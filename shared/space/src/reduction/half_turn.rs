@@ -27,14 +27,14 @@ impl HalfTurn {
     /// Extends a puzzle by a turn of the whole, which is given on all cells of the extended puzzle. `None` if
     /// it is no such turn.
     pub(super) fn with(puzzle: &Puzzle, cells: &[u16], turns: &[u16]) -> Option<(Self, Puzzle)> {
-        let orders = [puzzle.free[0].orders(), &[WAYS.into()]].concat();
-        let is_extended = cells.len() == orders.len() && turns.len() == orders.len();
+        let orientation_counts = [puzzle.free[0].orientation_counts(), &[WAYS.into()]].concat();
+        let is_extended = cells.len() == orientation_counts.len() && turns.len() == orientation_counts.len();
         let is_last_kept = cells.last().copied() == Some(puzzle.cells as u16) && turns.last() == Some(&1);
         if !is_extended || !is_last_kept || puzzle.free.len() != 1 {
             return None;
         }
         let cells = Permutation::from_images(cells.to_vec()).ok()?;
-        let turn = OrientedPermutation::new(cells, turns.to_vec(), orders).ok()?;
+        let turn = OrientedPermutation::new(cells, turns.to_vec(), orientation_counts).ok()?;
         let held = held_by(puzzle, &turn);
         turn.then(&turn).is_identity().then_some((Self { turn }, held))
     }

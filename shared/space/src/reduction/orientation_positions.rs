@@ -1,4 +1,4 @@
-//! Rings, for pieces that turn and never leave their cell, such as the tips of a pyramid. In words such a
+//! OrientationPositions, for pieces that turn and never leave their cell, such as the tips of a pyramid. In words such a
 //! cell is a ring of cells, around which a mark moves. The orientation of the piece is then the place of the
 //! mark: an arrangement, which a colouring can make an axis of, and not a letter, which would be part of the
 //! pattern.
@@ -7,11 +7,11 @@ use super::{Placed, Problem, StateMap};
 use crate::Labels;
 use fathom_algebra::permutation::gcd;
 use fathom_algebra::{OrientedPermutation, Permutation, Relabelling};
-use fathom_puzzle::{Guard, Puzzle, PuzzleMove};
+use fathom_puzzle::{Precondition, Puzzle, PuzzleMove};
 
-/// The cells of words, where some cells of the puzzle are rings.
+/// The cells of words, where some cells of the puzzle are orientation_positions.
 #[derive(Clone, Debug)]
-pub(crate) struct Rings {
+pub(crate) struct OrientationPositions {
     /// By cell of the puzzle: its first cell in words, and the number of its cells there.
     spread: Box<[(usize, u16)]>,
     /// The number of cells of words.
@@ -22,11 +22,11 @@ pub(crate) struct Rings {
     on_words: Labels,
 }
 
-impl Rings {
-    /// The largest number of cells of words. If there would be more, no rings are made.
+impl OrientationPositions {
+    /// The largest number of cells of words. If there would be more, no orientation_positions are made.
     const MAX_CELLS: usize = 128;
 
-    /// Makes rings of the pieces of a puzzle that stay on their cell and reach all their orientations. The
+    /// Makes orientation_positions of the pieces of a puzzle that stay on their cell and reach all their orientations. The
     /// cell that tells [how the puzzle is held](Puzzle::held), which only free moves turn, becomes a ring as
     /// well. Returns `None` if there are no such pieces, or words would become too long.
     pub(crate) fn find(problem: &Problem) -> Option<Self> {
@@ -46,8 +46,8 @@ impl Rings {
         (cells > puzzle.cells && cells <= Self::MAX_CELLS).then(|| Self::new(problem, &sizes))
     }
 
-    /// Makes the rings again that were found for a puzzle, from their [sizes](Rings::sizes). `None` if these
-    /// are no rings of this puzzle.
+    /// Makes the orientation_positions again that were found for a puzzle, from their [sizes](OrientationPositions::sizes). `None` if these
+    /// are no orientation_positions of this puzzle.
     pub(crate) fn with(problem: &Problem, sizes: &[u16]) -> Option<Self> {
         let puzzle = &problem.puzzle;
         let actions = || puzzle.moves.iter().map(|m| &m.action).chain(&puzzle.free);
@@ -85,10 +85,10 @@ impl Rings {
         self.spread.iter().map(|&(_, size)| size).collect()
     }
 
-    /// Returns the rings, each as its first cell and the number of its cells.
-    pub(crate) fn rings(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
-        let rings = self.spread.iter().filter(|&&(_, size)| size > 1);
-        rings.map(|&(first, size)| (first, size.into()))
+    /// Returns the orientation_positions, each as its first cell and the number of its cells.
+    pub(crate) fn orientation_positions(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
+        let orientation_positions = self.spread.iter().filter(|&&(_, size)| size > 1);
+        orientation_positions.map(|&(first, size)| (first, size.into()))
     }
 
     /// Returns, for each cell of words, the cell of the puzzle and the distance from the first cell of its
@@ -107,21 +107,21 @@ impl Rings {
 
     /// Returns the same puzzle on the cells of words.
     fn puzzle(&self, puzzle: &Puzzle) -> Puzzle {
-        let guard = |guard: &Guard| {
+        let precondition = |precondition: &Precondition| {
             let on = |cell: u16| self.spread[usize::from(cell)].0 as u16;
-            Guard { cell: on(guard.cell), piece: on(guard.piece), ..*guard }
+            Precondition { cell: on(precondition.cell), piece: on(precondition.piece), ..*precondition }
         };
         let moves = |moves: &[PuzzleMove]| -> Vec<PuzzleMove> {
             let spread = |m: &PuzzleMove| PuzzleMove {
                 name: m.name.clone(),
                 action: self.action(&m.action),
-                // A guard on a ring is always met: the ring's own piece is always there, and no other piece
+                // A precondition on a ring is always met: the ring's own piece is always there, and no other piece
                 // ever.
-                guard: m
-                    .guard
+                precondition: m
+                    .precondition
                     .iter()
                     .filter(|g| self.spread[usize::from(g.cell)].1 == 1)
-                    .map(guard)
+                    .map(precondition)
                     .collect(),
             };
             moves.iter().map(spread).collect()
@@ -157,16 +157,16 @@ impl Rings {
         let cells = images.map(|image| image as u16).collect::<Vec<_>>();
         let turns =
             self.origins().map(|(cell, _)| if self.spread[cell].1 > 1 { 0 } else { action.turns()[cell] });
-        let orders = self.origins().map(|(cell, _)| self.order_on_words(cell, action.orders()[cell]));
+        let orientation_counts = self.origins().map(|(cell, _)| self.order_on_words(cell, action.orientation_counts()[cell]));
         OrientedPermutation::new(
             Permutation::from_images(cells).expect("an action permutes the cells of each ring"),
             turns.collect::<Vec<_>>(),
-            orders.collect::<Vec<_>>(),
+            orientation_counts.collect::<Vec<_>>(),
         )
-        .expect("cells of rings have no turns")
+        .expect("cells of orientation_positions have no turns")
     }
 
-    /// Returns whether a relabelling maps rings to rings of the same size. The moves alone do not tell rings
+    /// Returns whether a relabelling maps orientation_positions to orientation_positions of the same size. The moves alone do not tell orientation_positions
     /// from cells whose pieces hide their orientations, but states do, so a relabelling that exchanges the
     /// two is not a symmetry of the states.
     fn are_kept_by(&self, relabelling: &Relabelling) -> bool {
@@ -189,8 +189,8 @@ impl Rings {
                 .map(|(cell, _)| if self.spread[cell].1 > 1 { in_ring } else { values[cell] })
                 .collect()
         };
-        let orders = of(relabelling.orders(), 1);
-        Relabelling::new(cells, of(relabelling.factors(), 1), of(relabelling.turns(), 0), orders)
+        let orientation_counts = of(relabelling.orientation_counts(), 1);
+        Relabelling::new(cells, of(relabelling.factors(), 1), of(relabelling.turns(), 0), orientation_counts)
     }
 
     /// Returns `orientations`, or 1 for a cell that is a ring, because nothing turns on the cells of a ring.
@@ -199,7 +199,7 @@ impl Rings {
     }
 }
 
-impl StateMap for Rings {
+impl StateMap for OrientationPositions {
     fn lower(&self, state: &[Placed]) -> Vec<Placed> {
         let of_pieces = self.on_words.of_pieces();
         let mut lowered = vec![(0, 0); self.cells];

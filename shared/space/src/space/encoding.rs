@@ -1,7 +1,7 @@
 //! What a plan records of a space: the reductions that were found, and the symmetries. From these the same
 //! space is made again without a search.
 
-use super::original_puzzle::Given;
+use super::original_puzzle::OriginalPuzzle;
 use super::{Space, SpaceError, symbols};
 use crate::Labels;
 use crate::reduction::{Chain, Record};
@@ -81,7 +81,7 @@ impl Space {
         let wrong = |number: usize| EncodingError::Reduction { number: number + 1, puzzle: name.clone() };
         let mut chain = Chain::default();
         let mut records = encoding.reductions.iter().enumerate().peekable();
-        let (given, mut problem) = Given::new(puzzle, labels, |problem| {
+        let (given, mut problem) = OriginalPuzzle::new(puzzle, labels, |problem| {
             match records.next_if(|(_, record)| matches!(record, Record::HalfTurn { .. })) {
                 Some((number, record)) => chain.replay(record, problem).map_err(|_| wrong(number)),
                 None => Ok(()),
@@ -90,11 +90,11 @@ impl Space {
         for (number, record) in records {
             chain.replay(record, &mut problem).map_err(|_| wrong(number))?;
         }
-        let (labels, letters) = symbols(&problem).map_err(|_| wrong(encoding.reductions.len()))?;
-        let mut space = Self::of(problem, metric, given, chain, labels, letters);
-        let orders = space.puzzle.free[0].orders();
+        let (labels, symbols) = symbols(&problem).map_err(|_| wrong(encoding.reductions.len()))?;
+        let mut space = Self::of(problem, metric, given, chain, labels, symbols);
+        let orientation_counts = space.puzzle.free[0].orientation_counts();
         let wrong = |number: usize| EncodingError::Symmetry { number: number + 1, puzzle: name.clone() };
-        let relabelling = |(number, text): (usize, &String)| relabelling(text, orders).ok_or(wrong(number));
+        let relabelling = |(number, text): (usize, &String)| relabelling(text, orientation_counts).ok_or(wrong(number));
         let symmetries = encoding.symmetries.iter().enumerate().map(relabelling);
         space.puzzle.symmetries = symmetries.collect::<Result<_, _>>()?;
         space.puzzle.has_all_symmetries = encoding.all_symmetries;
@@ -106,30 +106,30 @@ impl Space {
 fn text_of(relabelling: &Relabelling) -> String {
     let row = |numbers: &[u16]| numbers.iter().map(u16::to_string).collect::<Vec<_>>().join(" ");
     let mut text = row(relabelling.cells().images());
-    if relabelling.orders().iter().any(|&order| order > 1) {
+    if relabelling.orientation_counts().iter().any(|&order| order > 1) {
         text += &format!(" x {} + {}", row(relabelling.factors()), row(relabelling.turns()));
     }
     text
 }
 
 /// Reads what [`text_of`] writes.
-fn relabelling(text: &str, orders: &[u16]) -> Option<Relabelling> {
+fn relabelling(text: &str, orientation_counts: &[u16]) -> Option<Relabelling> {
     let row = |text: &str| -> Option<Vec<u16>> { text.split(' ').map(|word| word.parse().ok()).collect() };
     let (cells, factors, turns) = match text.split_once(" x ") {
         Some((cells, rest)) => {
             let (factors, turns) = rest.split_once(" + ")?;
             (row(cells)?, row(factors)?, row(turns)?)
         }
-        None => (row(text)?, vec![1; orders.len()], vec![0; orders.len()]),
+        None => (row(text)?, vec![1; orientation_counts.len()], vec![0; orientation_counts.len()]),
     };
     let cells = Permutation::from_images(cells).ok()?;
-    let fit = cells.degree() == orders.len()
-        && factors.len() == orders.len()
-        && turns.len() == orders.len()
-        && (0..orders.len()).all(|cell| {
-            orders[cells.apply(cell)] == orders[cell]
-                && turns[cell] < orders[cell]
-                && factors[cell] <= orders[cell]
+    let fit = cells.degree() == orientation_counts.len()
+        && factors.len() == orientation_counts.len()
+        && turns.len() == orientation_counts.len()
+        && (0..orientation_counts.len()).all(|cell| {
+            orientation_counts[cells.apply(cell)] == orientation_counts[cell]
+                && turns[cell] < orientation_counts[cell]
+                && factors[cell] <= orientation_counts[cell]
         });
-    fit.then(|| Relabelling::new(cells, factors, turns, orders))
+    fit.then(|| Relabelling::new(cells, factors, turns, orientation_counts))
 }

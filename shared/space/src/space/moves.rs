@@ -1,8 +1,8 @@
 //! Moves of words.
 
 use super::Space;
-use crate::{Cell, Letters};
-use fathom_puzzle::{Guard, PuzzleMove};
+use crate::{Cell, SymbolTable};
+use fathom_puzzle::{Precondition, PuzzleMove};
 
 /// The action of a move on words.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,7 +12,7 @@ pub struct WordMove {
     /// The turn of what leaves each cell; empty if nothing turns.
     pub(super) turns: Box<[u8]>,
     /// The conditions for the move.
-    pub(super) guard: Box<[WordGuard]>,
+    pub(super) precondition: Box<[WordGuard]>,
 }
 
 /// A condition for a move.
@@ -28,27 +28,27 @@ pub(crate) struct WordGuard {
 
 impl WordMove {
     /// Returns the action of a move on words, where the piece of each cell has a label.
-    pub(super) fn new(m: &PuzzleMove, of_pieces: &[u8], letters: &Letters) -> Self {
-        let mut guard: Vec<WordGuard> = Vec::new();
-        for &Guard { cell, piece, holds } in &m.guard {
+    pub(super) fn new(m: &PuzzleMove, of_pieces: &[u8], symbols: &SymbolTable) -> Self {
+        let mut precondition: Vec<WordGuard> = Vec::new();
+        for &Precondition { cell, piece, holds } in &m.precondition {
             let asked = WordGuard { cell, label: of_pieces[usize::from(piece)], holds };
             // A label is ruled out once, although several pieces may have it.
-            if holds || !guard.contains(&asked) {
-                guard.push(asked);
+            if holds || !precondition.contains(&asked) {
+                precondition.push(asked);
             }
         }
         let turns = m.action.turns().iter().map(|&turn| turn as u8);
         Self {
             cells: m.action.cells().images().into(),
-            turns: if letters.width() == 1 { Box::default() } else { turns.collect() },
-            guard: guard.into(),
+            turns: if symbols.width() == 1 { Box::default() } else { turns.collect() },
+            precondition: precondition.into(),
         }
     }
 
     /// Returns the conditions for the move.
     #[inline]
-    pub(crate) fn guard(&self) -> &[WordGuard] {
-        &self.guard
+    pub(crate) fn precondition(&self) -> &[WordGuard] {
+        &self.precondition
     }
 
     /// Returns the turn of what leaves a cell.
@@ -81,21 +81,21 @@ impl Space {
     /// not possible there; the contents of `image` are then unspecified.
     #[inline]
     pub fn apply(&self, mv: usize, word: &[u8], image: &mut [u8]) -> bool {
-        self.step(mv, &self.letters, word, image);
+        self.step(mv, &self.symbols, word, image);
         let is_met = |asked: &WordGuard| {
-            (self.letters.mark(word[usize::from(asked.cell)]) == asked.label) == asked.holds
+            (self.symbols.mark(word[usize::from(asked.cell)]) == asked.label) == asked.holds
         };
-        self.moves[mv].guard.iter().all(is_met)
+        self.moves[mv].precondition.iter().all(is_met)
     }
 
     /// Returns whether there are moves that are not possible in all states.
     pub fn is_guarded(&self) -> bool {
-        self.moves.iter().any(|step| !step.guard.is_empty())
+        self.moves.iter().any(|step| !step.precondition.is_empty())
     }
 
-    /// Writes the image under a move of a word of any letters, labels or colours. Does not check the guard.
+    /// Writes the image under a move of a word of any symbols, labels or colours. Does not check the precondition.
     #[inline]
-    pub(crate) fn step(&self, mv: usize, letters: &Letters, word: &[u8], image: &mut [u8]) {
+    pub(crate) fn step(&self, mv: usize, symbols: &SymbolTable, word: &[u8], image: &mut [u8]) {
         let WordMove { cells, turns, .. } = &self.moves[mv];
         if turns.is_empty() {
             for (&to, &letter) in cells.iter().zip(word) {
@@ -103,20 +103,20 @@ impl Space {
             }
         } else {
             for ((&to, &letter), &turn) in cells.iter().zip(word).zip(turns) {
-                image[usize::from(to)] = letters.turned(letter, turn);
+                image[usize::from(to)] = symbols.turned(letter, turn);
             }
         }
     }
 
     /// Writes to `source` the word from which an [incoming move](Space::incoming_moves) leads to `word`.
     #[inline]
-    pub(crate) fn step_back(&self, mv: usize, letters: &Letters, word: &[u8], source: &mut [u8]) {
+    pub(crate) fn step_back(&self, mv: usize, symbols: &SymbolTable, word: &[u8], source: &mut [u8]) {
         let step = &self.incoming_moves[mv];
         for (cell, &to) in step.cells.iter().enumerate() {
             let letter = word[usize::from(to)];
             source[cell] = match step.turn(cell) {
                 0 => letter,
-                turn => letters.turned(letter, self.orders[cell] as u8 - turn),
+                turn => symbols.turned(letter, self.orientation_counts[cell] as u8 - turn),
             };
         }
     }

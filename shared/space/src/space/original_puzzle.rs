@@ -5,11 +5,11 @@ use super::{Space, SpaceError};
 use crate::Labels;
 use crate::reduction::{Placed, Problem};
 use fathom_algebra::{OrientedPermutation, Permutation, StabiliserChain};
-use fathom_puzzle::{Guard, Puzzle};
+use fathom_puzzle::{Precondition, Puzzle};
 
 /// What is asked about the puzzle that was given.
 #[derive(Clone, Debug)]
-pub(super) struct Given {
+pub(super) struct OriginalPuzzle {
     /// The labels of the pieces, as they are given.
     labels: Labels,
     /// The labels of the pieces. Those that can be told apart by their cells have different labels.
@@ -23,7 +23,7 @@ pub(super) struct Given {
     free_order: u32,
 }
 
-impl Given {
+impl OriginalPuzzle {
     /// Takes a puzzle with labels, which `extend` may replace by one with more cells. Returns the problem on
     /// which the other reductions work.
     pub(super) fn new<E: From<SpaceError>>(
@@ -51,12 +51,12 @@ impl Given {
         extend(&mut problem)?;
         let puzzle = &mut problem.puzzle;
         puzzle.rule_out_alike(labels.of_pieces());
-        if puzzle.moves.iter().any(|m| !m.guard.is_empty()) && !puzzle.is_closed_under_inverses() {
+        if puzzle.moves.iter().any(|m| !m.precondition.is_empty()) && !puzzle.is_closed_under_inverses() {
             return Err(SpaceError::GuardedOneWay(puzzle.name.clone()).into());
         }
-        let alike = |guard: &Guard| {
+        let alike = |precondition: &Precondition| {
             let label = |piece: u16| labels.of_pieces()[usize::from(piece)];
-            !guard.holds && label(guard.cell) == label(guard.piece)
+            !precondition.holds && label(precondition.cell) == label(precondition.piece)
         };
         if puzzle.limits.iter().any(alike) {
             return Err(SpaceError::SolvedRuledOut(puzzle.name.clone()).into());
@@ -105,7 +105,7 @@ impl Space {
     }
 
     /// Returns whether words tell only some of the pieces apart, because there are too many pieces for
-    /// letters. The states are those of all pieces nevertheless.
+    /// symbols. The states are those of all pieces nevertheless.
     pub fn tells_only_some(&self) -> bool {
         self.chain.base().is_some()
     }
@@ -152,7 +152,7 @@ impl Space {
     /// If words tell only some of the pieces apart, and no moves lead to the word, the first piece stands on
     /// every cell of the result, which is then no state.
     pub fn pieces(&self, word: &[u8]) -> Vec<Placed> {
-        let on = |&letter: &u8| (self.letters.mark(letter).into(), self.letters.orientation(letter));
+        let on = |&letter: &u8| (self.symbols.mark(letter).into(), self.symbols.orientation(letter));
         let state: Vec<Placed> = word.iter().map(on).collect();
         self.chain.lift(&state).unwrap_or_else(|| vec![(0, 0); self.given.seen.len()])
     }
@@ -162,7 +162,7 @@ impl Space {
     pub fn word_of_pieces(&self, pieces: &[Placed]) -> Vec<u8> {
         let letter = |(label, orientation): Placed| {
             let label = label as u8;
-            self.letters.letter(label, orientation % self.letters.seen(label))
+            self.symbols.letter(label, orientation % self.symbols.seen(label))
         };
         self.chain.lower(pieces).into_iter().map(letter).collect()
     }

@@ -2,26 +2,26 @@
 
 use super::Space;
 
-/// The largest number of letters for labels in a short name.
-const MOST_LETTERS: usize = 24;
+/// The largest number of symbols for labels in a short name.
+const MAX_LETTERS: usize = 24;
 
 impl Space {
     /// Returns a name that tells this space from others and is fit for a file name: `3x4-multi`, or with
-    /// labels as letters `2x2-multi-aabb`.
+    /// labels as symbols `2x2-multi-aabb`.
     pub fn slug(&self) -> String {
         self.slug_with(self.letters_of_labels())
     }
 
-    /// Returns a name that is short enough for a directory. The letters are left out if the labels are the
+    /// Returns a name that is short enough for a directory. The symbols are left out if the labels are the
     /// puzzle's own, and replaced by a hash if they are many.
     pub fn short_slug(&self, labels_are_its_own: bool) -> String {
-        let letters = self.letters_of_labels().filter(|_| !labels_are_its_own);
-        self.slug_with(letters.map(|letters| match letters.len() {
-            0..=MOST_LETTERS => letters,
+        let symbols = self.letters_of_labels().filter(|_| !labels_are_its_own);
+        self.slug_with(symbols.map(|symbols| match symbols.len() {
+            0..=MAX_LETTERS => symbols,
             // FNV-1a, 64 bits.
             _ => {
                 let mix = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-                format!("{:016x}", letters.bytes().fold(0xcbf2_9ce4_8422_2325, mix))
+                format!("{:016x}", symbols.bytes().fold(0xcbf2_9ce4_8422_2325, mix))
             }
         }))
     }
@@ -36,7 +36,7 @@ impl Space {
             .then(|| self.piece_labels().of_pieces().iter().map(letter).collect())
     }
 
-    fn slug_with(&self, letters: Option<String>) -> String {
+    fn slug_with(&self, symbols: Option<String>) -> String {
         let fit =
             |letter: char| if letter.is_alphanumeric() || "-_+.".contains(letter) { letter } else { '-' };
         let mut name: String = self.puzzle.name.chars().map(fit).collect();
@@ -44,8 +44,8 @@ impl Space {
             // The files of Unix whose names begin so are hidden.
             name.replace_range(..1, "-");
         }
-        match letters {
-            Some(letters) => format!("{name}-{}-{letters}", self.metric),
+        match symbols {
+            Some(symbols) => format!("{name}-{}-{symbols}", self.metric),
             None => format!("{name}-{}", self.metric),
         }
     }

@@ -2,8 +2,8 @@
 
 use super::{Space, group};
 use crate::multiset_ranker::multinomial;
-use crate::{Labels, Letters};
-use fathom_algebra::{OrientedPermutation, Shown, states_by_orbits, unseen_elements};
+use crate::{Labels, SymbolTable};
+use fathom_algebra::{OrientedPermutation, VisibleLabel, states_by_orbits, label_stabiliser};
 use fathom_puzzle::Puzzle;
 use num_bigint::BigUint;
 use std::collections::HashSet;
@@ -13,45 +13,45 @@ pub(super) fn states_by_orbits_of<L: Copy + Into<u32>>(
     puzzle: &Puzzle,
     labels: &Labels<L>,
 ) -> Option<BigUint> {
-    if puzzle.free.len() > 1 || puzzle.moves.iter().any(|m| !m.guard.is_empty()) {
+    if puzzle.free.len() > 1 || puzzle.moves.iter().any(|m| !m.precondition.is_empty()) {
         return None;
     }
     let actions: Vec<OrientedPermutation> = puzzle.moves.iter().map(|m| m.action.clone()).collect();
     states_by_orbits(&actions, &shown(puzzle, labels))
 }
 
-/// Returns the number of states of a puzzle that has too many letters for words. If this number does not
+/// Returns the number of states of a puzzle that has too many symbols for words. If this number does not
 /// follow from the action on each orbit, it is the order of the group divided by the number of elements that
 /// change nothing visible.
 pub(super) fn states_without_words(puzzle: &Puzzle, labels: &Labels) -> Option<BigUint> {
     /// The chain of a group on more cells takes too long.
-    const MOST_CELLS: usize = 255;
+    const MAX_CELLS: usize = 255;
     /// The chain of a group on more points takes too much memory, which grows with their square.
-    const MOST_POINTS: usize = 2048;
+    const MAX_POINTS: usize = 2048;
     states_by_orbits_of(puzzle, labels).or_else(|| {
-        if puzzle.cells > MOST_CELLS
-            || puzzle.free[0].points() > MOST_POINTS
+        if puzzle.cells > MAX_CELLS
+            || puzzle.free[0].points() > MAX_POINTS
             || puzzle.free.len() > 1
-            || puzzle.moves.iter().any(|m| !m.guard.is_empty())
+            || puzzle.moves.iter().any(|m| !m.precondition.is_empty())
         {
             return None;
         }
         let order = group(puzzle).big_order();
         let actions: Vec<OrientedPermutation> = puzzle.moves.iter().map(|m| m.action.clone()).collect();
-        Some(&order / unseen_elements(&actions, &order, &shown(puzzle, labels))?)
+        Some(&order / label_stabiliser(&actions, &order, &shown(puzzle, labels))?)
     })
 }
 
 /// Returns what can be seen of each piece.
-fn shown<L: Copy + Into<u32>>(puzzle: &Puzzle, labels: &Labels<L>) -> Vec<Shown> {
+fn shown<L: Copy + Into<u32>>(puzzle: &Puzzle, labels: &Labels<L>) -> Vec<VisibleLabel> {
     let pieces = labels.of_pieces().iter().zip(&puzzle.seen);
-    pieces.map(|(&label, &seen)| Shown { label: label.into(), seen }).collect()
+    pieces.map(|(&label, &seen)| VisibleLabel { label: label.into(), seen }).collect()
 }
 
-/// Returns whether words tell all orientations of their pieces apart. `orders` are those of the cells.
-pub(super) fn show_all_turns(labels: &Labels<u8>, letters: &Letters, orders: &[u16]) -> bool {
-    let shows_all = |(&label, &order): (&u8, &u16)| u16::from(letters.seen(label)) == order;
-    labels.of_pieces().iter().zip(orders).all(shows_all)
+/// Returns whether words tell all orientations of their pieces apart. `orientation_counts` are those of the cells.
+pub(super) fn show_all_turns(labels: &Labels<u8>, symbols: &SymbolTable, orientation_counts: &[u16]) -> bool {
+    let shows_all = |(&label, &order): (&u8, &u16)| u16::from(symbols.seen(label)) == order;
+    labels.of_pieces().iter().zip(orientation_counts).all(shows_all)
 }
 
 /// Counts the states: the length of the orbit of the solved word, divided by the number of words of a state.
@@ -61,18 +61,18 @@ pub(super) fn show_all_turns(labels: &Labels<u8>, letters: &Letters, orders: &[u
 /// Moves with guards do not generate a group, and words are listed instead. Returns `None` if there are too
 /// many to count or to list.
 pub(super) fn count_states(space: &Space) -> Option<BigUint> {
-    let Space { labels, letters, .. } = space;
+    let Space { labels, symbols, .. } = space;
     let group_order = || space.group_order();
     let in_words = BigUint::from(space.free_order());
     if !space.is_guarded()
         && space.piece_labels().are_distinct()
-        && show_all_turns(labels, letters, &space.orders)
+        && show_all_turns(labels, symbols, &space.orientation_counts)
     {
         return Some(group_order() / in_words);
     }
     let factorial: BigUint = (1..=labels.pieces()).map(BigUint::from).product();
     if !space.is_guarded()
-        && letters.width() == 1
+        && symbols.width() == 1
         && (*group_order() == factorial || group_order() * 2_u32 == factorial)
     {
         let words = match multinomial(labels.sizes()) {
@@ -87,9 +87,9 @@ pub(super) fn count_states(space: &Space) -> Option<BigUint> {
         let shown = shown(&space.puzzle, labels);
         let actions = space.puzzle.moves.iter().map(|m| &m.action).chain(&space.puzzle.free);
         let actions: Vec<OrientedPermutation> = actions.cloned().collect();
-        return Some(group_order() / unseen_elements(&actions, group_order(), &shown)? / in_words);
+        return Some(group_order() / label_stabiliser(&actions, group_order(), &shown)? / in_words);
     }
-    Some(BigUint::from(reached_words(space, Space::LARGEST_LISTED)?.len()) / in_words)
+    Some(BigUint::from(reached_words(space, Space::MAX_LISTED)?.len()) / in_words)
 }
 
 /// Lists all words of all states: those that moves and free moves make of the solved word. Returns `None` if
@@ -122,7 +122,7 @@ mod tests {
     use fathom_algebra::Permutation;
     use fathom_puzzle::{Definition, Metric, Orbit, Piece};
 
-    /// 50 dials of twelve hours need more letters than a byte can tell apart. One move turns the first dial,
+    /// 50 dials of twelve hours need more symbols than a byte can tell apart. One move turns the first dial,
     /// another move all others, so there are 12 x 12 states. As one dial hides whether it is turned by half,
     /// it would take more than a base to tell what is seen.
     #[test]
@@ -133,13 +133,13 @@ mod tests {
         for (name, turned) in [("A", 0..1), ("B", 1..DIALS)] {
             let turns: Vec<u16> = (0..DIALS).map(|dial| turned.contains(&dial).into()).collect();
             let still = Permutation::identity(DIALS);
-            dials.add_move(name, OrientedPermutation::new(still, turns, dials.orders()).unwrap()).unwrap();
+            dials.add_move(name, OrientedPermutation::new(still, turns, dials.orientation_counts()).unwrap()).unwrap();
         }
         let mut pieces = dials.solved().to_vec();
         pieces[DIALS - 1] = Piece { seen: 6, ..pieces[DIALS - 1] };
         dials.set_solved(&pieces).unwrap();
-        let puzzle = dials.puzzle(Metric::Given).unwrap();
-        let error = Space::new(puzzle, Metric::Given, Labels::distinct(DIALS)).unwrap_err().to_string();
+        let puzzle = dials.puzzle(Metric::OriginalPuzzle).unwrap();
+        let error = Space::new(puzzle, Metric::OriginalPuzzle, Labels::distinct(DIALS)).unwrap_err().to_string();
         assert!(error.starts_with("dials has 144 states and more pieces and orientations"), "{error}");
     }
 }

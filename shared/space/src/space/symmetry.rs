@@ -1,6 +1,6 @@
 //! Symmetries of a space: their action on words, and their composition.
 
-use crate::Letters;
+use crate::SymbolTable;
 use crate::cells::Cell;
 use crate::space::{Space, WordGuard};
 use fathom_algebra::{OrientedPermutation, Relabelling};
@@ -13,7 +13,7 @@ use std::hash::Hash;
 ///
 /// If `a` renames orientation i on cell c, (c, i), to (a(c), f i + t(c)), then a g a⁻¹ has on cell a(c)
 /// what g has on c, with the letter (l, o) renamed to (a(l), f o - t(l) + t(c)), where t(l) is the turn of
-/// the cell to which pieces of label l belong. Turning all letters of an orbit forth and its cells back makes
+/// the cell to which pieces of label l belong. Turning all symbols of an orbit forth and its cells back makes
 /// no difference. The turn of each orbit's first cell is therefore set to 0, so that different symmetries
 /// have different actions.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -27,64 +27,64 @@ pub struct Symmetry {
     /// Where each label goes.
     pub labels: Box<[u8]>,
     /// Where each letter goes, before it is turned.
-    letters: Box<[u8]>,
+    symbols: Box<[u8]>,
 }
 
 impl Symmetry {
-    /// Returns the symmetry with its action on labels and letters; `None` if the relabelling has no such
+    /// Returns the symmetry with its action on labels and symbols; `None` if the relabelling has no such
     /// action.
-    pub(crate) fn new(relabelling: &Relabelling, of_pieces: &[u8], letters: &Letters) -> Option<Self> {
+    pub(crate) fn new(relabelling: &Relabelling, of_pieces: &[u8], symbols: &SymbolTable) -> Option<Self> {
         let cells: Box<[Cell]> = relabelling.cells().images().into();
-        let marks = letters.count() / usize::from(letters.width());
+        let marks = symbols.count() / usize::from(symbols.width());
         let labels = induced(of_pieces, &cells, marks)?;
-        let mut renamed: Vec<Option<u8>> = vec![None; letters.count()];
+        let mut renamed: Vec<Option<u8>> = vec![None; symbols.count()];
         for (piece, &label) in of_pieces.iter().enumerate() {
-            let (image, seen) = (labels[usize::from(label)], u16::from(letters.seen(label)));
-            if letters.seen(image) != letters.seen(label) {
+            let (image, seen) = (labels[usize::from(label)], u16::from(symbols.seen(label)));
+            if symbols.seen(image) != symbols.seen(label) {
                 return None;
             }
             let (factor, turn) = (relabelling.factors()[piece], relabelling.turns()[piece]);
             for orientation in 0..seen {
                 let to = (factor * orientation + seen - turn % seen) % seen;
-                let to = letters.letter(image, to as u8);
-                let known = renamed[usize::from(letters.letter(label, orientation as u8))].get_or_insert(to);
+                let to = symbols.letter(image, to as u8);
+                let known = renamed[usize::from(symbols.letter(label, orientation as u8))].get_or_insert(to);
                 if *known != to {
                     return None;
                 }
             }
         }
-        // Unused letters go with their label.
-        let width = letters.width();
+        // Unused symbols go with their label.
+        let width = symbols.width();
         let rest =
-            |letter: u8| labels[usize::from(letters.mark(letter))] * width + letters.orientation(letter);
+            |letter: u8| labels[usize::from(symbols.mark(letter))] * width + symbols.orientation(letter);
         let turns = relabelling.turns().iter().map(|&turn| turn as u8);
         Some(Self {
             cells,
             turns: if width == 1 { Box::default() } else { turns.collect() },
             factors: relabelling.factors().iter().map(|&factor| factor as u8).collect(),
-            letters: renamed.iter().zip(0..).map(|(to, letter)| to.unwrap_or_else(|| rest(letter))).collect(),
+            symbols: renamed.iter().zip(0..).map(|(to, letter)| to.unwrap_or_else(|| rest(letter))).collect(),
             labels,
         })
     }
 
-    /// Returns the action of a free move on words, which moves and turns letters and renames none.
+    /// Returns the action of a free move on words, which moves and turns symbols and renames none.
     pub(crate) fn free(action: &OrientedPermutation, space: &Space) -> Self {
         let same = |n: usize| (0..n).map(|i| i as u8).collect();
         let turns = action.turns().iter().map(|&turn| turn as u8);
         let mut free = Self {
             cells: action.cells().images().into(),
-            turns: if space.letters().width() == 1 { Box::default() } else { turns.collect() },
+            turns: if space.symbols().width() == 1 { Box::default() } else { turns.collect() },
             factors: vec![1; space.cells()].into(),
             labels: same(space.labels().sizes().len()),
-            letters: same(space.letters().count()),
+            symbols: same(space.symbols().count()),
         };
         space.normalise(&mut free);
         free
     }
 
     /// Returns where each letter goes, before it is turned.
-    pub fn letters(&self) -> &[u8] {
-        &self.letters
+    pub fn symbols(&self) -> &[u8] {
+        &self.symbols
     }
 
     /// Returns the turn of what leaves a cell, which follows the renaming.
@@ -94,11 +94,11 @@ impl Symmetry {
     }
 
     /// Writes the image of a word: what stands on cell c is renamed by `renamed`, turned, and goes to
-    /// `cells[c]`. If `renamed` is the action on letters of labels, the image is that of a state; if it is
-    /// the action on letters of colours, the image is that of a pattern.
+    /// `cells[c]`. If `renamed` is the action on symbols of labels, the image is that of a state; if it is
+    /// the action on symbols of colours, the image is that of a pattern.
     #[inline]
-    pub fn carry(&self, letters: &Letters, renamed: &[u8], word: &[u8], image: &mut [u8]) {
-        letters.carry(&self.cells, &self.turns, renamed, word, image);
+    pub fn carry(&self, symbols: &SymbolTable, renamed: &[u8], word: &[u8], image: &mut [u8]) {
+        symbols.carry(&self.cells, &self.turns, renamed, word, image);
     }
 }
 
@@ -114,7 +114,7 @@ impl<'s> GuardedMoves<'s> {
     fn new(space: &'s Space) -> Self {
         let mut by_guard: HashMap<_, Vec<_>> = HashMap::new();
         for (step, m) in space.moves().iter().zip(&space.puzzle().moves) {
-            by_guard.entry(sorted(step.guard().iter().copied())).or_default().push(&m.action);
+            by_guard.entry(sorted(step.precondition().iter().copied())).or_default().push(&m.action);
         }
         Self { space, free: space.puzzle().free.iter().collect(), by_guard }
     }
@@ -129,16 +129,16 @@ impl<'s> GuardedMoves<'s> {
         };
         self.space.moves().iter().zip(&self.space.puzzle().moves).all(|(step, m)| {
             let back = relabelling.rename(&m.action).inverse();
-            let asks_alike = self.by_guard.get(&sorted(step.guard().iter().map(renamed)));
+            let asks_alike = self.by_guard.get(&sorted(step.precondition().iter().map(renamed)));
             asks_alike.is_some_and(|moves| moves.iter().any(|&to| self.free.contains(&back.then(to))))
         })
     }
 }
 
-fn sorted(guard: impl Iterator<Item = WordGuard>) -> Vec<WordGuard> {
-    let mut guard: Vec<WordGuard> = guard.collect();
-    guard.sort_unstable();
-    guard
+fn sorted(precondition: impl Iterator<Item = WordGuard>) -> Vec<WordGuard> {
+    let mut precondition: Vec<WordGuard> = precondition.collect();
+    precondition.sort_unstable();
+    precondition
 }
 
 impl Space {
@@ -200,7 +200,7 @@ impl Space {
     /// Returns the action of a relabelling on words; `None` if it does not map labels to labels, or what
     /// moves ask for to what moves ask for.
     fn symmetry_of(&self, relabelling: &Relabelling, guarded: Option<&GuardedMoves<'_>>) -> Option<Symmetry> {
-        let mut symmetry = Symmetry::new(relabelling, self.labels().of_pieces(), self.letters())?;
+        let mut symmetry = Symmetry::new(relabelling, self.labels().of_pieces(), self.symbols())?;
         if guarded.is_some_and(|guarded| !guarded.are_kept(relabelling, &symmetry.labels)) {
             return None;
         }
@@ -218,7 +218,7 @@ impl Space {
     /// Returns the moves, if a relabelling by free moves may change what their guards ask. Where a turn of
     /// the whole is a free move because it maps guards to guards, it cannot.
     fn guarded(&self) -> Option<GuardedMoves<'_>> {
-        let has_guards = self.moves().iter().any(|step| !step.guard().is_empty());
+        let has_guards = self.moves().iter().any(|step| !step.precondition().is_empty());
         (has_guards && self.free().len() > 1 && !self.keeps_guards()).then(|| GuardedMoves::new(self))
     }
 
@@ -251,7 +251,7 @@ impl Space {
         let product = |a: usize, b: usize| numbers.get(&self.compose(&all[a], &all[b])).copied();
         let by_free = self.puzzle().free[1..].iter().filter_map(|free| {
             let relabelling = Relabelling::from_action(free);
-            let mut symmetry = Symmetry::new(&relabelling, self.labels().of_pieces(), self.letters())?;
+            let mut symmetry = Symmetry::new(&relabelling, self.labels().of_pieces(), self.symbols())?;
             self.normalise(&mut symmetry);
             numbers.get(&symmetry).copied()
         });
@@ -284,7 +284,7 @@ impl Space {
 
     /// Writes the image of a state under a symmetry.
     pub(crate) fn write_image(&self, symmetry: &Symmetry, word: &[u8], image: &mut [u8]) {
-        symmetry.carry(self.letters(), &symmetry.letters, word, image);
+        symmetry.carry(self.symbols(), &symmetry.symbols, word, image);
     }
 
     /// Returns the symmetry that does `first`, then `second`.
@@ -300,13 +300,13 @@ impl Space {
             ((turned + u16::from(second.turn(at(cell)))) % self.period(cell)) as u8
         };
         let mut composed = Symmetry {
-            turns: match self.letters().width() {
+            turns: match self.symbols().width() {
                 1 => Box::default(),
                 _ => (0..cells.len()).map(turn).collect(),
             },
             factors: (0..cells.len()).map(factor).collect(),
             labels: first.labels.iter().map(|&label| second.labels[usize::from(label)]).collect(),
-            letters: first.letters.iter().map(|&letter| second.letters[usize::from(letter)]).collect(),
+            symbols: first.symbols.iter().map(|&letter| second.symbols[usize::from(letter)]).collect(),
             cells,
         };
         self.normalise(&mut composed);
@@ -327,13 +327,13 @@ impl Space {
             turns: if symmetry.turns.is_empty() { Box::default() } else { turns.into() },
             factors: factors.into(),
             labels: inverse(&symmetry.labels, |label| label as u8),
-            letters: inverse(&symmetry.letters, |letter| letter as u8),
+            symbols: inverse(&symmetry.symbols, |letter| letter as u8),
         };
         self.normalise(&mut inverse);
         inverse
     }
 
-    /// Turns all letters of each orbit so that nothing leaves the orbit's first cell turned, and leaves out
+    /// Turns all symbols of each orbit so that nothing leaves the orbit's first cell turned, and leaves out
     /// what cannot be seen of factors and turns.
     fn normalise(&self, symmetry: &mut Symmetry) {
         for (cell, factor) in symmetry.factors.iter_mut().enumerate() {
@@ -357,9 +357,9 @@ impl Space {
                 continue;
             }
             let by = by as u8;
-            for letter in 0..self.letters().count() {
-                if orbit.labels.contains(&self.letters().mark(letter as u8)) {
-                    symmetry.letters[letter] = self.letters().turned(symmetry.letters[letter], by);
+            for letter in 0..self.symbols().count() {
+                if orbit.labels.contains(&self.symbols().mark(letter as u8)) {
+                    symmetry.symbols[letter] = self.symbols().turned(symmetry.symbols[letter], by);
                 }
             }
         }
@@ -444,7 +444,7 @@ mod tests {
     fn symmetries_do_not_differ_by_what_cannot_be_seen() {
         let orbit = Orbit { name: "A".into(), cells: 3, orientations: 4 };
         let mut definition = Definition::new("t", vec![orbit]).unwrap();
-        let action = OrientedPermutation::parse("(2,3+1)", &definition.orders()).unwrap();
+        let action = OrientedPermutation::parse("(2,3+1)", &definition.orientation_counts()).unwrap();
         definition.add_move("x", action).unwrap();
         let seen = [4, 2, 2].into_iter().zip(0..);
         let solved: Vec<Piece> = seen.map(|(seen, label)| Piece { label, orientation: 0, seen }).collect();
@@ -468,8 +468,8 @@ mod tests {
     fn symmetries_beside_free_moves_do_not_act_alike() {
         let orbit = Orbit { name: "A".into(), cells: 9, orientations: 1 };
         let mut definition = Definition::new("t", vec![orbit]).unwrap();
-        let orders = definition.orders().to_vec();
-        let action = |cycles| OrientedPermutation::parse(cycles, &orders).unwrap();
+        let orientation_counts = definition.orientation_counts().to_vec();
+        let action = |cycles| OrientedPermutation::parse(cycles, &orientation_counts).unwrap();
         definition.add_move("x", action("(1,2)(3,4)")).unwrap();
         definition.add_move("y", action("(5,6,7,8)")).unwrap();
         definition.add_free("f", action("(8,9)")).unwrap();
@@ -494,7 +494,7 @@ mod tests {
         let actions: HashSet<_> = space.symmetries().iter().map(on_states).collect();
         assert_eq!(actions.len() * free_order, space.symmetries().len());
         assert!(space.symmetries().len() < found * free_order, "{found} relabellings");
-        let mut by_free = Symmetry::new(&by_free, space.labels().of_pieces(), space.letters()).unwrap();
+        let mut by_free = Symmetry::new(&by_free, space.labels().of_pieces(), space.symbols()).unwrap();
         space.normalise(&mut by_free);
         assert!(space.symmetries().contains(&by_free));
     }

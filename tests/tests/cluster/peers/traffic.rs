@@ -5,7 +5,7 @@ use fathom_engine::directory::RunDirectory;
 use fathom_engine::forecast::{Cluster, Forecast, Owners};
 use fathom_engine::observer::Silent;
 use fathom_engine::run::{Keep, RunManifest, SpaceSpec};
-use fathom_engine::run::{Lookback, Makers, ShardOrder};
+use fathom_engine::run::{Lookback, Producers, ShardOrder};
 use fathom_engine::search::{Options, Stop, search};
 use fathom_engine::task::{Job, Kernel, Layer, Resources, Store};
 use fathom_layer::{ImportMemory, Imports, LocalDisk};
@@ -33,7 +33,7 @@ async fn sent(manifest: &RunManifest, path: &Path, workers: u32) -> u64 {
     let resources = Resources { kernel: Kernel::Fastest, threads: 1, memory_bytes: MEMORY, max_depth: None };
     let Job { graph, geometry, .. } = Job::load(manifest, path, resources, &LocalDisk).unwrap();
     let cut = geometry.cut;
-    let owners = Owners::new(ShardOrder::by_bisection(&graph, cut, ShardOrder::MOST_BYTES), workers);
+    let owners = Owners::new(ShardOrder::by_bisection(&graph, cut, ShardOrder::MAX_BYTES), workers);
     let store: &'static Store<'static> = Box::leak(Box::new(Store::at(path, &LocalDisk).unwrap()));
     let meter = Arc::new(Meter::default());
     let peer = serve(Exchange::new(OpenFiles::new(store, geometry), geometry, Arc::clone(&meter))).await;
@@ -82,8 +82,8 @@ async fn workers_send_as_much_as_is_predicted() {
         let spec = SpaceSpec { source: PuzzleSpec::Board(board), metric: Metric::Multi, labels };
         let space = spec.space().unwrap();
         let plan = Plan::new(&space).unwrap();
-        let makers = Makers { processes: workers, ..Makers::unknown() };
-        let shards = makers.shards(&plan, Lookback::new(&space));
+        let producers = Producers { processes: workers, ..Producers::unknown() };
+        let shards = producers.shards(&plan, Lookback::new(&space));
         let manifest = RunManifest::plan(spec, &space, &plan, Some(shards), Keep::All, false).unwrap();
         let cluster = Cluster {
             workers,

@@ -61,7 +61,7 @@ fn orders() -> Vec<Order<String>> {
     ];
     let orders = [
         Order::Make(task, attempt),
-        Order::MakeAfresh(task, attempt),
+        Order::Recompute(task, attempt),
         Order::Audit(task, attempt, "avx2".into()),
         Order::Copy(file, vec!["node:7400".into()]),
         Order::Discard(file),

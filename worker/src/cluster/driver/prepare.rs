@@ -5,7 +5,7 @@ use crate::cluster::inputs::Inputs;
 use crate::cluster::session::Input;
 use fathom_command::failpoint;
 use fathom_engine::run::{Depth, Task};
-use fathom_engine::task::BeyondMemory;
+use fathom_engine::task::SpillPolicy;
 use fathom_engine::task::pool::Purpose;
 use fathom_layer::LayerError;
 use fathom_proto::Failure;
@@ -33,15 +33,15 @@ pub(super) struct Work {
 }
 
 impl Shared {
-    /// Prepares tasks in the order of their orders, and gives them to the kernel threads.
+    /// Prepares tasks in the order of their commands, and gives them to the kernel threads.
     pub(super) async fn prepare_all(self: Arc<Self>, mut tasks: mpsc::UnboundedReceiver<Work>) {
         let geometry = &self.worker.job.geometry;
         let a_task =
             u64::from(geometry.cut.cosets() / geometry.cut.shards()) * u64::from(geometry.packed_bytes);
-        let together = match self.worker.beyond_memory {
-            BeyondMemory::Disk => TOGETHER_BYTES,
+        let together = match self.worker.spill_policy {
+            SpillPolicy::Disk => TOGETHER_BYTES,
             // What a task reads is a multiple of what it makes, and must fit beside what others read.
-            BeyondMemory::Fetch => TOGETHER_BYTES.min(self.worker.job.cache.import_bytes() / TASKS_IN_MEMORY),
+            SpillPolicy::Fetch => TOGETHER_BYTES.min(self.worker.job.cache.import_bytes() / TASKS_IN_MEMORY),
         };
         let most = (together / a_task.max(1)).max(1) as usize;
         let mut ahead = None;
@@ -109,7 +109,7 @@ impl Shared {
             return Ok(());
         }
         let holders = self.holders();
-        for file in work.iter().flat_map(|work| inputs.lacking(store, work.task.shard)) {
+        for file in work.iter().flat_map(|work| inputs.under_replicated(store, work.task.shard)) {
             self.fetcher.copy(store, *disk, holders.stored(file), &holders.of(file)).await?;
             block_in_place(|| inputs.add(&self.worker.files, file)).map_err(failed)?;
         }
@@ -163,7 +163,7 @@ impl Shared {
     }
 
     fn lacks(&self, inputs: &Inputs, task: Task) -> Result<bool, Failure> {
-        if !inputs.lacking(self.worker.store, task.shard).is_empty() {
+        if !inputs.under_replicated(self.worker.store, task.shard).is_empty() {
             return Ok(true);
         }
         let mut needed = BTreeSet::new();

@@ -42,11 +42,11 @@ fn registered(session: u64) -> Input {
     Input::Registered { session, heartbeat: millis(1000), needed: vec![Depth(0), Depth(1)] }
 }
 
-fn answered(number: u64, session: u64, orders: Vec<Order>, holders: Option<Holders>) -> Input {
-    Input::OrdersAnswered { number, session, known: true, orders, holders }
+fn answered(number: u64, session: u64, commands: Vec<Command>, holders: Option<Holders>) -> Input {
+    Input::OrdersAnswered { number, session, known: true, commands, holders }
 }
 
-/// Returns a session of one thread that has begun and has sent its first request for orders.
+/// Returns a session of one thread that has begun and has sent its first request for commands.
 fn begun() -> Session {
     let (mut session, first) = Session::begin(1);
     assert!(matches!(first[..], [Action::Register]));
@@ -101,8 +101,8 @@ fn an_ended_session_is_left_once() {
     assert!(matches!(session.step(millis(1), ended.clone())[..], [Action::Register]));
     assert!(session.step(millis(2), ended).is_empty(), "the registration is on its way");
     // Orders of a session that has ended are void.
-    let orders = vec![Order::Make(task(0), attempt(1)), Order::Leave(LeaveReason::Done)];
-    assert!(session.step(millis(3), answered(1, 1, orders, None)).is_empty());
+    let commands = vec![Command::Compute(task(0), attempt(1)), Command::Leave(LeaveReason::Done)];
+    assert!(session.step(millis(3), answered(1, 1, commands, None)).is_empty());
     assert!(session.underway().is_empty());
     assert_eq!(session.wake(), None);
 }
@@ -110,13 +110,13 @@ fn an_ended_session_is_left_once() {
 #[test]
 fn a_task_goes_on_for_the_newest_attempt() {
     let mut session = begun();
-    let made_once = session.step(millis(1), answered(1, 1, vec![Order::Make(task(0), attempt(1))], None));
-    assert!(matches!(made_once[0], Action::Make(_)), "{made_once:?}");
+    let made_once = session.step(millis(1), answered(1, 1, vec![Command::Compute(task(0), attempt(1))], None));
+    assert!(matches!(made_once[0], Action::Compute(_)), "{made_once:?}");
     session.step(millis(2), Input::HeartbeatAnswered { session: 1, known: false });
     let actions = session.step(millis(3), registered(2));
     let Some(&Action::Ask { number, .. }) = actions.last() else { panic!("{actions:?}") };
-    let again = session.step(millis(4), answered(number, 2, vec![Order::Make(task(0), attempt(2))], None));
-    assert!(!again.iter().any(|action| matches!(action, Action::Make(_))), "{again:?}");
+    let again = session.step(millis(4), answered(number, 2, vec![Command::Compute(task(0), attempt(2))], None));
+    assert!(!again.iter().any(|action| matches!(action, Action::Compute(_))), "{again:?}");
     let actions = session.step(
         millis(5),
         Input::TaskEnded { task: task(0), audit: false, result: made(0), took: Some(millis(3)) },
@@ -131,26 +131,26 @@ fn a_task_goes_on_for_the_newest_attempt() {
 #[test]
 fn a_file_is_made_again_after_it_was_discarded() {
     let mut session = begun();
-    let orders = vec![
-        Order::Discard(StoredFile { task: task(0), digest: None }),
-        Order::Make(task(0), attempt(1)),
-        Order::Make(task(1), attempt(1)),
+    let commands = vec![
+        Command::Discard(StoredFile { task: task(0), digest: None }),
+        Command::Compute(task(0), attempt(1)),
+        Command::Compute(task(1), attempt(1)),
     ];
-    let actions = session.step(millis(1), answered(1, 1, orders, None));
+    let actions = session.step(millis(1), answered(1, 1, commands, None));
     assert!(
-        matches!(actions[..2], [Action::Discard(_), Action::Make(Task { shard: ShardId(1), .. })]),
+        matches!(actions[..2], [Action::Discard(_), Action::Compute(Task { shard: ShardId(1), .. })]),
         "{actions:?}"
     );
-    // The coordinator sees both orders as under way.
+    // The coordinator sees both commands as under way.
     assert_eq!(session.underway(), [task(0), task(1)]);
     let actions = session.step(millis(2), Input::Discarded { task: task(0), whole: None });
-    assert!(matches!(actions[0], Action::Make(Task { shard: ShardId(0), .. })), "{actions:?}");
+    assert!(matches!(actions[0], Action::Compute(Task { shard: ShardId(0), .. })), "{actions:?}");
 }
 
 #[test]
 fn a_worker_leaves_when_its_tasks_have_ended() {
     let mut session = begun();
-    session.step(millis(1), answered(1, 1, vec![Order::Make(task(0), attempt(1))], None));
+    session.step(millis(1), answered(1, 1, vec![Command::Compute(task(0), attempt(1))], None));
     let actions = session.step(millis(2), Input::Stop);
     assert!(matches!(actions[..], [Action::Halt]), "{actions:?}");
     let ended = Input::TaskEnded {
@@ -178,8 +178,8 @@ fn a_worker_that_never_registered_leaves_at_once() {
 #[test]
 fn outcomes_are_reported_together() {
     let mut session = begun();
-    let orders = (0..2).map(|shard| Order::Make(task(shard), attempt(1))).collect();
-    session.step(millis(1), answered(1, 1, orders, None));
+    let commands = (0..2).map(|shard| Command::Compute(task(shard), attempt(1))).collect();
+    session.step(millis(1), answered(1, 1, commands, None));
     let first = Input::TaskEnded { task: task(0), audit: false, result: made(0), took: Some(millis(1)) };
     let actions = session.step(millis(2), first);
     assert!(!actions.iter().any(|action| matches!(action, Action::Report { .. })), "{actions:?}");
@@ -195,8 +195,8 @@ fn outcomes_are_reported_together() {
 #[test]
 fn what_ended_before_a_registration_is_not_reported_after_it() {
     let mut session = begun();
-    let copy = |shard| Order::Copy(StoredFile { task: task(shard), digest: None }, Vec::new());
-    session.step(millis(1), answered(1, 1, vec![copy(0), copy(1), Order::Make(task(2), attempt(1))], None));
+    let copy = |shard| Command::Copy(StoredFile { task: task(shard), digest: None }, Vec::new());
+    session.step(millis(1), answered(1, 1, vec![copy(0), copy(1), Command::Compute(task(2), attempt(1))], None));
     session.step(millis(2), Input::CopyEnded { task: task(0), result: Ok(Done::Copied(COPIED)) });
     session.step(millis(3), Input::HeartbeatAnswered { session: 1, known: false });
     // The inventory may have been taken before this copy ended.
@@ -217,7 +217,7 @@ fn the_inventory_waits_for_files_to_be_discarded() {
     let mut session = begun();
     session.step(
         millis(1),
-        answered(1, 1, vec![Order::Discard(StoredFile { task: task(0), digest: None })], None),
+        answered(1, 1, vec![Command::Discard(StoredFile { task: task(0), digest: None })], None),
     );
     let ended = Input::HeartbeatAnswered { session: 1, known: false };
     assert!(session.step(millis(2), ended).is_empty());
@@ -231,14 +231,14 @@ fn the_inventory_waits_for_files_to_be_discarded() {
 fn a_file_that_is_being_copied_is_discarded_afterwards() {
     let mut session = begun();
     let file = StoredFile { task: task(0), digest: None };
-    let orders = vec![Order::Copy(file, Vec::new()), Order::Discard(file), Order::Make(task(0), attempt(1))];
-    let actions = session.step(millis(1), answered(1, 1, orders, None));
+    let commands = vec![Command::Copy(file, Vec::new()), Command::Discard(file), Command::Compute(task(0), attempt(1))];
+    let actions = session.step(millis(1), answered(1, 1, commands, None));
     assert!(matches!(actions[..], [Action::Copy(..), Action::Ask { .. }]), "{actions:?}");
     let actions =
         session.step(millis(2), Input::CopyEnded { task: task(0), result: Ok(Done::Copied(COPIED)) });
     assert!(matches!(actions[..], [Action::Discard(_)]), "{actions:?}");
     let actions = session.step(millis(3), Input::Discarded { task: task(0), whole: None });
-    assert!(matches!(actions[..], [Action::Make(_)]), "{actions:?}");
+    assert!(matches!(actions[..], [Action::Compute(_)]), "{actions:?}");
 }
 
 /// A task that uses no file goes on under a newer attempt to make the shard afresh; another one does not.
@@ -247,13 +247,13 @@ fn a_task_that_was_begun_afresh_goes_on() {
     for (is_afresh, reported) in [(true, 2), (false, 1)] {
         let mut session = begun();
         let first = match is_afresh {
-            true => Order::MakeAfresh(task(0), attempt(1)),
-            false => Order::Make(task(0), attempt(1)),
+            true => Command::Recompute(task(0), attempt(1)),
+            false => Command::Compute(task(0), attempt(1)),
         };
         session.step(millis(1), answered(1, 1, vec![first], None));
-        let again = vec![Order::MakeAfresh(task(0), attempt(2))];
+        let again = vec![Command::Recompute(task(0), attempt(2))];
         let actions = session.step(millis(2), answered(2, 1, again, None));
-        assert!(!actions.iter().any(|action| matches!(action, Action::MakeAfresh(_))), "{actions:?}");
+        assert!(!actions.iter().any(|action| matches!(action, Action::Recompute(_))), "{actions:?}");
         let ended = Input::TaskEnded { task: task(0), audit: false, result: made(0), took: Some(millis(1)) };
         let mut actions = session.step(millis(3), ended);
         actions.extend(session.step(millis(300), Input::Time));
@@ -272,11 +272,11 @@ fn a_shard_is_made_afresh_after_a_copy_of_it_has_ended() {
     for is_discarded in [false, true] {
         let mut session = begun();
         let file = StoredFile { task: task(0), digest: None };
-        let mut orders = vec![Order::Copy(file, Vec::new()), Order::MakeAfresh(task(0), attempt(1))];
+        let mut commands = vec![Command::Copy(file, Vec::new()), Command::Recompute(task(0), attempt(1))];
         if is_discarded {
-            orders.insert(1, Order::Discard(file));
+            commands.insert(1, Command::Discard(file));
         }
-        let actions = session.step(millis(1), answered(1, 1, orders, None));
+        let actions = session.step(millis(1), answered(1, 1, commands, None));
         assert!(matches!(actions[..], [Action::Copy(..), Action::Ask { .. }]), "{actions:?}");
         let mut actions =
             session.step(millis(2), Input::CopyEnded { task: task(0), result: Ok(Done::Copied(COPIED)) });
@@ -284,7 +284,7 @@ fn a_shard_is_made_afresh_after_a_copy_of_it_has_ended() {
             assert!(matches!(actions[..], [Action::Discard(_)]), "{actions:?}");
             actions = session.step(millis(3), Input::Discarded { task: task(0), whole: None });
         }
-        assert!(matches!(actions[0], Action::MakeAfresh(_)), "{actions:?}");
+        assert!(matches!(actions[0], Action::Recompute(_)), "{actions:?}");
     }
 }
 
@@ -294,7 +294,7 @@ fn a_shard_is_made_afresh_after_a_copy_of_it_has_ended() {
 fn what_is_not_reported_yet_is_under_way() {
     let mut session = begun();
     let file = StoredFile { task: task(0), digest: None };
-    session.step(millis(1), answered(1, 1, vec![Order::Copy(file, Vec::new())], None));
+    session.step(millis(1), answered(1, 1, vec![Command::Copy(file, Vec::new())], None));
     let ended = Input::CopyEnded { task: task(0), result: Ok(Done::Copied(COPIED)) };
     let actions = session.step(millis(2), ended);
     assert!(actions.iter().any(|action| matches!(action, Action::Report { .. })), "{actions:?}");
@@ -307,10 +307,10 @@ fn what_is_not_reported_yet_is_under_way() {
 #[test]
 fn an_audit_is_reported_by_its_own_attempt() {
     let mut session = begun();
-    let orders = vec![Order::Make(task(0), attempt(1)), Order::Audit(task(0), attempt(2), "avx2".into())];
-    let actions = session.step(millis(1), answered(1, 1, orders, None));
+    let commands = vec![Command::Compute(task(0), attempt(1)), Command::Audit(task(0), attempt(2), "avx2".into())];
+    let actions = session.step(millis(1), answered(1, 1, commands, None));
     assert!(
-        matches!(&actions[..2], [Action::Make(_), Action::Audit(_, engine)] if engine == "avx2"),
+        matches!(&actions[..2], [Action::Compute(_), Action::Audit(_, engine)] if engine == "avx2"),
         "{actions:?}"
     );
     assert_eq!(session.underway(), [task(0), task(0)]);
@@ -328,11 +328,11 @@ fn an_audit_is_reported_by_its_own_attempt() {
 #[test]
 fn outcomes_with_many_checksums_are_reported_in_turn() {
     let mut session = begun();
-    let orders = (0..4).map(|shard| Order::Make(task(shard), attempt(1))).collect();
-    session.step(millis(1), answered(1, 1, orders, None));
+    let commands = (0..4).map(|shard| Command::Compute(task(shard), attempt(1))).collect();
+    session.step(millis(1), answered(1, 1, commands, None));
     let mut actions = Vec::new();
     for (shard, checksums) in
-        [(0, MOST_CHECKSUMS / 2), (1, MOST_CHECKSUMS / 2), (2, 2 * MOST_CHECKSUMS), (3, 1)]
+        [(0, MAX_CHECKSUMS / 2), (1, MAX_CHECKSUMS / 2), (2, 2 * MAX_CHECKSUMS), (3, 1)]
     {
         let Ok(Done::Made(mut report)) = made(shard) else { panic!("a report") };
         report.checksums = vec![Digest::new(b"1"); checksums];

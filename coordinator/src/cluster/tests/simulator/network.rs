@@ -27,7 +27,7 @@ pub(super) struct Call {
 pub(super) enum Request {
     /// Registration, with the inventory at the time of the call.
     Register(Vec<StoredFile>),
-    /// The session, and the orders under way.
+    /// The session, and the commands under way.
     Beat(u64, Vec<Task>),
     /// The number of the request, the session, the number of tasks, and the version of the holder map.
     Ask(u64, u64, u32, u64),

@@ -3,7 +3,7 @@
 use super::files::Files;
 use super::network::{Call, Request, Work};
 use crate::cluster::event::{Held, MadeShard, Millis};
-use crate::cluster::parts::HeldFile;
+use crate::cluster::parts::StoredFile;
 use crate::cluster::state::{Past, Rules, State, digest_of};
 use crate::cluster::tests::table::{report, task};
 use fathom_engine::run::{Keep, ShardOrder, ShardReport, Task};
@@ -19,12 +19,12 @@ pub(super) struct Journal {
     pub(super) counts: Vec<u64>,
     order: Option<ShardOrder>,
     pub(super) workers: BTreeMap<WorkerId, (String, String)>,
-    pub(super) set_aside: BTreeSet<WorkerId>,
-    disowned: BTreeSet<Task>,
-    pub(super) doubted: BTreeSet<Task>,
+    pub(super) quarantined: BTreeSet<WorkerId>,
+    invalidated: BTreeSet<Task>,
+    pub(super) suspected: BTreeSet<Task>,
     holders: BTreeMap<Task, BTreeSet<WorkerId>>,
     reports: BTreeMap<Task, ShardReport>,
-    makers: BTreeMap<Task, WorkerId>,
+    producers: BTreeMap<Task, WorkerId>,
     /// Files that were given back, and whether an audit agreed with the shards made from them.
     given_back: BTreeMap<Task, bool>,
 }
@@ -42,8 +42,8 @@ impl Journal {
     pub(super) fn save(&mut self, made: Vec<MadeShard>, held: Held) {
         self.hold(held);
         for (report, maker) in made {
-            self.makers.remove(&report.task);
-            self.makers.extend(maker.map(|maker| (report.task, maker)));
+            self.producers.remove(&report.task);
+            self.producers.extend(maker.map(|maker| (report.task, maker)));
             self.reports.insert(report.task, (*report).clone());
         }
     }
@@ -65,10 +65,10 @@ impl Journal {
     }
 
     pub(super) fn forget(&mut self, tasks: &[Task]) {
-        self.disowned.extend(tasks);
+        self.invalidated.extend(tasks);
         for task in tasks {
             self.reports.remove(task);
-            self.makers.remove(task);
+            self.producers.remove(task);
             self.holders.remove(task);
         }
     }
@@ -77,7 +77,7 @@ impl Journal {
         self.hold(held);
         self.counts.push(reports.iter().map(|report| report.totals.states).sum());
         self.reports.clear();
-        self.makers.clear();
+        self.producers.clear();
         self.given_back.clear();
     }
 
@@ -87,18 +87,18 @@ impl Journal {
             counts,
             order,
             workers,
-            set_aside,
-            disowned,
-            doubted,
+            quarantined,
+            invalidated,
+            suspected,
             holders,
             reports,
-            makers,
+            producers,
             given_back,
         } = self.clone();
         let file = |task: Task| {
             let holders = holders.get(&task).cloned().unwrap_or_default();
             let digest = digest_of(reports.get(&task).unwrap_or(&report(task.depth.0, task.shard.0)));
-            (task, HeldFile { holders, bytes: 0, digest })
+            (task, StoredFile { holders, bytes: 0, digest })
         };
         let depth = counts.len() as u32;
         let first = if rules.keep == Keep::All { 0 } else { depth.saturating_sub(2) };
@@ -109,7 +109,7 @@ impl Journal {
         let workers = workers.into_iter().map(|(id, (name, address))| (id, name, address)).collect();
         let given_back = given_back.into_iter().map(|(file, is_audited)| (file.shard, is_audited)).collect();
         let reports = reports.into_values().collect();
-        Past { counts, order, workers, set_aside, disowned, doubted, files, reports, makers, given_back }
+        Past { counts, order, workers, quarantined, invalidated, suspected, files, reports, producers, given_back }
     }
 }
 
@@ -143,7 +143,7 @@ impl Coordinator {
                 past.reports.into_iter().partition(|report| disk.supports(report));
             past.reports = right;
             past.files.retain(|(task, _)| wrong.iter().all(|report| report.task != *task));
-            past.disowned.extend(wrong.iter().map(|report| report.task));
+            past.invalidated.extend(wrong.iter().map(|report| report.task));
             past.files.iter_mut().for_each(|(_, file)| file.holders = [WorkerId::SHARED_STORE].into());
         }
         let state = self.state.insert(State::new(self.rules, self.epoch, past));

@@ -18,7 +18,7 @@ const FEW_NODES: usize = 64;
 const SEEDS: usize = 8;
 
 /// The largest number of rounds in which nodes change sides at a level.
-const MOST_ROUNDS: usize = 8;
+const MAX_ROUNDS: usize = 8;
 
 /// The sides of nodes: `false` for the first half, `true` for the second.
 type Sides = Vec<bool>;
@@ -192,7 +192,7 @@ impl Graph {
 
     /// Moves single nodes to the other side, as long as the edges between the sides become lighter.
     fn improve(&self, sides: &mut Sides, target: u64) {
-        for _ in 0..MOST_ROUNDS {
+        for _ in 0..MAX_ROUNDS {
             if !Round::new(self, sides, target).improves() {
                 break;
             }

@@ -7,8 +7,8 @@
 
 use crate::run::{ShardReport, Task};
 use crate::task::expand::open_file::with_watched;
-use crate::task::expand::visited_states::Visited;
-use crate::task::expand::{Computed, FETCH_AHEAD, Leftover, Made, Unfinished, release_older};
+use crate::task::expand::visited_states::VisitedStates;
+use crate::task::expand::{Computed, FETCH_AHEAD, Leftover, OpenFile, Unfinished, release_older};
 use crate::task::layer::Copied;
 use crate::task::waits::{Cause, Stopwatch};
 use crate::task::{Counters, Expander, Layer, TaskError};
@@ -23,7 +23,7 @@ use std::time::Instant;
 /// A task that several threads do together. Each of them is given the task once, and a thread that comes when
 /// no coset is left has nothing to do.
 #[derive(Debug)]
-pub(crate) struct Joint<'j> {
+pub(crate) struct CooperativeShard<'j> {
     task: Task,
     leftover: Leftover,
     threads: usize,
@@ -92,7 +92,7 @@ pub(crate) struct Left<'j> {
     /// The layers below the one to make.
     pub(crate) before: Vec<Arc<Layer>>,
     /// The result of the task.
-    pub(crate) result: Result<Made<'j>, TaskError>,
+    pub(crate) result: Result<OpenFile<'j>, TaskError>,
 }
 
 /// Ignores poisoning: the panic is recorded as the task's failure.
@@ -100,7 +100,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl<'j> Joint<'j> {
+impl<'j> CooperativeShard<'j> {
     /// Makes a task for `threads` threads. `before` has the layers below the one to make, the newest first.
     pub(crate) fn new(task: Task, leftover: Leftover, before: Vec<Arc<Layer>>, threads: usize) -> Self {
         let taking = Taking { before, ..Taking::default() };
@@ -244,8 +244,8 @@ impl<'j> Joint<'j> {
         let writer = handing.writer.take();
         let result = match (handing.failure.take(), handing.found.take()) {
             (Some(error), _) => Err(error),
-            (None, Some(report)) => Ok(Made::Reported(report)),
-            (None, None) => Ok(Made::Unfinished(Box::new(Unfinished {
+            (None, Some(report)) => Ok(OpenFile::Reported(report)),
+            (None, None) => Ok(OpenFile::Unfinished(Box::new(Unfinished {
                 task: self.task,
                 writer: writer.expect("a task that has not failed has begun"),
                 totals: handing.totals,
@@ -254,7 +254,7 @@ impl<'j> Joint<'j> {
         let begun = handing.begun;
         drop(handing);
         let Taking { before, .. } = std::mem::take(&mut *lock(&self.taking));
-        if let Ok(Made::Unfinished(_)) = result {
+        if let Ok(OpenFile::Unfinished(_)) = result {
             let before: Vec<&Layer> = before.iter().map(|layer| &**layer).collect();
             release_older(self.task, &before);
         }
@@ -267,7 +267,7 @@ impl<'j> Expander<'j> {
     ///
     /// # Errors
     /// [`TaskError`] if the task's file cannot be begun, or a source cannot be read.
-    fn begin_shared(&self, joint: &Joint<'j>, before: &[&Layer]) -> Result<Beginning<'j>, TaskError> {
+    fn begin_shared(&self, joint: &CooperativeShard<'j>, before: &[&Layer]) -> Result<Beginning<'j>, TaskError> {
         let task = joint.task();
         self.require_time()?;
         if joint.leftover() == Leftover::Counts
@@ -275,16 +275,16 @@ impl<'j> Expander<'j> {
         {
             return with_watched(self.job, self.store, report).map(Beginning::Found);
         }
-        let (writer, past_cache) = self.writer(task, before)?;
-        let ahead = past_cache.map(|bytes| self.ahead(task, before, bytes)).transpose()?.flatten();
+        let (writer, direct_io) = self.writer(task, before)?;
+        let ahead = direct_io.map(|bytes| self.ahead(task, before, bytes)).transpose()?.flatten();
         Ok(Beginning::File(Box::new(writer), ahead))
     }
 
     /// Does a thread's part of a task that threads do together.
     ///
     /// # Errors
-    /// [`TaskError`] if a coset was not computed or written. The task has then [failed](Joint::fail).
-    pub(crate) fn help(&mut self, joint: &Joint<'j>, watch: &mut Stopwatch) -> Result<(), TaskError> {
+    /// [`TaskError`] if a coset was not computed or written. The task has then [failed](CooperativeShard::fail).
+    pub(crate) fn help(&mut self, joint: &CooperativeShard<'j>, watch: &mut Stopwatch) -> Result<(), TaskError> {
         let task = joint.task();
         let before = joint.before();
         let before: Vec<&Layer> = before.iter().map(|layer| &**layer).collect();
@@ -304,7 +304,7 @@ impl<'j> Expander<'j> {
                 }
             }
             watch.lap(Cause::Sources);
-            let mut here = Visited::of_coset(&before, is_copied.then_some(&copied));
+            let mut here = VisitedStates::of_coset(&before, is_copied.then_some(&copied));
             let found = if left == 0 { Some(0) } else { self.find(task, coset, &mut here, left, watch)? };
             let computed = Computed { coset, visited, left, found };
             self.was_made(&computed, &before);

@@ -60,7 +60,7 @@ fn results_do_not_depend_on_the_memory_for_maps() {
         let store = Store::at(directory.path(), &LocalDisk).unwrap();
         let (counters, stop) = (Counters::default(), AtomicBool::new(false));
         let mut usual = Expander::new(&job, &store, &counters, &stop);
-        let engines = Engine::ALL.into_iter().filter(|engine| engine.kernel(job.graph.shape()).is_some());
+        let engines = SimdLevel::ALL.into_iter().filter(|engine| engine.kernel(job.graph.shape()).is_some());
         let mut limited: Vec<_> = engines
             .map(|engine| {
                 let mut expander = Expander::new(&little, &store, &counters, &stop);
@@ -78,11 +78,11 @@ fn results_do_not_depend_on_the_memory_for_maps() {
                 let task = Task { depth, shard };
                 let mut watch = Stopwatch::start();
                 let made = usual.make(task, Leftover::IsReplaced, &before, &mut watch).unwrap();
-                let Made::Unfinished(file) = made else { panic!("nothing is left over") };
+                let OpenFile::Unfinished(file) = made else { panic!("nothing is left over") };
                 let report = file.finish(&job, &store).unwrap().report;
                 for expander in &mut limited {
                     // The usual kernel must know of what another one has dropped.
-                    for engine in [None, Some(Engine::Portable)] {
+                    for engine in [None, Some(SimdLevel::Portable)] {
                         let again = expander.audit(task, engine, &before).unwrap();
                         assert_eq!(
                             (&again.checksums, again.totals),
@@ -176,7 +176,7 @@ fn a_kernel_may_take_many_cosets_at_a_time() {
         for shard in job.geometry.cut.ids() {
             let task = Task { depth, shard };
             let mut watch = Stopwatch::start();
-            let Made::Unfinished(file) = usual.make(task, Leftover::IsReplaced, &before, &mut watch).unwrap()
+            let OpenFile::Unfinished(file) = usual.make(task, Leftover::IsReplaced, &before, &mut watch).unwrap()
             else {
                 panic!("nothing is left over");
             };
@@ -214,8 +214,8 @@ fn a_file_that_another_process_makes_meanwhile_stays_and_is_compared() {
     store.prepare(task.depth).unwrap();
     let mut begun = || match expander.make(task, Leftover::IsReplaced, &[], &mut Stopwatch::start()).unwrap()
     {
-        Made::Unfinished(file) => file,
-        Made::Reported(_) => panic!("nothing is left over"),
+        OpenFile::Unfinished(file) => file,
+        OpenFile::Reported(_) => panic!("nothing is left over"),
     };
     let (awake, asleep) = (begun(), begun());
     let made = awake.finish(&job, &store).unwrap();

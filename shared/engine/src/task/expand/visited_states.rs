@@ -9,7 +9,7 @@ use fathom_layer::{LayerError, ReadAhead};
 use fathom_space::CosetId;
 
 /// The states that were visited before a task's depth.
-pub(super) struct Visited<'a> {
+pub(super) struct VisitedStates<'a> {
     /// The layers that the task reads, the newest first.
     layers: &'a [&'a Layer],
     second: Second<'a>,
@@ -27,21 +27,21 @@ enum Second<'a> {
     Copied(&'a Copied),
 }
 
-impl<'a> Visited<'a> {
-    /// Begins to read what was visited before a task's depth. If `past_cache` is given, the second layer is
+impl<'a> VisitedStates<'a> {
+    /// Begins to read what was visited before a task's depth. If `direct_io` is given, the second layer is
     /// read from its disk past the page cache, with buffers of so many bytes.
     pub(super) fn begin<'j: 'a>(
         expander: &Expander<'j>,
         task: Task,
         layers: &'a [&'a Layer],
-        past_cache: Option<usize>,
+        direct_io: Option<usize>,
     ) -> Result<Self, TaskError> {
         let job = expander.job;
         let union = match &job.union {
             Some(union) if layers.len() > 1 => union.of_task(task.shard, layers)?,
             _ => None,
         };
-        let ahead = match past_cache {
+        let ahead = match direct_io {
             Some(buffer_bytes) if union.is_none() => expander.ahead(task, layers, buffer_bytes)?,
             _ => None,
         };

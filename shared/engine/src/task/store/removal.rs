@@ -88,14 +88,14 @@ impl Store<'_> {
     /// [`LayerError::Io`] as for [`Store::discard`], or if the file cannot be renamed.
     pub fn discard_wrong(&self, geometry: &Geometry, task: Task) -> Result<(), LayerError> {
         match self.open_shard(geometry, task.depth, task.shard) {
-            Err(error) if error.is_misplaced() => self.set_aside(&self.path(task.depth, task.shard)),
+            Err(error) if error.is_misplaced() => self.quarantined(&self.path(task.depth, task.shard)),
             _ => self.discard(task),
         }
     }
 
     /// Renames a file that belongs to another place in the run. A file that is gone is no error, as in
     /// [`Store::discard`].
-    pub(super) fn set_aside(&self, path: &Path) -> Result<(), LayerError> {
+    pub(super) fn quarantined(&self, path: &Path) -> Result<(), LayerError> {
         let aside = path.with_extension("misplaced");
         warn!(path = %path.display(), aside = %aside.display(), "a file of another shard gets another name");
         match self.disk.rename(path, &aside) {

@@ -106,7 +106,7 @@ impl Sequence {
     fn made(&self, first: &[Turn]) -> Result<OrientedPermutation, usize> {
         let puzzle = in_all_shapes();
         let guard = &puzzle.moves().last().expect("the twist is the last move").guard;
-        let identity = || OrientedPermutation::identity(puzzle.orders());
+        let identity = || OrientedPermutation::identity(puzzle.orientation_counts());
         let mut state = first.iter().fold(identity(), |state, turn| state.then(&turn.action()));
         let mut done = identity();
         let label = |cell: usize| puzzle.solved()[cell].label;

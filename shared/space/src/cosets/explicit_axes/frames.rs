@@ -31,7 +31,7 @@ pub(super) fn carriers(graph: &CosetGraph, leads: &Leads, home: CosetId) -> Box<
             actions.read_move(graph, CosetId(target), mv as usize);
             for colour in 0..colours {
                 let (first, order) =
-                    (graph.colouring().first_place(colour), actions.orders[usize::from(colour)]);
+                    (graph.colouring().first_place(colour), actions.orientation_counts[usize::from(colour)]);
                 let moved = &actions.moved[usize::from(colour)];
                 for place in first..first + moved.len() {
                     let (to, turn) = moved[usize::from(from[place].0)];

@@ -273,7 +273,7 @@ nothing! {
     list_files: ListFilesRequest -> ListFilesResponse;
     register: RegisterRequest -> RegisterResponse;
     heartbeat: HeartbeatRequest -> HeartbeatResponse;
-    take_orders: TakeOrdersRequest -> TakeOrdersResponse;
+    take_commands: TakeCommandsRequest -> TakeCommandsResponse;
     report: ReportRequest -> ReportResponse;
     leave: LeaveRequest -> LeaveResponse;
     drain: DrainRequest -> DrainResponse;

@@ -59,7 +59,7 @@ impl Simulation {
                     _ => version,
                 };
                 self.check_map(sender, version);
-                Event::TakeOrders { request: number, session: SessionNumber(session), tasks, version }
+                Event::TakeCommands { request: number, session: SessionNumber(session), tasks, version }
             }
             Request::Report(session, count, outcomes) => {
                 Event::Report { request: number, session: SessionNumber(session), number: count, outcomes }
@@ -102,7 +102,7 @@ impl Simulation {
             match effect {
                 Effect::Reply(request, reply) => self.reply(request, reply),
                 Effect::SaveReports(made, held) => self.coordinator.journal.save(made, held),
-                Effect::GiveBack(files, held) => {
+                Effect::Release(files, held) => {
                     for (file, _) in &files {
                         let new = Task { depth: file.depth.next().next(), shard: file.shard };
                         self.check_copies(new, "made, and its source given back");
@@ -113,12 +113,12 @@ impl Simulation {
                     self.coordinator.journal.give_back(files, held);
                 }
                 Effect::Doubt(task) => {
-                    self.coordinator.journal.doubted.insert(task);
+                    self.coordinator.journal.suspected.insert(task);
                 }
                 Effect::ForgetReports(tasks) => self.coordinator.journal.forget(&tasks),
-                Effect::SetAside(id) => {
+                Effect::Quarantined(id) => {
                     assert!(self.workers[usize::from(id.0[0]) - 1].lies, "{id} was right");
-                    self.coordinator.journal.set_aside.insert(id);
+                    self.coordinator.journal.quarantined.insert(id);
                 }
                 Effect::SaveWorker(id, name, address) => {
                     self.coordinator.journal.workers.insert(id, (name, address));
@@ -131,7 +131,7 @@ impl Simulation {
                     let wrong: BTreeSet<Task> = wrong.collect();
                     // Nobody could audit the liar's shard, as the log says, or the shard was not drawn for an
                     // audit. But once the liar is set aside, its shards of this depth are made again.
-                    let is_known = !self.coordinator.journal.set_aside.is_empty();
+                    let is_known = !self.coordinator.journal.quarantined.is_empty();
                     let may_be_wrong =
                         self.coordinator.rules.audit < PARTS || wrong.is_subset(&self.unaudited);
                     if !wrong.is_empty() && !is_known && may_be_wrong {
@@ -203,12 +203,12 @@ impl Simulation {
 
     /// Checks that a worker that rests, because its disk is full or has failed, is to make or audit nothing. A
     /// copy may have been ordered before.
-    fn check_orders(&self, worker: usize, orders: &[Order]) {
+    fn check_orders(&self, worker: usize, commands: &[Command]) {
         let Some(state) = &self.coordinator.state else { return };
-        for order in orders {
-            if let Order::Make(..) | Order::MakeAfresh(..) | Order::Audit(..) = order {
-                let rests_until = state.members()[id(worker)].rests_until;
-                let is_able = rests_until <= self.coordinator.clock(self.now);
+        for order in commands {
+            if let Command::Compute(..) | Command::Recompute(..) | Command::Audit(..) = order {
+                let backoff_until = state.members()[id(worker)].backoff_until;
+                let is_able = backoff_until <= self.coordinator.clock(self.now);
                 assert!(is_able, "worker {worker} is given {order:?}, and rests");
             }
         }
@@ -219,8 +219,8 @@ impl Simulation {
         if sender.worker == usize::MAX {
             return;
         }
-        if let Reply::Orders(orders, _) = &reply {
-            self.check_orders(sender.worker, orders);
+        if let Reply::Orders(commands, _) = &reply {
+            self.check_orders(sender.worker, commands);
         }
         let passes = self.cuts.passes(Host::Coordinator, Host::Worker(sender.worker), self.now);
         if !passes || self.is_lost() {
@@ -245,11 +245,11 @@ impl Simulation {
             Reply::Registered { session, needed, .. } => {
                 Input::Registered { session: session.0, heartbeat: self.coordinator.rules.heartbeat, needed }
             }
-            Reply::Orders(orders, holders) => Input::OrdersAnswered {
+            Reply::Orders(commands, holders) => Input::OrdersAnswered {
                 number,
                 session,
                 known,
-                orders: orders
+                commands: commands
                     .into_iter()
                     .map(|order| order.with_holders(|id| Some(address(usize::from(id.0[0]) - 1))))
                     .collect(),
@@ -257,7 +257,7 @@ impl Simulation {
             },
             _ if is_leaving => return Answer::Left,
             _ if number != 0 => {
-                Input::OrdersAnswered { number, session, known, orders: Vec::new(), holders: None }
+                Input::OrdersAnswered { number, session, known, commands: Vec::new(), holders: None }
             }
             _ if is_report => Input::ReportAnswered { session, known },
             _ => Input::HeartbeatAnswered { session, known },

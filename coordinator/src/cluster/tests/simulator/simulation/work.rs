@@ -83,11 +83,11 @@ impl Simulation {
                         keep == Keep::All || oldest.is_none_or(|&oldest| task.depth >= oldest)
                     });
                 }
-                Action::Make(task) => {
+                Action::Compute(task) => {
                     let work = Work { task, audit: false, afresh: false };
                     self.soon(Happening::Inside(worker, life, Inside::Prepared(work)));
                 }
-                Action::MakeAfresh(task) => {
+                Action::Recompute(task) => {
                     let work = Work { task, audit: false, afresh: true };
                     self.soon(Happening::Inside(worker, life, Inside::Prepared(work)));
                 }
@@ -99,14 +99,14 @@ impl Simulation {
                     self.soon(Happening::Inside(worker, life, Inside::Copied(file, from)));
                 }
                 Action::Discard(file) => self.soon(Happening::Inside(worker, life, Inside::Discarded(file))),
-                Action::GiveBack(file) => {
+                Action::Release(file) => {
                     assert!(
                         self.coordinator.journal.is_given_back(file),
                         "{file:?} is deleted, and still read"
                     );
                     self.remove(worker, file);
                 }
-                Action::Retire(depth) => {
+                Action::RetireLayer(depth) => {
                     let done = self.coordinator.journal.counts.len() as u32;
                     assert!(depth.0 + 3 <= done, "depth {depth} is retired, and still read");
                     self.files_mut(worker).retain(|task| keep == Keep::All || task.depth > depth);

@@ -1,4 +1,4 @@
-//! Carries out the coordinator's orders that concern files.
+//! Carries out the coordinator's commands that concern files.
 
 use crate::cluster::driver::{Shared, Worker};
 use crate::cluster::fetch::whole;
@@ -70,7 +70,7 @@ impl Shared {
         }
     }
 
-    /// Retires a layer, and those before it that are still here because orders to retire them were lost.
+    /// Retires a layer, and those before it that are still here because commands to retire them were lost.
     pub(super) fn retire_up_to(&self, depth: Depth) {
         let depths = self.worker.store.depths();
         self.retire_all(depths.into_iter().flatten().filter(|&earlier| earlier < depth).chain([depth]));

@@ -1,4 +1,4 @@
-//! The orders of a coordinator to its workers.
+//! The commands of a coordinator to its workers.
 
 use crate::{Attempt, StoredFile};
 use fathom_engine::run::{Depth, Task};
@@ -20,14 +20,14 @@ pub enum LeaveReason {
     CoordinatorGoes,
 }
 
-/// An order to a worker. `Holder` names a worker that holds a file: by its id on the coordinator, by the
+/// An command to a worker. `Holder` names a worker that holds a file: by its id on the coordinator, by the
 /// address of its exchange on the way to a worker.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Order<Holder> {
+pub enum Command<Holder> {
     /// Compute a shard. A complete file of the shard may be used instead.
-    Make(Task, Attempt),
+    Compute(Task, Attempt),
     /// Compute a shard, even if there is a file of the shard: that file may be wrong.
-    MakeAfresh(Task, Attempt),
+    Recompute(Task, Attempt),
     /// Compute a shard again without keeping its file, if possible with another engine than the named one.
     Audit(Task, Attempt, String),
     /// Copy a file from one of these workers.
@@ -35,26 +35,26 @@ pub enum Order<Holder> {
     /// Delete a file that is said to be damaged or not the reported one, if it is.
     Discard(StoredFile),
     /// Delete a file that is no longer read.
-    GiveBack(Task),
+    Release(Task),
     /// Delete a layer, or compress it if it is kept: no task reads it any more, except to exclude visited
     /// states.
-    Retire(Depth),
+    RetireLayer(Depth),
     /// Leave the run.
     Leave(LeaveReason),
 }
 
-impl<Holder> Order<Holder> {
-    /// Returns the order with other names of the holders. A holder without another name is left out.
-    pub fn with_holders<Other>(self, name: impl Fn(Holder) -> Option<Other>) -> Order<Other> {
+impl<Holder> Command<Holder> {
+    /// Returns the command with other names of the holders. A holder without another name is left out.
+    pub fn with_holders<Other>(self, name: impl Fn(Holder) -> Option<Other>) -> Command<Other> {
         match self {
-            Self::Make(task, attempt) => Order::Make(task, attempt),
-            Self::MakeAfresh(task, attempt) => Order::MakeAfresh(task, attempt),
-            Self::Audit(task, attempt, kernel) => Order::Audit(task, attempt, kernel),
-            Self::Copy(file, holders) => Order::Copy(file, holders.into_iter().filter_map(name).collect()),
-            Self::Discard(file) => Order::Discard(file),
-            Self::GiveBack(task) => Order::GiveBack(task),
-            Self::Retire(depth) => Order::Retire(depth),
-            Self::Leave(reason) => Order::Leave(reason),
+            Self::Compute(task, attempt) => Command::Compute(task, attempt),
+            Self::Recompute(task, attempt) => Command::Recompute(task, attempt),
+            Self::Audit(task, attempt, kernel) => Command::Audit(task, attempt, kernel),
+            Self::Copy(file, holders) => Command::Copy(file, holders.into_iter().filter_map(name).collect()),
+            Self::Discard(file) => Command::Discard(file),
+            Self::Release(task) => Command::Release(task),
+            Self::RetireLayer(depth) => Command::RetireLayer(depth),
+            Self::Leave(reason) => Command::Leave(reason),
         }
     }
 }
