@@ -63,7 +63,7 @@ impl Writer<'_, '_> {
         (name, help, unit): (&str, &str, Option<&Unit>),
         values: impl Iterator<Item = (L, f64)>,
     ) -> fmt::Result {
-        let mut family = self.0.encode_descriptor(name, help, unit, MetricType::ProgressEstimator)?;
+        let mut family = self.0.encode_descriptor(name, help, unit, MetricType::Gauge)?;
         for (labels, value) in values {
             ConstGauge::new(value).encode(family.encode_family(&labels)?)?;
         }

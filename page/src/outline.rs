@@ -10,7 +10,7 @@ use fathom_engine::run::Geometry;
 use fathom_engine::summary::Summary;
 use fathom_engine::task::Store;
 use fathom_layer::{Digest, LocalDisk, run_digest};
-use fathom_report::{Format, people};
+use fathom_report::{Format, display_names};
 use fathom_space::Shape;
 use std::path::PathBuf;
 
@@ -67,7 +67,7 @@ impl Outline {
         });
         let mut outline = Self {
             layers_at: run.store_path()?.unwrap_or_else(|| run.path.clone()),
-            title: people::title(&spec.source, &summary.metric, people::is_labelled(spec)),
+            title: display_names::title(&spec.source, &summary.metric, display_names::is_labelled(spec)),
             name: format!("{} {}{labels}", summary.space, summary.metric),
             states: summary.states,
             outlook: Outlook::new(&space, &shape, &[]),

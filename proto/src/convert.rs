@@ -2,7 +2,7 @@
 //! checked here, once.
 
 use crate::outcome::{Copied, Done, Failure, Outcome, StoredFile};
-use crate::{Attempt, LeaveReason, Command, WorkerId, v1};
+use crate::{Attempt, Command, LeaveReason, WorkerId, v1};
 use fathom_engine::run::{Depth, Geometry, ShardId, ShardReport, Task};
 use fathom_layer::{Digest, Totals};
 
@@ -311,7 +311,7 @@ impl From<Command<String>> for v1::Command {
             }
             Command::Discard(file) => Kind::Discard(file.into()),
             Command::Release(task) => Kind::Release(task.into()),
-            Command::Retire(depth) => Kind::RetireLayer(v1::RetireLayer { depth: depth.0 }),
+            Command::RetireLayer(depth) => Kind::RetireLayer(v1::RetireLayer { depth: depth.0 }),
             Command::Leave(reason) => {
                 let reason = match reason {
                     LeaveReason::Done => v1::LeaveReason::Done,
@@ -328,13 +328,13 @@ impl From<Command<String>> for v1::Command {
     }
 }
 
-/// Converts an order.
+/// Converts a command.
 ///
 /// # Errors
 /// [`Malformed`] if a part is missing or invalid, or the run does not have the file.
-pub fn order(order: v1::Command, geometry: &Geometry) -> Result<Command<String>, Malformed> {
+pub fn command(command: v1::Command, geometry: &Geometry) -> Result<Command<String>, Malformed> {
     use v1::command::Kind;
-    Ok(match order.kind.ok_or_else(|| malformed("order", "is of no kind that is known"))? {
+    Ok(match command.kind.ok_or_else(|| malformed("command", "is of no kind that is known"))? {
         Kind::ComputeShard(v1::ComputeShard { file, attempt, audit, other_than_kernel, afresh }) => {
             let attempt = attempt.map_or(Attempt { epoch: 0, number: 0 }, Attempt::from);
             let task = self::file(file.as_ref(), geometry)?;
@@ -349,7 +349,7 @@ pub fn order(order: v1::Command, geometry: &Geometry) -> Result<Command<String>,
         }
         Kind::Discard(file) => Command::Discard(stored_file(Some(&file), geometry)?),
         Kind::Release(file) => Command::Release(self::file(Some(&file), geometry)?),
-        Kind::RetireLayer(v1::RetireLayer { depth }) => Command::Retire(Depth(depth)),
+        Kind::RetireLayer(v1::RetireLayer { depth }) => Command::RetireLayer(Depth(depth)),
         Kind::Leave(v1::Leave { reason }) => Command::Leave(match v1::LeaveReason::try_from(reason) {
             Ok(v1::LeaveReason::Done) => LeaveReason::Done,
             Ok(v1::LeaveReason::Stopped) => LeaveReason::Stopped,

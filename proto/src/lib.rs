@@ -10,15 +10,15 @@
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod access;
+pub mod command;
 pub mod convert;
 pub mod names;
-pub mod command;
 pub mod outcome;
 pub mod usage;
 pub mod v1;
 
+pub use command::{Command, LeaveReason};
 pub use convert::Malformed;
 pub use names::{Attempt, Session, WorkerId};
-pub use command::{LeaveReason, Command};
 pub use outcome::{Copied, Done, Failure, FailureKind, Outcome, StoredFile};
 pub use usage::{Latencies, Usage};

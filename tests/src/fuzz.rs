@@ -8,7 +8,7 @@ use crate::forge::{HEADER, header_of, reseal};
 use fathom_engine::run::{Geometry, ShardCut, ShardId};
 use fathom_engine::run::{RunManifest, SpaceSpec};
 use fathom_engine::task::layer::bits;
-use fathom_kernel::{SimdLevel, Kernel};
+use fathom_kernel::{Kernel, SimdLevel};
 use fathom_layer::chunk::{self, Coset};
 use fathom_layer::{Digest, Encoding, Identity, Import, ImportMemory, Imports, LayerFile, Stored};
 use fathom_proto::{convert, v1};
@@ -229,7 +229,7 @@ fn is_small(source: &PuzzleSpec) -> bool {
     match source {
         PuzzleSpec::Board(board) => board.cells() <= 9,
         PuzzleSpec::Defined(definition) => {
-            let points: usize = definition.orders().into_iter().map(usize::from).sum();
+            let points: usize = definition.orientation_counts().into_iter().map(usize::from).sum();
             let generators = definition.moves().len() + definition.free().len();
             points <= 24 && generators <= 8
         }

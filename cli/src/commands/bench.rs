@@ -71,8 +71,11 @@ struct Search {
 
 pub(crate) fn bench(args: &BenchArguments) -> Result<()> {
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let pulls =
-        SHAPES.into_iter().flat_map(|axes| SimdLevel::ALL.map(|engine| pull(axes, engine))).flatten().collect();
+    let pulls = SHAPES
+        .into_iter()
+        .flat_map(|axes| SimdLevel::ALL.map(|engine| pull(axes, engine)))
+        .flatten()
+        .collect();
     let root = args.dir.clone().unwrap_or_else(std::env::temp_dir);
     let scratch = scratch(&root)?;
     let shape = Shape::new(LARGE).expect("the shapes are small");

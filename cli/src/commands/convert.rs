@@ -3,11 +3,11 @@
 use crate::arguments::ConvertArguments;
 use anyhow::{Result, ensure};
 use fathom_command::{bad_input, output};
-use fathom_puzzle::{Definition, Held, PuzzleSpec, family};
+use fathom_puzzle::{Definition, PuzzleSpec, RotationNormalizer, family};
 
 pub(crate) fn convert(args: &ConvertArguments) -> Result<()> {
     let whole = in_the_hand(&args.puzzle)?;
-    let held = Held::new(&whole).map_err(|error| bad_input!("{error}"))?;
+    let held = RotationNormalizer::new(&whole).map_err(|error| bad_input!("{error}"))?;
     let converted = held.convert(&args.sequence).map_err(|error| bad_input!("{error}"))?;
     ensure!(
         held.are_alike(&args.sequence, &converted)?,

@@ -83,7 +83,7 @@ fn generators(args: &GroupArguments) -> Result<Generators> {
             ));
         }
         PuzzleSpec::Defined(definition) => {
-            let points = definition.orders().iter().map(|&order| usize::from(order)).sum();
+            let points = definition.orientation_counts().iter().map(|&order| usize::from(order)).sum();
             if points > MAX_POINTS {
                 return Err(bad_input!(
                     "{word} has {points} points, and groups on at most {MAX_POINTS} are looked at"

@@ -9,7 +9,7 @@ use fathom_command::{bad_input, output};
 use fathom_engine::directory::{Found, RunDirectory, look};
 use fathom_engine::estimate::Peak;
 use fathom_engine::run::budget::Budget;
-use fathom_engine::run::{Keep, Lookback, Producers, PlanFile, RunError, RunManifest, SpaceSpec};
+use fathom_engine::run::{Keep, Lookback, PlanFile, Producers, RunError, RunManifest, SpaceSpec};
 use fathom_engine::search::Options;
 use fathom_engine::task::Kernel;
 use fathom_engine::watch;
@@ -63,7 +63,8 @@ pub(crate) fn open_or_begin(
             let lookback = Lookback::new(&space);
             let keep = lookback.keep(asked)?;
             // With two layers kept, the shards in the making take room besides: many small ones take less.
-            let producers = if keep == Keep::Two { Producers { threads: None, ..producers } } else { producers };
+            let producers =
+                if keep == Keep::Two { Producers { threads: None, ..producers } } else { producers };
             let by_size = || producers.shards(&plan, lookback);
             let shards = args.shards.unwrap_or_else(by_size);
             let manifest = RunManifest::plan(spec, &space, &plan, Some(shards), keep, args.inverse_classes)?;
@@ -196,7 +197,7 @@ pub(crate) fn require_resources(
         Distances::ranks(space, options.memory_bytes).map_err(|error| bad_input!("{error}"))?;
     }
     let cosets = plan.representative_cosets;
-    Budget::of(options.memory_bytes, space, plan.patterns, cosets, &plan.shape, options.threads)?;
+    Budget::new(options.memory_bytes, space, plan.patterns, cosets, &plan.shape, options.threads)?;
     require_room(args, space, plan, path)
 }
 

@@ -7,8 +7,8 @@ use fathom_command::interrupt::{Interrupts, interrupts};
 use fathom_command::output;
 use fathom_coordinator::cluster::event::Ending;
 use fathom_coordinator::cluster::handle::CoordinatorHandle;
+use fathom_coordinator::feed::coordinator::{self, Served};
 use fathom_coordinator::feed::directory::Directory;
-use fathom_coordinator::feed::server::{self, Served};
 use fathom_engine::directory::RunDirectory;
 use fathom_engine::observer::{Observer, Silent};
 use fathom_engine::search::End;
@@ -71,7 +71,7 @@ impl Shown {
         let page = match listening {
             Some(listening) => {
                 let feed = Box::new(Served::new(run, handle.clone())?);
-                Some(listening.show(run, feed, server::status(handle))?)
+                Some(listening.show(run, feed, coordinator::status(handle))?)
             }
             None => None,
         };

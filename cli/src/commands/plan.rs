@@ -9,7 +9,7 @@ use fathom_command::output;
 use fathom_engine::estimate::Estimate;
 use fathom_engine::forecast::growth::GrowthSource;
 use fathom_engine::forecast::{Cluster, Forecast};
-use fathom_engine::run::{Lookback, Producers, PlanDocument, PlanFile, RunManifest, SpaceSpec};
+use fathom_engine::run::{Lookback, PlanDocument, PlanFile, Producers, RunManifest, SpaceSpec};
 use fathom_engine::task::SpillPolicy;
 use fathom_report::text::{many, or_more};
 use fathom_space::Plan;

@@ -4,7 +4,7 @@ use crate::arguments::PuzzlesArguments;
 use anyhow::Result;
 use fathom_command::{output, terminal_line};
 use fathom_puzzle::{Family, Metric, PuzzleSpec, families};
-use fathom_report::known::{GodsNumber, gods_numbers};
+use fathom_report::known_results::{GodsNumber, gods_numbers};
 use fathom_report::text;
 use serde::Serialize;
 use std::io::IsTerminal;

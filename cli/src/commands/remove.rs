@@ -12,7 +12,7 @@ use fathom_engine::shared_store;
 use fathom_engine::task::LAYERS;
 use fathom_layer::tree_bytes;
 use fathom_layer::writer::unfinished;
-use fathom_proto::access::{local, page};
+use fathom_proto::access::{local_token, page};
 use indicatif::HumanBytes;
 use serde_json::json;
 use std::fs;
@@ -33,7 +33,7 @@ const RESULTS: [&str; 10] = [
     "log.3.jsonl",
     "log.4.jsonl",
     "at-work.json",
-    with_workers::NAME,
+    local_token::NAME,
     page::NAME,
 ];
 /// The files that are deleted last, in this order. Only the lock is deleted after the definition, so that

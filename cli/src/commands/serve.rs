@@ -4,7 +4,7 @@ use crate::arguments::ServeArguments;
 use crate::commands::completion_hook;
 use crate::commands::new_run::open_or_begin;
 use crate::commands::page::{self, Shown};
-use crate::commands::progress::server::DisplayOptions;
+use crate::commands::progress::coordinator::DisplayOptions;
 use crate::commands::server::{Served, ended, listen, on_signals, report};
 use anyhow::{Context, Result};
 use fathom_command::{bad_input, log};

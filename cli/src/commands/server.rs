@@ -2,7 +2,7 @@
 //! --workers`.
 
 use crate::arguments::ClusterArguments;
-use crate::commands::progress::server::{DisplayOptions, ServedDisplay};
+use crate::commands::progress::coordinator::{DisplayOptions, ServedDisplay};
 use crate::commands::result;
 use crate::commands::run_presence::RunPresence;
 use anyhow::{Context, Result, anyhow};
@@ -25,7 +25,7 @@ use fathom_engine::journal::{self, LayersAt};
 use fathom_engine::run::{Geometry, Lookback, ShardOrder};
 use fathom_engine::watch;
 use fathom_layer::LocalDisk;
-use fathom_proto::access::{Access, LocalToken, local, server};
+use fathom_proto::access::{Access, LocalToken, local_token, server};
 use fathom_proto::v1::DescribeRunResponse;
 use fathom_space::CosetGraph;
 use std::net::SocketAddr;
@@ -161,7 +161,7 @@ impl Served {
         let token = match access.needs_local_token(address) {
             true => Some(LocalToken::publish(&run.path, address)?),
             false => {
-                with_workers::remove_stale(address);
+                local_token::remove_stale(address);
                 None
             }
         };

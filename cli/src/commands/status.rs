@@ -11,7 +11,7 @@ use fathom_engine::journal::{LayersAt, ProcessRow};
 use fathom_engine::summary::Summary;
 use fathom_report::text;
 use fathom_report::text::many;
-use fathom_report::waited::Waited;
+use fathom_report::wait_times::WaitTimes;
 use indicatif::{HumanBytes, HumanCount};
 use serde::Serialize;
 use serde_json::Value;
@@ -25,7 +25,7 @@ struct Status<'a> {
     #[serde(flatten)]
     summary: &'a Summary,
     processes: &'a [ProcessRow],
-    waits: Vec<Waited>,
+    waits: Vec<WaitTimes>,
     layers_at: String,
     at_work: Option<&'a Note>,
 }
@@ -126,7 +126,7 @@ fn of_directory(path: &Path, json: bool) -> Result<(Found, String)> {
         let status = Status {
             summary: &summary,
             processes: &processes,
-            waits: Waited::new(&run)?,
+            waits: WaitTimes::new(&run)?,
             layers_at: run.journal.layers_at().context("cannot read run.db")?.to_string(),
             at_work: note.as_ref(),
         };

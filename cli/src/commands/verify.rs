@@ -18,7 +18,7 @@ use std::fs;
 
 pub(crate) fn verify(args: &VerifyArguments) -> Result<()> {
     if let Some(address) = address_of(&args.dir) {
-        return rotation_normalizer::verify(args, address);
+        return remote::verify(args, address);
     }
     if args.dir.is_file() {
         return verify_certificate(args);

@@ -5,7 +5,7 @@ use crate::arguments::{ClusterArguments, RunArguments};
 use crate::commands::completion_hook;
 use crate::commands::new_run::{open_or_begin, require_resources};
 use crate::commands::page::{self, Shown};
-use crate::commands::progress::server::DisplayOptions;
+use crate::commands::progress::coordinator::DisplayOptions;
 use crate::commands::server::{Served, ended, listen, on_signals, report};
 use anyhow::{Context, Result, anyhow};
 use fathom_command::exit::Interrupted;

@@ -25,7 +25,7 @@ mod tasks;
 pub use audits::{Audit, Audits, FIRST_ATTEMPT, Finding, PARTS};
 pub use commit::Commit;
 pub use dirty::Dirty;
-pub use files::{CopyState, Files, StoredFile};
+pub use files::{CopyState, FileHolders, Files};
 pub use holder_map::HolderMap;
 pub use members::{Members, PendingPoll, Presence, Worker};
 pub use scheduler::Scheduler;

@@ -1,7 +1,7 @@
 //! What a coordinator finds of its run when it starts: the journal, and the files in the store that all
 //! workers share.
 
-use crate::cluster::parts::StoredFile;
+use crate::cluster::parts::FileHolders;
 use crate::cluster::state::{Past, Rules, digest_of};
 use crate::cluster::tables;
 use anyhow::{Context, Result};
@@ -18,8 +18,8 @@ use tracing::warn;
 pub(super) fn past(journal: &Journal, layers: &[LayerRow], rules: &Rules) -> Result<Past> {
     let Rules { shards, shared_store, .. } = *rules;
     let reports = journal.reports()?;
-    let orphaned = |bytes, digest| StoredFile { holders: Default::default(), bytes, digest };
-    let mut files: BTreeMap<Task, StoredFile> = BTreeMap::new();
+    let orphaned = |bytes, digest| FileHolders { holders: Default::default(), bytes, digest };
+    let mut files: BTreeMap<Task, FileHolders> = BTreeMap::new();
     let given_back = journal.given_back(layers)?;
     let first = layers.iter().position(|layer| layer.files != Files::Removed).unwrap_or(layers.len());
     // The remaining files of the older of two layers are still read, though that layer counts as removed.

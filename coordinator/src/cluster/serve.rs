@@ -15,7 +15,7 @@ use crate::cluster::service::require_small_shards;
 use crate::cluster::state::{Rules, State};
 use crate::cluster::view::{LayerProgress, News, ShardStory, View};
 use crate::cluster::wait_log::{self, Waiting};
-use crate::cluster::{room, status, tables};
+use crate::cluster::{free_space, status, tables};
 use anyhow::{Context, Result};
 use crossbeam_channel::{Receiver, RecvTimeoutError, unbounded};
 use fathom_command::{failpoint, machine};

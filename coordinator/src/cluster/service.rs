@@ -102,7 +102,7 @@ impl Service {
         match sent {
             Ok(sent) => Ok(Some(sent)),
             Err(error) => {
-                let ask = |request| Event::Heartbeat(request, Session(session), Progress::default());
+                let ask = move |request| Event::Heartbeat(request, Session(session), Progress::default());
                 match known(self.handle.ask(ask).await?)? {
                     true => Err(error.into()),
                     false => Ok(None),

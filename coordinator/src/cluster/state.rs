@@ -25,9 +25,9 @@ mod verdicts;
 
 use crate::cluster::bounds::Bounds;
 use crate::cluster::commands::Commands;
-use crate::cluster::event::{Ending, Holders, Holding, Millis, Command};
+use crate::cluster::event::{Command, Ending, Holders, Holding, Millis};
 use crate::cluster::parts::{
-    Audits, Commit, Dirty, Files, StoredFile, HolderMap, Members, Scheduler, Secret, Shutdown, Tasks,
+    Audits, Commit, Dirty, FileHolders, Files, HolderMap, Members, Scheduler, Secret, Shutdown, Tasks,
 };
 use fathom_engine::run::{Depth, Keep, Lookback, ShardId, ShardOrder, ShardReport, Task};
 use fathom_layer::{Digest, LayerDigest};
@@ -101,7 +101,7 @@ pub struct Past {
     /// Shards of the current layer that were made twice with different states.
     pub suspected: BTreeSet<Task>,
     /// The files of the newest layers: size, digest and holders.
-    pub files: Vec<(Task, StoredFile)>,
+    pub files: Vec<(Task, FileHolders)>,
     /// Reports of the current layer.
     pub reports: Vec<ShardReport>,
     /// The workers that computed these shards, as far as they are known.
@@ -265,7 +265,7 @@ impl State {
     }
 
     /// Returns the files of a layer, indexed by shard.
-    fn layer(&self, depth: Depth) -> Vec<Option<&StoredFile>> {
+    fn layer(&self, depth: Depth) -> Vec<Option<&FileHolders>> {
         let mut layer = vec![None; self.rules.shards as usize];
         for (shard, file) in self.files.of_layer(depth) {
             if let Some(place) = layer.get_mut(shard.0 as usize) {
@@ -277,7 +277,7 @@ impl State {
 
     /// Returns the files of a layer that no live worker holds.
     fn orphaned(&self, depth: Depth) -> Vec<Task> {
-        let is_held = |file: &StoredFile| file.holders.iter().any(|&holder| self.members.is_alive(holder));
+        let is_held = |file: &FileHolders| file.holders.iter().any(|&holder| self.members.is_alive(holder));
         let shards = self.shards().zip(self.layer(depth));
         let orphaned = shards.filter(|(_, file)| !file.is_some_and(is_held));
         orphaned.map(|(shard, _)| Task { depth, shard }).collect()
@@ -317,7 +317,7 @@ impl State {
     }
 
     fn holders_of(&self, depths: impl IntoIterator<Item = Depth>) -> Vec<(Depth, Vec<Holding>)> {
-        let of_shard = |file: Option<&StoredFile>| {
+        let of_shard = |file: Option<&FileHolders>| {
             let holders = file.into_iter().flat_map(|file| &file.holders);
             let holders = holders.copied().filter(|&holder| self.members.is_alive(holder)).collect();
             Holding { digest: file.map(|file| file.digest), holders }
@@ -328,7 +328,7 @@ impl State {
 
     /// Queues an order for a worker, to be sent when the worker next asks.
     fn order(&mut self, id: WorkerId, order: Command) {
-        self.dirty += self.members.order(id, order);
+        self.dirty += self.members.command(id, order);
     }
 
     /// Puts a task back into the queue. If it was made, its audit is forgotten.

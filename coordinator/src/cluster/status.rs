@@ -186,7 +186,8 @@ impl WorkerStatus {
             Presence::Lost => "lost",
             Presence::Left => "left",
         };
-        let heard = (worker.presence() != Presence::Reconnecting).then(|| now.since(worker.heard).as_secs_f64());
+        let heard =
+            (worker.presence() != Presence::Reconnecting).then(|| now.since(worker.heard).as_secs_f64());
         Self {
             id: id.to_string(),
             name: worker.name.clone(),

@@ -64,7 +64,7 @@ impl Served {
     /// If the run cannot be read.
     pub fn new(run: &RunDirectory, handle: CoordinatorHandle) -> Result<Self> {
         Ok(Self {
-            outline: Outline::of(run)?,
+            outline: Outline::new(run)?,
             handle,
             numbers: HashMap::new(),
             workers: Vec::new(),

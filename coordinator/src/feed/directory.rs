@@ -50,7 +50,7 @@ impl Feed for Directory {
 /// Returns a snapshot from the journal of a run and from its log, and how far the log was read.
 fn of_directory(path: &Path, mut log: Log) -> Result<(Snapshot, Log)> {
     let run = RunDirectory::open_for_reading(path)?;
-    let outline = Outline::of(&run)?;
+    let outline = Outline::new(&run)?;
     let note = run_presence::of(path);
     let state = match &note {
         Some(Note { progress: Some(_), .. }) => RunState::Running,

@@ -1,4 +1,4 @@
-//! Relabellings: the permutations that map a set of permutations onto itself when points are renamed by them.
+//! Automorphisms: the permutations that map a set of permutations onto itself when points are renamed by them.
 //!
 //! The search backtracks over partial maps. Once the images of a point c and of an element x are decided, the
 //! image of the point x(c) follows. So a few decisions, spread along orbits, decide everything, and a
@@ -17,26 +17,26 @@ use rustc_hash::FxHashMap;
 use std::fmt::Debug;
 use std::hash::Hash;
 
-/// Relabellings that were found.
+/// Automorphisms that were found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Relabellings {
+pub struct Automorphisms {
     /// A group, the identity first.
     pub found: Vec<Permutation>,
     /// Whether these are all that there are.
     pub are_all: bool,
 }
 
-/// Returns all relabellings: the permutations `a` such that [`x.relabel(&a)`](Permutation::relabel) is in
-/// `set` for every x in `set`. Relabellings form a group, and are returned in order of their images, so the
+/// Returns all automorphisms: the permutations `a` such that [`x.relabel(&a)`](Permutation::relabel) is in
+/// `set` for every x in `set`. Automorphisms form a group, and are returned in order of their images, so the
 /// identity is first. Points that no element moves stay where they are.
 ///
-/// If there are more than `most`, the result is a subgroup: the relabellings that fix certain points, as few
+/// If there are more than `most`, the result is a subgroup: the automorphisms that fix certain points, as few
 /// points as possible. Orbits that are moved together with few other points are fixed first, because an orbit
 /// that moves alone has symmetries of its own.
 ///
 /// # Panics
 /// If `set` holds the same permutation twice, or permutations that are not of this degree.
-pub fn relabellings(degree: usize, set: &[Permutation], most: usize) -> Relabellings {
+pub fn automorphisms(degree: usize, set: &[Permutation], most: usize) -> Automorphisms {
     relabellings_among(degree, set, most, &|_, _| true, &|_, _| true)
 }
 
@@ -55,7 +55,7 @@ pub fn relabellings_among(
     most: usize,
     may: &dyn Fn(usize, usize) -> bool,
     alike: &dyn Fn(usize, usize) -> bool,
-) -> Relabellings {
+) -> Automorphisms {
     let numbers: FxHashMap<&Permutation, usize> = set.iter().zip(0..).collect();
     let (of_points, of_elements) = colours(degree, set, alike);
     let may = &|from: usize, to: usize| of_points[from] == of_points[to] && may(from, to);
@@ -76,9 +76,9 @@ pub fn relabellings_among(
             .all(&order[..fixed])
     };
     if let Some(found) = fixing(0) {
-        return Relabellings { found, are_all: true };
+        return Automorphisms { found, are_all: true };
     }
-    // Relabellings that fix more points are fewer, so halving finds the least number of points.
+    // Automorphisms that fix more points are fewer, so halving finds the least number of points.
     let (mut too_few, mut enough) = (0, order.len());
     let mut found = fixing(order.len()).expect("the identity alone fixes all points");
     while too_few + 1 < enough {
@@ -88,7 +88,7 @@ pub fn relabellings_among(
             None => too_few = middle,
         }
     }
-    Relabellings { found, are_all: false }
+    Automorphisms { found, are_all: false }
 }
 
 /// Returns colours of points and of elements that every relabelling keeps.
@@ -209,7 +209,7 @@ struct Partial {
 }
 
 impl Search<'_> {
-    /// Finds all relabellings that fix some points; `None` if there are more than `most`.
+    /// Finds all automorphisms that fix some points; `None` if there are more than `most`.
     fn all(mut self, fixed: &[usize]) -> Option<Vec<Permutation>> {
         let partial = Partial {
             points: vec![None; self.degree],
@@ -230,7 +230,7 @@ impl Search<'_> {
         })
     }
 
-    /// Finds all relabellings that extend a partial map. Returns false if there are more than `most`.
+    /// Finds all automorphisms that extend a partial map. Returns false if there are more than `most`.
     fn extend(&mut self, partial: Partial) -> bool {
         let Some(point) = self.fewest_ways(&partial) else {
             // The images of the points determine the images of the elements.
@@ -398,7 +398,7 @@ mod tests {
                     && (0..degree).all(|c| is_moved(c) || a.apply(c) == c)
             };
             let right: HashSet<Permutation> = every(degree).filter(maps).collect();
-            let Relabellings { found, are_all } = relabellings(degree, &set, usize::MAX);
+            let Automorphisms { found, are_all } = automorphisms(degree, &set, usize::MAX);
             assert!(are_all);
             assert!(found[0].is_identity());
             assert_eq!(found.len(), right.len(), "{set:?}");
@@ -423,14 +423,14 @@ mod tests {
             })
             .collect();
         // All 8! permutations map the set of transpositions onto itself; 6! of them fix two points.
-        let Relabellings { found, are_all } = relabellings(8, &transpositions, 1000);
+        let Automorphisms { found, are_all } = automorphisms(8, &transpositions, 1000);
         assert!(!are_all);
         assert_eq!(found.len(), 720);
         assert!(found.iter().all(|a| a.apply(0) == 0 && a.apply(1) == 1));
         assert_eq!(found.iter().collect::<HashSet<_>>().len(), 720);
     }
 
-    /// One set acts in the same way on several copies of its points. Relabellings carry copies to copies, and
+    /// One set acts in the same way on several copies of its points. Automorphisms carry copies to copies, and
     /// do the same in all of them. A search that looks only at what is new would try all mappings of each
     /// cycle.
     #[test]
@@ -439,7 +439,7 @@ mod tests {
             let generators = set(4, &["(1,2,3,4)", "(1,2,4,3)"]);
             let copied = |x: &Permutation| Permutation::from_fn(4 * copies, |c| 4 * (c / 4) + x.apply(c % 4));
             let copied: Vec<Permutation> = generators.iter().map(copied).collect();
-            relabellings(4 * copies, &copied, 4000).found.len()
+            automorphisms(4 * copies, &copied, 4000).found.len()
         };
         let one = of_copies(1);
         for (copies, exchanges) in [(2, 2), (3, 6), (4, 24), (5, 120), (6, 720)] {

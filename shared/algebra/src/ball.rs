@@ -131,7 +131,11 @@ impl Ball {
 }
 
 /// Returns the powers of the generators up to an exponent, positive or negative.
-fn turns(generators: &[Permutation], orientation_counts: &[i64], largest_exponent: i64) -> Vec<(Turn, Permutation)> {
+fn turns(
+    generators: &[Permutation],
+    orientation_counts: &[i64],
+    largest_exponent: i64,
+) -> Vec<(Turn, Permutation)> {
     let mut turns = Vec::new();
     for (generator, action) in generators.iter().enumerate() {
         let order = orientation_counts[generator];

@@ -132,8 +132,15 @@ pub(crate) fn commutator_with_a_turn(ball: &Ball, element: &Permutation, below: 
                 let orientation_counts = ball.orientation_counts();
                 let x = ball.word(p).then(&ball.word(q), orientation_counts);
                 let [c, y] = [c, y].map(|at| ball.word(at));
-                let parts = [&x, &y, &x.inverse(orientation_counts), &y.inverse(orientation_counts), &c.inverse(orientation_counts)];
-                let word = parts.into_iter().fold(c.clone(), |word, part| word.then(part, orientation_counts));
+                let parts = [
+                    &x,
+                    &y,
+                    &x.inverse(orientation_counts),
+                    &y.inverse(orientation_counts),
+                    &c.inverse(orientation_counts),
+                ];
+                let word =
+                    parts.into_iter().fold(c.clone(), |word, part| word.then(part, orientation_counts));
                 if word.len() < best.as_ref().map_or(below, Word::len) {
                     best = Some(word);
                 }
@@ -169,7 +176,13 @@ impl ByTwoImages<'_> {
 fn written(ball: &Ball, c: usize, x: usize, y: usize) -> Word {
     let orientation_counts = ball.orientation_counts();
     let [c, x, y] = [c, x, y].map(|at| ball.word(at));
-    let parts = [&x, &y, &x.inverse(orientation_counts), &y.inverse(orientation_counts), &c.inverse(orientation_counts)];
+    let parts = [
+        &x,
+        &y,
+        &x.inverse(orientation_counts),
+        &y.inverse(orientation_counts),
+        &c.inverse(orientation_counts),
+    ];
     parts.into_iter().fold(c.clone(), |word, part| word.then(part, orientation_counts))
 }
 

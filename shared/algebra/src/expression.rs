@@ -568,9 +568,7 @@ impl<E: Element> Parser<'_, E> {
     /// name of a move, and is then not the inverse of `U`.
     fn with_suffix(&mut self, word: &str, start: usize) -> Result<BTreeMap<usize, E>, ExpressionError> {
         let mut found = BTreeMap::new();
-        for end in
-            (start + 1..=word.len().min(start + MAX_NAME)).filter(|&end| word.is_char_boundary(end))
-        {
+        for end in (start + 1..=word.len().min(start + MAX_NAME)).filter(|&end| word.is_char_boundary(end)) {
             let Some(element) = self.find(&word[start..end])? else { continue };
             let digits = match word.as_bytes()[end - 1].is_ascii_digit() {
                 true => 0,

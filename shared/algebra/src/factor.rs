@@ -40,8 +40,10 @@ impl<'a> Factoriser<'a> {
     pub fn new(group: &'a Group) -> Self {
         let (degree, generators) = (group.degree(), group.generators());
         let most = BALL.min(BALL_IMAGES / degree.max(1));
-        let powers =
-            orientation_counts(generators).into_iter().map(|order| order.unsigned_abs()).fold(0, u64::saturating_add);
+        let powers = orientation_counts(generators)
+            .into_iter()
+            .map(|order| order.unsigned_abs())
+            .fold(0, u64::saturating_add);
         let images = group.chain().order().and_then(|order| {
             let order = u64::try_from(order).ok().filter(|&order| order <= most as u64)?;
             order.checked_mul(powers)?.checked_mul(degree as u64)
@@ -127,7 +129,11 @@ impl<'a> Factoriser<'a> {
         let shortener = Shortener::new(&self.ball, self.group.generators());
         let words = candidates.into_iter().map(|(_, side, at)| {
             let places = divided(side, &self.ball.elements()[at]).expect("it was divided before");
-            let word = self.ball.word(at).inverse(orientation_counts).then(&transversals.word(&places), orientation_counts);
+            let word = self
+                .ball
+                .word(at)
+                .inverse(orientation_counts)
+                .then(&transversals.word(&places), orientation_counts);
             shortener.shorten(if side == 1 { word.inverse(orientation_counts) } else { word })
         });
         words.min_by_key(|word| (word.len(), word.letters()))

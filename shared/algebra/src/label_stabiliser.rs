@@ -88,11 +88,17 @@ impl Cells {
             first.push(seen_at.len());
             seen_at.extend((0..order).map(|side| (cell, visible_labels.label, side % visible_labels.seen)));
         }
-        Self { first, orientation_counts: orientation_counts.into(), visible_labels: visible_labels.into(), seen_at }
+        Self {
+            first,
+            orientation_counts: orientation_counts.into(),
+            visible_labels: visible_labels.into(),
+            seen_at,
+        }
     }
 
     fn points(&self, cells: &[usize]) -> Vec<usize> {
-        let of = |&cell: &usize| self.first[cell]..self.first[cell] + usize::from(self.orientation_counts[cell]);
+        let of =
+            |&cell: &usize| self.first[cell]..self.first[cell] + usize::from(self.orientation_counts[cell]);
         cells.iter().flat_map(of).collect()
     }
 
@@ -132,8 +138,9 @@ impl LabelledGroup {
         let mut orbits = orbits(self.cells.visible_labels.len(), &on_cells);
         let moved: Vec<usize> = orbits.iter().flatten().copied().collect();
         let turns = |cell: usize| generators.iter().any(|generator| generator.turns()[cell] > 0);
-        orbits
-            .extend((0..self.cells.visible_labels.len()).filter(|c| !moved.contains(c) && turns(*c)).map(|c| vec![c]));
+        orbits.extend(
+            (0..self.cells.visible_labels.len()).filter(|c| !moved.contains(c) && turns(*c)).map(|c| vec![c]),
+        );
         orbits.into_iter().map(|cells| self.part(cells)).collect()
     }
 
@@ -294,8 +301,9 @@ impl Kind {
         if !(2 * odd_sum).is_multiple_of(sums.into()) || !part.kernel.generators().all(by_parity) {
             return None;
         }
-        let shown_sums =
-            of_part.iter().fold(u64::from(order), |all, &cell| gcd(all, cells.visible_labels[cell].seen.into()));
+        let shown_sums = of_part
+            .iter()
+            .fold(u64::from(order), |all, &cell| gcd(all, cells.visible_labels[cell].seen.into()));
         let mut labels: Vec<u32> = of_part.iter().map(|&cell| cells.visible_labels[cell].label).collect();
         labels.sort_unstable();
         let has_alike = labels.windows(2).any(|pair| pair[0] == pair[1]);
@@ -317,8 +325,11 @@ impl Kind {
         let odd = &exchanges - &even;
         // For one permutation of the cells, the kernel has either no unseen element, or as many as it has
         // unseen twists.
-        let hidden: BigUint =
-            part.cells.iter().map(|&cell| BigUint::from(symmetric.order / cells.visible_labels[cell].seen)).product();
+        let hidden: BigUint = part
+            .cells
+            .iter()
+            .map(|&cell| BigUint::from(symmetric.order / cells.visible_labels[cell].seen))
+            .product();
         // The sums of unseen twists are the multiples of `shown_sums`, equally often. Those in the kernel
         // also have multiples of `sums` as sums.
         let both = lcm(symmetric.sums, symmetric.shown_sums);

@@ -6,7 +6,7 @@
 //! - [`oriented_permutation`]: permutations of cells whose pieces also turn
 //! - [`cycles`]: cycle notation, reading and writing
 //! - [`rank`]: the lexicographic rank of a permutation
-//! - [`automorphisms`](mod@relabellings): the symmetries of a set of permutations
+//! - [`automorphisms`](mod@automorphisms): the symmetries of a set of permutations
 //! - [`relabelling`]: a renaming of cells and of orientations
 //! - [`chain`]: stabiliser chains by the Schreier-Sims algorithm, which give the order of a generated group
 //! - [`set_stabiliser`]: stabilisers of sets
@@ -51,7 +51,7 @@ mod transversal;
 pub mod word;
 mod word_shortening;
 
-pub use automorphisms::{Relabellings, numbered, relabellings, relabellings_among};
+pub use automorphisms::{Automorphisms, automorphisms, numbered, relabellings_among};
 pub use ball::Ball;
 pub use chain::StabiliserChain;
 pub use cycles::CycleError;

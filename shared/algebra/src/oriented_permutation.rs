@@ -54,7 +54,10 @@ impl fmt::Display for OrientedPermutationError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Lengths { cells, turns, orientation_counts } => {
-                write!(f, "{cells} cells, {turns} turns and {orientation_counts} orientation_counts do not match")
+                write!(
+                    f,
+                    "{cells} cells, {turns} turns and {orientation_counts} orientation_counts do not match"
+                )
             }
             Self::TurnOutOfRange { cell, turn, order } => {
                 write!(
@@ -85,7 +88,11 @@ impl OrientedPermutation {
     pub fn identity(orientation_counts: impl Into<Box<[u16]>>) -> Self {
         let orientation_counts = orientation_counts.into();
         assert!(orientation_counts.iter().all(|&order| order > 0), "a piece has at least one orientation");
-        Self { cells: Permutation::identity(orientation_counts.len()), turns: vec![0; orientation_counts.len()].into(), orientation_counts }
+        Self {
+            cells: Permutation::identity(orientation_counts.len()),
+            turns: vec![0; orientation_counts.len()].into(),
+            orientation_counts,
+        }
     }
 
     /// Returns the oriented permutation that carries the piece on cell `c` to `cells.apply(c)` and turns it
@@ -155,12 +162,19 @@ impl OrientedPermutation {
     /// # Panics
     /// If the two are not on cells of the same orientation_counts.
     pub fn then(&self, next: &Self) -> Self {
-        assert_eq!(self.orientation_counts, next.orientation_counts, "oriented permutations compose only on the same cells");
+        assert_eq!(
+            self.orientation_counts, next.orientation_counts,
+            "oriented permutations compose only on the same cells"
+        );
         let turns = (0..self.degree()).map(|cell| {
             let (to, turn) = self.apply(cell, 0);
             add(turn, next.turns[to], self.orientation_counts[cell])
         });
-        Self { cells: self.cells.then(&next.cells), turns: turns.collect(), orientation_counts: self.orientation_counts.clone() }
+        Self {
+            cells: self.cells.then(&next.cells),
+            turns: turns.collect(),
+            orientation_counts: self.orientation_counts.clone(),
+        }
     }
 
     /// Returns the oriented permutation that undoes this one.
@@ -170,7 +184,11 @@ impl OrientedPermutation {
             let (to, turn) = self.apply(cell, 0);
             turns[to] = (self.orientation_counts[cell] - turn) % self.orientation_counts[cell];
         }
-        Self { cells: self.cells.inverse(), turns: turns.into(), orientation_counts: self.orientation_counts.clone() }
+        Self {
+            cells: self.cells.inverse(),
+            turns: turns.into(),
+            orientation_counts: self.orientation_counts.clone(),
+        }
     }
 
     /// Returns this oriented permutation applied `exponent` times; negative exponents are powers of the
@@ -236,8 +254,9 @@ impl OrientedPermutation {
                 Some(first)
             })
             .collect();
-        let points: Vec<(usize, u16)> =
-            (0..self.degree()).flat_map(|cell| (0..self.orientation_counts[cell]).map(move |k| (cell, k))).collect();
+        let points: Vec<(usize, u16)> = (0..self.degree())
+            .flat_map(|cell| (0..self.orientation_counts[cell]).map(move |k| (cell, k)))
+            .collect();
         Permutation::from_fn(points.len(), |point| {
             let (to, orientation) = self.apply(points[point].0, points[point].1);
             first[to] + usize::from(orientation)

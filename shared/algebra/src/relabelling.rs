@@ -54,7 +54,12 @@ impl Relabelling {
             turns.push(turn as u16);
         }
         let cells = Permutation::from_images(cells).ok()?;
-        Some(Self { cells, factors: factors.into(), turns: turns.into(), orientation_counts: orientation_counts.into() })
+        Some(Self {
+            cells,
+            factors: factors.into(),
+            turns: turns.into(),
+            orientation_counts: orientation_counts.into(),
+        })
     }
 
     /// Returns the renaming with these factors and turns, on cells of these orientation_counts. Each factor must be a
@@ -70,7 +75,10 @@ impl Relabelling {
         orientation_counts: impl Into<Box<[u16]>>,
     ) -> Self {
         let (factors, turns, orientation_counts) = (factors.into(), turns.into(), orientation_counts.into());
-        assert!([factors.len(), turns.len(), orientation_counts.len()] == [cells.degree(); 3], "one of each a cell");
+        assert!(
+            [factors.len(), turns.len(), orientation_counts.len()] == [cells.degree(); 3],
+            "one of each a cell"
+        );
         let keeps = |(cell, order): (usize, &u16)| orientation_counts[cells.apply(cell)] == *order;
         assert!(orientation_counts.iter().enumerate().all(keeps), "a cell goes to one of its order");
         Self { cells, factors, turns, orientation_counts }
@@ -79,7 +87,12 @@ impl Relabelling {
     /// Returns the renaming that moves the names as `action` moves the pieces.
     pub fn from_action(action: &OrientedPermutation) -> Self {
         let (turns, orientation_counts) = (action.turns().into(), action.orientation_counts().into());
-        Self { cells: action.cells().clone(), factors: vec![1; action.degree()].into(), turns, orientation_counts }
+        Self {
+            cells: action.cells().clone(),
+            factors: vec![1; action.degree()].into(),
+            turns,
+            orientation_counts,
+        }
     }
 
     /// Returns the product that renames by this renaming first and by `next` after it.
@@ -87,7 +100,10 @@ impl Relabelling {
     /// # Panics
     /// If the two are not on cells of the same orientation_counts.
     pub fn then(&self, next: &Self) -> Self {
-        assert_eq!(self.orientation_counts, next.orientation_counts, "renamings compose only on the same cells");
+        assert_eq!(
+            self.orientation_counts, next.orientation_counts,
+            "renamings compose only on the same cells"
+        );
         let composed = |cell: usize| {
             let (to, order) = (self.cells.apply(cell), u32::from(self.orientation_counts[cell]));
             let (factor, turn) = (u32::from(next.factors[to]), u32::from(next.turns[to]));
@@ -96,7 +112,8 @@ impl Relabelling {
             (if order == 1 { 1 } else { (factors % order) as u16 }, (turned % order) as u16)
         };
         let (factors, turns): (Vec<u16>, Vec<u16>) = (0..self.orientation_counts.len()).map(composed).unzip();
-        let (factors, turns, orientation_counts) = (factors.into(), turns.into(), self.orientation_counts.clone());
+        let (factors, turns, orientation_counts) =
+            (factors.into(), turns.into(), self.orientation_counts.clone());
         Self { cells: self.cells.then(&next.cells), factors, turns, orientation_counts }
     }
 
@@ -135,7 +152,11 @@ impl Relabelling {
     /// # Panics
     /// If the two are not on cells of the same orientation_counts.
     pub fn rename(&self, action: &OrientedPermutation) -> OrientedPermutation {
-        assert_eq!(&*self.orientation_counts, action.orientation_counts(), "renamed are permutations of the same cells");
+        assert_eq!(
+            &*self.orientation_counts,
+            action.orientation_counts(),
+            "renamed are permutations of the same cells"
+        );
         let mut turns = vec![0; action.degree()];
         for cell in 0..action.degree() {
             // Let this renaming be (c, i) -> (a(c), f(c) i + t(c)), and let `action` carry (c, 0) to (c', u).
@@ -146,14 +167,15 @@ impl Relabelling {
             turns[self.cells.apply(cell)] = ((arrives + order - u32::from(self.turns[cell])) % order) as u16;
         }
         let cells = action.cells().relabel(&self.cells);
-        OrientedPermutation::new(cells, turns, self.orientation_counts.clone()).expect("cells of equal order stay such")
+        OrientedPermutation::new(cells, turns, self.orientation_counts.clone())
+            .expect("cells of equal order stay such")
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::automorphisms;
+    use crate::automorphisms::automorphisms;
 
     /// Three cells in a row, whose pieces have three orientations. The set has an exchange of each two
     /// neighbours, and its inverse.
@@ -168,7 +190,7 @@ mod tests {
             })
             .collect();
         let points: Vec<Permutation> = set.iter().map(OrientedPermutation::as_points).collect();
-        let found = relabellings(9, &points, 1000).found;
+        let found = automorphisms(9, &points, 1000).found;
         let mut factors = std::collections::HashSet::new();
         for a in &found {
             let relabelling = Relabelling::from_points(a, &orientation_counts).unwrap();
@@ -176,7 +198,10 @@ mod tests {
             factors.insert(relabelling.factors()[0]);
             for b in &found {
                 let next = Relabelling::from_points(b, &orientation_counts).unwrap();
-                assert_eq!(Some(relabelling.then(&next)), Relabelling::from_points(&a.then(b), &orientation_counts));
+                assert_eq!(
+                    Some(relabelling.then(&next)),
+                    Relabelling::from_points(&a.then(b), &orientation_counts)
+                );
             }
             for (x, on_points) in set.iter().zip(&points) {
                 let renamed = relabelling.rename(x);
@@ -184,7 +209,7 @@ mod tests {
                 assert!(set.contains(&renamed));
             }
         }
-        // Turning all pieces by the same amount changes no move, which makes three relabellings; exchanging
+        // Turning all pieces by the same amount changes no move, which makes three automorphisms; exchanging
         // the ends of the row makes three more.
         assert!(found.len() >= 6 && factors.contains(&1), "{}", found.len());
     }
@@ -192,8 +217,8 @@ mod tests {
     #[test]
     fn permutations_rename_too() {
         let orientation_counts = [3; 4];
-        let [a, x] =
-            ["(1,2+1,3)(4+2)", "(1+1,4)(2+1)"].map(|text| OrientedPermutation::parse(text, &orientation_counts).unwrap());
+        let [a, x] = ["(1,2+1,3)(4+2)", "(1+1,4)(2+1)"]
+            .map(|text| OrientedPermutation::parse(text, &orientation_counts).unwrap());
         assert_eq!(Relabelling::from_action(&a).rename(&x), x.relabel(&a));
     }
 

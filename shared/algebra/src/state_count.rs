@@ -26,7 +26,7 @@
 
 use crate::orbits::{orbits, smallest_blocks};
 use crate::permutation::gcd;
-use crate::{OrientedPermutation, Permutation, VisibleLabel, StabiliserChain, numbered, label_stabiliser};
+use crate::{OrientedPermutation, Permutation, StabiliserChain, VisibleLabel, label_stabiliser, numbered};
 use num_bigint::BigUint;
 use std::collections::HashMap;
 
@@ -70,7 +70,8 @@ pub fn states_by_orbits(actions: &[OrientedPermutation], visible_labels: &[Visib
         let factorial = |n: u32| -> BigUint { (1..=n).map(BigUint::from).product() };
         let mut words = factorial(orbit.len() as u32);
         words /= alike.values().map(|&number| factorial(number)).product::<BigUint>();
-        words *= orbit.iter().map(|&cell| BigUint::from(puzzle.visible_labels[cell].seen)).product::<BigUint>();
+        words *=
+            orbit.iter().map(|&cell| BigUint::from(puzzle.visible_labels[cell].seen)).product::<BigUint>();
         let all_differ = alike.len() == orbit.len();
         states *= words / (if all_differ { 2 * seen } else { seen });
         rest.add_quotient(&puzzle, orbit, all_differ, seen as u16);
@@ -95,7 +96,8 @@ impl Cells {
     /// whose own cells have different marks do not look alike any more.
     fn without_idle_turns(self) -> Option<Self> {
         let orientation_counts: Vec<u16> = self.actions.first()?.orientation_counts().into();
-        let (mut marks, mut idle) = (vec![0; orientation_counts.len()], vec![false; orientation_counts.len()]);
+        let (mut marks, mut idle) =
+            (vec![0; orientation_counts.len()], vec![false; orientation_counts.len()]);
         for orbit in self.orbits() {
             let order = orientation_counts[orbit[0]];
             if order > 1
@@ -114,11 +116,18 @@ impl Cells {
         let action = |action: &OrientedPermutation| {
             OrientedPermutation::new(action.cells().clone(), unless_idle(action.turns(), 0), &*turning).ok()
         };
-        let labels = self.visible_labels.iter().zip(&marks).map(|(visible_labels, mark)| (visible_labels.label, mark % visible_labels.seen));
+        let labels = self
+            .visible_labels
+            .iter()
+            .zip(&marks)
+            .map(|(visible_labels, mark)| (visible_labels.label, mark % visible_labels.seen));
         let labels: Vec<u32> = numbered(labels);
         let visible_labels = self.visible_labels.iter().zip(labels).zip(&idle);
         let visible_labels = visible_labels
-            .map(|((visible_labels, label), &idle)| VisibleLabel { label, seen: if idle { 1 } else { visible_labels.seen } })
+            .map(|((visible_labels, label), &idle)| VisibleLabel {
+                label,
+                seen: if idle { 1 } else { visible_labels.seen },
+            })
             .collect();
         Some(Self { actions: self.actions.iter().map(action).collect::<Option<_>>()?, visible_labels })
     }
@@ -155,7 +164,8 @@ impl Cells {
                 pieces.push(self.in_least_order(&piece));
             }
         }
-        pieces.extend((0..self.visible_labels.len()).filter(|&cell| !is_in_piece[cell]).map(|cell| vec![cell]));
+        pieces
+            .extend((0..self.visible_labels.len()).filter(|&cell| !is_in_piece[cell]).map(|cell| vec![cell]));
         let mut at = vec![(0, 0); self.visible_labels.len()];
         for (number, piece) in pieces.iter().enumerate() {
             piece.iter().enumerate().for_each(|(turn, &cell)| at[cell] = (number, turn));
@@ -186,7 +196,8 @@ impl Cells {
         });
         let (labels, seen): (Vec<Vec<u32>>, Vec<u16>) = looks.unzip();
         let labels: Vec<u32> = numbered(labels.into_iter());
-        let visible_labels = labels.into_iter().zip(seen).map(|(label, seen)| VisibleLabel { label, seen }).collect();
+        let visible_labels =
+            labels.into_iter().zip(seen).map(|(label, seen)| VisibleLabel { label, seen }).collect();
         Some(Self { actions, visible_labels })
     }
 
@@ -223,10 +234,15 @@ impl Cells {
                         return None;
                     }
                     let copy = self.copy(other, &orbit)?;
-                    let pairs =
-                        other.iter().zip(&copy).map(|(&a, &b)| (self.visible_labels[a].label, self.visible_labels[b].label));
+                    let pairs = other
+                        .iter()
+                        .zip(&copy)
+                        .map(|(&a, &b)| (self.visible_labels[a].label, self.visible_labels[b].label));
                     let labels: Vec<u32> = numbered(pairs);
-                    other.iter().zip(labels).for_each(|(&cell, label)| self.visible_labels[cell].label = label);
+                    other
+                        .iter()
+                        .zip(labels)
+                        .for_each(|(&cell, label)| self.visible_labels[cell].label = label);
                 }
             }
         }
@@ -401,7 +417,8 @@ impl Quotient {
     /// Starts the quotient with the action on `cells`, which are not in large orbits.
     fn keep(&mut self, puzzle: &Cells, cells: &[usize]) {
         let numbers: HashMap<usize, usize> = cells.iter().copied().zip(0..).collect();
-        self.orientation_counts = cells.iter().map(|&cell| puzzle.actions[0].orientation_counts()[cell]).collect();
+        self.orientation_counts =
+            cells.iter().map(|&cell| puzzle.actions[0].orientation_counts()[cell]).collect();
         self.visible_labels = cells.iter().map(|&cell| puzzle.visible_labels[cell]).collect();
         let image = |action: &OrientedPermutation| {
             cells.iter().map(|&cell| (numbers[&action.cells().apply(cell)], action.turns()[cell])).collect()
@@ -412,12 +429,14 @@ impl Quotient {
     /// Adds what is left of a large orbit: two cells for the parity, if no pieces are alike, and one cell for
     /// the sum of the twists modulo `seen`.
     fn add_quotient(&mut self, puzzle: &Cells, orbit: &[usize], has_parity: bool, seen: u16) {
-        let mut next = self.visible_labels.iter().map(|visible_labels| visible_labels.label + 1).max().unwrap_or(0);
-        let mut add = |visible_labels: &mut Vec<VisibleLabel>, orientation_counts: &mut Vec<u16>, seen: u16| {
-            visible_labels.push(VisibleLabel { label: next, seen });
-            orientation_counts.push(seen);
-            next += 1;
-        };
+        let mut next =
+            self.visible_labels.iter().map(|visible_labels| visible_labels.label + 1).max().unwrap_or(0);
+        let mut add =
+            |visible_labels: &mut Vec<VisibleLabel>, orientation_counts: &mut Vec<u16>, seen: u16| {
+                visible_labels.push(VisibleLabel { label: next, seen });
+                orientation_counts.push(seen);
+                next += 1;
+            };
         let first = self.orientation_counts.len();
         if has_parity {
             add(&mut self.visible_labels, &mut self.orientation_counts, 1);

@@ -155,7 +155,9 @@ mod tests {
     fn word(turns: &[(usize, i64)]) -> Word {
         let orientation_counts = orientation_counts(&generators());
         let mut word = Word::identity();
-        turns.iter().for_each(|&(generator, exponent)| word.push(Turn { generator, exponent }, &orientation_counts));
+        turns
+            .iter()
+            .for_each(|&(generator, exponent)| word.push(Turn { generator, exponent }, &orientation_counts));
         word
     }
 

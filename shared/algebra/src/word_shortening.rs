@@ -112,7 +112,12 @@ impl<'a> Shortener<'a> {
         while at > 0 {
             match best[at].1 {
                 Some((start, (first, second, _))) => {
-                    parts.push(self.ball.word(first).inverse(orientation_counts).then(&self.ball.word(second), orientation_counts));
+                    parts.push(
+                        self.ball
+                            .word(first)
+                            .inverse(orientation_counts)
+                            .then(&self.ball.word(second), orientation_counts),
+                    );
                     at = start;
                 }
                 None => {

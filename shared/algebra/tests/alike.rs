@@ -1,6 +1,6 @@
 //! Compares the number of unseen elements with a list of all elements, and with known numbers.
 
-use fathom_algebra::{OrientedPermutation, Permutation, VisibleLabel, StabiliserChain, label_stabiliser};
+use fathom_algebra::{OrientedPermutation, Permutation, StabiliserChain, VisibleLabel, label_stabiliser};
 use num_bigint::BigUint;
 use proptest::prelude::*;
 use std::collections::HashSet;
@@ -44,7 +44,8 @@ fn parsed(cycles: &[&str], orientation_counts: &[u16]) -> Vec<OrientedPermutatio
 
 fn unseen(cycles: &[&str], orientation_counts: &[u16], labels: &[u32], seen: &[u16]) -> u64 {
     let generators = parsed(cycles, orientation_counts);
-    let visible_labels: Vec<VisibleLabel> = labels.iter().zip(seen).map(|(&label, &seen)| VisibleLabel { label, seen }).collect();
+    let visible_labels: Vec<VisibleLabel> =
+        labels.iter().zip(seen).map(|(&label, &seen)| VisibleLabel { label, seen }).collect();
     label_stabiliser(&generators, &order(&generators), &visible_labels).unwrap().try_into().unwrap()
 }
 
@@ -106,7 +107,8 @@ fn a_group_without_structure() {
     let images =
         |cells: &[usize]| -> Vec<u32> { (0..24).map(|cell| u32::from(cells.contains(&cell))).collect() };
     let number = |cells: &[usize]| -> BigUint {
-        let visible_labels: Vec<VisibleLabel> = images(cells).into_iter().map(|label| VisibleLabel { label, seen: 1 }).collect();
+        let visible_labels: Vec<VisibleLabel> =
+            images(cells).into_iter().map(|label| VisibleLabel { label, seen: 1 }).collect();
         &all / label_stabiliser(&generators, &all, &visible_labels).unwrap()
     };
     // The group carries any set of up to five points to any other set of the same size.

@@ -1,6 +1,6 @@
 //! Well-known groups: their orientation_counts, transitivity and kinds, and elements that are not in them.
 
-use fathom_algebra::{Ball, Factoriser, Group, Kind, Permutation, NonMembership};
+use fathom_algebra::{Ball, Factoriser, Group, Kind, NonMembership, Permutation};
 use num_bigint::BigUint;
 use proptest::prelude::*;
 

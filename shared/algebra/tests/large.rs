@@ -2,7 +2,7 @@
 //! gives.
 
 use fathom_algebra::{
-    OrientedPermutation, Permutation, VisibleLabel, StabiliserChain, states_by_orbits, label_stabiliser,
+    OrientedPermutation, Permutation, StabiliserChain, VisibleLabel, label_stabiliser, states_by_orbits,
 };
 use num_bigint::BigUint;
 
@@ -40,7 +40,8 @@ fn actions(
             turns.extend(twists);
             orientation_counts.extend(vec![order; n]);
         }
-        OrientedPermutation::new(Permutation::from_fn(images.len(), |i| images[i]), turns, orientation_counts).unwrap()
+        OrientedPermutation::new(Permutation::from_fn(images.len(), |i| images[i]), turns, orientation_counts)
+            .unwrap()
     };
     (0..4).map(|_| one(random)).collect()
 }
@@ -65,7 +66,11 @@ fn both_ways_count_alike() {
             let actions = actions(&mut random, orbits, keeps_sums, is_tied);
             let visible_labels = all_shown(&actions[0]);
             let states = states_by_orbits(&actions, &visible_labels);
-            assert_eq!(states, Some(by_chain(&actions, &visible_labels)), "{orbits:?} {keeps_sums} {is_tied}");
+            assert_eq!(
+                states,
+                Some(by_chain(&actions, &visible_labels)),
+                "{orbits:?} {keeps_sums} {is_tied}"
+            );
             // Three pieces in a row of an orbit look alike, and every other three hide their orientations.
             let alike: Vec<VisibleLabel> = orbits
                 .iter()
@@ -241,7 +246,11 @@ fn pieces_that_look_alike_when_turned_are_counted() {
                 }
             }
             let states = states_by_orbits(&actions, &visible_labels);
-            assert_eq!(states, Some(by_chain(&actions, &visible_labels)), "{n} of {order} stickers, round {round}");
+            assert_eq!(
+                states,
+                Some(by_chain(&actions, &visible_labels)),
+                "{n} of {order} stickers, round {round}"
+            );
         }
     }
 }

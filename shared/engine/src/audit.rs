@@ -313,7 +313,12 @@ fn exhaustive(plain: &Plain, kept: &KeptLayers, options: Options) -> Result<Audi
 
 /// Returns states of a layer under random symmetries, and whether they are all that is stored. If the layer
 /// stores more than `samples` states, `samples` states are drawn, each word as likely as any other.
-fn of_layer(kept: &KeptLayers, depth: u32, samples: u64, random: &mut fastrand::Rng) -> Result<(Vec<State>, bool)> {
+fn of_layer(
+    kept: &KeptLayers,
+    depth: u32,
+    samples: u64,
+    random: &mut fastrand::Rng,
+) -> Result<(Vec<State>, bool)> {
     let files = kept.files(depth).context("a layer that was opened is there")?;
     let mut places = Vec::new();
     let all = kept.layers[depth as usize].stored <= samples;

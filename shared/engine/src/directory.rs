@@ -12,7 +12,7 @@ use crate::shared_store;
 use crate::tasks::root_of_layers;
 use anyhow::{Context, Result, anyhow};
 use fathom_command::bad_input;
-use fathom_layer::writer::open_file;
+use fathom_layer::writer::unfinished;
 use fathom_layer::{Digest, Disk, LocalDisk, create_directory_durably};
 use fathom_space::{CosetGraph, Space};
 use std::fs;

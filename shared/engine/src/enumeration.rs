@@ -2,7 +2,7 @@
 
 use crate::directory::{Found, RunDirectory, look};
 use crate::observer::{Observer, Silent};
-use crate::run::{Keep, Lookback, Producers, PlanDocument, RunError, RunManifest, SpaceSpec};
+use crate::run::{Keep, Lookback, PlanDocument, Producers, RunError, RunManifest, SpaceSpec};
 use crate::search::{Options, Stop, search};
 use crate::summary::Summary;
 use crate::task::Kernel;

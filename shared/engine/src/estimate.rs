@@ -8,7 +8,7 @@ use crate::run::lookback::most_in_the_making;
 use crate::run::manifest::Keep;
 use crate::run::tables::PATTERNS_WORTH_KEEPING;
 use crate::run::{Geometry, Lookback, Producers};
-use fathom_kernel::{Bits, SimdLevel, SLACK_BYTES};
+use fathom_kernel::{Bits, SLACK_BYTES, SimdLevel};
 use fathom_layer::encoding::SPARSE_BITS;
 use fathom_layer::format::{ALIGNMENT, ENTRY_BYTES};
 use fathom_space::{AxisMap, Plan, Shape, Space, Transform};

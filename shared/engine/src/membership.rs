@@ -1,6 +1,6 @@
 //! The reasons why an element is not in a group, as text.
 
-use fathom_algebra::{Group, Permutation, NonMembership};
+use fathom_algebra::{Group, NonMembership, Permutation};
 
 /// Returns why an element is not in a group: a keyword for the kind of the reason, and a sentence. `None` if
 /// the element is in the group.

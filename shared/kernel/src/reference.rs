@@ -1,13 +1,13 @@
 //! The whole search as a plain breadth-first search: no cosets, no symmetries, two bytes a state. It is the
 //! oracle of every other engine, so it is kept as short and as obviously right as possible.
 
-use fathom_space::{Letters, Ranks, Space};
+use fathom_space::{Ranks, Space, SymbolTable};
 
 /// The distance of every state from the solved state.
 #[derive(Debug)]
 pub struct Distances {
     words: Ranks,
-    letters: Letters,
+    symbols: SymbolTable,
     distances: Vec<u16>,
 }
 
@@ -77,7 +77,7 @@ impl Distances {
                 if distances[rank] != depth {
                     continue;
                 }
-                words.unrank(rank as u64, space.letters(), &mut word);
+                words.unrank(rank as u64, space.symbols(), &mut word);
                 for mv in 0..space.moves().len() {
                     if !space.apply(mv, &word, &mut image) {
                         continue;
@@ -98,7 +98,7 @@ impl Distances {
                 break;
             }
         }
-        Ok(Self { words, letters: space.letters().clone(), distances })
+        Ok(Self { words, symbols: space.symbols().clone(), distances })
     }
 
     /// Returns ranks for the states of a space.
@@ -126,7 +126,7 @@ impl Distances {
     pub fn states(&self) -> impl Iterator<Item = (Vec<u8>, u32)> {
         self.distances.iter().enumerate().filter(|&(_, &d)| d != UNSEEN).map(|(rank, &distance)| {
             let mut word = vec![0; self.words.length()];
-            self.words.unrank(rank as u64, &self.letters, &mut word);
+            self.words.unrank(rank as u64, &self.symbols, &mut word);
             (word, distance.into())
         })
     }

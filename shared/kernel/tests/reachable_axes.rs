@@ -3,7 +3,7 @@
 
 use fathom_algebra::{OrientedPermutation, Permutation};
 use fathom_kernel::reference::Distances;
-use fathom_kernel::{Bits, SimdLevel, SLACK_BYTES};
+use fathom_kernel::{Bits, SLACK_BYTES, SimdLevel};
 use fathom_puzzle::definition::Orbit;
 use fathom_puzzle::{Definition, Metric, Puzzle};
 use fathom_space::{
@@ -70,7 +70,7 @@ fn space((name, orbits, texts, labels): Family, random: Option<u64>) -> Space {
         orientations,
     };
     let mut definition = Definition::new(name, orbits.iter().enumerate().map(named).collect()).unwrap();
-    let orders = definition.orders();
+    let orders = definition.orientation_counts();
     let generators: Vec<OrientedPermutation> = texts
         .iter()
         .map(|g| OrientedPermutation::parse(g.trim_start_matches('*'), &orders).unwrap())

@@ -1,7 +1,7 @@
 //! Compares the kernels of all engines with the definition: a transform applied to positions one by one.
 
-use fathom_kernel::{Bits, SimdLevel, SLACK_BYTES};
-use fathom_space::{AxisMap, Shape, Transform, MultisetRanker};
+use fathom_kernel::{Bits, SLACK_BYTES, SimdLevel};
+use fathom_space::{AxisMap, MultisetRanker, Shape, Transform};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 

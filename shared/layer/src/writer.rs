@@ -7,7 +7,7 @@ use crate::error::LayerError;
 use crate::file::LayerFile;
 use crate::format::{ALIGNMENT, Entry, Header, Identity, SLACK_BYTES, Totals, data_offset};
 use crate::map::Stamp;
-use crate::writeback::{self, WriteBack, SharedFile};
+use crate::writeback::{self, SharedFile, WriteBack};
 use std::ffi::OsString;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;

@@ -38,10 +38,10 @@ pub struct Generator {
     pub name: String,
     /// The action on the pieces of all cells.
     pub action: OrientedPermutation,
-    /// The precondition: the generator can be applied only while each of these cells holds a piece with the label
+    /// The guard: the generator can be applied only while each of these cells holds a piece with the label
     /// that belongs there when solved. The cells count from 0, in increasing order, and the action moves
     /// none of them. Empty where the generator can always be applied.
-    pub precondition: Box<[u16]>,
+    pub guard: Box<[u16]>,
 }
 
 /// The piece that stands on a cell when the puzzle is solved.
@@ -59,7 +59,7 @@ pub struct Piece {
 /// A puzzle. Cells are numbered across orbits, from 0, in the order of the orbits.
 ///
 /// Invariants: generators have distinct names, permute each orbit within itself, and turn pieces by less than
-/// their number of orientations; no generator moves a cell of its precondition, and only moves have guards; pieces
+/// their number of orientations; no generator moves a cell of its guard, and only moves have guards; pieces
 /// with one label belong to one orbit and have the same `seen`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Definition {
@@ -69,7 +69,7 @@ pub struct Definition {
     orbit_of: Vec<usize>,
     moves: Vec<Generator>,
     free: Vec<Generator>,
-    derived_moves: Vec<Generator>,
+    spare: Vec<Generator>,
     solved: Vec<Piece>,
     always: Box<[u16]>,
     /// Pairs of a cell and a piece that never stands there, in increasing order.
@@ -143,7 +143,7 @@ impl Definition {
             orbit_of,
             moves: Vec::new(),
             free: Vec::new(),
-            derived_moves: Vec::new(),
+            spare: Vec::new(),
             solved,
             always: Box::default(),
             never: Box::default(),
@@ -173,20 +173,20 @@ impl Definition {
         self.add_guarded_move(name, action, &[])
     }
 
-    /// Adds a generator that costs one move and can be applied only while each cell of `precondition` holds a piece
+    /// Adds a generator that costs one move and can be applied only while each cell of `guard` holds a piece
     /// with the label that belongs there when solved. Cells count from 0, in any order.
     ///
     /// # Errors
-    /// As [`Definition::add_move`], and if a cell of the precondition does not exist or is moved by `action`: a move
-    /// that moved its precondition would have an inverse with a different precondition.
+    /// As [`Definition::add_move`], and if a cell of the guard does not exist or is moved by `action`: a move
+    /// that moved its guard would have an inverse with a different guard.
     pub fn add_guarded_move(
         &mut self,
         name: impl Into<String>,
         action: OrientedPermutation,
-        precondition: &[u16],
+        guard: &[u16],
     ) -> Result<(), DefinitionError> {
         let mut generator = self.checked(name.into(), action)?;
-        for &cell in precondition {
+        for &cell in guard {
             let (name, number) = (generator.name.clone(), usize::from(cell) + 1);
             if number > self.cells() {
                 return Err(DefinitionError::GuardCell { name, cell: number, cells: self.cells() });
@@ -196,8 +196,8 @@ impl Definition {
                 return Err(DefinitionError::GuardMoves { name, cell: number, to });
             }
         }
-        let precondition: BTreeSet<u16> = precondition.iter().copied().collect();
-        generator.precondition = precondition.into_iter().collect();
+        let guard: BTreeSet<u16> = guard.iter().copied().collect();
+        generator.guard = guard.into_iter().collect();
         self.moves.push(generator);
         Ok(())
     }
@@ -216,7 +216,7 @@ impl Definition {
         Ok(())
     }
 
-    /// Adds a derived_moves move: a named permutation that is a generator only if a user chooses it by name.
+    /// Adds a spare move: a named permutation that is a generator only if a user chooses it by name.
     ///
     /// # Errors
     /// As [`Definition::add_move`].
@@ -226,7 +226,7 @@ impl Definition {
         action: OrientedPermutation,
     ) -> Result<(), DefinitionError> {
         let generator = self.checked(name.into(), action)?;
-        self.derived_moves.push(generator);
+        self.spare.push(generator);
         Ok(())
     }
 
@@ -341,10 +341,10 @@ impl Definition {
         &self.free
     }
 
-    /// Returns the derived_moves moves, which are generators only if a user chooses them by name: whole-puzzle
+    /// Returns the spare moves, which are generators only if a user chooses them by name: whole-puzzle
     /// rotations of a twsearch file, derived moves of a kpuzzle.
-    pub fn derived_moves(&self) -> &[Generator] {
-        &self.derived_moves
+    pub fn spare(&self) -> &[Generator] {
+        &self.spare
     }
 
     /// Returns the piece on each cell when the puzzle is solved.
@@ -439,7 +439,7 @@ impl Definition {
 
     /// Returns whether some moves are possible only in some states.
     pub fn is_guarded(&self) -> bool {
-        self.is_limited() || self.moves.iter().any(|generator| !generator.precondition.is_empty())
+        self.is_limited() || self.moves.iter().any(|generator| !generator.guard.is_empty())
     }
 
     /// Returns whether states are limited, so that some states to which moves would lead are ruled out.
@@ -475,13 +475,13 @@ impl Definition {
         (self.is_plain() && !self.is_guarded()).then(|| self.group().order())?.map(|order| order / free)
     }
 
-    /// Returns a generator without a precondition, after checking that its name is free and that it fits the orbits.
+    /// Returns a generator without a guard, after checking that its name is free and that it fits the orbits.
     fn checked(&self, name: String, action: OrientedPermutation) -> Result<Generator, DefinitionError> {
         check_name(&name)?;
         if name.starts_with(['[', ']', '*', '\'', '^', ':']) {
             return Err(DefinitionError::BeginsWithSign(name));
         }
-        let listed = || self.moves.iter().chain(&self.free).chain(&self.derived_moves);
+        let listed = || self.moves.iter().chain(&self.free).chain(&self.spare);
         if listed().any(|other| other.name == name) {
             return Err(DefinitionError::NameTwice(name));
         }
@@ -491,7 +491,9 @@ impl Definition {
         if action.degree() != self.cells() {
             return Err(DefinitionError::OtherCells { name, found: action.degree(), cells: self.cells() });
         }
-        for (cell, (&found, order)) in action.orientation_counts().iter().zip(self.orientation_counts()).enumerate() {
+        for (cell, (&found, order)) in
+            action.orientation_counts().iter().zip(self.orientation_counts()).enumerate()
+        {
             if found != order {
                 return Err(DefinitionError::OtherOrders { name, cell: cell + 1, found, order });
             }
@@ -509,7 +511,7 @@ impl Definition {
                 });
             }
         }
-        Ok(Generator { name, action, precondition: Box::default() })
+        Ok(Generator { name, action, guard: Box::default() })
     }
 }
 

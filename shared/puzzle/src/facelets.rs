@@ -103,7 +103,8 @@ impl Facelets {
             let mut numbers = vec![0; cells];
             orbit.iter().for_each(|&facelet| numbers[places[facelet].0] += 1);
             let distinct: HashSet<(usize, u16)> = orbit.iter().map(|&facelet| places[facelet]).collect();
-            let are_whole = numbers.iter().zip(&orientation_counts).all(|(&has, &order)| has == 0 || has == order);
+            let are_whole =
+                numbers.iter().zip(&orientation_counts).all(|(&has, &order)| has == 0 || has == order);
             if distinct.len() != orbit.len() || !are_whole {
                 return None;
             }
@@ -112,7 +113,12 @@ impl Facelets {
         moves.iter().all(|action| found.action(action).is_some()).then_some(found)
     }
 
-    fn of_places(given: &[u16], orbits: &[Vec<usize>], places: Vec<(usize, u16)>, orientation_counts: Vec<u16>) -> Self {
+    fn of_places(
+        given: &[u16],
+        orbits: &[Vec<usize>],
+        places: Vec<(usize, u16)>,
+        orientation_counts: Vec<u16>,
+    ) -> Self {
         let mut orbit_of = vec![0; places.len()];
         for (number, orbit) in orbits.iter().enumerate() {
             orbit.iter().for_each(|&facelet| orbit_of[facelet] = number);

@@ -59,7 +59,7 @@ impl Definition {
     /// Returns the generators of a metric, in the order of the listed ones, each followed by its powers.
     ///
     /// None of them is the identity and no two are equal: a listed generator keeps its name, and a power that
-    /// equals an earlier generator is left out. The powers of a guarded generator have the same precondition: the
+    /// equals an earlier generator is left out. The powers of a guarded generator have the same guard: the
     /// generator does not move those cells, so that it is possible again after it has been applied.
     ///
     /// # Errors
@@ -132,20 +132,20 @@ impl Definition {
         let mut named = |name: &str| {
             let mut known = self.moves().iter().chain(self.spare()).chain(all);
             let found = known.find(|generator| generator.name == name);
-            Ok(found.map(|Generator { action, precondition, .. }| Effect {
+            Ok(found.map(|Generator { action, guard, .. }| Effect {
                 action: action.clone(),
-                guards: BTreeSet::from([precondition.clone()]),
+                guards: BTreeSet::from([guard.clone()]),
             }))
         };
         let Effect { action, guards } = expression::sequence(text, &identity, &mut named).ok()??;
-        let has_guards = |generator: &Generator| guards.iter().all(|precondition| *precondition == generator.precondition);
+        let has_guards = |generator: &Generator| guards.iter().all(|guard| *guard == generator.guard);
         let mut found = all.iter().filter(|generator| generator.action == action && has_guards(generator));
         found.next().filter(|_| found.next().is_none())
     }
 }
 
 /// What a sequence does, and the guards of the generators of which it consists. Where these are equal, they
-/// are the precondition of the whole, because each generator leaves the cells of its precondition.
+/// are the guard of the whole, because each generator leaves the cells of its guard.
 #[derive(Clone)]
 struct Effect {
     action: OrientedPermutation,
@@ -177,16 +177,16 @@ fn expand_metric(
 ) -> Result<Vec<Generator>, DefinitionError> {
     let mut seen: HashSet<(OrientedPermutation, Box<[u16]>)> = HashSet::new();
     let mut made: Vec<Generator> = Vec::new();
-    let mut add = |name: String, action: OrientedPermutation, precondition: &[u16]| {
-        if action.is_identity() || !seen.insert((action.clone(), precondition.into())) {
+    let mut add = |name: String, action: OrientedPermutation, guard: &[u16]| {
+        if action.is_identity() || !seen.insert((action.clone(), guard.into())) {
             return Ok(());
         }
-        made.push(Generator { name, action, precondition: precondition.into() });
+        made.push(Generator { name, action, guard: guard.into() });
         if made.len() > Definition::MAX_MOVES { Err(DefinitionError::TooManyMoves) } else { Ok(()) }
     };
     for generator in listed {
-        let precondition = &generator.precondition;
-        add(generator.name.clone(), generator.action.clone(), precondition)?;
+        let guard = &generator.guard;
+        add(generator.name.clone(), generator.action.clone(), guard)?;
         let order = generator.action.order().filter(|&order| order <= i64::MAX as u64);
         let exponents = match (metric, order) {
             (Metric::Given | Metric::Face | Metric::Twist, _) => 0..0,
@@ -205,7 +205,7 @@ fn expand_metric(
                 Some(order) if exponent > 0 && 2 * exponent > order as i64 => exponent - order as i64,
                 _ => exponent,
             };
-            let is_listed = |other: &&&Generator| other.action == power && other.precondition == *precondition;
+            let is_listed = |other: &&&Generator| other.action == power && other.guard == *guard;
             let usual = power_name(&generator.name, exponent, std::iter::empty());
             let name = match listed.iter().find(is_listed) {
                 Some(other) => other.name.clone(),
@@ -213,7 +213,7 @@ fn expand_metric(
                 None if named.iter().any(|other| is_listed(&other) && other.name == usual) => usual,
                 None => power_name(&generator.name, exponent, named.iter().map(|other| &*other.name)),
             };
-            add(name, power.clone(), precondition)?;
+            add(name, power.clone(), guard)?;
         }
     }
     Ok(made)
@@ -265,13 +265,13 @@ mod tests {
     #[test]
     fn powers_of_a_guarded_move_have_its_guard() {
         let mut lock = puzzle(6, &[("R", "(1,2,3,4)")]);
-        for (name, cycles, precondition) in
+        for (name, cycles, guard) in
             [("U", "(1,2,3,4)", &[5][..]), ("W", "(1,4,3,2)", &[4, 5]), ("S", "(1,3)", &[5])]
         {
             let cells = Permutation::parse(cycles, 6).unwrap();
-            lock.add_guarded_move(name, OrientedPermutation::from_cells(cells), precondition).unwrap();
+            lock.add_guarded_move(name, OrientedPermutation::from_cells(cells), guard).unwrap();
         }
-        // W is no power of R or U, because its precondition has more cells.
+        // W is no power of R or U, because its guard has more cells.
         assert_eq!(names(&lock, Metric::Given), "R U W S");
         for (metric, made) in
             [(Metric::Single, "R R' U U' W W' S"), (Metric::Multi, "R R2 R' U U2 U' W W2 W' S")]
@@ -280,20 +280,20 @@ mod tests {
             for generator in lock.generators(metric).unwrap() {
                 let listed =
                     lock.moves().iter().find(|listed| generator.name.starts_with(&listed.name)).unwrap();
-                assert_eq!(generator.precondition, listed.precondition, "{}", generator.name);
+                assert_eq!(generator.guard, listed.guard, "{}", generator.name);
             }
         }
         let chosen = lock.select(Metric::Multi, "U'").unwrap();
-        assert_eq!(*chosen[0].precondition, [5]);
+        assert_eq!(*chosen[0].guard, [5]);
     }
 
     /// A sequence chooses a move that does the same under the same conditions.
     #[test]
     fn a_sequence_chooses_no_move_with_another_guard() {
         let mut lock = puzzle(7, &[("U", "(6,7)")]);
-        for (name, cycles, precondition) in [("A", "(1,2,3,4)", &[4_u16][..]), ("B", "(1,3)(2,4)", &[5])] {
+        for (name, cycles, guard) in [("A", "(1,2,3,4)", &[4_u16][..]), ("B", "(1,3)(2,4)", &[5])] {
             let cells = Permutation::parse(cycles, 7).unwrap();
-            lock.add_guarded_move(name, OrientedPermutation::from_cells(cells), precondition).unwrap();
+            lock.add_guarded_move(name, OrientedPermutation::from_cells(cells), guard).unwrap();
         }
         for word in ["A2", "A*A", "U*A2*U", "A*B*A'"] {
             let refused = lock.select(Metric::Single, word);
@@ -303,7 +303,7 @@ mod tests {
             assert_eq!(lock.select(Metric::Single, word).unwrap()[0].name, name, "{word}");
         }
         // In this metric the power is a move.
-        assert_eq!(*lock.select(Metric::Multi, "A^-2").unwrap()[0].precondition, [4]);
+        assert_eq!(*lock.select(Metric::Multi, "A^-2").unwrap()[0].guard, [4]);
     }
 
     #[test]

@@ -40,6 +40,6 @@ pub use generators::SelectionError;
 pub use load::{Format, LoadError};
 pub use metric::{Metric, UnknownMetric};
 pub use notation::NotationError;
-pub use puzzle::{Counted, Precondition, Move, Puzzle, PuzzleMove};
-pub use rotation_normalizer::{RotationNormalizer, NormalizeError};
+pub use puzzle::{Counted, Guard, Move, Puzzle, PuzzleMove};
+pub use rotation_normalizer::{NormalizeError, RotationNormalizer};
 pub use source::{ONE_WAY, PuzzleSpec, SourceError, grouped, one_way_note, states_and};

@@ -31,12 +31,12 @@ pub struct PuzzleMove {
     /// The action on the pieces of all cells.
     pub action: OrientedPermutation,
     /// The move is possible only while all these conditions hold. In increasing order.
-    pub precondition: Box<[Precondition]>,
+    pub guard: Box<[Guard]>,
 }
 
 /// The condition that a cell holds, or does not hold, a piece with the label of a given piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Precondition {
+pub struct Guard {
     /// The cell.
     pub cell: u16,
     /// The piece, given by the cell where it belongs.
@@ -45,7 +45,7 @@ pub struct Precondition {
     pub holds: bool,
 }
 
-impl Precondition {
+impl Guard {
     /// Returns the condition after cells and pieces have been renamed.
     pub fn renamed(&self, relabelling: &Relabelling) -> Self {
         let to = |cell: u16| relabelling.cells().apply(cell.into()) as u16;
@@ -84,13 +84,13 @@ pub struct Puzzle {
     /// word of the same state.
     pub free: Vec<OrientedPermutation>,
     /// The conditions that all states satisfy, to which states are limited.
-    pub limits: Vec<Precondition>,
+    pub limits: Vec<Guard>,
     /// The number of states, where it is known and is not simply the order of a group.
     pub counted: Option<Counted>,
     /// For each piece a number: pieces with different numbers never exchange places, although their cells
     /// may be the same. All numbers are equal where nothing of the kind is known.
     pub kinds: Vec<u16>,
-    /// Relabellings that map the set of moves onto itself, up to free moves that follow; the identity first.
+    /// Automorphisms that map the set of moves onto itself, up to free moves that follow; the identity first.
     /// They form a group up to turns of all pieces of an orbit by the same amount, which change no move.
     /// Where moves have guards, a free move may change for which pieces these ask: whether it does depends on
     /// the labels.
@@ -110,31 +110,31 @@ impl Puzzle {
     /// Returns whether `relabelling` maps the set of moves, each followed by free moves, onto itself.
     pub fn is_symmetry(&self, relabelling: &Relabelling) -> bool {
         self.has_up_to_free(self.moves.iter().map(|m| {
-            let precondition = m.precondition.iter().map(|precondition| precondition.renamed(relabelling)).collect();
-            (relabelling.rename(&m.action), precondition)
+            let guard = m.guard.iter().map(|guard| guard.renamed(relabelling)).collect();
+            (relabelling.rename(&m.action), guard)
         }))
     }
 
     /// Rules out all pieces that look like those that are ruled out, where `labels` has a label for each
     /// piece, and leaves out symmetries that do not keep what is ruled out then.
     pub fn rule_out_alike(&mut self, labels: &[u16]) {
-        let alike = |asked: &Precondition| {
+        let alike = |asked: &Guard| {
             let label = labels[usize::from(asked.piece)];
             let (cell, holds, own) = (asked.cell, asked.holds, asked.piece);
             let pieces = (0..labels.len() as u16).filter(move |&piece| match holds {
                 true => piece == own,
                 false => labels[usize::from(piece)] == label,
             });
-            pieces.map(move |piece| Precondition { cell, piece, holds }).collect::<Vec<_>>()
+            pieces.map(move |piece| Guard { cell, piece, holds }).collect::<Vec<_>>()
         };
-        let all = |guards: &[Precondition]| -> Vec<Precondition> {
+        let all = |guards: &[Guard]| -> Vec<Guard> {
             guards.iter().flat_map(alike).collect::<BTreeSet<_>>().into_iter().collect()
         };
         for m in self.moves.iter_mut().chain(&mut self.incoming_moves) {
-            m.precondition = all(&m.precondition).into();
+            m.guard = all(&m.guard).into();
         }
         self.limits = all(&self.limits);
-        let limits: HashSet<Precondition> = self.limits.iter().copied().collect();
+        let limits: HashSet<Guard> = self.limits.iter().copied().collect();
         self.symmetries.retain(|a| limits.iter().all(|limit| limits.contains(&limit.renamed(a))));
     }
 
@@ -180,19 +180,19 @@ impl Puzzle {
     pub fn is_closed_under_inverses(&self) -> bool {
         self.has_up_to_free(self.moves.iter().map(|m| {
             let carried =
-                |precondition: &Precondition| Precondition { cell: m.action.cells().apply(precondition.cell.into()) as u16, ..*precondition };
-            (m.action.inverse(), m.precondition.iter().map(carried).collect())
+                |guard: &Guard| Guard { cell: m.action.cells().apply(guard.cell.into()) as u16, ..*guard };
+            (m.action.inverse(), m.guard.iter().map(carried).collect())
         }))
     }
 
     /// Returns whether all actions with these guards are those of moves, each followed by a free move.
-    fn has_up_to_free(&self, mut actions: impl Iterator<Item = (OrientedPermutation, Vec<Precondition>)>) -> bool {
+    fn has_up_to_free(&self, mut actions: impl Iterator<Item = (OrientedPermutation, Vec<Guard>)>) -> bool {
         let mut up_to_free = UpToFree::new(&self.free);
         let known: HashSet<_> =
-            self.moves.iter().map(|m| (up_to_free.of(&m.action), m.precondition.to_vec())).collect();
-        actions.all(|(action, mut precondition)| {
-            precondition.sort_unstable();
-            known.contains(&(up_to_free.of(&action), precondition))
+            self.moves.iter().map(|m| (up_to_free.of(&m.action), m.guard.to_vec())).collect();
+        actions.all(|(action, mut guard)| {
+            guard.sort_unstable();
+            known.contains(&(up_to_free.of(&action), guard))
         })
     }
 }
@@ -202,14 +202,14 @@ mod tests {
     use crate::{Definition, Metric};
     use fathom_algebra::{OrientedPermutation, Permutation};
 
-    /// An inverse with a different precondition does not lead back from every state.
+    /// An inverse with a different guard does not lead back from every state.
     #[test]
     fn inverses_have_the_same_guard() {
         let closed = |guards: [&[u16]; 2]| {
             let mut puzzle = Definition::of_degree("test", 5).unwrap();
-            for (name, cycles, precondition) in [("U", "(1,2,3)", guards[0]), ("W", "(1,3,2)", guards[1])] {
+            for (name, cycles, guard) in [("U", "(1,2,3)", guards[0]), ("W", "(1,3,2)", guards[1])] {
                 let cells = Permutation::parse(cycles, 5).unwrap();
-                puzzle.add_guarded_move(name, OrientedPermutation::from_cells(cells), precondition).unwrap();
+                puzzle.add_guarded_move(name, OrientedPermutation::from_cells(cells), guard).unwrap();
             }
             puzzle.puzzle(Metric::Given).unwrap().is_closed_under_inverses()
         };

@@ -83,7 +83,7 @@ impl Definition {
         let (x, y) = (free("x")?, free("y")?);
         let z = x.action.then(&y.action).then(&x.action.inverse());
         let is_taken = named.any(|generator| generator.name == "z");
-        (!is_taken).then(|| Generator { name: "z".into(), action: z, precondition: Box::default() })
+        (!is_taken).then(|| Generator { name: "z".into(), action: z, guard: Box::default() })
     }
 }
 
@@ -129,9 +129,8 @@ impl<'d> RotationNormalizer<'d> {
                 continue;
             }
             let renamed = turned.then(&action).then(&turned.inverse());
-            let (kept, power, turn) = self.split(&renamed, exponent).ok_or_else(|| NormalizeError::Unnamed {
-                word: word.into_owned(),
-                puzzle: self.whole.name().into(),
+            let (kept, power, turn) = self.split(&renamed, exponent).ok_or_else(|| {
+                NormalizeError::Unnamed { word: word.into_owned(), puzzle: self.whole.name().into() }
             })?;
             turned = turn.then(&turned);
             let as_written = format!("{}{suffix}", kept.name);
@@ -202,7 +201,11 @@ impl<'d> RotationNormalizer<'d> {
 
     fn not_a_move(&self, word: &str) -> NormalizeError {
         let known: Vec<&str> = self.known().map(|(generator, _)| generator.name.as_str()).collect();
-        NormalizeError::NotAMove { word: word.into(), puzzle: self.whole.name().into(), known: known.join(" ") }
+        NormalizeError::NotAMove {
+            word: word.into(),
+            puzzle: self.whole.name().into(),
+            known: known.join(" "),
+        }
     }
 
     /// Returns the moves of a sequence that may have brackets or lack blanks, after everything has been
@@ -327,7 +330,9 @@ mod tests {
             assert!(error.contains(says), "{sequence}: {error}");
         }
         let pocket = family::by_name("2x2x2").unwrap();
-        assert!(RotationNormalizer::new(&pocket).unwrap_err().to_string().starts_with("2x2x2 has no free moves"));
+        assert!(
+            RotationNormalizer::new(&pocket).unwrap_err().to_string().starts_with("2x2x2 has no free moves")
+        );
     }
 
     /// With one face and turns of the whole, the sequence can ask for other faces, which have no names.

@@ -183,8 +183,8 @@ fn definitions() -> impl Strategy<Value = Definition> {
                     0 => {
                         let fixed = (0..puzzle.cells() as u16)
                             .filter(|&cell| action.cells().apply(cell.into()) == usize::from(cell));
-                        let precondition: Vec<u16> = fixed.filter(|cell| seed >> (20 + cell) & 1 == 1).collect();
-                        puzzle.add_guarded_move(name, action, &precondition)
+                        let guard: Vec<u16> = fixed.filter(|cell| seed >> (20 + cell) & 1 == 1).collect();
+                        puzzle.add_guarded_move(name, action, &guard)
                     }
                     1 => puzzle.add_free(name, action),
                     _ => puzzle.add_spare(name, action),
@@ -287,7 +287,7 @@ proptest! {
         words in prop::collection::vec(prop::sample::select(vec![
             "Name", "Set", "A", "Move", "MoveTransformation", "MoveSequence", "Solved", "StartState", "End", "Ignore",
             "R", "R'", "0", "1", "2", "3", "99999999999999999999", "?", "#", "\n", "\n", "\n", " ", " ", "x2", "(", ")",
-            "precondition", "cycles", "[", "]", ",", ":=", ";", "Group", "degree", "=", "\"", "moves", "orbits", "{", "}", "cells", "name",
+            "guard", "cycles", "[", "]", ",", ":=", ";", "Group", "degree", "=", "\"", "moves", "orbits", "{", "}", "cells", "name",
             "orientations", "seen", "labels", ":", "\"moves\"", "\"orbits\"", "\"name\"", "\"\"", "(1,2)", "(1+1)", "é",
             "ip", "Illegal", "MoveAlias", "*", "^", "-1", "/", "gap>", "\n>", "..", "export ", "const ", "default ", "import ", "new Array(3)",
             ".fill(0)", "//", "/*", "*/", "`", " as ", "a", "b",

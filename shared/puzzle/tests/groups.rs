@@ -1,6 +1,6 @@
 //! The groups of boards, and words for the elements of these groups and of the group of Rubik's cube.
 
-use fathom_algebra::{Factoriser, Group, Kind, Permutation, NonMembership, Word};
+use fathom_algebra::{Factoriser, Group, Kind, NonMembership, Permutation, Word};
 use fathom_puzzle::Board;
 use num_bigint::BigUint;
 use proptest::prelude::*;
@@ -41,8 +41,9 @@ fn rubiks_cube_has_the_order_of_the_article() {
 fn what_is_wrong_with_a_cube_is_told_by_its_pieces() {
     let group = rubik();
     let why_not = |cycles| group.why_not(&Permutation::parse(cycles, group.degree()).unwrap());
-    let turned =
-        |block: [usize; 3], alone| Some(NonMembership::Turned { block: block.map(|p| p - 1).to_vec(), alone });
+    let turned = |block: [usize; 3], alone| {
+        Some(NonMembership::Turned { block: block.map(|p| p - 1).to_vec(), alone })
+    };
     for corner in ["(1,17,23)", "(1,23,17)"] {
         assert_eq!(why_not(corner), turned([1, 17, 23], true), "{corner}");
     }

@@ -111,7 +111,7 @@ fn guarded() -> impl Strategy<Value = Definition> {
             let mut puzzle = Definition::new("guarded", orbits).unwrap();
             for (i, &seed) in seeds.iter().enumerate() {
                 // Two transpositions in each orbit leave most moves with fixed cells; a move without any
-                // could have no precondition.
+                // could have no guard.
                 let mut images: Vec<u16> = (0..puzzle.cells() as u16).collect();
                 for step in 0..2 {
                     let [one, other] = [0, 8].map(|at| (seed >> (16 * step + at)) as usize);
@@ -131,11 +131,11 @@ fn guarded() -> impl Strategy<Value = Definition> {
                 let action = OrientedPermutation::new(cells, turns, puzzle.orientation_counts()).unwrap();
                 let fixed = (0..puzzle.cells() as u16)
                     .filter(|&cell| action.cells().apply(cell.into()) == usize::from(cell));
-                let precondition: Vec<u16> = fixed.filter(|cell| seed >> (40 + 2 * cell) & 3 == 3).collect();
+                let guard: Vec<u16> = fixed.filter(|cell| seed >> (40 + 2 * cell) & 3 == 3).collect();
                 match i {
                     3 if free => puzzle.add_free("free", action).unwrap(),
                     3 => {}
-                    _ => puzzle.add_guarded_move(format!("m{i}"), action, &precondition).unwrap(),
+                    _ => puzzle.add_guarded_move(format!("m{i}"), action, &guard).unwrap(),
                 }
             }
             let pieces: Vec<Piece> = (0..puzzle.cells())
@@ -175,7 +175,7 @@ proptest! {
         let mut limited = Definition::new("limited", puzzle.orbits().to_vec()).unwrap();
         limited.set_solved(puzzle.solved()).unwrap();
         for generator in puzzle.generators(Metric::Single).unwrap() {
-            limited.add_guarded_move(generator.name, generator.action, &generator.precondition).unwrap();
+            limited.add_guarded_move(generator.name, generator.action, &generator.guard).unwrap();
         }
         let cells = puzzle.cells() as u16;
         limited.set_always(&always.into_iter().map(|cell| cell % cells).collect::<Vec<_>>()).unwrap();

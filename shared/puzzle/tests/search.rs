@@ -73,7 +73,7 @@ pub(crate) fn growth(puzzle: &Definition, metric: Metric, deepest: usize) -> Vec
             // Free moves may precede each move: the moves are tried from each of the states that free moves
             // make one.
             for turned in equals(state) {
-                for generator in moves.iter().filter(|generator| holds(&generator.precondition, turned)) {
+                for generator in moves.iter().filter(|generator| holds(&generator.guard, turned)) {
                     let next = least(moved(turned, &generator.action, seen));
                     if is_meant(next) && reached.insert(key(next)) {
                         next_layer.push(next);

@@ -114,7 +114,7 @@ fn made(puzzle: &Definition, first: &Sequence, sequence: &Sequence) -> Option<Or
         let back = state.cells().inverse();
         let label = |cell: usize| puzzle.solved()[cell].label;
         let holds = |&cell: &u16| label(back.apply(cell.into())) == label(cell.into());
-        let can_be_made = generator.precondition.iter().all(holds);
+        let can_be_made = generator.guard.iter().all(holds);
         *state = state.then(&generator.action);
         can_be_made.then(|| generator.action.clone())
     };
@@ -256,8 +256,8 @@ fn the_parity_of_the_cube_is_mended() {
 fn twistable_growth(puzzle: &Definition, deepest: usize) -> Vec<usize> {
     let generators = puzzle.generators(Metric::Given).unwrap();
     let solved: Vec<u16> = puzzle.solved().iter().map(|piece| 2 * piece.label).collect();
-    let holds = |state: &[u16], precondition: &[u16]| {
-        precondition.iter().all(|&cell| state[usize::from(cell)] == solved[usize::from(cell)])
+    let holds = |state: &[u16], guard: &[u16]| {
+        guard.iter().all(|&cell| state[usize::from(cell)] == solved[usize::from(cell)])
     };
     let mut reached = FxHashSet::from_iter([solved.clone()]);
     let mut layer = vec![solved.clone()];
@@ -266,7 +266,7 @@ fn twistable_growth(puzzle: &Definition, deepest: usize) -> Vec<usize> {
         counts.push(layer.iter().filter(|state| holds(state, &square1::CUT)).count());
         let mut next_layer = Vec::new();
         for state in &layer {
-            for generator in generators.iter().filter(|generator| holds(state, &generator.precondition)) {
+            for generator in generators.iter().filter(|generator| holds(state, &generator.guard)) {
                 let mut next = vec![0; state.len()];
                 for (cell, &piece) in state.iter().enumerate() {
                     let turn = generator.action.turns()[cell];
@@ -324,8 +324,8 @@ fn flips_of_the_puzzle_that_is_held_either_way_keep_distances() {
         image
     };
     let solved = word(&held.free[0]);
-    let is_free = |state: &Word, precondition: &[fathom_puzzle::Precondition]| {
-        precondition.iter().all(|asked| state[usize::from(asked.cell)].0 == label(asked.piece.into()))
+    let is_free = |state: &Word, guard: &[fathom_puzzle::Guard]| {
+        guard.iter().all(|asked| state[usize::from(asked.cell)].0 == label(asked.piece.into()))
     };
     let mut depths: FxHashMap<Word, usize> = FxHashMap::default();
     let mut layer = vec![solved];
@@ -335,7 +335,7 @@ fn flips_of_the_puzzle_that_is_held_either_way_keep_distances() {
             if depths.contains_key(&state) {
                 continue;
             }
-            let steps = held.moves.iter().filter(|step| is_free(&state, &step.precondition));
+            let steps = held.moves.iter().filter(|step| is_free(&state, &step.guard));
             next.extend(steps.map(|step| after(&step.action, &state)));
             depths.insert(state, depth);
         }

@@ -4,7 +4,7 @@ use super::facts::{self, Fact};
 use super::html::branching;
 use super::numbers::percent;
 use super::wait_times::WaitTimes;
-use super::{Report, deepest};
+use super::{Report, deepest_states};
 use anyhow::Result;
 use askama::Template;
 use fathom_engine::task::Waits;

@@ -57,7 +57,7 @@ pub(crate) fn svg(source: &PuzzleSpec, labels: Option<&[u16]>, example: &Example
     if source.name() == SQUARE_1 && is_of_its_word(source) {
         // The last cell is the middle layer, which is turned over or not.
         let middle = example.orientations.as_ref().and_then(|turns| turns.last()) == Some(&1);
-        return Placement::of(labels?, &example.word, middle).map(|state| shapes::state(&state));
+        return Placement::new(labels?, &example.word, middle).map(|state| shapes::state(&state));
     }
     if labels.is_some() {
         return None;

@@ -158,7 +158,7 @@ mod tests {
     #[test]
     fn solved_sides_have_one_colour() {
         let solved: Vec<u16> = square1().solved().iter().map(|piece| piece.label).collect();
-        let drawn = |middle| state(&Placement::of(&solved, &solved, middle).unwrap());
+        let drawn = |middle| state(&Placement::new(&solved, &solved, middle).unwrap());
         let straight = drawn(false);
         let [front, back, left, right] = [Side::Front, Side::Back, Side::Left, Side::Right].map(colours::of);
         let all = BTreeMap::from([(TOP, 8), (BOTTOM, 8), (front, 8), (back, 6), (left, 6), (right, 6)]);

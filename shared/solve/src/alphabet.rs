@@ -6,7 +6,7 @@
 //! another, the letter there becomes the k-th successor of the old letter.
 
 use fathom_algebra::{OrientedPermutation, Permutation};
-use fathom_puzzle::{Definition, Precondition};
+use fathom_puzzle::{Definition, Guard};
 
 /// The letters that stand on the cells of a puzzle, and how turns change them.
 #[derive(Clone, Debug)]
@@ -56,7 +56,8 @@ impl Alphabet {
             .iter()
             .scan(0, |next, &order| Some(std::mem::replace(next, *next + usize::from(order))))
             .collect();
-        let mut next = vec![vec![0; letters]; orientation_counts.iter().copied().max().map_or(0, usize::from)];
+        let mut next =
+            vec![vec![0; letters]; orientation_counts.iter().copied().max().map_or(0, usize::from)];
         for (&first, &order) in first.iter().zip(&orientation_counts) {
             let shown = &labels[first..][..order.into()];
             for (k, next) in next.iter_mut().enumerate() {
@@ -65,7 +66,13 @@ impl Alphabet {
                 }
             }
         }
-        Some(Self { labels, first, orientation_counts, periods: definition.visible_orientation_counts(), next })
+        Some(Self {
+            labels,
+            first,
+            orientation_counts,
+            periods: definition.visible_orientation_counts(),
+            next,
+        })
     }
 
     /// Returns the word of the state to which an element leads from the solved state.
@@ -76,14 +83,14 @@ impl Alphabet {
 
     /// Returns the effect of an action on words. Actions that nothing visible tells apart have equal effects.
     /// The action is possible where all of `guard` holds, whatever the orientations.
-    pub fn step(&self, action: &Permutation, guard: impl IntoIterator<Item = Precondition>) -> WordMap {
+    pub fn step(&self, action: &Permutation, guard: impl IntoIterator<Item = Guard>) -> WordMap {
         let inverse = action.inverse();
         let from = |&first: &usize| {
             let point = inverse.apply(first);
             let cell = self.cell_of(point);
             (cell as u16, (point - self.first[cell]) as u16 % self.periods[cell])
         };
-        let guarded = |Precondition { cell, piece, holds }: Precondition| {
+        let guarded = |Guard { cell, piece, holds }: Guard| {
             let piece = usize::from(piece);
             let shown = &self.labels[self.first[piece]..][..self.orientation_counts[piece].into()];
             let letters = (0..self.next[0].len() as u16).filter(|letter| shown.contains(letter) == holds);

@@ -9,7 +9,7 @@
 use super::alphabet::{Alphabet, WordMap};
 use fathom_algebra::OrientedPermutation;
 use fathom_puzzle::definition::FreeGroup;
-use fathom_puzzle::{Definition, DefinitionError, Generator, Precondition};
+use fathom_puzzle::{Definition, DefinitionError, Generator, Guard};
 use std::collections::HashMap;
 
 /// A free move followed by a move.
@@ -47,7 +47,7 @@ pub fn distinct(
     alphabet: &Alphabet,
     generators: &[Generator],
     free: &FreeGroup,
-    limits: impl Fn(&OrientedPermutation) -> Vec<Precondition>,
+    limits: impl Fn(&OrientedPermutation) -> Vec<Guard>,
 ) -> Result<Vec<Move>, DefinitionError> {
     let carried = |action: &OrientedPermutation| alphabet.step(&action.as_points(), []).from;
     let mut moves: Vec<Move> = Vec::new();
@@ -60,7 +60,7 @@ pub fn distinct(
         let back = first.cells().inverse();
         for (generator, Generator { action, guard, .. }) in generators.iter().enumerate() {
             let action = first.then(action);
-            let guard = guard.iter().map(|&piece| Precondition {
+            let guard = guard.iter().map(|&piece| Guard {
                 cell: back.apply(piece.into()) as u16,
                 piece,
                 holds: true,

@@ -38,8 +38,10 @@ impl<'s> SpaceWords<'s> {
             for piece in (0..labels.len()).filter(|&piece| space.comes_to(piece, cell)) {
                 for turn in 0..orientation_counts[piece] {
                     // A space counts the orientations of pieces from those in the solved state.
-                    let counted = turn + solved[piece].orientation + orientation_counts[piece] - solved[cell].orientation;
-                    let told = (labels[piece], (counted % orientation_counts[piece] % space.shown(piece)) as u8);
+                    let counted = turn + solved[piece].orientation + orientation_counts[piece]
+                        - solved[cell].orientation;
+                    let told =
+                        (labels[piece], (counted % orientation_counts[piece] % space.shown(piece)) as u8);
                     let letter = model.alphabet.letter(piece, turn);
                     // A letter that hides the orientation stands for the one that moves bring here.
                     if space.may_stand(piece, turn, cell) {

@@ -88,9 +88,8 @@ impl SolveModel {
             return self.read_moves(text);
         }
         match text.chars().next() {
-            Some('(' | '[') => {
-                OrientedPermutation::parse(text, &self.definition.orientation_counts()).map_err(StateError::Cycles)
-            }
+            Some('(' | '[') => OrientedPermutation::parse(text, &self.definition.orientation_counts())
+                .map_err(StateError::Cycles),
             Some(_) if text.chars().all(|c| c.is_ascii_digit() || c.is_whitespace() || ",;".contains(c)) => {
                 if self.has_orientations() {
                     return Err(StateError::Turned(self.name().into()));
@@ -258,7 +257,8 @@ impl SolveModel {
             return Some(format!("a piece like that of cell {piece} must never stand on cell {cell}"));
         }
         if let Some(told) = &self.told {
-            let element = self.definition.seen_element(element, &self.definition.visible_orientation_counts());
+            let element =
+                self.definition.seen_element(element, &self.definition.visible_orientation_counts());
             if element.is_some_and(|element| told.contains(&element)) {
                 return None;
             }

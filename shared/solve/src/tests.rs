@@ -281,7 +281,8 @@ fn layers_tell_the_distances_of_more_pieces_than_letters() {
         (90, 3, ["(1,2,3)(80+1)", "(2,3)(70,71+2)"]),
     ] {
         let [first, second] = moves;
-        let orbits = format!("orbits = [{{ name = \"A\", cells = {cells}, orientations = {orientation_counts} }}]");
+        let orbits =
+            format!("orbits = [{{ name = \"A\", cells = {cells}, orientations = {orientation_counts} }}]");
         let moves = format!("[moves]\nR = \"{first}\"\nU = \"{second}\"");
         let file = tempfile::NamedTempFile::with_suffix(".toml").unwrap();
         std::fs::write(&file, format!("name = \"many\"\n{orbits}\n{moves}\n")).unwrap();

@@ -14,7 +14,8 @@ pub(crate) fn alternating_rings(space: &Space) -> impl Iterator<Item = usize> + 
         space.moves().iter().all(|mv| exchanges(&mv.cells))
             && !space.free().iter().any(|free| exchanges(&free.cells))
     };
-    let orientation_positions = space.orientation_positions().filter(|&(_, size)| size == 2).map(|(first, _)| first);
+    let orientation_positions =
+        space.orientation_positions().filter(|&(_, size)| size == 2).map(|(first, _)| first);
     orientation_positions.filter(move |&first| alternates(first))
 }
 

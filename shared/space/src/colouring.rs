@@ -6,7 +6,7 @@ use crate::axis::{AxisView, Component, Form, List, View};
 use crate::cells::Cell;
 use crate::space::WordGuard;
 use crate::space::symmetry::{induced, induced_images};
-use crate::{SymbolTable, Ranks, Space, Symmetry, WordMove, MultisetRanker};
+use crate::{MultisetRanker, Ranks, Space, SymbolTable, Symmetry, WordMove};
 pub(crate) use pattern_stabiliser::PatternStabiliser;
 use std::sync::Arc;
 
@@ -94,7 +94,7 @@ pub enum ColouringError {
         /// The colour.
         colour: u8,
     },
-    /// A precondition asks for one label of a colour that has several, so the pattern does not tell whether the move
+    /// A guard asks for one label of a colour that has several, so the pattern does not tell whether the move
     /// is possible.
     #[error("colour {colour} hides whether a move can be made")]
     HidesGuard {
@@ -130,20 +130,19 @@ impl Colouring {
     ///
     /// # Errors
     /// [`ColouringError`] if `of_piece` is not a partition that keeps equal labels together and different
-    /// kinds of pieces apart, if a colour hides a precondition, or if the limits of the engine are exceeded.
+    /// kinds of pieces apart, if a colour hides a guard, or if the limits of the engine are exceeded.
     pub fn new(of_piece: &[u8], space: &Space) -> Result<Self, ColouringError> {
         let (mut colouring, contents) = Self::partition(of_piece, space, &[])?;
         colouring.axes = contents
             .iter()
             .map(|content| {
                 MultisetRanker::new(content).filter(|axis| {
-                    axis.total() == 1
-                        || (axis.total() <= Self::MAX_AXIS && axis.length() <= Self::MAX_COLOUR)
+                    axis.total() == 1 || (axis.total() <= Self::MAX_AXIS && axis.length() <= Self::MAX_COLOUR)
                 })
             })
             .collect::<Option<_>>()
             .ok_or(ColouringError::TooLarge)?;
-        let asked = space.moves().iter().flat_map(WordMove::precondition);
+        let asked = space.moves().iter().flat_map(WordMove::guard);
         let mut asked = asked.map(|asked| colouring.of_label(asked.label));
         if let Some(colour) = asked.find(|&colour| contents[usize::from(colour)].len() > 1) {
             return Err(ColouringError::HidesGuard { colour });
@@ -454,7 +453,7 @@ impl Colouring {
             let colour = self.symbols.mark(pattern[usize::from(asked.cell)]);
             (colour == self.of_label[usize::from(asked.label)]) == asked.holds
         };
-        step.precondition().iter().all(is_met)
+        step.guard().iter().all(is_met)
     }
 
     /// Returns the action of a symmetry on colours; `None` if the symmetry does not map colours to colours

@@ -274,7 +274,7 @@ impl CosetGraph {
             by_coset.for_each_init(buffers, |(ranks, source), (sources, pattern)| {
                 before.ranks(pattern, ranks, source);
                 for (mv, (entry, &rank)) in sources.iter_mut().zip(&*ranks).enumerate() {
-                    let is_possible = moves[mv].precondition().is_empty() || {
+                    let is_possible = moves[mv].guard().is_empty() || {
                         before.carry(mv, pattern, source);
                         colouring.allows(&moves[mv], source)
                     };

@@ -21,8 +21,8 @@ pub fn fingerprint(space: &Space, colouring: &Colouring) -> [u8; 32] {
         if turns {
             field("turns", &numbers(m.action.turns()));
         }
-        for (name, holds) in [("precondition", true), ("never", false)] {
-            let asked = step.precondition().iter().filter(|asked| asked.holds == holds);
+        for (name, holds) in [("guard", true), ("never", false)] {
+            let asked = step.guard().iter().filter(|asked| asked.holds == holds);
             let bytes = |asked: &WordGuard| {
                 let mut bytes = bytes_of(&[asked.cell], space.cells());
                 bytes.push(asked.label);

@@ -219,7 +219,12 @@ impl Plan {
         // number of words, as if each reachable coset were full except for arrangements with pieces in the
         // places of other kinds.
         let counted = || {
-            Some(PatternStabiliser::new(space, &plan.colouring, Colouring::MAX_PATTERNS).ok()?.patterns().clone())
+            Some(
+                PatternStabiliser::new(space, &plan.colouring, Colouring::MAX_PATTERNS)
+                    .ok()?
+                    .patterns()
+                    .clone(),
+            )
         };
         let reached = match known_patterns.cloned().or_else(counted) {
             _ if space.is_guarded() => {

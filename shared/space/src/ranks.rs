@@ -5,7 +5,7 @@ mod rank_tables;
 pub(crate) use rank_tables::CodedRanks;
 
 use crate::cells::{Cell, CellOrbit};
-use crate::{SymbolTable, MultisetRanker};
+use crate::{MultisetRanker, SymbolTable};
 
 /// All words in which every orbit of cells has the same marks as in the solved word, each in any orientation.
 /// The rank is a number in mixed radix: for each orbit the [rank](MultisetRanker) of its marks, followed by the

@@ -157,7 +157,9 @@ impl Chain {
             self.add_facelets(facelets, puzzle, problem);
         }
         let ringed = |problem: &Problem| match OrientationPositions::find(problem) {
-            Some(orientation_positions) => (orientation_positions.apply(problem), Some(orientation_positions)),
+            Some(orientation_positions) => {
+                (orientation_positions.apply(problem), Some(orientation_positions))
+            }
             None => (problem.clone(), None),
         };
         let (mut reduced, mut orientation_positions) = ringed(problem);
@@ -190,9 +192,10 @@ impl Chain {
             Record::Facelets { places } => {
                 let moves: Vec<Permutation> =
                     problem.puzzle.moves.iter().map(|m| m.action.as_points()).collect();
-                let facelets = Facelets::with_places(problem.puzzle.free[0].orientation_counts(), &moves, places)
-                    .filter(|_| problem.labels.are_distinct())
-                    .ok_or(NoSuchReduction)?;
+                let facelets =
+                    Facelets::with_places(problem.puzzle.free[0].orientation_counts(), &moves, places)
+                        .filter(|_| problem.labels.are_distinct())
+                        .ok_or(NoSuchReduction)?;
                 let puzzle = problem.puzzle.on_pieces(&facelets);
                 self.add_facelets(facelets, puzzle, problem);
             }
@@ -201,12 +204,14 @@ impl Chain {
                 self.add_base(base, problem);
             }
             Record::OrientationPositions { sizes } => {
-                let orientation_positions = OrientationPositions::with(problem, sizes).ok_or(NoSuchReduction)?;
+                let orientation_positions =
+                    OrientationPositions::with(problem, sizes).ok_or(NoSuchReduction)?;
                 *problem = orientation_positions.apply(problem);
                 self.add_rings(orientation_positions);
             }
             Record::FreeMoves {} => {
-                let free_moves = FreeMoves::find(problem, self.orientation_positions.as_ref()).ok_or(NoSuchReduction)?;
+                let free_moves =
+                    FreeMoves::find(problem, self.orientation_positions.as_ref()).ok_or(NoSuchReduction)?;
                 self.add_free_moves(free_moves, problem);
             }
         }
@@ -230,7 +235,10 @@ impl Chain {
     fn add_rings(&mut self, orientation_positions: OrientationPositions) {
         let orientation_positions = Arc::new(orientation_positions);
         self.orientation_positions = Some(Arc::clone(&orientation_positions));
-        self.add(Record::OrientationPositions { sizes: orientation_positions.sizes() }, orientation_positions);
+        self.add(
+            Record::OrientationPositions { sizes: orientation_positions.sizes() },
+            orientation_positions,
+        );
     }
 
     fn add_free_moves(&mut self, free_moves: FreeMoves, problem: &mut Problem) {

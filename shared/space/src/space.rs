@@ -10,9 +10,9 @@ pub mod symmetry;
 
 use crate::cells::{Cell, CellOrbit};
 use crate::reduction::{Chain, Problem, symbols};
-use crate::{Labels, SymbolTable, Ranks};
+use crate::{Labels, Ranks, SymbolTable};
 pub use encoding::{Encoding, EncodingError};
-use fathom_algebra::{OrientedPermutation, Permutation, VisibleLabel, StabiliserChain, states_by_orbits};
+use fathom_algebra::{OrientedPermutation, Permutation, StabiliserChain, VisibleLabel, states_by_orbits};
 use fathom_puzzle::{Metric, Puzzle, PuzzleMove, states_and};
 pub(crate) use moves::WordGuard;
 pub use moves::WordMove;
@@ -258,7 +258,10 @@ impl Space {
 
     /// Returns all [orientation_positions](Space::ring), each as its first cell and the number of its cells.
     pub(crate) fn orientation_positions(&self) -> impl Iterator<Item = (usize, usize)> {
-        self.chain.orientation_positions().into_iter().flat_map(|orientation_positions| orientation_positions.orientation_positions())
+        self.chain
+            .orientation_positions()
+            .into_iter()
+            .flat_map(|orientation_positions| orientation_positions.orientation_positions())
     }
 
     /// Returns whether free moves are known to map what moves ask for to what other moves ask for.
@@ -342,7 +345,8 @@ impl Space {
             let is_large = points(orientation_counts) > Self::MANY_POINTS;
             let actions =
                 || self.puzzle.moves.iter().map(|m| m.action.clone()).chain(self.puzzle.free.clone());
-            let all_differ = orientation_counts.iter().zip(0..).map(|(&seen, label)| VisibleLabel { label, seen });
+            let all_differ =
+                orientation_counts.iter().zip(0..).map(|(&seen, label)| VisibleLabel { label, seen });
             let by_orbits = is_large
                 .then(|| states_by_orbits(&actions().collect::<Vec<_>>(), &all_differ.collect::<Vec<_>>()));
             by_orbits.flatten().unwrap_or_else(|| group(&self.puzzle).big_order())
@@ -519,10 +523,10 @@ mod tests {
             let cells = Permutation::from_fn(9, |cell| moved(cell, a, b));
             facelets.add_move(name, OrientedPermutation::from_cells(cells)).unwrap();
         }
-        let puzzle = facelets.puzzle(Metric::OriginalPuzzle).unwrap();
+        let puzzle = facelets.puzzle(Metric::Given).unwrap();
         // 3! ways to rename the rows, with or without the reversal.
         assert_eq!(puzzle.symmetries.len(), 12);
-        let space = Space::new(puzzle, Metric::OriginalPuzzle, Labels::distinct(9)).unwrap();
+        let space = Space::new(puzzle, Metric::Given, Labels::distinct(9)).unwrap();
         assert_eq!((space.states().to_string(), space.symmetry_order()), ("6".into(), 2));
         let reversed = |cell: Cell| cell - cell % 3 + 2 - cell % 3;
         assert!((0..9).all(|cell| space.symmetries()[1].cells[usize::from(cell)] == reversed(cell)));
@@ -530,9 +534,9 @@ mod tests {
         let mut dial = Definition::of_degree("dial", 5).unwrap();
         let cells = Permutation::from_fn(5, |cell| (cell + 1) % 5);
         dial.add_move("U", OrientedPermutation::from_cells(cells)).unwrap();
-        let puzzle = dial.puzzle(Metric::OriginalPuzzle).unwrap();
+        let puzzle = dial.puzzle(Metric::Given).unwrap();
         assert_eq!(puzzle.symmetries.len(), 5);
-        assert_eq!(Space::new(puzzle, Metric::OriginalPuzzle, Labels::distinct(5)).unwrap().symmetry_order(), 1);
+        assert_eq!(Space::new(puzzle, Metric::Given, Labels::distinct(5)).unwrap().symmetry_order(), 1);
     }
 
     #[test]

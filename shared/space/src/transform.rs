@@ -12,7 +12,7 @@
 #[cfg(doc)]
 use crate::Shape;
 use crate::cells::Cell;
-use crate::cosets::listed::Actions;
+use crate::cosets::explicit_axes::Actions;
 use crate::multiset_ranker::advance;
 use crate::{AxisMap, CosetGraph, CosetId, MultisetRanker};
 use rustc_hash::FxHashMap;

@@ -160,7 +160,11 @@ const ORIENTED: [(&[u16], &[Action<'_>], usize); 3] = [
 #[test]
 fn orientations_that_follow_from_the_rest_are_not_told() {
     for (orientation_counts, generators, symbols) in ORIENTED {
-        let orbit = Orbit { name: "pieces".into(), cells: orientation_counts.len(), orientations: orientation_counts[0] };
+        let orbit = Orbit {
+            name: "pieces".into(),
+            cells: orientation_counts.len(),
+            orientations: orientation_counts[0],
+        };
         let mut definition = Definition::new("pieces", vec![orbit]).unwrap();
         let actions = generators.iter().map(|(images, turns)| {
             let cells = Permutation::from_images(images.to_vec()).unwrap();

@@ -26,7 +26,8 @@ fn dials(orbits: &[(usize, u16)], moves: &[&dyn Fn(usize) -> u16]) -> Definition
     let mut definition = Definition::new("dials", orbits.iter().enumerate().map(orbit).collect()).unwrap();
     let orientation_counts = definition.orientation_counts();
     for (number, turn) in (1..).zip(moves) {
-        let turns: Vec<u16> = orientation_counts.iter().enumerate().map(|(cell, &order)| turn(cell) % order).collect();
+        let turns: Vec<u16> =
+            orientation_counts.iter().enumerate().map(|(cell, &order)| turn(cell) % order).collect();
         let still = Permutation::identity(orientation_counts.len());
         let action = OrientedPermutation::new(still, turns, &orientation_counts[..]).unwrap();
         definition.add_move(format!("g{number}"), action).unwrap();

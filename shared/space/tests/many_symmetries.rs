@@ -18,9 +18,9 @@ fn pairs_are_those_that_are_found_one_by_one() {
     for (name, cycles) in [("x", "(1,2)"), ("y", "(1,2,3,4)"), ("z", "(5,6)(10,11)")] {
         definition.add_free(name, action(cycles)).unwrap();
     }
-    let puzzle = definition.puzzle(Metric::OriginalPuzzle).unwrap();
+    let puzzle = definition.puzzle(Metric::Given).unwrap();
     let labels = Labels::parse_list("0,1,2,3,4,5,6,7,8,9,9", 11).unwrap();
-    let space = Space::new(puzzle, Metric::OriginalPuzzle, labels).unwrap();
+    let space = Space::new(puzzle, Metric::Given, labels).unwrap();
     assert!(space.symmetries().len() > 4096, "{}", space.symmetries().len());
     let plan = Plan::new(&space).unwrap();
     let graph = CosetGraph::build(&space, &plan.colouring).unwrap();

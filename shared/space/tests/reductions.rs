@@ -20,9 +20,14 @@ fn element(orbits: Orbits) -> impl Strategy<Value = OrientedPermutation> {
     let images = (shuffled(0, orbits[0].0), shuffled(orbits[0].0, cells));
     (images, prop::collection::vec(0..6_u16, cells)).prop_map(move |((one, other), turns)| {
         let images: Vec<usize> = one.into_iter().chain(other).collect();
-        let turns: Vec<u16> = turns.iter().zip(&orientation_counts).map(|(turn, order)| turn % order).collect();
-        OrientedPermutation::new(Permutation::from_fn(cells, |cell| images[cell]), turns, &orientation_counts[..])
-            .unwrap()
+        let turns: Vec<u16> =
+            turns.iter().zip(&orientation_counts).map(|(turn, order)| turn % order).collect();
+        OrientedPermutation::new(
+            Permutation::from_fn(cells, |cell| images[cell]),
+            turns,
+            &orientation_counts[..],
+        )
+        .unwrap()
     })
 }
 
@@ -95,7 +100,8 @@ fn plain((definition, labels): &(Definition, Vec<usize>)) -> Vec<BTreeSet<Pieces
     };
     let smallest = |state: Pieces| free.elements().iter().map(|free| apply(free, &state)).min().unwrap();
     let moves = definition.generators(Metric::Single).unwrap();
-    let solved: Pieces = (0..orientation_counts.len()).map(|cell| (labels[cell], definition.orbit_of(cell), 0)).collect();
+    let solved: Pieces =
+        (0..orientation_counts.len()).map(|cell| (labels[cell], definition.orbit_of(cell), 0)).collect();
     layers(smallest(solved), |state| {
         let words = free.elements().iter().map(|free| apply(free, state));
         words

@@ -4,7 +4,7 @@ use fathom_engine::directory::RunDirectory;
 use fathom_engine::run::{ShardCut, ShardId};
 use fathom_proto::access::{Access, AccessArguments, Connection};
 use fathom_proto::v1::coordinator_client::CoordinatorClient;
-use fathom_proto::v1::{self, failure, order, outcome};
+use fathom_proto::v1::{self, command, failure, outcome};
 use fathom_tests::assert_same;
 use fathom_tests::cluster::{Cluster, undisturbed};
 use fathom_tests::forge::{exchange_cosets, move_state};
@@ -58,9 +58,9 @@ impl Liar {
     async fn some_tasks(&mut self, tasks: u32) -> Vec<v1::ComputeShard> {
         loop {
             let request = v1::TakeCommandsRequest { session: self.session, tasks, holders_version: 0 };
-            let orders = self.client.take_commands(request).await.unwrap().into_inner().orders;
-            let tasks = orders.into_iter().filter_map(|order| match order.kind {
-                Some(order::Kind::ComputeShard(make)) => Some(make),
+            let commands = self.client.take_commands(request).await.unwrap().into_inner().commands;
+            let tasks = commands.into_iter().filter_map(|order| match order.kind {
+                Some(command::Kind::ComputeShard(make)) => Some(make),
                 _ => None,
             });
             let tasks: Vec<_> = tasks.collect();
@@ -70,7 +70,11 @@ impl Liar {
         }
     }
 
-    async fn report(&mut self, make: &v1::ComputeShard, report: v1::ShardReport) -> Result<(), tonic::Status> {
+    async fn report(
+        &mut self,
+        make: &v1::ComputeShard,
+        report: v1::ShardReport,
+    ) -> Result<(), tonic::Status> {
         self.say(make, outcome::Result::Made(report)).await
     }
 

@@ -131,7 +131,7 @@ fn classes(source: PuzzleSpec, metric: Metric, max_depth: usize) -> [Vec<usize>;
     let space = SpaceSpec { labels: Labels::distinct(source.cells()), source, metric }.space().unwrap();
     let is_smallest =
         |state: &Vec<u8>, of: &[u8]| space.symmetries().iter().all(|s| *state <= space.image(s, of));
-    let mut layer = vec![OrientedPermutation::identity(definition.orders())];
+    let mut layer = vec![OrientedPermutation::identity(definition.orientation_counts())];
     let mut seen: HashSet<OrientedPermutation> = layer.iter().cloned().collect();
     let mut classes = [Vec::new(), Vec::new()];
     while !layer.is_empty() && classes[0].len() <= max_depth {

@@ -367,7 +367,7 @@ fn pieces_that_are_turned_are_written_with_their_turns() {
     let last = distances.states().filter(|(_, distance)| *distance == 8);
     let antipodes: Vec<(Vec<u8>, Vec<u8>)> = last
         .map(|(word, _)| {
-            let letters = space.letters();
+            let letters = space.symbols();
             let of = |what: &dyn Fn(u8) -> u8| word.iter().map(|&letter| what(letter)).collect();
             (of(&|letter| letters.mark(letter)), of(&|letter| letters.orientation(letter)))
         })

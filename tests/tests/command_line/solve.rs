@@ -529,7 +529,7 @@ fn the_antipodes_of_the_pocket_cube_are_the_published_ones() {
 
 /// Returns the product of moves such as `R U' F`, from the listed permutations alone.
 fn product(puzzle: &Definition, sequence: &str) -> OrientedPermutation {
-    let identity = OrientedPermutation::identity(puzzle.orders());
+    let identity = OrientedPermutation::identity(puzzle.orientation_counts());
     sequence.split_whitespace().fold(identity, |product, word| {
         let (name, exponent) = word.strip_suffix('\'').map_or((word, 1), |name| (name, -1));
         let (name, exponent) = name.strip_suffix('2').map_or((name, exponent), |name| (name, 2 * exponent));

@@ -6,8 +6,8 @@
 //! what tasks read before the kernel threads begin with them, and `ended` takes what these have done. `commands`
 //! copies, discards and retires files.
 
-mod completion;
 mod commands;
+mod completion;
 mod prepare;
 
 use crate::cluster::caller::Caller;
@@ -24,7 +24,7 @@ use fathom_command::{failpoint, machine};
 use fathom_engine::run::{Depth, Keep, Task};
 use fathom_engine::task::expand::Leftover;
 use fathom_engine::task::pool::{Ended, NoThreads, Orders, Purpose};
-use fathom_engine::task::{SpillPolicy, Counters, Job, Store};
+use fathom_engine::task::{Counters, Job, SpillPolicy, Store};
 use fathom_layer::{Disk, LayerError};
 use fathom_proto::access::Access;
 use fathom_proto::access::Connection;
@@ -321,8 +321,8 @@ impl Shared {
                     holders;
             }
             Action::KeepOnly(needed) => drop(tokio::task::spawn_blocking(move || this.keep_only(&needed))),
-            Action::Compute(task) => self.make(prepare, task, Purpose::Compute(Leftover::Counts)),
-            Action::Recompute(task) => self.make(prepare, task, Purpose::Compute(Leftover::IsReplaced)),
+            Action::Compute(task) => self.make(prepare, task, Purpose::Make(Leftover::Counts)),
+            Action::Recompute(task) => self.make(prepare, task, Purpose::Make(Leftover::IsReplaced)),
             Action::Audit(task, other_than) => {
                 let engine = self.worker.job.engine_other_than(&other_than);
                 let _ = prepare.send(Work { task, purpose: Purpose::Audit(engine) });
@@ -472,7 +472,7 @@ impl Shared {
         let call = |mut client: Client| async move { client.take_commands(request).await };
         let reply = self.worker.caller.call(call).await?;
         let geometry = &self.worker.job.geometry;
-        let commands = reply.commands.into_iter().map(|order| convert::order(order, geometry));
+        let commands = reply.commands.into_iter().map(|command| convert::command(command, geometry));
         Ok(Input::OrdersAnswered {
             number,
             session: request.session,

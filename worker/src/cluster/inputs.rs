@@ -3,7 +3,7 @@
 use crate::cluster::files::OpenFiles;
 use crate::cluster::holders::Holders;
 use fathom_engine::run::{Depth, Geometry, Keep, ShardId, Task};
-use fathom_engine::task::{SpillPolicy, Job, Layer, Store, beyond};
+use fathom_engine::task::{Job, Layer, SpillPolicy, Store, spill_policy};
 use fathom_layer::{ImportMemory, Imports, LayerError, LayerFile};
 use fathom_space::CosetId;
 use std::collections::{BTreeMap, BTreeSet};
@@ -66,14 +66,15 @@ impl Inputs {
     }
 
     /// Begins a new generation of cosets from peers if the youngest has its share of `most` bytes, and
-    /// [drops](beyond::dropped) the oldest.
+    /// [drops](spill_policy::dropped) the oldest.
     fn age(&mut self, most: u64) {
         let Some(newest) = self.layers.first_mut() else {
             return;
         };
         let mut generations = newest.generations().to_vec();
         let bytes: Vec<u64> = generations.iter().map(|imports| imports.bytes()).collect();
-        let (Some(dropped), Some(youngest)) = (beyond::dropped(&bytes, most), generations.last()) else {
+        let (Some(dropped), Some(youngest)) = (spill_policy::dropped(&bytes, most), generations.last())
+        else {
             return;
         };
         let successor = Arc::new(youngest.successor());
@@ -99,14 +100,14 @@ impl Inputs {
         oldest.bytes() > 0
     }
 
-    /// Returns [about](beyond::coset_bytes) how many bytes of memory a coset of the newest layer takes.
+    /// Returns [about](spill_policy::coset_bytes) how many bytes of memory a coset of the newest layer takes.
     fn bytes_of_coset(&self, geometry: &Geometry) -> u64 {
         let dense = u64::from(geometry.packed_bytes) + PADDING_BYTES;
         let files = self.layers.first().into_iter().flat_map(|newest| newest.files());
         let (bytes, cosets) = files.fold((0, 0), |(bytes, cosets), file| {
             (bytes + file.bytes(), cosets + u64::from(file.identity().cosets))
         });
-        beyond::coset_bytes(bytes, cosets, dense)
+        spill_policy::coset_bytes(bytes, cosets, dense)
     }
 
     /// Adds to `needed` the cosets of the newest layer that a task reads and that are not here. No file of

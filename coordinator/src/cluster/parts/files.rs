@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// A layer file, and the stores that have it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StoredFile {
+pub struct FileHolders {
     /// The workers that have the file, alive or not.
     pub holders: BTreeSet<WorkerId>,
     /// Size in bytes; 0 for a file of a committed layer that is known from the journal alone.
@@ -32,7 +32,7 @@ pub enum CopyState {
 /// All files and copies, indexed by file and by worker.
 #[derive(Clone, Debug, Default)]
 pub struct Files {
-    known: BTreeMap<Task, StoredFile>,
+    known: BTreeMap<Task, FileHolders>,
     /// The files of each worker, alive or not.
     held: BTreeMap<WorkerId, BTreeSet<Task>>,
     copies: BTreeMap<(Task, WorkerId), CopyState>,
@@ -54,7 +54,7 @@ static NONE: BTreeSet<Task> = BTreeSet::new();
 
 impl Files {
     /// Restores the files that the journal knows.
-    pub fn new(files: Vec<(Task, StoredFile)>) -> Self {
+    pub fn new(files: Vec<(Task, FileHolders)>) -> Self {
         let mut held: BTreeMap<WorkerId, BTreeSet<Task>> = BTreeMap::new();
         for (task, file) in &files {
             for holder in &file.holders {
@@ -65,7 +65,7 @@ impl Files {
     }
 
     /// Returns a file, or `None` if the file is unknown.
-    pub fn get(&self, task: Task) -> Option<&StoredFile> {
+    pub fn get(&self, task: Task) -> Option<&FileHolders> {
         self.known.get(&task)
     }
 
@@ -75,12 +75,12 @@ impl Files {
     }
 
     /// Returns all files, in order.
-    pub fn iter(&self) -> impl Iterator<Item = (Task, &StoredFile)> {
+    pub fn iter(&self) -> impl Iterator<Item = (Task, &FileHolders)> {
         self.known.iter().map(|(task, file)| (*task, file))
     }
 
     /// Returns the files of a layer, in the order of shards.
-    pub fn of_layer(&self, depth: Depth) -> impl Iterator<Item = (ShardId, &StoredFile)> {
+    pub fn of_layer(&self, depth: Depth) -> impl Iterator<Item = (ShardId, &FileHolders)> {
         let files = self.known.range(first(depth)..first(depth.next()));
         files.map(|(task, file)| (task.shard, file))
     }
@@ -110,7 +110,7 @@ impl Files {
     /// # Errors
     /// The digest of the known file, if `digest` is another one.
     pub fn note(&mut self, task: Task, bytes: u64, digest: Digest) -> Result<(), Digest> {
-        let new = StoredFile { holders: BTreeSet::new(), bytes, digest };
+        let new = FileHolders { holders: BTreeSet::new(), bytes, digest };
         let file = self.known.entry(task).or_insert(new);
         if file.digest != digest {
             return Err(file.digest);

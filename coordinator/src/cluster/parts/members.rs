@@ -1,7 +1,7 @@
 //! The workers of a run: their sessions, what they last said of themselves, the commands that wait for them, and
 //! which of them rest.
 
-use crate::cluster::event::{LeaveReason, Millis, Command, Progress, Registration, RequestId};
+use crate::cluster::event::{Command, LeaveReason, Millis, Progress, Registration, RequestId};
 use crate::cluster::parts::Dirty;
 use crate::cluster::parts::backoff::{MAX_BACKOFF, MAX_STRIKES, REST, Unreached, is_of_one_burst};
 use crate::cluster::parts::secret::Secret;

@@ -12,7 +12,7 @@
 //! than the time left, it is not audited. With a share of all, every shard is audited, whatever time that
 //! takes.
 
-use crate::cluster::event::{Effect, MadeShard, Millis, NoteKind, Command, note_of};
+use crate::cluster::event::{Command, Effect, MadeShard, Millis, NoteKind, note_of};
 use crate::cluster::parts::{Audit, Finding, PARTS, Worker};
 use crate::cluster::state::{State, digest_of};
 use fathom_engine::run::{ShardId, ShardReport, Task};

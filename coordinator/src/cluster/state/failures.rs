@@ -30,7 +30,7 @@
 //! [`MAX_UNREACHED`]: crate::cluster::parts::backoff::MAX_UNREACHED
 //! [`RETRY`]: crate::cluster::parts::backoff::RETRY
 
-use crate::cluster::event::{Effect, Ending, Millis, NoteKind, Command, note_of, note_of_worker};
+use crate::cluster::event::{Command, Effect, Ending, Millis, NoteKind, note_of, note_of_worker};
 use crate::cluster::parts::backoff::{PAUSE, REST};
 use crate::cluster::parts::{CopyState, FailedAttempt, Presence, Worker};
 use crate::cluster::state::State;

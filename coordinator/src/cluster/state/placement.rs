@@ -8,7 +8,7 @@
 //! long enough to be worth the copying.
 
 use crate::cluster::event::Millis;
-use crate::cluster::parts::{StoredFile, Worker};
+use crate::cluster::parts::{FileHolders, Worker};
 use crate::cluster::state::State;
 use fathom_engine::run::{Depth, Task};
 use fathom_proto::WorkerId;
@@ -87,7 +87,7 @@ impl State {
         let index: HashMap<WorkerId, usize> =
             candidates.iter().map(|candidate| candidate.id).zip(0..).collect();
         // The homes of a shard are the holders of its file in the current layer, or else in the newest one.
-        let is_held = |file: &&StoredFile| file.holders.iter().any(|&holder| self.members.is_alive(holder));
+        let is_held = |file: &&FileHolders| file.holders.iter().any(|&holder| self.members.is_alive(holder));
         let homes_of = |shard: usize| -> Vec<usize> {
             let known = own[shard].filter(is_held).or_else(|| newest_of(shard));
             known.into_iter().flat_map(|file| &file.holders).filter_map(|id| index.get(id)).copied().collect()

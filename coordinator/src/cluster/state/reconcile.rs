@@ -1,7 +1,7 @@
 //! The decisions that follow from the state, whatever event changed it. They look only at what the changes of
 //! the parts have made stale.
 
-use crate::cluster::event::{Effect, Ending, LeaveReason, Millis, Note, NoteKind, Command, Reply, note_of};
+use crate::cluster::event::{Command, Effect, Ending, LeaveReason, Millis, Note, NoteKind, Reply, note_of};
 use crate::cluster::parts::{CopyState, Presence, TaskProgress, TaskState, Worker};
 use crate::cluster::state::State;
 use fathom_engine::run::{Depth, Keep, ShardReport, Task};
@@ -108,7 +108,9 @@ impl State {
             }
             if !is_lacking {
                 begun.insert(task);
-            } else if self.rules.shared_store && under_replicated.iter().any(|task| !self.files.contains(*task)) {
+            } else if self.rules.shared_store
+                && under_replicated.iter().any(|task| !self.files.contains(*task))
+            {
                 let message = format!(
                     "shard {} of depth {} is damaged, and what it was made from is not there any more: put the file back from a copy, then serve the run again; or begin anew",
                     task.shard, task.depth
@@ -116,7 +118,9 @@ impl State {
                 self.end(now, Ending::Failed(message), effects);
             }
             next.extend(
-                under_replicated.into_iter().filter(|task| self.files.contains(*task) && wanted.insert(*task)),
+                under_replicated
+                    .into_iter()
+                    .filter(|task| self.files.contains(*task) && wanted.insert(*task)),
             );
         }
         for task in begun {
@@ -274,9 +278,9 @@ impl State {
                 continue;
             }
             // Workers without a task do not need the holder map.
-            let reads = commands
-                .iter()
-                .any(|order| matches!(order, Command::Compute(..) | Command::Recompute(..) | Command::Audit(..)));
+            let reads = commands.iter().any(|order| {
+                matches!(order, Command::Compute(..) | Command::Recompute(..) | Command::Audit(..))
+            });
             let news = reads && poll.version != self.holder_map.version();
             let holders = news.then(|| self.holders());
             self.members.answered(id);
@@ -298,7 +302,8 @@ impl State {
     /// waited for too: they may be about to register, and would otherwise keep trying until their patience
     /// ends.
     fn finish(&mut self, now: Millis, effects: &mut Vec<Effect>) {
-        let is_to_be_told = |worker: &Worker| worker.is_alive() || worker.presence() == Presence::Reconnecting;
+        let is_to_be_told =
+            |worker: &Worker| worker.is_alive() || worker.presence() == Presence::Reconnecting;
         let is_awaited = || self.members.iter().any(|(_, worker)| is_to_be_told(worker));
         let Some(ending) = self.shutdown.finish(now, is_awaited) else {
             return;

@@ -14,7 +14,7 @@
 //! that workers compute count too, up to [`most_in_the_making`], because workers finish small shards faster
 //! than they report them.
 
-use crate::cluster::event::{Effect, Ending, Millis, NoteKind, Command, note_of};
+use crate::cluster::event::{Command, Effect, Ending, Millis, NoteKind, note_of};
 use crate::cluster::state::State;
 use fathom_engine::run::{ShardId, Task};
 use fathom_proto::WorkerId;

@@ -1,6 +1,6 @@
 //! What workers report: shards that they made, copies that they took, and failures of both.
 
-use crate::cluster::event::{Effect, Ending, Millis, Note, NoteKind, Command, note, note_of};
+use crate::cluster::event::{Command, Effect, Ending, Millis, Note, NoteKind, note, note_of};
 use crate::cluster::parts::backoff::PAUSE;
 use crate::cluster::parts::{CopyState, Presence, TaskProgress};
 use crate::cluster::state::{State, digest_of};

@@ -1,7 +1,7 @@
 //! Workers that join, are heard, leave, are drained or get lost.
 
 use crate::cluster::event::{
-    Effect, LeaveReason, Millis, NoteKind, Command, Progress, Registration, Reply, RequestId, note_of,
+    Command, Effect, LeaveReason, Millis, NoteKind, Progress, Registration, Reply, RequestId, note_of,
     note_of_worker,
 };
 use crate::cluster::parts::{CopyState, FailedAttempt, Presence, TaskProgress, Worker};

@@ -2,7 +2,7 @@
 
 use super::table::{held, id, report, task};
 use super::*;
-use crate::cluster::parts::StoredFile;
+use crate::cluster::parts::FileHolders;
 use crate::cluster::parts::backoff::PAUSE;
 use crate::cluster::parts::{FIRST_ATTEMPT, PARTS};
 use crate::cluster::state::{Past, digest_of};
@@ -298,7 +298,7 @@ fn a_worker_that_was_wrong_in_an_earlier_epoch_is_found() {
     let wrong = ShardReport { checksums: vec![Digest::new(b"a")], ..report(0, 0) };
     let in_store = |report: &ShardReport| {
         let holders = BTreeSet::from([WorkerId::SHARED_STORE]);
-        (report.task, StoredFile { holders, bytes: report.bytes, digest: digest_of(report) })
+        (report.task, FileHolders { holders, bytes: report.bytes, digest: digest_of(report) })
     };
     let reports = vec![wrong, report(0, 1)];
     let files = reports.iter().map(in_store).collect();

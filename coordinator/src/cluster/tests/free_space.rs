@@ -1,5 +1,5 @@
 use super::rules;
-use crate::cluster::room::short;
+use crate::cluster::free_space::short;
 use crate::cluster::state::Rules;
 
 #[test]

@@ -138,7 +138,9 @@ fn map_numbers_of_another_life_stand_for_nothing() {
             Event::TakeCommands { request: RequestId(99), session, tasks: 1, version: number },
         );
         let told = effects.iter().find_map(|effect| match effect {
-            Effect::Reply(_, Reply::Orders(commands, holders)) if !commands.is_empty() => Some(holders.is_some()),
+            Effect::Reply(_, Reply::Orders(commands, holders)) if !commands.is_empty() => {
+                Some(holders.is_some())
+            }
             _ => None,
         });
         assert_eq!(told, Some(true), "map number {number}");

@@ -2,7 +2,7 @@
 
 use super::table::{id, report};
 use super::*;
-use crate::cluster::event::{Effect, Event, Millis, Command, Progress, Registration, Reply, RequestId};
+use crate::cluster::event::{Command, Effect, Event, Millis, Progress, Registration, Reply, RequestId};
 use crate::cluster::state::digest_of;
 use crate::cluster::state::{Past, State};
 use fathom_engine::run::Task;

@@ -7,10 +7,10 @@
 
 use crate::cluster::bounds::Bounds;
 use crate::cluster::event::{
-    Effect, Event, Held, Holding, Millis, Command, Progress, Registration, Reply, RequestId,
+    Command, Effect, Event, Held, Holding, Millis, Progress, Registration, Reply, RequestId,
 };
 use crate::cluster::parts::FIRST_ATTEMPT;
-use crate::cluster::parts::StoredFile;
+use crate::cluster::parts::FileHolders;
 use crate::cluster::state::{Past, Rules, State, digest_of};
 use fathom_engine::run::{Depth, Keep, Lookback, ShardId, ShardReport, Task};
 use fathom_layer::{Digest, Totals};
@@ -72,9 +72,9 @@ pub(super) fn stored(depth: u32, shard: u32) -> StoredFile {
 }
 
 /// Returns a file with these holders.
-pub(super) fn held(depth: u32, shard: u32, holders: &str) -> (Task, StoredFile) {
+pub(super) fn held(depth: u32, shard: u32, holders: &str) -> (Task, FileHolders) {
     let holders = holders.split_whitespace().map(id).collect();
-    (task(depth, shard), StoredFile { holders, bytes: 1000, digest: digest_of(&report(depth, shard)) })
+    (task(depth, shard), FileHolders { holders, bytes: 1000, digest: digest_of(&report(depth, shard)) })
 }
 
 pub(super) fn damaged(depth: u32, shard: u32, address: Option<&str>) -> Failure {

@@ -60,7 +60,7 @@ impl Plain {
         }
         let actions = || puzzle.moves.iter().map(|mv| &mv.action).chain(&puzzle.free);
         let generators: Vec<Permutation> = actions().map(OrientedPermutation::as_points).collect();
-        let orders = puzzle.free[0].orders();
+        let orders = puzzle.free[0].orientation_counts();
         let points: Vec<(Cell, u16)> = orders
             .iter()
             .zip(0..)

@@ -122,7 +122,13 @@ fn of_none(plain: &Plain, lookup: &Lookup<'_>, state: &State) -> Result<Option<S
 }
 
 /// Returns the reason why a neighbour of a state at `depth` cannot be in the layers `found`.
-fn misplaced(kept: &KeptLayers, neighbour: &State, found: &[u32], depth: u32, which: Neighbour) -> Option<String> {
+fn misplaced(
+    kept: &KeptLayers,
+    neighbour: &State,
+    found: &[u32],
+    depth: u32,
+    which: Neighbour,
+) -> Option<String> {
     let written = Plain::written(neighbour);
     let direction = match which {
         Neighbour::Predecessor => "to it from",

@@ -39,7 +39,7 @@ use crate::run::budget::Budget;
 use crate::run::manifest::RunManifest;
 use crate::run::{Geometry, ShardOrder};
 use crate::task::job::shared_bytes;
-use crate::task::{SpillPolicy, IMPORT_SHARE};
+use crate::task::{IMPORT_SHARE, SpillPolicy};
 use anyhow::Result;
 use fathom_kernel::SimdLevel;
 use fathom_layer::format::ENTRY_BYTES;

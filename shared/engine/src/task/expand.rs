@@ -7,7 +7,7 @@ use crate::task::layer::{Copied, bits};
 use crate::task::waits::{Cause, Stopwatch};
 use crate::task::{Counters, Job, Layer, Method, Store, TaskError};
 use fathom_command::failpoint;
-use fathom_kernel::{SimdLevel, Kernel};
+use fathom_kernel::{Kernel, SimdLevel};
 use fathom_layer::{LayerError, LayerWriter, NullDisk, Stored, Totals};
 use fathom_space::{CosetId, Transform, Transforms};
 use std::collections::BTreeSet;
@@ -19,7 +19,7 @@ pub(crate) mod cooperative_shard;
 pub mod open_file;
 mod visited_states;
 
-pub use open_file::{Finished, OpenFile, Unfinished};
+pub use open_file::{Finished, ShardFile, Unfinished};
 
 /// How many cosets ahead the sources of a coset are fetched: a read from disk takes about as long as a few
 /// cosets.
@@ -123,7 +123,7 @@ impl<'j> Expander<'j> {
         leftover: Leftover,
         before: &[&Layer],
         watch: &mut Stopwatch,
-    ) -> Result<OpenFile<'j>, TaskError> {
+    ) -> Result<ShardFile<'j>, TaskError> {
         self.require_time()?;
         let finished = match leftover {
             Leftover::Counts => self.finished(task, before),
@@ -131,8 +131,8 @@ impl<'j> Expander<'j> {
         };
         watch.lap(Cause::Sources);
         match finished? {
-            Some(report) => with_watched(self.job, self.store, report).map(OpenFile::Reported),
-            None => self.compute_shard(task, before, watch).map(|file| OpenFile::Unfinished(Box::new(file))),
+            Some(report) => with_watched(self.job, self.store, report).map(ShardFile::Reported),
+            None => self.compute_shard(task, before, watch).map(|file| ShardFile::Unfinished(Box::new(file))),
         }
     }
 

@@ -8,7 +8,7 @@ use fathom_command::bad_input;
 use fathom_kernel::SimdLevel;
 use fathom_kernel::reference::Distances;
 use fathom_layer::writer::BUFFER_BYTES;
-use fathom_layer::{Disk, Totals, ahead, behind};
+use fathom_layer::{Disk, Totals, readahead, writeback};
 use fathom_space::counting::Pairs;
 use fathom_space::{Colouring, CosetGraph, CosetId, Shape, Space, Transforms};
 use rayon::ThreadPoolBuilder;
@@ -57,7 +57,7 @@ pub enum Method {
 
 /// The number of buffers of a thread: of the layer that is read ahead, of the file that is written behind,
 /// and of the one before, which is being made durable.
-const BUFFERS: usize = ahead::BUFFERS + 2 * behind::BUFFERS;
+const BUFFERS: usize = readahead::BUFFERS + 2 * writeback::BUFFERS;
 
 /// The smallest file in bytes that is written behind: others are written in a few calls.
 const MIN_BEHIND_BYTES: u64 = 16 << 20;

@@ -3,7 +3,7 @@
 
 use crate::run::{ShardReport, Task};
 use crate::task::expand::cooperative_shard::CooperativeShard;
-use crate::task::expand::{Finished, Leftover, Made, Unfinished};
+use crate::task::expand::{Finished, Leftover, ShardFile, Unfinished};
 use crate::task::waits::{Cause, Stopwatch};
 use crate::task::{Counters, Expander, Job, Layer, Store, TaskError};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, unbounded};
@@ -115,10 +115,10 @@ fn checked<'j>(
     store: &Store<'_>,
     task: Task,
     before: &[Arc<Layer>],
-    made: Made<'j>,
-) -> Result<Made<'j>, TaskError> {
+    made: ShardFile<'j>,
+) -> Result<ShardFile<'j>, TaskError> {
     own_unchanged(task, before)?;
-    if let (Made::Unfinished(_), Some(newest)) = (&made, before.first())
+    if let (ShardFile::Unfinished(_), Some(newest)) = (&made, before.first())
         && store.path(task.depth, task.shard).exists()
     {
         newest.check_unchanged()?;
@@ -170,7 +170,7 @@ impl<'d> Finisher<'d> {
 /// What came of an order.
 struct Done<'j> {
     /// The task and its result, unless other threads still work on the task.
-    ended: Option<(Computed, Result<Made<'j>, TaskError>)>,
+    ended: Option<(Computed, Result<ShardFile<'j>, TaskError>)>,
     /// Whether the thread must end, because its expander may be in any state.
     has_panicked: bool,
 }
@@ -188,7 +188,7 @@ fn do_order<'j>(
         Order::Alone { task, purpose, before } => {
             let layers: Vec<&Layer> = before.iter().map(|layer| &**layer).collect();
             let made = caught(task, || match purpose {
-                Purpose::Audit(engine) => expander.audit(task, engine, &layers).map(Made::Reported),
+                Purpose::Audit(engine) => expander.audit(task, engine, &layers).map(ShardFile::Reported),
                 Purpose::Make(leftover) => expander.make(task, leftover, &layers, watch),
             });
             let has_panicked = made.as_ref().is_err_and(is_panic);
@@ -264,25 +264,27 @@ impl<'env> Orders<'env> {
                         }
                         continue;
                     };
-                    let is_large = matches!(&made, Ok(Made::Unfinished(file)) if file.is_large());
+                    let is_large = matches!(&made, Ok(ShardFile::Unfinished(file)) if file.is_large());
                     if is_large && finisher.is_none() {
                         // If the system has no more threads, this one does all of it.
                         finisher = Finisher::start(scope, number, job, store, tell.clone()).ok();
                     }
                     let is_audit = computed.purpose.is_audit();
-                    if !is_audit && matches!(made, Ok(Made::Reported(_))) {
+                    if !is_audit && matches!(made, Ok(ShardFile::Reported(_))) {
                         computed.newest = None;
                     }
                     let result = match (made, &finisher) {
-                        (Ok(Made::Unfinished(file)), Some(finisher)) if is_large => {
+                        (Ok(ShardFile::Unfinished(file)), Some(finisher)) if is_large => {
                             finisher.await_idle();
                             watch.lap(Cause::Sync);
                             watch.add_to(&counters.spent);
                             finisher.finish(file, computed);
                             continue;
                         }
-                        (Ok(Made::Unfinished(file)), _) => caught(computed.task, || file.finish(job, store)),
-                        (Ok(Made::Reported(report)), _) => Ok(Finished { report, is_found: !is_audit }),
+                        (Ok(ShardFile::Unfinished(file)), _) => {
+                            caught(computed.task, || file.finish(job, store))
+                        }
+                        (Ok(ShardFile::Reported(report)), _) => Ok(Finished { report, is_found: !is_audit }),
                         (Err(error), _) => Err(error),
                     };
                     watch.lap(Cause::Sync);

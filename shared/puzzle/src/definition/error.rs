@@ -87,8 +87,8 @@ pub enum DefinitionError {
         /// The orbit of the cell that the piece reaches.
         to_orbit: String,
     },
-    /// A precondition names a cell that does not exist.
-    #[error("the precondition of {name} has cell {cell}, but the puzzle has {cells} cells")]
+    /// A guard names a cell that does not exist.
+    #[error("the guard of {name} has cell {cell}, but the puzzle has {cells} cells")]
     GuardCell {
         /// The generator.
         name: String,
@@ -97,14 +97,14 @@ pub enum DefinitionError {
         /// The number of cells of the puzzle.
         cells: usize,
     },
-    /// A precondition names a cell that the generator itself moves.
+    /// A guard names a cell that the generator itself moves.
     #[error(
-        "{name} carries the piece on cell {cell} to cell {to}, but cell {cell} is in its precondition: a move leaves its precondition where it is"
+        "{name} carries the piece on cell {cell} to cell {to}, but cell {cell} is in its guard: a move leaves its guard where it is"
     )]
     GuardMoves {
         /// The generator.
         name: String,
-        /// The cell of the precondition, from 1.
+        /// The cell of the guard, from 1.
         cell: usize,
         /// The cell to which the generator carries the piece, from 1.
         to: usize,

@@ -80,13 +80,13 @@ impl Groupoid {
         Some(self.states_in_a_shape() * self.shapes.count() / self.free?)
     }
 
-    /// Returns the number of reachable states that satisfy a precondition. States that differ by free moves count
+    /// Returns the number of reachable states that satisfy a guard. States that differ by free moves count
     /// separately.
     ///
     /// # Panics
     /// As [`Shapes::holds`].
-    pub fn states_where(&self, precondition: &[u16]) -> BigUint {
-        let shapes = (0..self.shapes.count()).filter(|&shape| self.shapes.holds(shape, precondition));
+    pub fn states_where(&self, guard: &[u16]) -> BigUint {
+        let shapes = (0..self.shapes.count()).filter(|&shape| self.shapes.holds(shape, guard));
         self.states_in_a_shape() * shapes.count()
     }
 }

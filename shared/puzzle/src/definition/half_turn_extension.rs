@@ -6,7 +6,7 @@
 //! depends on the number of twists so far. Therefore one cell is added whose orientation tells how the puzzle
 //! is held. A *turn of the whole* R maps moves to moves, R X R⁻¹; R becomes a free move, and turns the
 //! piece of the new cell. Then there are twice as many words, two for each state, and the move R X of the
-//! puzzle held the other way is equivalent to X: relabellings may exchange the two.
+//! puzzle held the other way is equivalent to X: automorphisms may exchange the two.
 
 use super::search_form::symmetries;
 use super::{Definition, Generator};
@@ -19,9 +19,14 @@ impl Definition {
     /// turn of the whole as its free move: the turn that gives the most symmetries. `None` if no turn gives
     /// more symmetries than `puzzle` has. Only symmetries that keep labels count, and those that relabel
     /// cells alike count once. Expects a puzzle without free moves.
-    pub(super) fn held(&self, puzzle: &Puzzle, generators: &[Generator], orientation_counts: &[u16]) -> Option<Puzzle> {
-        let kept = |relabellings: &[Relabelling]| {
-            let kept = relabellings.iter().filter(|relabelling| self.keeps_labels(relabelling));
+    pub(super) fn held(
+        &self,
+        puzzle: &Puzzle,
+        generators: &[Generator],
+        orientation_counts: &[u16],
+    ) -> Option<Puzzle> {
+        let kept = |automorphisms: &[Relabelling]| {
+            let kept = automorphisms.iter().filter(|relabelling| self.keeps_labels(relabelling));
             kept.map(Relabelling::cells).collect::<HashSet<_>>().len()
         };
         let candidates = puzzle.symmetries.iter().flat_map(turns_of_the_whole);
@@ -46,12 +51,12 @@ impl Definition {
             generators
                 .iter()
                 .flat_map(|g| {
-                    let precondition = sorted(g.precondition.iter().map(|&cell| turn.cells().apply(cell.into()) as u16));
+                    let guard = sorted(g.guard.iter().map(|&cell| turn.cells().apply(cell.into()) as u16));
                     self.with_exchanged_guards(g, turn).into_iter().flat_map(move |action| {
                         let action = with_hold(&action, 0);
                         let turned = with_hold(turn, 1).then(&action);
-                        [(action, g.precondition.clone()), (turned, precondition.clone())]
-                            .map(|(action, precondition)| Generator { action, precondition, ..g.clone() })
+                        [(action, g.guard.clone()), (turned, guard.clone())]
+                            .map(|(action, guard)| Generator { action, guard, ..g.clone() })
                     })
                 })
                 .collect();
@@ -61,17 +66,17 @@ impl Definition {
         held
     }
 
-    /// Returns whether a turn of the whole maps each move to a move, with the precondition mapped along, and the
+    /// Returns whether a turn of the whole maps each move to a move, with the guard mapped along, and the
     /// cells that limit the states to such cells.
     fn maps_moves_to_moves(&self, turn: &OrientedPermutation, generators: &[Generator]) -> bool {
         let label = |cell: u16| self.solved[usize::from(cell)].label;
         let to = |cell: u16| turn.cells().apply(cell.into()) as u16;
         let asks_alike = |cells: &[u16]| cells.iter().all(|&cell| label(to(cell)) == label(cell));
         let known: HashSet<(&OrientedPermutation, &[u16])> =
-            generators.iter().map(|g| (&g.action, &*g.precondition)).collect();
+            generators.iter().map(|g| (&g.action, &*g.guard)).collect();
         let is_known = |g: &Generator| {
             let action = turn.inverse().then(&g.action).then(turn);
-            asks_alike(&g.precondition) && known.contains(&(&action, &*sorted(g.precondition.iter().map(|&cell| to(cell)))))
+            asks_alike(&g.guard) && known.contains(&(&action, &*sorted(g.guard.iter().map(|&cell| to(cell)))))
         };
         asks_alike(&self.always)
             && self.always.iter().all(|&cell| self.always.contains(&to(cell)))
@@ -91,7 +96,7 @@ impl Definition {
     }
 
     /// Returns the action of a move, and actions that have the same effect wherever the move is possible: two
-    /// cells of the precondition that a turn of the whole exchanges hold pieces of one label, so that these pieces
+    /// cells of the guard that a turn of the whole exchanges hold pieces of one label, so that these pieces
     /// may be exchanged after the move. Pieces whose orientation is told apart are not exchanged, for
     /// they may show different orientations. Only the first `MOST` pairs are used: every pair doubles the
     /// number of actions.
@@ -104,7 +109,7 @@ impl Definition {
         let to = |cell: u16| turn.cells().apply(cell.into()) as u16;
         let piece = |cell: u16| self.solved[usize::from(cell)];
         let alike = |cell: u16| piece(cell).seen == 1 && piece(to(cell)).seen == 1;
-        let pairs = generator.precondition.iter().filter(|&&cell| cell < to(cell) && alike(cell)).take(MOST);
+        let pairs = generator.guard.iter().filter(|&&cell| cell < to(cell) && alike(cell)).take(MOST);
         pairs.fold(vec![generator.action.clone()], |mut all, &cell| {
             let exchange = Permutation::from_fn(turn.degree(), |at| match at {
                 at if at == usize::from(cell) => to(cell).into(),
@@ -112,8 +117,9 @@ impl Definition {
                 at => at,
             });
             let orientation_counts = turn.orientation_counts();
-            let exchange = OrientedPermutation::new(exchange, vec![0; orientation_counts.len()], orientation_counts)
-                .expect("a turn of the whole exchanges cells of one kind");
+            let exchange =
+                OrientedPermutation::new(exchange, vec![0; orientation_counts.len()], orientation_counts)
+                    .expect("a turn of the whole exchanges cells of one kind");
             let exchanged: Vec<_> = all.iter().map(|action| action.then(&exchange)).collect();
             all.extend(exchanged);
             all
@@ -133,7 +139,9 @@ fn turns_of_the_whole(relabelling: &Relabelling) -> Vec<OrientedPermutation> {
     let flips = (0..orientation_counts.len()).filter(|&cell| stays(cell));
     let flipped = |flip: Option<usize>| {
         let turns: Vec<u16> = (0..orientation_counts.len())
-            .map(|cell| (relabelling.turns()[cell] + u16::from(flip == Some(cell))) % orientation_counts[cell])
+            .map(|cell| {
+                (relabelling.turns()[cell] + u16::from(flip == Some(cell))) % orientation_counts[cell]
+            })
             .collect();
         OrientedPermutation::new(relabelling.cells().clone(), turns, orientation_counts)
     };
@@ -202,7 +210,7 @@ mod tests {
             let mut puzzle = Definition::new("two", vec![orbit]).unwrap();
             puzzle.set_solved(&[Piece { label: 0, orientation: 0, seen }; 2]).unwrap();
             let stay = OrientedPermutation::identity(vec![2; 2]);
-            let guarded = Generator { name: "R".into(), action: stay, precondition: [0, 1].into() };
+            let guarded = Generator { name: "R".into(), action: stay, guard: [0, 1].into() };
             assert_eq!(puzzle.with_exchanged_guards(&guarded, &swap(0)).len(), equivalent, "{seen}");
         }
     }

@@ -4,10 +4,11 @@
 use super::{Definition, DefinitionError, Groupoid};
 use crate::puzzle::Counted;
 use crate::up_to_rotation::UpToFree;
-use crate::{Generator, Precondition, Metric, Puzzle, PuzzleMove};
+use crate::{Generator, Guard, Metric, Puzzle, PuzzleMove};
 use fathom_algebra::permutation::gcd;
 use fathom_algebra::{
-    OrientedPermutation, Permutation, Relabelling, Relabellings, VisibleLabel, relabellings_among, states_by_orbits,
+    Automorphisms, OrientedPermutation, Permutation, Relabelling, VisibleLabel, relabellings_among,
+    states_by_orbits,
 };
 use num_bigint::BigUint;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -94,7 +95,11 @@ impl Definition {
     }
 
     /// Returns the puzzle whose moves are these generators, with the identity as its only symmetry.
-    fn of_generators(&self, generators: &[Generator], orientation_counts: &[u16]) -> Result<Puzzle, DefinitionError> {
+    fn of_generators(
+        &self,
+        generators: &[Generator],
+        orientation_counts: &[u16],
+    ) -> Result<Puzzle, DefinitionError> {
         if self.is_limited() && !self.free.is_empty() {
             return Err(DefinitionError::AlwaysFree);
         }
@@ -115,7 +120,7 @@ impl Definition {
             facelets: None,
         };
         for m in puzzle.moves.iter_mut().chain(&mut puzzle.incoming_moves) {
-            m.precondition = self.limited(m);
+            m.guard = self.limited(m);
         }
         Ok(puzzle)
     }
@@ -137,10 +142,10 @@ impl Definition {
             && self.states_by_orbits().is_some_and(|states| states.bits() > MAX_BITS_OF_STATES)
     }
 
-    /// Returns the precondition of a move together with the limits of the states before and after the move.
-    fn limited(&self, m: &PuzzleMove) -> Box<[Precondition]> {
-        let precondition: BTreeSet<Precondition> = m.precondition.iter().copied().chain(self.limits(&m.action)).collect();
-        precondition.into_iter().collect()
+    /// Returns the guard of a move together with the limits of the states before and after the move.
+    fn limited(&self, m: &PuzzleMove) -> Box<[Guard]> {
+        let guard: BTreeSet<Guard> = m.guard.iter().copied().chain(self.limits(&m.action)).collect();
+        guard.into_iter().collect()
     }
 
     /// Returns what must hold before an action so that the state after the action satisfies the limits set by
@@ -148,17 +153,17 @@ impl Definition {
     ///
     /// The limits of the state before the action are included although every state satisfies them: so a move
     /// and its inverse have guards that the action maps to each other, and are recognised as inverses.
-    pub fn limits(&self, action: &OrientedPermutation) -> impl Iterator<Item = Precondition> {
+    pub fn limits(&self, action: &OrientedPermutation) -> impl Iterator<Item = Guard> {
         let back = action.cells().inverse();
         self.limits_of_states().flat_map(move |limit| {
-            [limit.cell, back.apply(limit.cell.into()) as u16].map(|cell| Precondition { cell, ..limit })
+            [limit.cell, back.apply(limit.cell.into()) as u16].map(|cell| Guard { cell, ..limit })
         })
     }
 
     /// Returns the conditions that all states satisfy to which states are limited.
-    pub(super) fn limits_of_states(&self) -> impl Iterator<Item = Precondition> {
-        let always = self.always.iter().map(|&cell| Precondition { cell, piece: cell, holds: true });
-        always.chain(self.ruled_out().map(|(cell, piece)| Precondition { cell, piece, holds: false }))
+    pub(super) fn limits_of_states(&self) -> impl Iterator<Item = Guard> {
+        let always = self.always.iter().map(|&cell| Guard { cell, piece: cell, holds: true });
+        always.chain(self.ruled_out().map(|(cell, piece)| Guard { cell, piece, holds: false }))
     }
 
     /// Returns the number of states of a puzzle that may be too large to be searched. `None` if the number
@@ -170,7 +175,8 @@ impl Definition {
         let orientation_counts = self.visible_orientation_counts();
         let actions: Vec<OrientedPermutation> =
             self.moves.iter().map(|g| self.seen_action(&g.action, &orientation_counts)).collect();
-        let shown = self.solved.iter().map(|piece| VisibleLabel { label: piece.label.into(), seen: piece.seen });
+        let shown =
+            self.solved.iter().map(|piece| VisibleLabel { label: piece.label.into(), seen: piece.seen });
         states_by_orbits(&actions, &shown.collect::<Vec<_>>())
     }
 
@@ -199,14 +205,22 @@ impl Definition {
 
     /// Returns an action with orientations modulo `orientation_counts`, counted from the orientation of the solved
     /// pieces.
-    pub(super) fn seen_action(&self, action: &OrientedPermutation, orientation_counts: &[u16]) -> OrientedPermutation {
+    pub(super) fn seen_action(
+        &self,
+        action: &OrientedPermutation,
+        orientation_counts: &[u16],
+    ) -> OrientedPermutation {
         self.seen_element(action, orientation_counts).expect("cells of one orbit have one order")
     }
 
     /// Returns an element with orientations modulo `orientation_counts`, which are those of [`Definition::visible_orientation_counts`],
     /// counted from the orientation of the solved pieces: as an action on [`Definition::puzzle`]. `None` if
     /// the element carries pieces to cells of other orientation_counts.
-    pub fn seen_element(&self, action: &OrientedPermutation, orientation_counts: &[u16]) -> Option<OrientedPermutation> {
+    pub fn seen_element(
+        &self,
+        action: &OrientedPermutation,
+        orientation_counts: &[u16],
+    ) -> Option<OrientedPermutation> {
         let turns = (0..self.cells()).map(|cell| {
             let to = action.cells().apply(cell);
             let order = orientation_counts[cell];
@@ -274,13 +288,13 @@ impl FreeGroup {
     fn before(&self, moves: &[Generator]) -> Result<Vec<PuzzleMove>, DefinitionError> {
         let differ_behind = |x: &OrientedPermutation, y: &OrientedPermutation| x.inverse().then(y);
         // Both start from the word at hand.
-        let asks_alike = |_: &OrientedPermutation, x: &PuzzleMove, y: &PuzzleMove| x.precondition == y.precondition;
+        let asks_alike = |_: &OrientedPermutation, x: &PuzzleMove, y: &PuzzleMove| x.guard == y.guard;
         self.distinct(moves, (differ_behind, asks_alike), OrientedPermutation::clone, |before, m, name| {
             let back = before.cells().inverse();
-            let precondition =
-                |&cell: &u16| Precondition { cell: back.apply(cell.into()) as u16, piece: cell, holds: true };
-            let precondition = m.precondition.iter().map(precondition).collect();
-            PuzzleMove { name: format!("{name}{}", m.name), action: before.then(&m.action), precondition }
+            let guard =
+                |&cell: &u16| Guard { cell: back.apply(cell.into()) as u16, piece: cell, holds: true };
+            let guard = m.guard.iter().map(guard).collect();
+            PuzzleMove { name: format!("{name}{}", m.name), action: before.then(&m.action), guard }
         })
     }
 
@@ -289,19 +303,19 @@ impl FreeGroup {
     /// pieces, for which guards ask.
     fn behind(&self, moves: &[Generator], labels: &[u16]) -> Result<Vec<PuzzleMove>, DefinitionError> {
         let differ_before = |x: &OrientedPermutation, y: &OrientedPermutation| y.then(&x.inverse());
-        let asked = |precondition: &[Precondition], to: &dyn Fn(u16) -> u16| -> BTreeSet<(u16, u16)> {
-            precondition.iter().map(|asked| (to(asked.cell), labels[usize::from(asked.piece)])).collect()
+        let asked = |guard: &[Guard], to: &dyn Fn(u16) -> u16| -> BTreeSet<(u16, u16)> {
+            guard.iter().map(|asked| (to(asked.cell), labels[usize::from(asked.piece)])).collect()
         };
         // What y asks of the word from which it starts, it asks after the free move of the word from which x
         // starts.
         let asks_alike = |free: &OrientedPermutation, x: &PuzzleMove, y: &PuzzleMove| {
             let carried = |cell: u16| free.cells().apply(cell.into()) as u16;
-            asked(&x.precondition, &|cell| cell) == asked(&y.precondition, &carried)
+            asked(&x.guard, &|cell| cell) == asked(&y.guard, &carried)
         };
         self.distinct(moves, (differ_before, asks_alike), OrientedPermutation::inverse, |behind, m, name| {
-            let precondition = m.precondition.iter().map(|&cell| Precondition { cell, piece: cell, holds: true }).collect();
+            let guard = m.guard.iter().map(|&cell| Guard { cell, piece: cell, holds: true }).collect();
             let name = format!("{} {name}", m.name).trim_end().to_owned();
-            PuzzleMove { name, action: m.action.then(behind), precondition }
+            PuzzleMove { name, action: m.action.then(behind), guard }
         })
     }
 
@@ -326,7 +340,7 @@ impl FreeGroup {
         for m in moves.iter().filter(|m| !self.contains(&m.action)) {
             for (free, name) in self.elements.iter().zip(&self.names) {
                 let mut made = combine(free, m, name);
-                made.precondition.sort_unstable();
+                made.guard.sort_unstable();
                 let others = alike.entry(up_to_free.of(&side(&made.action))).or_default();
                 let is_same = |other: &usize| {
                     let other: &PuzzleMove = &distinct[*other];
@@ -353,8 +367,12 @@ fn common_turns(puzzle: &Puzzle, orientation_counts: &[u16]) -> Vec<OrientedPerm
     let is_touched = |cell: usize| actions().any(|action| action.apply(cell, 0) != (cell, 0));
     let turned = |orbit: &[usize], amount: u16| {
         let turns = (0..orientation_counts.len()).map(|cell| if orbit.contains(&cell) { amount } else { 0 });
-        OrientedPermutation::new(Permutation::identity(orientation_counts.len()), turns.collect::<Vec<_>>(), orientation_counts)
-            .expect("amounts are below the order")
+        OrientedPermutation::new(
+            Permutation::identity(orientation_counts.len()),
+            turns.collect::<Vec<_>>(),
+            orientation_counts,
+        )
+        .expect("amounts are below the order")
     };
     let mut found = Vec::new();
     for orbit in puzzle.orbits().iter().filter(|orbit| is_touched(orbit[0])) {
@@ -367,26 +385,29 @@ fn common_turns(puzzle: &Puzzle, orientation_counts: &[u16]) -> Vec<OrientedPerm
     found
 }
 
-/// Returns the relabellings that map the moves with their guards, the free moves, and the limits of the
-/// states onto themselves, and the products of these relabellings with free moves, and whether these are all
+/// Returns the automorphisms that map the moves with their guards, the free moves, and the limits of the
+/// states onto themselves, and the products of these automorphisms with free moves, and whether these are all
 /// that there are. If there are too many, the result is a subgroup.
 ///
-/// Turning all pieces of an orbit by the same amount changes no move, so of relabellings that differ by such
+/// Turning all pieces of an orbit by the same amount changes no move, so of automorphisms that differ by such
 /// a turn only one is returned.
 pub(super) fn symmetries(
     puzzle: &Puzzle,
     generators: &[Generator],
-    limits: &HashSet<Precondition>,
+    limits: &HashSet<Guard>,
     orientation_counts: &[u16],
 ) -> (Vec<Relabelling>, bool) {
-    let points: Vec<(usize, u16)> =
-        orientation_counts.iter().enumerate().flat_map(|(cell, &order)| (0..order).map(move |k| (cell, k))).collect();
+    let points: Vec<(usize, u16)> = orientation_counts
+        .iter()
+        .enumerate()
+        .flat_map(|(cell, &order)| (0..order).map(move |k| (cell, k)))
+        .collect();
     let mut is_first = vec![false; points.len()];
     for orbit in puzzle.orbits() {
         is_first[points.partition_point(|&(cell, _)| cell < orbit[0])] = true;
     }
     let may = |from: usize, to: usize| !is_first[from] || points[to].1 == 0;
-    let kinds = generators.iter().map(|g| (&g.action, &*g.precondition)).filter(|(action, _)| !action.is_identity());
+    let kinds = generators.iter().map(|g| (&g.action, &*g.guard)).filter(|(action, _)| !action.is_identity());
     let turns = match points.len() <= Definition::MAX_GUIDED_POINTS {
         true => common_turns(puzzle, orientation_counts),
         false => Vec::new(),
@@ -407,20 +428,20 @@ pub(super) fn symmetries(
     }
     let alike = |x: usize, y: usize| roles[x] == roles[y];
     let guards: HashSet<(OrientedPermutation, Vec<u16>)> =
-        kinds.clone().map(|(action, precondition)| (action.clone(), precondition.to_vec())).collect();
-    // Where no move has a precondition, relabellings keep the moves, and that is all.
-    let has_guards = kinds.clone().any(|(_, precondition)| !precondition.is_empty());
+        kinds.clone().map(|(action, guard)| (action.clone(), guard.to_vec())).collect();
+    // Where no move has a guard, automorphisms keep the moves, and that is all.
+    let has_guards = kinds.clone().any(|(_, guard)| !guard.is_empty());
     let keeps_guards = |a: &Relabelling| {
         !has_guards
-            || kinds.clone().all(|(action, precondition)| {
-                let mut precondition: Vec<u16> =
-                    precondition.iter().map(|&cell| a.cells().apply(cell.into()) as u16).collect();
-                precondition.sort_unstable();
-                guards.contains(&(a.rename(action), precondition))
+            || kinds.clone().all(|(action, guard)| {
+                let mut guard: Vec<u16> =
+                    guard.iter().map(|&cell| a.cells().apply(cell.into()) as u16).collect();
+                guard.sort_unstable();
+                guards.contains(&(a.rename(action), guard))
             })
     };
     let most = Definition::MAX_SYMMETRIES.min(MAX_WITH_FREE / puzzle.free.len());
-    let Relabellings { found, are_all } = relabellings_among(points.len(), &set, most, &may, &alike);
+    let Automorphisms { found, are_all } = relabellings_among(points.len(), &set, most, &may, &alike);
     let mut found: Vec<Relabelling> = found
         .iter()
         .filter_map(|a| Relabelling::from_points(a, orientation_counts))

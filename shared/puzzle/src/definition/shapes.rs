@@ -1,5 +1,5 @@
 //! Shapes: the part of a state that guards see. A *shape* tells where the pieces stand that share their label
-//! with others, and where the pieces stand whose label a precondition or a limit asks for; it does not tell where
+//! with others, and where the pieces stand whose label a guard or a limit asks for; it does not tell where
 //! any other piece stands. The shape alone decides whether a move is possible, and to which shape the move
 //! leads.
 
@@ -42,7 +42,7 @@ impl Definition {
         let mut at = 0;
         while at < shapes.count() {
             for generator in self.steps() {
-                if !shapes.holds(at, &generator.precondition) {
+                if !shapes.holds(at, &generator.guard) {
                     shapes.next.push(None);
                     continue;
                 }
@@ -72,7 +72,7 @@ impl Shapes {
         let mut once = HashSet::new();
         let labels = || puzzle.solved.iter().map(|piece| piece.label);
         let mut told: HashSet<u16> = labels().filter(|&label| !once.insert(label)).collect();
-        let guards = puzzle.moves.iter().flat_map(|generator| &generator.precondition).chain(&puzzle.always);
+        let guards = puzzle.moves.iter().flat_map(|generator| &generator.guard).chain(&puzzle.always);
         let asked = guards.chain(puzzle.never.iter().map(|(_, piece)| piece));
         told.extend(asked.map(|&piece| puzzle.solved[usize::from(piece)].label));
         let mut looks: Vec<Piece> = Vec::new();
@@ -103,17 +103,17 @@ impl Shapes {
     }
 
     /// Returns whether each of these cells holds a piece with the label that belongs there when solved, as a
-    /// precondition asks.
+    /// guard asks.
     ///
     /// # Panics
     /// If shapes do not tell of one of these labels.
-    pub fn holds(&self, shape: usize, precondition: &[u16]) -> bool {
-        self.labels_match(&self.shapes[shape], precondition)
+    pub fn holds(&self, shape: usize, guard: &[u16]) -> bool {
+        self.labels_match(&self.shapes[shape], guard)
     }
 
     /// As [`Shapes::holds`], for a shape given by the looks on all cells.
-    fn labels_match(&self, looks: &[u16], precondition: &[u16]) -> bool {
-        precondition.iter().all(|&cell| {
+    fn labels_match(&self, looks: &[u16], guard: &[u16]) -> bool {
+        guard.iter().all(|&cell| {
             let solved = self.piece(0, cell.into()).expect("shapes tell of the labels that guards ask for");
             let piece = self.looks.get(usize::from(looks[usize::from(cell)]));
             piece.is_some_and(|piece| piece.label == solved.label)

@@ -80,18 +80,18 @@ fn generators_that_do_not_fit_are_refused() {
 fn guards_that_do_not_fit_are_refused() {
     let mut puzzle = two_orbits();
     let swap = OrientedPermutation::parse("(4,5)", &puzzle.orientation_counts()).unwrap();
-    let mut add = |name: &str, precondition: &[u16]| puzzle.add_guarded_move(name, swap.clone(), precondition);
+    let mut add = |name: &str, guard: &[u16]| puzzle.add_guarded_move(name, swap.clone(), guard);
     assert_eq!(
         add("R", &[1, 5]).unwrap_err().to_string(),
-        "the precondition of R has cell 6, but the puzzle has 5 cells"
+        "the guard of R has cell 6, but the puzzle has 5 cells"
     );
     assert_eq!(
         add("R", &[2, 3]).unwrap_err().to_string(),
-        "R carries the piece on cell 4 to cell 5, but cell 4 is in its precondition: a move leaves its precondition where it is"
+        "R carries the piece on cell 4 to cell 5, but cell 4 is in its guard: a move leaves its guard where it is"
     );
     assert_eq!(add("R", &[2, 0, 2]), Ok(()));
     assert_eq!(add("R", &[]).unwrap_err().to_string(), "the name \"R\" is given twice");
-    assert_eq!(*puzzle.moves()[0].precondition, [0, 2]);
+    assert_eq!(*puzzle.moves()[0].guard, [0, 2]);
     assert!(puzzle.is_guarded() && !two_orbits().is_guarded());
     assert_eq!(puzzle.states(), None);
 }
@@ -202,7 +202,8 @@ fn symmetries_of_what_no_search_goes_through_are_not_looked_for() {
         let actions =
             [(round, vec![0; cells]), (Permutation::identity(cells), turns), (swap, vec![0; cells])];
         for ((cells, turns), name) in actions.into_iter().zip(["R", "T", "S"]) {
-            ring.add_move(name, OrientedPermutation::new(cells, turns, &*orientation_counts).unwrap()).unwrap();
+            ring.add_move(name, OrientedPermutation::new(cells, turns, &*orientation_counts).unwrap())
+                .unwrap();
         }
         let symmetries = ring.puzzle(Metric::Multi).unwrap().symmetries;
         assert_eq!(symmetries.len() > 1, has_some, "{cells}");

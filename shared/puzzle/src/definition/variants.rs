@@ -16,7 +16,11 @@ impl Definition {
             return Err(DefinitionError::Guarded(self.name().into()));
         }
         let mut apart = self.clone();
-        let pieces = (0_u16..).zip(self.orientation_counts()).map(|(label, seen)| Piece { label, orientation: 0, seen });
+        let pieces = (0_u16..).zip(self.orientation_counts()).map(|(label, seen)| Piece {
+            label,
+            orientation: 0,
+            seen,
+        });
         apart.set_solved(&pieces.collect::<Vec<_>>())?;
         apart.forget_remarks_on_labels();
         Ok(apart)
@@ -29,7 +33,7 @@ impl Definition {
     /// [`DefinitionError::Guarded`] if such pieces are told apart.
     pub fn check_labels(&self, labels: &[u16]) -> Result<(), DefinitionError> {
         let label = |cell: u16| self.solved()[usize::from(cell)].label;
-        let guards = self.moves().iter().flat_map(|generator| generator.precondition.iter());
+        let guards = self.moves().iter().flat_map(|generator| generator.guard.iter());
         let is_kept = |&asked: &u16| {
             let mut alike = (0..self.cells() as u16).filter(|&cell| label(cell) == label(asked));
             alike.all(|cell| labels[usize::from(cell)] == labels[usize::from(asked)])
@@ -55,7 +59,7 @@ impl Definition {
     /// `unturned` ignored. The new name contains both lists.
     ///
     /// # Errors
-    /// [`DefinitionError`] if there is no such orbit, a precondition or a limit asks for pieces of an omitted orbit,
+    /// [`DefinitionError`] if there is no such orbit, a guard or a limit asks for pieces of an omitted orbit,
     /// or no orbits are left.
     pub fn reduced(&self, omitted: &[String], unturned: &[String]) -> Result<Self, DefinitionError> {
         let orbit = |name: &String| {
@@ -101,14 +105,14 @@ impl Definition {
         };
         let moves: Vec<_> = self.moves().iter().map(|g| (g, action(&g.action))).collect();
         let free: Vec<_> = self.free().iter().map(|g| (g, action(&g.action))).collect();
-        let derived_moves: Vec<_> = self.derived_moves().iter().map(|g| (g, action(&g.action))).collect();
-        for (Generator { name, precondition, .. }, action) in moves {
-            reduced.add_guarded_move(name.clone(), action, &numbered(precondition)?)?;
+        let spare: Vec<_> = self.spare().iter().map(|g| (g, action(&g.action))).collect();
+        for (Generator { name, guard, .. }, action) in moves {
+            reduced.add_guarded_move(name.clone(), action, &numbered(guard)?)?;
         }
         for (Generator { name, .. }, action) in free {
             reduced.add_free(name.clone(), action)?;
         }
-        for (Generator { name, .. }, action) in derived_moves {
+        for (Generator { name, .. }, action) in spare {
             reduced.add_spare(name.clone(), action)?;
         }
         reduced.set_always(&numbered(self.always())?)?;
@@ -131,20 +135,20 @@ impl Definition {
         let seen = |action: &OrientedPermutation| self.seen_action(action, &orientation_counts);
         let moves = self.generators(metric)?;
         let free: HashSet<OrientedPermutation> = self.free_group()?.elements().iter().map(seen).collect();
-        // A free move before a move that has the same precondition as the product leaves the cells of the precondition.
-        let leaves = |free: &OrientedPermutation, precondition: &[u16]| {
-            precondition.iter().all(|&c| free.cells().apply(c.into()) == usize::from(c))
+        // A free move before a move that has the same guard as the product leaves the cells of the guard.
+        let leaves = |free: &OrientedPermutation, guard: &[u16]| {
+            guard.iter().all(|&c| free.cells().apply(c.into()) == usize::from(c))
         };
         let mut all = HashSet::new();
-        for Generator { action, precondition, .. } in &moves {
+        for Generator { action, guard, .. } in &moves {
             let action = seen(action);
-            let products = free.iter().filter(|free| leaves(free, precondition)).map(|free| free.then(&action));
-            all.extend(products.map(|product| (product, precondition.clone())));
+            let products = free.iter().filter(|free| leaves(free, guard)).map(|free| free.then(&action));
+            all.extend(products.map(|product| (product, guard.clone())));
         }
         Ok(moves.iter().all(|g| {
             let inverse = seen(&g.action).inverse();
             free.contains(&inverse)
-                || free.iter().any(|free| all.contains(&(inverse.then(free), g.precondition.clone())))
+                || free.iter().any(|free| all.contains(&(inverse.then(free), g.guard.clone())))
         }))
     }
 }

@@ -94,7 +94,8 @@ pub fn turn(orbits: &[Cells], axis: Vector, turned: impl Fn(Vector) -> bool) -> 
         }
     }
     let cells = Permutation::from_images(images).expect("a turn is a bijection");
-    OrientedPermutation::new(cells, turns, orientation_counts).expect("cells of one orbit have equally many facelets")
+    OrientedPermutation::new(cells, turns, orientation_counts)
+        .expect("cells of one orbit have equally many facelets")
 }
 
 #[cfg(test)]

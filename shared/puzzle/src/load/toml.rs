@@ -24,7 +24,7 @@ struct File {
     #[serde(default)]
     spare: Table,
     solved: Option<Spanned<Solved>>,
-    always: Option<Precondition>,
+    always: Option<Guard>,
     #[serde(default)]
     never: Vec<Spanned<Never>>,
     #[serde(default)]
@@ -67,7 +67,7 @@ struct Table(Vec<(Spanned<String>, Spanned<Action>)>);
 /// A permutation in cycles, or a table of the permutation and its guard.
 enum Action {
     Cycles(String),
-    Guarded { cycles: Spanned<String>, guard: Precondition },
+    Guarded { cycles: Spanned<String>, guard: Guard },
 }
 
 impl<'de> Deserialize<'de> for Action {
@@ -76,7 +76,7 @@ impl<'de> Deserialize<'de> for Action {
         #[serde(deny_unknown_fields)]
         struct Guarded {
             cycles: Spanned<String>,
-            guard: Precondition,
+            guard: Guard,
         }
         struct StringOrTable;
         impl<'de> Visitor<'de> for StringOrTable {
@@ -194,13 +194,13 @@ pub(super) fn read(text: &str, stem: &str) -> Result<Definition, Fault> {
     puzzle.validated().map_err(Fault::whole)
 }
 
-type Precondition = Spanned<Vec<u64>>;
+type Guard = Spanned<Vec<u64>>;
 
 fn read_action(
     text: &str,
     action: Spanned<Action>,
     orientation_counts: &[u16],
-) -> Result<(OrientedPermutation, Option<Precondition>), Fault> {
+) -> Result<(OrientedPermutation, Option<Guard>), Fault> {
     let span = action.span();
     let (cycles, guard) = match action.into_inner() {
         Action::Cycles(cycles) => (Spanned::new(span, cycles), None),
@@ -212,7 +212,7 @@ fn read_action(
 }
 
 /// Converts cells from files, which count from 1, to cells that count from 0.
-fn cells(guard: &Precondition, whose: &str, cells: usize) -> Result<Vec<u16>, Fault> {
+fn cells(guard: &Guard, whose: &str, cells: usize) -> Result<Vec<u16>, Fault> {
     let index = |&cell: &u64| match cell {
         1.. if cell <= cells as u64 => Ok((cell - 1) as u16),
         _ => {

@@ -11,7 +11,8 @@ fn puzzle(
     labels: &[u16],
     metric: Metric,
 ) -> SpaceSpec {
-    let orbit = Orbit { name: "cells".into(), cells: orientation_counts.len(), orientations: orientation_counts[0] };
+    let orbit =
+        Orbit { name: "cells".into(), cells: orientation_counts.len(), orientations: orientation_counts[0] };
     let mut puzzle = Definition::new("test", vec![orbit]).unwrap();
     let parse = |cycles| OrientedPermutation::parse(cycles, orientation_counts).unwrap();
     for (name, cycles, guard) in moves {

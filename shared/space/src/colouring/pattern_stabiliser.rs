@@ -233,8 +233,10 @@ mod tests {
                 (space.orbits()[colour].cells.len(), view)
             });
             let (sizes, views): (Vec<usize>, Vec<AxisView>) = told.unzip();
-            let orientation_positions = (0..space.orbits().len()).filter(|colour| space.orbits()[*colour].cells.len() == 3);
-            let orientation_positions = orientation_positions.map(|colour| format!("{colour}p").parse().unwrap());
+            let orientation_positions =
+                (0..space.orbits().len()).filter(|colour| space.orbits()[*colour].cells.len() == 3);
+            let orientation_positions =
+                orientation_positions.map(|colour| format!("{colour}p").parse().unwrap());
             let views: Vec<AxisView> = views.into_iter().chain(orientation_positions).collect();
             let colouring = Colouring::with_axes(&colours, &views, &space).unwrap();
             let hidden = PatternStabiliser::new(&space, &colouring, Colouring::MAX_PATTERNS).unwrap();

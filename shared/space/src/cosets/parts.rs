@@ -8,7 +8,7 @@
 
 use super::{CosetSymmetry, Found, UNREACHED};
 use crate::cells::Cell;
-use crate::{Colouring, SymbolTable, Space};
+use crate::{Colouring, Space, SymbolTable};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use std::ops::Range;
@@ -18,7 +18,7 @@ use std::ops::Range;
 const MAX_PARTS: usize = 4;
 const MAX_SYMMETRIES: usize = u64::BITS as usize;
 
-/// The entry of a source that is not computed yet; `FORBIDDEN` is the entry of one that a precondition rules out.
+/// The entry of a source that is not computed yet; `FORBIDDEN` is the entry of one that a guard rules out.
 const UNKNOWN: u32 = u32::MAX;
 const FORBIDDEN: u32 = u32::MAX - 1;
 
@@ -58,10 +58,10 @@ struct Action<'a> {
 }
 
 /// The inverse of an arrival on a part: for each cell, the cell from which its letter comes and the turn of
-/// that letter; and the precondition, which the result must meet.
+/// that letter; and the guard, which the result must meet.
 struct Source {
     comes: Vec<(u8, u8)>,
-    precondition: Vec<GuardTerm>,
+    guard: Vec<GuardTerm>,
 }
 
 /// A cell, a colour, and whether the cell must have this colour or any other one.
@@ -263,9 +263,9 @@ impl<'a> Part<'a> {
                 let back = |turn: u8| (space.order(cell) as u8 - turn) % space.order(cell) as u8;
                 (inside(step.cells[cell]), back(step.turn(cell)))
             };
-            let precondition = step.precondition().iter().filter(|term| cells.contains(&usize::from(term.cell)));
-            let precondition = precondition.map(|term| (inside(term.cell), colouring.of_label(term.label), term.holds));
-            Source { comes: cells.clone().map(comes).collect(), precondition: precondition.collect() }
+            let guard = step.guard().iter().filter(|term| cells.contains(&usize::from(term.cell)));
+            let guard = guard.map(|term| (inside(term.cell), colouring.of_label(term.label), term.holds));
+            Source { comes: cells.clone().map(comes).collect(), guard: guard.collect() }
         });
         Some(Self {
             symbols,
@@ -355,7 +355,7 @@ impl<'a> Part<'a> {
         let is_met = |&(cell, colour, holds): &GuardTerm| {
             (self.symbols.mark(self.letter(from, cell)) == colour) == holds
         };
-        let number = if source.precondition.iter().all(is_met) { self.number(from) } else { FORBIDDEN };
+        let number = if source.guard.iter().all(is_met) { self.number(from) } else { FORBIDDEN };
         self.source_of[entry] = number;
         number
     }

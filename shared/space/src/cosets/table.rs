@@ -291,7 +291,7 @@ mod tests {
         for word in words {
             let spec = PuzzleSpec::by_name(word).unwrap();
             let metric =
-                [Metric::Multi, Metric::OriginalPuzzle].into_iter().find(|&metric| spec.puzzle(metric).is_ok());
+                [Metric::Multi, Metric::Given].into_iter().find(|&metric| spec.puzzle(metric).is_ok());
             let puzzle = spec.puzzle(metric.unwrap()).unwrap();
             let labels = Labels::distinct(puzzle.cells);
             let space = Space::new(puzzle, metric.unwrap(), labels).unwrap();

@@ -142,7 +142,7 @@ mod tests {
         for (word, metric) in [
             ("3x3", Metric::Single),
             ("2x2x2", Metric::Multi),
-            ("topspin:7,4", Metric::OriginalPuzzle),
+            ("topspin:7,4", Metric::Given),
             ("skewb", Metric::Multi),
         ] {
             let graph = graph(word, metric);

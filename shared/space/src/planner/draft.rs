@@ -67,9 +67,7 @@ impl Draft {
             let counts: Vec<u16> = content.values().copied().collect();
             let length = u64::try_from(multinomial(&counts)?).ok()?;
             let size = counts.iter().sum();
-            if length > 1
-                && (length > Colouring::MAX_AXIS || usize::from(size) > Colouring::MAX_COLOUR)
-            {
+            if length > 1 && (length > Colouring::MAX_AXIS || usize::from(size) > Colouring::MAX_COLOUR) {
                 return None;
             }
             lengths.push((colour, length, size));

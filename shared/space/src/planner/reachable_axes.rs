@@ -200,7 +200,12 @@ impl<'a> Search<'a> {
 
     /// Returns the group that is left open if the pattern tells what a choice says of a class. Returns `None`
     /// if it is too small, or if a set has too many images.
-    fn hide(&mut self, hidden: &PatternStabiliser, class: usize, choice: Choice) -> Option<PatternStabiliser> {
+    fn hide(
+        &mut self,
+        hidden: &PatternStabiliser,
+        class: usize,
+        choice: Choice,
+    ) -> Option<PatternStabiliser> {
         let mut hidden = hidden.clone();
         for set in 0..self.classes[class].len() {
             for cells in self.colours(&self.classes[class][set], choice) {

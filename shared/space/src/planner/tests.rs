@@ -347,7 +347,9 @@ fn a_small_space_is_planned_in_the_time_that_it_is_worth() {
     let orbits = vec![orbit("a", 7, 3), orbit("b", 8, 1), orbit("c", 6, 4)];
     let mut definition = Definition::new("t", orbits).unwrap();
     let cycles = "(5+1,6+0,1+1)(2,3)(13,9,12,14,8,10,11,15)(20+3,21+0)";
-    definition.add_move("x", OrientedPermutation::parse(cycles, &definition.orientation_counts()).unwrap()).unwrap();
+    definition
+        .add_move("x", OrientedPermutation::parse(cycles, &definition.orientation_counts()).unwrap())
+        .unwrap();
     let puzzle = definition.puzzle(Metric::Multi).unwrap();
     let space = Space::new(puzzle, Metric::Multi, Labels::distinct(21)).unwrap();
     assert_eq!(space.states().to_string(), "72");
@@ -365,7 +367,9 @@ fn patterns_that_symmetries_fix_do_not_make_a_choice_cheap() {
     let orbit = |name: &str, cells, orientations| Orbit { name: name.into(), cells, orientations };
     let orbits = vec![orbit("a", 6, 1), orbit("b", 4, 1), orbit("c", 7, 2)];
     let mut definition = Definition::new("t", orbits).unwrap();
-    let parse = |cycles, definition: &Definition| OrientedPermutation::parse(cycles, &definition.orientation_counts());
+    let parse = |cycles, definition: &Definition| {
+        OrientedPermutation::parse(cycles, &definition.orientation_counts())
+    };
     let long = "(1,6)(2,4)(8,9,7)(11+1,15+1,16+1,17+1,14+0,13+0,12+0)";
     for (name, cycles) in [("x", "(8,10)(15+1,16+1)"), ("y", long)] {
         definition.add_move(name, parse(cycles, &definition).unwrap()).unwrap();

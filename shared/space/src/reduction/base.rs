@@ -332,13 +332,17 @@ impl Points {
     /// words may be, or the group is too large.
     fn new(puzzle: &Puzzle) -> Option<Self> {
         let orientation_counts = puzzle.free[0].orientation_counts();
-        let is_told = puzzle.moves.iter().all(|m| m.precondition.is_empty()) && puzzle.seen.iter().eq(orientation_counts);
+        let is_told =
+            puzzle.moves.iter().all(|m| m.guard.is_empty()) && puzzle.seen.iter().eq(orientation_counts);
         let turns_too_often = orientation_counts.iter().any(|&order| order > Base::MAX_ORIENTATIONS);
         if !is_told || turns_too_often || puzzle.free[0].points() > Base::MAX_POINTS {
             return None;
         }
-        let places: Vec<(usize, u16)> =
-            orientation_counts.iter().enumerate().flat_map(|(cell, &order)| (0..order).map(move |k| (cell, k))).collect();
+        let places: Vec<(usize, u16)> = orientation_counts
+            .iter()
+            .enumerate()
+            .flat_map(|(cell, &order)| (0..order).map(move |k| (cell, k)))
+            .collect();
         let mut generators: Vec<Permutation> = Vec::new();
         for action in puzzle.moves.iter().map(|m| &m.action).chain(&puzzle.free) {
             let action = action.as_points();
@@ -368,7 +372,7 @@ struct PointSymmetry {
     moves: Vec<Option<usize>>,
 }
 
-/// Returns the symmetries as permutations of points, the identity first. Relabellings of pieces that turn are
+/// Returns the symmetries as permutations of points, the identity first. Automorphisms of pieces that turn are
 /// a group only up to turns of whole orbits, so of these only the identity is returned.
 fn symmetries_of(puzzle: &Puzzle, orientation_counts: &[u16]) -> Vec<PointSymmetry> {
     let used = if orientation_counts.iter().all(|&order| order == 1) { puzzle.symmetries.len() } else { 1 };

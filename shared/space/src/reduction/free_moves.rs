@@ -42,15 +42,18 @@ impl FreeMoves {
 
     /// Looks for free moves of a puzzle that its moves do not make. Returns `None` if there are none, or they
     /// are the odd ones where all moves are even, or a symmetry does not map N to itself. All pieces and
-    /// orientations must be told apart, and no move may have a precondition.
+    /// orientations must be told apart, and no move may have a guard.
     ///
     /// Without the odd free moves, N would have even elements only. The kernels are slower for axes that are
     /// halved for that, and no more than half of the words would be saved.
-    pub(super) fn find(problem: &Problem, orientation_positions: Option<&Arc<OrientationPositions>>) -> Option<Self> {
+    pub(super) fn find(
+        problem: &Problem,
+        orientation_positions: Option<&Arc<OrientationPositions>>,
+    ) -> Option<Self> {
         let Problem { puzzle, labels, .. } = problem;
         let is_plain = problem.has_distinct_pieces
             && puzzle.seen.iter().eq(puzzle.free[0].orientation_counts())
-            && puzzle.moves.iter().all(|m| m.precondition.is_empty())
+            && puzzle.moves.iter().all(|m| m.guard.is_empty())
             && !problem.keeps_guards
             && !problem.has_base;
         if puzzle.free.len() == 1 || !is_plain || puzzle.free[0].points() > Self::MAX_POINTS {
@@ -72,7 +75,14 @@ impl FreeMoves {
         let still = (0..kept[0].points()).filter(stays).collect();
         let labels = labels.of_pieces().into();
         let into_group = FxHashMap::default();
-        let mut found = Self { group, still, into_group, kept, labels, orientation_positions: orientation_positions.cloned() };
+        let mut found = Self {
+            group,
+            still,
+            into_group,
+            kept,
+            labels,
+            orientation_positions: orientation_positions.cloned(),
+        };
         found.bring_back(&others);
         Some(found)
     }
@@ -119,9 +129,14 @@ impl FreeMoves {
 
     /// Returns the element that leads to a state from the solved one; `None` if there is none.
     fn element(&self, state: &[Placed]) -> Option<OrientedPermutation> {
-        let ring = |cell: usize| self.orientation_positions.as_ref().and_then(|orientation_positions| orientation_positions.ring(cell));
+        let ring = |cell: usize| {
+            self.orientation_positions
+                .as_ref()
+                .and_then(|orientation_positions| orientation_positions.ring(cell))
+        };
         let orientation_counts = self.kept[0].orientation_counts();
-        let (mut cells, mut turns) = (vec![0_u16; orientation_counts.len()], vec![0_u16; orientation_counts.len()]);
+        let (mut cells, mut turns) =
+            (vec![0_u16; orientation_counts.len()], vec![0_u16; orientation_counts.len()]);
         let position =
             |label: u16, among: Range<usize>| among.into_iter().find(|&cell| state[cell].0 == label);
         for (piece, &label) in self.labels.iter().enumerate() {

@@ -1,5 +1,5 @@
 //! The half-turn extension: one more cell tells how the puzzle is held, and a turn of the whole becomes a free
-//! move. There are twice as many states of cells, two for each state, and relabellings may exchange the two
+//! move. There are twice as many states of cells, two for each state, and automorphisms may exchange the two
 //! halves of the puzzle. `Definition::puzzle` looks for the turn ([`Puzzle::held`]); Square-1 has one.
 //!
 //! Refused: puzzles with free moves, and those whose states are not limited by `always`, for which no file

@@ -7,7 +7,7 @@ use super::{Placed, Problem, StateMap};
 use crate::Labels;
 use fathom_algebra::permutation::gcd;
 use fathom_algebra::{OrientedPermutation, Permutation, Relabelling};
-use fathom_puzzle::{Precondition, Puzzle, PuzzleMove};
+use fathom_puzzle::{Guard, Puzzle, PuzzleMove};
 
 /// The cells of words, where some cells of the puzzle are orientation_positions.
 #[derive(Clone, Debug)]
@@ -107,21 +107,21 @@ impl OrientationPositions {
 
     /// Returns the same puzzle on the cells of words.
     fn puzzle(&self, puzzle: &Puzzle) -> Puzzle {
-        let precondition = |precondition: &Precondition| {
+        let guard = |guard: &Guard| {
             let on = |cell: u16| self.spread[usize::from(cell)].0 as u16;
-            Precondition { cell: on(precondition.cell), piece: on(precondition.piece), ..*precondition }
+            Guard { cell: on(guard.cell), piece: on(guard.piece), ..*guard }
         };
         let moves = |moves: &[PuzzleMove]| -> Vec<PuzzleMove> {
             let spread = |m: &PuzzleMove| PuzzleMove {
                 name: m.name.clone(),
                 action: self.action(&m.action),
-                // A precondition on a ring is always met: the ring's own piece is always there, and no other piece
+                // A guard on a ring is always met: the ring's own piece is always there, and no other piece
                 // ever.
-                precondition: m
-                    .precondition
+                guard: m
+                    .guard
                     .iter()
                     .filter(|g| self.spread[usize::from(g.cell)].1 == 1)
-                    .map(precondition)
+                    .map(guard)
                     .collect(),
             };
             moves.iter().map(spread).collect()
@@ -157,7 +157,8 @@ impl OrientationPositions {
         let cells = images.map(|image| image as u16).collect::<Vec<_>>();
         let turns =
             self.origins().map(|(cell, _)| if self.spread[cell].1 > 1 { 0 } else { action.turns()[cell] });
-        let orientation_counts = self.origins().map(|(cell, _)| self.order_on_words(cell, action.orientation_counts()[cell]));
+        let orientation_counts =
+            self.origins().map(|(cell, _)| self.order_on_words(cell, action.orientation_counts()[cell]));
         OrientedPermutation::new(
             Permutation::from_images(cells).expect("an action permutes the cells of each ring"),
             turns.collect::<Vec<_>>(),

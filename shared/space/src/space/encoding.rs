@@ -94,7 +94,8 @@ impl Space {
         let mut space = Self::of(problem, metric, given, chain, labels, symbols);
         let orientation_counts = space.puzzle.free[0].orientation_counts();
         let wrong = |number: usize| EncodingError::Symmetry { number: number + 1, puzzle: name.clone() };
-        let relabelling = |(number, text): (usize, &String)| relabelling(text, orientation_counts).ok_or(wrong(number));
+        let relabelling =
+            |(number, text): (usize, &String)| relabelling(text, orientation_counts).ok_or(wrong(number));
         let symmetries = encoding.symmetries.iter().enumerate().map(relabelling);
         space.puzzle.symmetries = symmetries.collect::<Result<_, _>>()?;
         space.puzzle.has_all_symmetries = encoding.all_symmetries;

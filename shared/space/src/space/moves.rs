@@ -2,7 +2,7 @@
 
 use super::Space;
 use crate::{Cell, SymbolTable};
-use fathom_puzzle::{Precondition, PuzzleMove};
+use fathom_puzzle::{Guard, PuzzleMove};
 
 /// The action of a move on words.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,7 +12,7 @@ pub struct WordMove {
     /// The turn of what leaves each cell; empty if nothing turns.
     pub(super) turns: Box<[u8]>,
     /// The conditions for the move.
-    pub(super) precondition: Box<[WordGuard]>,
+    pub(super) guard: Box<[WordGuard]>,
 }
 
 /// A condition for a move.
@@ -29,26 +29,26 @@ pub(crate) struct WordGuard {
 impl WordMove {
     /// Returns the action of a move on words, where the piece of each cell has a label.
     pub(super) fn new(m: &PuzzleMove, of_pieces: &[u8], symbols: &SymbolTable) -> Self {
-        let mut precondition: Vec<WordGuard> = Vec::new();
-        for &Precondition { cell, piece, holds } in &m.precondition {
+        let mut guard: Vec<WordGuard> = Vec::new();
+        for &Guard { cell, piece, holds } in &m.guard {
             let asked = WordGuard { cell, label: of_pieces[usize::from(piece)], holds };
             // A label is ruled out once, although several pieces may have it.
-            if holds || !precondition.contains(&asked) {
-                precondition.push(asked);
+            if holds || !guard.contains(&asked) {
+                guard.push(asked);
             }
         }
         let turns = m.action.turns().iter().map(|&turn| turn as u8);
         Self {
             cells: m.action.cells().images().into(),
             turns: if symbols.width() == 1 { Box::default() } else { turns.collect() },
-            precondition: precondition.into(),
+            guard: guard.into(),
         }
     }
 
     /// Returns the conditions for the move.
     #[inline]
-    pub(crate) fn precondition(&self) -> &[WordGuard] {
-        &self.precondition
+    pub(crate) fn guard(&self) -> &[WordGuard] {
+        &self.guard
     }
 
     /// Returns the turn of what leaves a cell.
@@ -85,15 +85,15 @@ impl Space {
         let is_met = |asked: &WordGuard| {
             (self.symbols.mark(word[usize::from(asked.cell)]) == asked.label) == asked.holds
         };
-        self.moves[mv].precondition.iter().all(is_met)
+        self.moves[mv].guard.iter().all(is_met)
     }
 
     /// Returns whether there are moves that are not possible in all states.
     pub fn is_guarded(&self) -> bool {
-        self.moves.iter().any(|step| !step.precondition.is_empty())
+        self.moves.iter().any(|step| !step.guard.is_empty())
     }
 
-    /// Writes the image under a move of a word of any symbols, labels or colours. Does not check the precondition.
+    /// Writes the image under a move of a word of any symbols, labels or colours. Does not check the guard.
     #[inline]
     pub(crate) fn step(&self, mv: usize, symbols: &SymbolTable, word: &[u8], image: &mut [u8]) {
         let WordMove { cells, turns, .. } = &self.moves[mv];

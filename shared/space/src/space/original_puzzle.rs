@@ -5,7 +5,7 @@ use super::{Space, SpaceError};
 use crate::Labels;
 use crate::reduction::{Placed, Problem};
 use fathom_algebra::{OrientedPermutation, Permutation, StabiliserChain};
-use fathom_puzzle::{Precondition, Puzzle};
+use fathom_puzzle::{Guard, Puzzle};
 
 /// What is asked about the puzzle that was given.
 #[derive(Clone, Debug)]
@@ -51,12 +51,12 @@ impl OriginalPuzzle {
         extend(&mut problem)?;
         let puzzle = &mut problem.puzzle;
         puzzle.rule_out_alike(labels.of_pieces());
-        if puzzle.moves.iter().any(|m| !m.precondition.is_empty()) && !puzzle.is_closed_under_inverses() {
+        if puzzle.moves.iter().any(|m| !m.guard.is_empty()) && !puzzle.is_closed_under_inverses() {
             return Err(SpaceError::GuardedOneWay(puzzle.name.clone()).into());
         }
-        let alike = |precondition: &Precondition| {
+        let alike = |guard: &Guard| {
             let label = |piece: u16| labels.of_pieces()[usize::from(piece)];
-            !precondition.holds && label(precondition.cell) == label(precondition.piece)
+            !guard.holds && label(guard.cell) == label(guard.piece)
         };
         if puzzle.limits.iter().any(alike) {
             return Err(SpaceError::SolvedRuledOut(puzzle.name.clone()).into());

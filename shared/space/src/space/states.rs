@@ -3,7 +3,7 @@
 use super::{Space, group};
 use crate::multiset_ranker::multinomial;
 use crate::{Labels, SymbolTable};
-use fathom_algebra::{OrientedPermutation, VisibleLabel, states_by_orbits, label_stabiliser};
+use fathom_algebra::{OrientedPermutation, VisibleLabel, label_stabiliser, states_by_orbits};
 use fathom_puzzle::Puzzle;
 use num_bigint::BigUint;
 use std::collections::HashSet;
@@ -13,7 +13,7 @@ pub(super) fn states_by_orbits_of<L: Copy + Into<u32>>(
     puzzle: &Puzzle,
     labels: &Labels<L>,
 ) -> Option<BigUint> {
-    if puzzle.free.len() > 1 || puzzle.moves.iter().any(|m| !m.precondition.is_empty()) {
+    if puzzle.free.len() > 1 || puzzle.moves.iter().any(|m| !m.guard.is_empty()) {
         return None;
     }
     let actions: Vec<OrientedPermutation> = puzzle.moves.iter().map(|m| m.action.clone()).collect();
@@ -32,7 +32,7 @@ pub(super) fn states_without_words(puzzle: &Puzzle, labels: &Labels) -> Option<B
         if puzzle.cells > MAX_CELLS
             || puzzle.free[0].points() > MAX_POINTS
             || puzzle.free.len() > 1
-            || puzzle.moves.iter().any(|m| !m.precondition.is_empty())
+            || puzzle.moves.iter().any(|m| !m.guard.is_empty())
         {
             return None;
         }
@@ -133,13 +133,15 @@ mod tests {
         for (name, turned) in [("A", 0..1), ("B", 1..DIALS)] {
             let turns: Vec<u16> = (0..DIALS).map(|dial| turned.contains(&dial).into()).collect();
             let still = Permutation::identity(DIALS);
-            dials.add_move(name, OrientedPermutation::new(still, turns, dials.orientation_counts()).unwrap()).unwrap();
+            dials
+                .add_move(name, OrientedPermutation::new(still, turns, dials.orientation_counts()).unwrap())
+                .unwrap();
         }
         let mut pieces = dials.solved().to_vec();
         pieces[DIALS - 1] = Piece { seen: 6, ..pieces[DIALS - 1] };
         dials.set_solved(&pieces).unwrap();
-        let puzzle = dials.puzzle(Metric::OriginalPuzzle).unwrap();
-        let error = Space::new(puzzle, Metric::OriginalPuzzle, Labels::distinct(DIALS)).unwrap_err().to_string();
+        let puzzle = dials.puzzle(Metric::Given).unwrap();
+        let error = Space::new(puzzle, Metric::Given, Labels::distinct(DIALS)).unwrap_err().to_string();
         assert!(error.starts_with("dials has 144 states and more pieces and orientations"), "{error}");
     }
 }

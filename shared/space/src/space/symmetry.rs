@@ -114,7 +114,7 @@ impl<'s> GuardedMoves<'s> {
     fn new(space: &'s Space) -> Self {
         let mut by_guard: HashMap<_, Vec<_>> = HashMap::new();
         for (step, m) in space.moves().iter().zip(&space.puzzle().moves) {
-            by_guard.entry(sorted(step.precondition().iter().copied())).or_default().push(&m.action);
+            by_guard.entry(sorted(step.guard().iter().copied())).or_default().push(&m.action);
         }
         Self { space, free: space.puzzle().free.iter().collect(), by_guard }
     }
@@ -129,16 +129,16 @@ impl<'s> GuardedMoves<'s> {
         };
         self.space.moves().iter().zip(&self.space.puzzle().moves).all(|(step, m)| {
             let back = relabelling.rename(&m.action).inverse();
-            let asks_alike = self.by_guard.get(&sorted(step.precondition().iter().map(renamed)));
+            let asks_alike = self.by_guard.get(&sorted(step.guard().iter().map(renamed)));
             asks_alike.is_some_and(|moves| moves.iter().any(|&to| self.free.contains(&back.then(to))))
         })
     }
 }
 
-fn sorted(precondition: impl Iterator<Item = WordGuard>) -> Vec<WordGuard> {
-    let mut precondition: Vec<WordGuard> = precondition.collect();
-    precondition.sort_unstable();
-    precondition
+fn sorted(guard: impl Iterator<Item = WordGuard>) -> Vec<WordGuard> {
+    let mut guard: Vec<WordGuard> = guard.collect();
+    guard.sort_unstable();
+    guard
 }
 
 impl Space {
@@ -218,7 +218,7 @@ impl Space {
     /// Returns the moves, if a relabelling by free moves may change what their guards ask. Where a turn of
     /// the whole is a free move because it maps guards to guards, it cannot.
     fn guarded(&self) -> Option<GuardedMoves<'_>> {
-        let has_guards = self.moves().iter().any(|step| !step.precondition().is_empty());
+        let has_guards = self.moves().iter().any(|step| !step.guard().is_empty());
         (has_guards && self.free().len() > 1 && !self.keeps_guards()).then(|| GuardedMoves::new(self))
     }
 
@@ -462,7 +462,7 @@ mod tests {
     }
 
     /// A move exchanges two pairs of cells, and another one turns four cells; one of these four and a fifth
-    /// are exchanged by a free move. Eight relabellings of the pairs rename no move, so they change no state:
+    /// are exchanged by a free move. Eight automorphisms of the pairs rename no move, so they change no state:
     /// of the symmetries, no two act alike on states, and those that rename by the free move are among them.
     #[test]
     fn symmetries_beside_free_moves_do_not_act_alike() {
@@ -493,7 +493,7 @@ mod tests {
         };
         let actions: HashSet<_> = space.symmetries().iter().map(on_states).collect();
         assert_eq!(actions.len() * free_order, space.symmetries().len());
-        assert!(space.symmetries().len() < found * free_order, "{found} relabellings");
+        assert!(space.symmetries().len() < found * free_order, "{found} automorphisms");
         let mut by_free = Symmetry::new(&by_free, space.labels().of_pieces(), space.symbols()).unwrap();
         space.normalise(&mut by_free);
         assert!(space.symmetries().contains(&by_free));

@@ -7,7 +7,7 @@
 use fathom_engine::run::{Depth, Geometry, ShardCut, ShardId, ShardReport, Task};
 use fathom_layer::chunk;
 use fathom_layer::{Digest, Totals};
-use fathom_proto::{Attempt, Copied, Done, Failure, LeaveReason, Order, Outcome, StoredFile, convert, v1};
+use fathom_proto::{Attempt, Command, Copied, Done, Failure, LeaveReason, Outcome, StoredFile, convert, v1};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use prost::Message;
@@ -47,7 +47,7 @@ fn outcomes() -> Vec<Outcome> {
     results.into_iter().map(|result| Outcome { task, attempt, result }).collect()
 }
 
-fn orders() -> Vec<Order<String>> {
+fn commands() -> Vec<Command<String>> {
     let task = Task { depth: Depth(5), shard: ShardId(3) };
     let attempt = Attempt { epoch: 2, number: 7 };
     let file = StoredFile { task, digest: Some(Digest([9; 32])) };
@@ -59,16 +59,16 @@ fn orders() -> Vec<Order<String>> {
         LeaveReason::Failed,
         LeaveReason::CoordinatorGoes,
     ];
-    let orders = [
-        Order::Make(task, attempt),
-        Order::Recompute(task, attempt),
-        Order::Audit(task, attempt, "avx2".into()),
-        Order::Copy(file, vec!["node:7400".into()]),
-        Order::Discard(file),
-        Order::GiveBack(task),
-        Order::Retire(Depth(4)),
+    let commands = [
+        Command::Compute(task, attempt),
+        Command::Recompute(task, attempt),
+        Command::Audit(task, attempt, "avx2".into()),
+        Command::Copy(file, vec!["node:7400".into()]),
+        Command::Discard(file),
+        Command::Release(task),
+        Command::RetireLayer(Depth(4)),
     ];
-    orders.into_iter().chain(leave.map(Order::Leave)).collect()
+    commands.into_iter().chain(leave.map(Command::Leave)).collect()
 }
 
 /// Random bytes, or real ones of which some are changed.
@@ -89,7 +89,7 @@ fn real_outcomes() -> Vec<Vec<u8>> {
 }
 
 fn real_orders() -> Vec<Vec<u8>> {
-    orders().into_iter().map(|order| v1::Order::from(order).encode_to_vec()).collect()
+    commands().into_iter().map(|order| v1::Command::from(order).encode_to_vec()).collect()
 }
 
 fn real_chunk() -> v1::Chunk {
@@ -108,8 +108,8 @@ fn what_is_said_is_understood() {
     for outcome in outcomes() {
         assert_eq!(convert::outcome(v1::Outcome::from(outcome.clone()), &GEOMETRY()), Ok(outcome));
     }
-    for order in orders() {
-        assert_eq!(convert::order(v1::Order::from(order.clone()), &GEOMETRY()), Ok(order));
+    for order in commands() {
+        assert_eq!(convert::command(v1::Command::from(order.clone()), &GEOMETRY()), Ok(order));
     }
 }
 
@@ -120,10 +120,10 @@ fn what_the_run_does_not_have_is_refused() {
     assert_eq!(file(5, 7).unwrap_err().to_string(), "shard: there is no shard 7: the run has 7");
     assert_eq!(file(u32::MAX, 0).unwrap_err().to_string(), "depth: there is no depth 4294967295");
     assert_eq!(convert::file(None, &GEOMETRY()).unwrap_err().to_string(), "file: is missing");
-    let leave = v1::order::Kind::Leave(v1::Leave { reason: 7 });
-    let refused = convert::order(v1::Order { kind: Some(leave) }, &GEOMETRY()).unwrap_err().to_string();
+    let leave = v1::command::Kind::Leave(v1::Leave { reason: 7 });
+    let refused = convert::command(v1::Command { kind: Some(leave) }, &GEOMETRY()).unwrap_err().to_string();
     assert_eq!(refused, "reason to leave: is 7, which is not known");
-    assert!(convert::order(v1::Order { kind: None }, &GEOMETRY()).is_err());
+    assert!(convert::command(v1::Command { kind: None }, &GEOMETRY()).is_err());
     let mut report = v1::Outcome::from(outcomes().remove(0));
     if let Some(v1::outcome::Result::Made(made)) = &mut report.result {
         made.checksums = vec![0; 33].into();
@@ -159,8 +159,8 @@ proptest! {
 
     #[test]
     fn orders_of_any_bytes(bytes in bytes(real_orders())) {
-        if let Ok(message) = v1::Order::decode(&bytes[..])
-            && let Ok(Order::Make(task, _) | Order::GiveBack(task)) = convert::order(message, &GEOMETRY())
+        if let Ok(message) = v1::Command::decode(&bytes[..])
+            && let Ok(Command::Compute(task, _) | Command::Release(task)) = convert::command(message, &GEOMETRY())
         {
             prop_assert!(task.shard.0 < 7);
         }

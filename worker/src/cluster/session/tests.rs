@@ -110,12 +110,14 @@ fn an_ended_session_is_left_once() {
 #[test]
 fn a_task_goes_on_for_the_newest_attempt() {
     let mut session = begun();
-    let made_once = session.step(millis(1), answered(1, 1, vec![Command::Compute(task(0), attempt(1))], None));
+    let made_once =
+        session.step(millis(1), answered(1, 1, vec![Command::Compute(task(0), attempt(1))], None));
     assert!(matches!(made_once[0], Action::Compute(_)), "{made_once:?}");
     session.step(millis(2), Input::HeartbeatAnswered { session: 1, known: false });
     let actions = session.step(millis(3), registered(2));
     let Some(&Action::Ask { number, .. }) = actions.last() else { panic!("{actions:?}") };
-    let again = session.step(millis(4), answered(number, 2, vec![Command::Compute(task(0), attempt(2))], None));
+    let again =
+        session.step(millis(4), answered(number, 2, vec![Command::Compute(task(0), attempt(2))], None));
     assert!(!again.iter().any(|action| matches!(action, Action::Compute(_))), "{again:?}");
     let actions = session.step(
         millis(5),
@@ -196,7 +198,8 @@ fn outcomes_are_reported_together() {
 fn what_ended_before_a_registration_is_not_reported_after_it() {
     let mut session = begun();
     let copy = |shard| Command::Copy(StoredFile { task: task(shard), digest: None }, Vec::new());
-    session.step(millis(1), answered(1, 1, vec![copy(0), copy(1), Command::Compute(task(2), attempt(1))], None));
+    session
+        .step(millis(1), answered(1, 1, vec![copy(0), copy(1), Command::Compute(task(2), attempt(1))], None));
     session.step(millis(2), Input::CopyEnded { task: task(0), result: Ok(Done::Copied(COPIED)) });
     session.step(millis(3), Input::HeartbeatAnswered { session: 1, known: false });
     // The inventory may have been taken before this copy ended.
@@ -231,7 +234,8 @@ fn the_inventory_waits_for_files_to_be_discarded() {
 fn a_file_that_is_being_copied_is_discarded_afterwards() {
     let mut session = begun();
     let file = StoredFile { task: task(0), digest: None };
-    let commands = vec![Command::Copy(file, Vec::new()), Command::Discard(file), Command::Compute(task(0), attempt(1))];
+    let commands =
+        vec![Command::Copy(file, Vec::new()), Command::Discard(file), Command::Compute(task(0), attempt(1))];
     let actions = session.step(millis(1), answered(1, 1, commands, None));
     assert!(matches!(actions[..], [Action::Copy(..), Action::Ask { .. }]), "{actions:?}");
     let actions =
@@ -307,7 +311,8 @@ fn what_is_not_reported_yet_is_under_way() {
 #[test]
 fn an_audit_is_reported_by_its_own_attempt() {
     let mut session = begun();
-    let commands = vec![Command::Compute(task(0), attempt(1)), Command::Audit(task(0), attempt(2), "avx2".into())];
+    let commands =
+        vec![Command::Compute(task(0), attempt(1)), Command::Audit(task(0), attempt(2), "avx2".into())];
     let actions = session.step(millis(1), answered(1, 1, commands, None));
     assert!(
         matches!(&actions[..2], [Action::Compute(_), Action::Audit(_, engine)] if engine == "avx2"),
@@ -331,8 +336,7 @@ fn outcomes_with_many_checksums_are_reported_in_turn() {
     let commands = (0..4).map(|shard| Command::Compute(task(shard), attempt(1))).collect();
     session.step(millis(1), answered(1, 1, commands, None));
     let mut actions = Vec::new();
-    for (shard, checksums) in
-        [(0, MAX_CHECKSUMS / 2), (1, MAX_CHECKSUMS / 2), (2, 2 * MAX_CHECKSUMS), (3, 1)]
+    for (shard, checksums) in [(0, MAX_CHECKSUMS / 2), (1, MAX_CHECKSUMS / 2), (2, 2 * MAX_CHECKSUMS), (3, 1)]
     {
         let Ok(Done::Made(mut report)) = made(shard) else { panic!("a report") };
         report.checksums = vec![Digest::new(b"1"); checksums];

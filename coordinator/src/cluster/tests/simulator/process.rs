@@ -3,7 +3,7 @@
 use super::files::Files;
 use super::network::{Call, Request, Work};
 use crate::cluster::event::{Held, MadeShard, Millis};
-use crate::cluster::parts::StoredFile;
+use crate::cluster::parts::FileHolders;
 use crate::cluster::state::{Past, Rules, State, digest_of};
 use crate::cluster::tests::table::{report, task};
 use fathom_engine::run::{Keep, ShardOrder, ShardReport, Task};
@@ -98,7 +98,7 @@ impl Journal {
         let file = |task: Task| {
             let holders = holders.get(&task).cloned().unwrap_or_default();
             let digest = digest_of(reports.get(&task).unwrap_or(&report(task.depth.0, task.shard.0)));
-            (task, StoredFile { holders, bytes: 0, digest })
+            (task, FileHolders { holders, bytes: 0, digest })
         };
         let depth = counts.len() as u32;
         let first = if rules.keep == Keep::All { 0 } else { depth.saturating_sub(2) };
@@ -109,7 +109,18 @@ impl Journal {
         let workers = workers.into_iter().map(|(id, (name, address))| (id, name, address)).collect();
         let given_back = given_back.into_iter().map(|(file, is_audited)| (file.shard, is_audited)).collect();
         let reports = reports.into_values().collect();
-        Past { counts, order, workers, quarantined, invalidated, suspected, files, reports, producers, given_back }
+        Past {
+            counts,
+            order,
+            workers,
+            quarantined,
+            invalidated,
+            suspected,
+            files,
+            reports,
+            producers,
+            given_back,
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use super::files::{DiskFile, Files};
 use super::network::{Answer, Call, Cuts, Happening, Host, Inside, Request, Sender, Work};
 use super::process::{Coordinator, Process, Worker};
 use crate::cluster::event::{
-    Effect, Ending, Event, NoteKind, Command, Progress, Registration, Reply, RequestId,
+    Command, Effect, Ending, Event, NoteKind, Progress, Registration, Reply, RequestId,
 };
 use crate::cluster::parts::PARTS;
 use crate::cluster::parts::{Presence, Worker as WorkerState};

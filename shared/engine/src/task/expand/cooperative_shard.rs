@@ -8,7 +8,7 @@
 use crate::run::{ShardReport, Task};
 use crate::task::expand::open_file::with_watched;
 use crate::task::expand::visited_states::VisitedStates;
-use crate::task::expand::{Computed, FETCH_AHEAD, Leftover, OpenFile, Unfinished, release_older};
+use crate::task::expand::{Computed, FETCH_AHEAD, Leftover, ShardFile, Unfinished, release_older};
 use crate::task::layer::Copied;
 use crate::task::waits::{Cause, Stopwatch};
 use crate::task::{Counters, Expander, Layer, TaskError};
@@ -92,7 +92,7 @@ pub(crate) struct Left<'j> {
     /// The layers below the one to make.
     pub(crate) before: Vec<Arc<Layer>>,
     /// The result of the task.
-    pub(crate) result: Result<OpenFile<'j>, TaskError>,
+    pub(crate) result: Result<ShardFile<'j>, TaskError>,
 }
 
 /// Ignores poisoning: the panic is recorded as the task's failure.
@@ -244,8 +244,8 @@ impl<'j> CooperativeShard<'j> {
         let writer = handing.writer.take();
         let result = match (handing.failure.take(), handing.found.take()) {
             (Some(error), _) => Err(error),
-            (None, Some(report)) => Ok(OpenFile::Reported(report)),
-            (None, None) => Ok(OpenFile::Unfinished(Box::new(Unfinished {
+            (None, Some(report)) => Ok(ShardFile::Reported(report)),
+            (None, None) => Ok(ShardFile::Unfinished(Box::new(Unfinished {
                 task: self.task,
                 writer: writer.expect("a task that has not failed has begun"),
                 totals: handing.totals,
@@ -254,7 +254,7 @@ impl<'j> CooperativeShard<'j> {
         let begun = handing.begun;
         drop(handing);
         let Taking { before, .. } = std::mem::take(&mut *lock(&self.taking));
-        if let Ok(OpenFile::Unfinished(_)) = result {
+        if let Ok(ShardFile::Unfinished(_)) = result {
             let before: Vec<&Layer> = before.iter().map(|layer| &**layer).collect();
             release_older(self.task, &before);
         }
@@ -267,7 +267,11 @@ impl<'j> Expander<'j> {
     ///
     /// # Errors
     /// [`TaskError`] if the task's file cannot be begun, or a source cannot be read.
-    fn begin_shared(&self, joint: &CooperativeShard<'j>, before: &[&Layer]) -> Result<Beginning<'j>, TaskError> {
+    fn begin_shared(
+        &self,
+        joint: &CooperativeShard<'j>,
+        before: &[&Layer],
+    ) -> Result<Beginning<'j>, TaskError> {
         let task = joint.task();
         self.require_time()?;
         if joint.leftover() == Leftover::Counts
@@ -284,7 +288,11 @@ impl<'j> Expander<'j> {
     ///
     /// # Errors
     /// [`TaskError`] if a coset was not computed or written. The task has then [failed](CooperativeShard::fail).
-    pub(crate) fn help(&mut self, joint: &CooperativeShard<'j>, watch: &mut Stopwatch) -> Result<(), TaskError> {
+    pub(crate) fn help(
+        &mut self,
+        joint: &CooperativeShard<'j>,
+        watch: &mut Stopwatch,
+    ) -> Result<(), TaskError> {
         let task = joint.task();
         let before = joint.before();
         let before: Vec<&Layer> = before.iter().map(|layer| &**layer).collect();

@@ -9,7 +9,7 @@ use std::path::Path;
 
 /// A task that was computed.
 #[derive(Debug)]
-pub enum OpenFile<'d> {
+pub enum ShardFile<'d> {
     /// The report of the task, whose file is durable.
     Reported(ShardReport),
     /// The task's file is not durable yet.

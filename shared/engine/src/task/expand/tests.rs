@@ -78,7 +78,7 @@ fn results_do_not_depend_on_the_memory_for_maps() {
                 let task = Task { depth, shard };
                 let mut watch = Stopwatch::start();
                 let made = usual.make(task, Leftover::IsReplaced, &before, &mut watch).unwrap();
-                let OpenFile::Unfinished(file) = made else { panic!("nothing is left over") };
+                let ShardFile::Unfinished(file) = made else { panic!("nothing is left over") };
                 let report = file.finish(&job, &store).unwrap().report;
                 for expander in &mut limited {
                     // The usual kernel must know of what another one has dropped.
@@ -176,7 +176,8 @@ fn a_kernel_may_take_many_cosets_at_a_time() {
         for shard in job.geometry.cut.ids() {
             let task = Task { depth, shard };
             let mut watch = Stopwatch::start();
-            let OpenFile::Unfinished(file) = usual.make(task, Leftover::IsReplaced, &before, &mut watch).unwrap()
+            let ShardFile::Unfinished(file) =
+                usual.make(task, Leftover::IsReplaced, &before, &mut watch).unwrap()
             else {
                 panic!("nothing is left over");
             };
@@ -214,8 +215,8 @@ fn a_file_that_another_process_makes_meanwhile_stays_and_is_compared() {
     store.prepare(task.depth).unwrap();
     let mut begun = || match expander.make(task, Leftover::IsReplaced, &[], &mut Stopwatch::start()).unwrap()
     {
-        OpenFile::Unfinished(file) => file,
-        OpenFile::Reported(_) => panic!("nothing is left over"),
+        ShardFile::Unfinished(file) => file,
+        ShardFile::Reported(_) => panic!("nothing is left over"),
     };
     let (awake, asleep) = (begun(), begun());
     let made = awake.finish(&job, &store).unwrap();
