@@ -11,6 +11,7 @@ mod search;
 mod space;
 
 pub(crate) use audit::AuditArguments;
+pub(crate) use help::all_commands;
 pub(crate) use bound::{BoundArguments, Bounded};
 pub(crate) use cluster::{
     ClusterArguments, DrainArguments, KeysArguments, LogsArguments, ServeArguments, StatusArguments,
@@ -29,17 +30,18 @@ pub(crate) use space::SpaceArguments;
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, value_parser};
 use fathom_command::log::Verbosity;
+use fathom_worker::arguments::WorkerArguments;
 use std::path::PathBuf;
 
 /// Enumerates the whole state space of a permutation puzzle, breadth first, exactly.
 #[derive(Debug, Parser)]
 #[command(name = "fathom", version, long_version = fathom_worker::version::long(), max_term_width = 100)]
-#[command(subcommand_required = true, arg_required_else_help = true)]
+#[command(subcommand_required = true, arg_required_else_help = true, disable_help_subcommand = true)]
 pub(crate) struct Arguments {
-    /// Say nothing but errors and warnings on standard error
+    /// Print only errors and warnings
     #[arg(short, long, global = true, conflicts_with = "verbose", help_heading = OUTPUT)]
     quiet: bool,
-    /// Say what happens to every task on standard error
+    /// Log every task to standard error
     #[arg(short, long, global = true, help_heading = OUTPUT)]
     verbose: bool,
     #[command(subcommand)]
@@ -48,9 +50,11 @@ pub(crate) struct Arguments {
 
 /// The heading of the options that say what is printed.
 pub(crate) const OUTPUT: &str = "Output";
+/// The heading of options that few runs need.
+pub(crate) const ADVANCED: &str = "Advanced";
 
 impl Arguments {
-    /// The command line of this process, by its arguments, the environment, and the user's settings.
+    /// Returns the command line of this process, by its arguments, the environment, and the user's settings.
     ///
     /// # Errors
     /// If the file of settings cannot be used. Wrong arguments end the process.
@@ -64,12 +68,12 @@ impl Arguments {
         Ok(Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit()))
     }
 
-    /// The command with its commands in groups, and examples below each.
+    /// Returns the command with its subcommands in groups, and examples below each.
     pub(crate) fn with_help() -> clap::Command {
-        help::dressed(Self::without_help())
+        help::with_groups(Self::without_help())
     }
 
-    /// The command as it is parsed. A number below zero is a value that is out of range, not an option.
+    /// Returns the command as it is parsed. A negative number is a value out of range, not an option.
     fn without_help() -> clap::Command {
         Self::command().mut_subcommands(|command| command.allow_negative_numbers(true))
     }
@@ -81,62 +85,90 @@ impl Arguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Enumerate a space; go on with it, or report it, if its directory is there
+    /// Enumerate a puzzle's state space (resumes an interrupted run; reports a finished one)
     Run(RunArguments),
-    /// Go on with an interrupted run
+    /// Resume an interrupted run
     Resume(ResumeArguments),
-    /// Finish a layer whose shards 'fathom-worker task' has made
+    /// Commit a layer whose shards were computed with 'fathom worker task'
     Merge(MergeArguments),
-    /// Coordinate a run for workers on many hosts; go on with it if its directory is there
+    /// Coordinate a run on many hosts (resumes it if it exists)
     Serve(ServeArguments),
-    /// Tell how far a run is
+    /// Compute shards for a coordinator
+    Worker(WorkerArguments),
+    /// Show a run's progress
     Status(StatusArguments),
-    /// List the workers of a run that is served
+    /// List the runs on this machine
+    Ls(ListArguments),
+    /// List the workers of a coordinator
     Workers(WorkersArguments),
-    /// Have a worker leave as soon as others hold all that it holds
+    /// Have a worker leave once other workers have copies of its files
     Drain(DrainArguments),
-    /// Have all workers stop at the next coset, and end the coordinator
+    /// Stop a coordinator and its workers; the run can be resumed
     Stop(StopArguments),
-    /// Print the log lines of a run in order of time
+    /// Print a run's log
     Logs(LogsArguments),
-    /// Show a run's directory in a browser
+    /// Show a run in a browser
     Page(PageArguments),
-    /// Write a report: a web page, or for a paper, a spreadsheet, a program or the OEIS
+    /// Write a run's results as a web page, or for a paper, a spreadsheet, a program or the OEIS
     Report(ReportArguments),
-    /// Read a run's layers and count again; or check the certificate of an upper bound
+    /// Read a run's layers and recount them; or check the certificate of an upper bound
     Verify(VerifyArguments),
-    /// Hold states of a run's layers against what must be true of distances
+    /// Spot-check a run's layers against properties that every distance must satisfy
     Audit(AuditArguments),
-    /// Tell how a space would be enumerated and what that takes, without a search
+    /// Show what a search would need, without running it
     Plan(PlanArguments),
-    /// List the words that name a puzzle
+    /// List the puzzles that have a name
     Puzzles(PuzzlesArguments),
-    /// Tell what group a puzzle's moves generate, and answer questions about its elements
+    /// Identify the group that a puzzle's moves generate, or test and factor elements
     Group(GroupArguments),
-    /// Tell the shapes of Square-1, and shortest ways between them
+    /// Describe the shapes of Square-1, and shortest ways between them
     Shapes(ShapesArguments),
-    /// Rewrite a sequence for a puzzle that is held still
+    /// Rewrite a sequence with rotations as one for a puzzle with a fixed orientation
     Convert(ConvertArguments),
     /// Find shortest solutions of a state
     Solve(SolveArguments),
-    /// List the classes of the farthest states, each with a shortest solution
+    /// List the states that are farthest from solved, up to symmetry, with shortest solutions
     Antipodes(AntipodesArguments),
-    /// Bound God's number from below or from above without a search
+    /// Prove bounds on God's number without a search
     Bound(BoundArguments),
     /// Measure kernels and whole searches on this machine
     Bench(BenchArguments),
-    /// Make a token and certificates, by which a run's processes trust each other
+    /// Create the keys of a cluster: a token and TLS certificates
     Keys(KeysArguments),
-    /// Watch a run in the terminal: growth, shards, workers and events
+    /// Watch a run in the terminal
+    #[command(alias = "watch")]
     Top(TopArguments),
-    /// Remove a run's layers but keep its results, or remove everything
+    /// Remove a run's layers, or the whole run
+    #[command(alias = "rm")]
     Remove(RemoveArguments),
-    /// Tell where two results differ
+    /// Compare two results
     Compare(CompareArguments),
-    /// Print the completions of a shell
+    /// Print a shell's completion script
     Completions(CompletionsArguments),
     /// Write manual pages
     Man(ManArguments),
+    /// Print this help, or the help of a command
+    Help(HelpArguments),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HelpArguments {
+    /// List all commands
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// The command
+    #[arg(conflicts_with = "all")]
+    pub(crate) command: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ListArguments {
+    /// Directory of the runs
+    #[arg(value_name = "DIR", env = "FATHOM_DIR", hide_env_values = true, default_value = "runs")]
+    pub(crate) runs: PathBuf,
+    /// Print JSON
+    #[arg(long, help_heading = OUTPUT)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]
@@ -147,27 +179,27 @@ pub(crate) struct CompletionsArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct ManArguments {
-    /// The directory to write into; made if it is not there
+    /// Directory for the pages; created if it does not exist
     pub(crate) dir: PathBuf,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct BenchArguments {
-    /// Repetitions of each whole search; medians are printed
+    /// Repetitions of each search; medians are printed
     #[arg(long, default_value_t = 5, value_parser = value_parser!(u32).range(1..=1000))]
     pub(crate) repeat: u32,
-    /// Where files are written, up to 1.2 GB at a time [default: the system's directory for temporary files]
+    /// Directory for files of up to 1.2 GB [default: the system's temporary directory]
     #[arg(long)]
     pub(crate) dir: Option<PathBuf>,
-    /// Compare this build with another one, the program 'fathom' at this path: whole runs of both in turn
+    /// Compare with another build of fathom at this path, in alternating runs
     ///
     /// A ratio above 1 means that this build is faster.
     #[arg(long, value_name = "PATH")]
     pub(crate) against: Option<PathBuf>,
-    /// With --against: what 'fathom run' is told to do, instead of five boards
+    /// With --against: the arguments of 'fathom run', instead of five boards
     #[arg(last = true, value_name = "RUN", requires = "against")]
     pub(crate) run: Vec<String>,
-    /// Print one JSON object instead of a table
+    /// Print JSON
     #[arg(long, help_heading = OUTPUT)]
     pub(crate) json: bool,
 }

@@ -10,6 +10,7 @@ mod commands;
 
 use anyhow::Result;
 use arguments::{Arguments, Command};
+use commands::no_run;
 use fathom_command::doing::doing;
 use fathom_command::log::Verbosity;
 use fathom_command::output;
@@ -18,16 +19,20 @@ use fathom_worker::process;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    process::run(Arguments::of_process, run)
+    process::run(Arguments::of_process, |arguments| run(arguments).map_err(no_run::explained))
 }
 
 fn run(arguments: Arguments) -> Result<()> {
     let verbosity = arguments.verbosity();
+    // A worker has its own way with signals.
+    if let Command::Worker(args) = &arguments.command {
+        return fathom_worker::commands::run(args, verbosity);
+    }
     if verbosity == Verbosity::Quiet {
         output::leave_out_remarks();
     }
     if let Err(error) = fathom_command::interrupt::listen() {
-        tell(&format!("warning: a signal will end this process without a word: {error}"));
+        tell(&format!("warning: signals will end this process immediately: {error}"));
     }
     let _doing = doing_of(&arguments.command).map(doing);
     match arguments.command {
@@ -62,10 +67,13 @@ fn run(arguments: Arguments) -> Result<()> {
         Command::Compare(args) => commands::compare::compare(&args),
         Command::Completions(args) => commands::shell::completions(&args),
         Command::Man(args) => commands::shell::man(&args),
+        Command::Help(args) => commands::shell::help(&args),
+        Command::Ls(args) => commands::list::list(&args),
+        Command::Worker(_) => unreachable!("a worker was started above"),
     }
 }
 
-/// Returns what a command is doing, for people who wait while the command prints nothing.
+/// Returns what a command is doing, which is shown while the command prints nothing.
 fn doing_of(command: &Command) -> Option<&'static str> {
     Some(match command {
         Command::Plan(_) => "planning",

@@ -1,12 +1,13 @@
-//! The worker of a run on many hosts. The binary is `fathom-worker`; its commands are in `main.rs` and
-//! `commands/`.
+//! The worker of a run on many hosts, and its command line: the binary `fathom-worker`, and `fathom worker`.
 //!
 //! `fathom-engine` computes the tasks; [`cluster`] takes orders from a coordinator and exchanges layer files
-//! with other workers. [`process`], [`resources`] and [`settings`] are shared by the commands.
+//! with other workers; [`commands`] has the commands. [`process`], [`resources`] and [`settings`] are shared with the command `fathom`.
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
+pub mod arguments;
 pub mod cluster;
+pub mod commands;
 pub mod process;
 pub mod resources;
 pub mod settings;

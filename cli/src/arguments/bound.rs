@@ -1,4 +1,4 @@
-//! Bounds of God's number.
+//! The options of bounds on God's number.
 
 use super::OUTPUT;
 use clap::{Args, value_parser};
@@ -14,7 +14,7 @@ const MAX_LETTERS: i64 = 100;
 /// A search of two weeks.
 const MAX_SECONDS: u64 = 1_209_600;
 
-/// What can be bounded.
+/// What is bounded.
 #[derive(Clone, Debug)]
 pub(crate) enum Bounded {
     /// A board, or many.
@@ -25,18 +25,18 @@ pub(crate) enum Bounded {
     Puzzle(String, Box<Definition>),
 }
 
-/// A word that names nothing that can be bounded.
+/// An argument that does not name something that can be bounded.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum BoundedError {
-    /// No board, no range of boards, and no other word.
+    /// Not a board, a range of boards, or another puzzle.
     #[error(
-        "{0:?} names no space that is bounded: there are boards as ROWSxCOLUMNS, for example 3x4, all boards with sides in a range, for example 2..8, square1, and other puzzles, by a word such as 3x3x3 or a file"
+        "unknown puzzle {0:?}. Pass a board such as 3x4, a range of sides such as 2..8, square1, another puzzle such as 3x3x3, or a file"
     )]
     Unknown(String),
-    /// A file that is no puzzle.
+    /// A file that is not a puzzle.
     #[error(transparent)]
     Puzzle(#[from] SourceError),
-    /// Boards, but none that there are.
+    /// Boards that do not exist.
     #[error(transparent)]
     Boards(#[from] BoardsError),
 }
@@ -64,41 +64,39 @@ impl FromStr for Bounded {
 
 #[derive(Debug, Args)]
 pub(crate) struct BoundArguments {
-    /// The board, as ROWSxCOLUMNS, or all boards with sides from MIN to MAX, for example 2..8, or square1;
-    /// or another puzzle, by its word or its file, whose words without --refine are counted as with
-    /// --refine 2
-    #[arg(value_name = "SPACE|MIN..MAX")]
+    /// A board such as 3x4, all boards with sides from MIN to MAX such as 2..8, square1, another puzzle (see
+    /// 'fathom puzzles'; its default is --refine 2), or a file
+    #[arg(value_name = "PUZZLE|MIN..MAX")]
     pub(crate) bounded: Bounded,
-    /// Print the paper's columns v_k as well: the arrangements that end with each line, columns first
+    /// Also print the columns v_k of the paper: the arrangements that end with each line, columns first
     #[arg(long, conflicts_with = "upper", help_heading = OUTPUT)]
     pub(crate) by_last_line: bool,
-    /// Which rotations of a board cost one move: multi (any rotation of a line) or single (a shift by one
-    /// cell) [default: multi]
+    /// What counts as one move of a board: multi (any rotation of a line) or single (a shift by one cell)
+    /// [default: multi]
     #[arg(long)]
     pub(crate) metric: Option<Metric>,
-    /// Find all states within so many moves, or fewer if memory ends, and count only words whose parts of
-    /// that length are the first of their state
+    /// Enumerate all states within this many moves, or fewer if memory is short, and count only words whose
+    /// factors of that length are the first of their state
     #[arg(long, value_name = "DEPTH", value_parser = value_parser!(u32).range(1..=MAX_LETTERS))]
     pub(crate) refine: Option<u32>,
-    /// Bound from above: solve every state in stages, each in as few moves as its words allow; without
-    /// --chain good stages are searched for
+    /// Bound from above: solve every state in stages, each in as few moves as its words allow; without --chain
+    /// a search finds good stages
     #[arg(long, conflicts_with = "refine")]
     pub(crate) upper: bool,
     /// Stages of a board as lists of the tiles that are solved after them, for example "0-3;0-7;0-15"
     #[arg(long, value_name = "LIST;LIST;...", requires = "upper")]
     pub(crate) chain: Option<String>,
-    /// Seconds to search for stages; those of the smallest tables and shortest words are tried in any case
+    /// Seconds to search for stages; the cheapest stages are always tried
     #[arg(long, value_name = "SECONDS", requires = "upper", conflicts_with = "chain", default_value_t = 60, value_parser = value_parser!(u64).range(1..=MAX_SECONDS))]
     pub(crate) time: u64,
-    /// Make words of stages from two words of up to so many moves, or fewer if memory ends
+    /// Combine two words of up to this many moves, or fewer if memory is short, to words of a stage
     #[arg(long, value_name = "MOVES", requires = "upper", default_value_t = 4, value_parser = value_parser!(u32).range(1..=MAX_LETTERS))]
     pub(crate) radius: u32,
-    /// Memory to take for the states within --refine or --radius moves, for example 8GiB [default: nine
-    /// tenths of what there is]
+    /// Memory for the states within --refine or --radius moves, for example 8GiB [default: 90 % of the
+    /// available memory]
     #[arg(long, value_name = "SIZE", env = "FATHOM_MEMORY", hide_env_values = true, allow_hyphen_values = true, value_parser = size)]
     memory: Option<u64>,
-    /// Print one JSON object for a board, or an array of them for a range, instead of text; of --upper, a
-    /// certificate for 'verify'
+    /// Print JSON: an object for a board, an array for a range; with --upper a certificate for 'verify'
     #[arg(long, help_heading = OUTPUT)]
     pub(crate) json: bool,
 }

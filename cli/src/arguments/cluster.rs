@@ -1,6 +1,6 @@
-//! A run that is served to workers on many hosts, and those who ask after it.
+//! Commands on a run on many hosts.
 
-use super::OUTPUT;
+use super::{ADVANCED, OUTPUT};
 use super::page::HttpArguments;
 use super::search::{BeginArguments, OnDoneArguments};
 use super::space::SpaceArguments;
@@ -12,30 +12,30 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// How a run is served.
+/// The options of a coordinator.
 #[derive(Debug, Args)]
 pub(crate) struct ClusterArguments {
-    /// Where to listen for workers
+    /// Address on which workers connect
     #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:7400", value_parser = to_listen_on)]
     pub(crate) listen: SocketAddr,
-    /// How many workers must hold a file before its task is done
+    /// Number of workers that must store each file before its task counts as done
     #[arg(long, value_name = "R", default_value_t = 1, value_parser = value_parser!(u32).range(1..=16))]
     pub(crate) replicas: u32,
-    /// A worker that is silent for longer is lost, for example 30s
-    #[arg(long, value_name = "TIME", default_value = "30s", allow_hyphen_values = true, value_parser = lease)]
+    /// Time without a heartbeat after which a worker counts as lost, for example 30s
+    #[arg(long, hide_short_help = true, help_heading = ADVANCED, value_name = "TIME", default_value = "30s", allow_hyphen_values = true, value_parser = lease)]
     pub(crate) lease: Duration,
-    /// Stop when this depth is made
+    /// Stop after this depth
     #[arg(long, value_name = "D")]
     pub(crate) max_depth: Option<u32>,
-    /// Have shards made again by other workers, in at most this share of the run's time; at least one of
-    /// each depth where that fits; 0 for none
-    #[arg(long, value_name = "SHARE", default_value = "2%", allow_hyphen_values = true, value_parser = share)]
+    /// Share of the run's time for shards that are computed a second time by another worker and compared; 0
+    /// for none
+    #[arg(long, hide_short_help = true, help_heading = ADVANCED, value_name = "SHARE", default_value = "2%", allow_hyphen_values = true, value_parser = share)]
     pub(crate) audit: u32,
-    /// Have workers remove what their stores hold of the run when it is complete
+    /// Workers remove the run's files from their stores when the run is complete
     ///
-    /// The results stay with the coordinator. A worker that is not there at the end keeps its files:
-    /// 'fathom-worker clean' removes them.
-    #[arg(long)]
+    /// The results stay with the coordinator. A worker that is not connected at the end keeps its files;
+    /// 'fathom worker clean' removes them.
+    #[arg(long, hide_short_help = true, help_heading = ADVANCED)]
     pub(crate) clean_stores: bool,
 }
 
@@ -47,13 +47,13 @@ pub(crate) struct ServeArguments {
     pub(crate) begin: BeginArguments,
     #[command(flatten)]
     pub(crate) cluster: ClusterArguments,
-    /// Keep the layers in this directory, which coordinator and workers see alike; nothing is sent between
-    /// workers then
+    /// Directory for the layers on a file system that the coordinator and all workers share; workers then
+    /// send each other nothing
     #[arg(long, value_name = "DIR", conflicts_with = "clean_stores")]
     pub(crate) shared_store: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) on_done: OnDoneArguments,
-    /// Print one JSON object instead of a table
+    /// Print JSON
     #[arg(long, help_heading = OUTPUT)]
     pub(crate) json: bool,
     #[command(flatten)]
@@ -67,10 +67,10 @@ pub(crate) struct StatusArguments {
     /// The run's directory, or its coordinator as HOST:PORT
     #[arg(value_name = "DIR|HOST:PORT")]
     pub(crate) run: PathBuf,
-    /// Print one JSON object instead of text
+    /// Print JSON
     #[arg(long, help_heading = OUTPUT)]
     pub(crate) json: bool,
-    /// Print it again every two seconds, until the run is complete or nobody works on it
+    /// Refresh every two seconds, until the run is complete or no process works on it
     #[arg(long)]
     pub(crate) watch: bool,
     #[command(flatten)]
@@ -90,7 +90,7 @@ pub(crate) struct TopArguments {
 pub(crate) struct WorkersArguments {
     /// The coordinator, as HOST:PORT
     pub(crate) coordinator: String,
-    /// Print one JSON array instead of a table
+    /// Print JSON
     #[arg(long, help_heading = OUTPUT)]
     pub(crate) json: bool,
     #[command(flatten)]
@@ -117,8 +117,8 @@ pub(crate) struct StopArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct LogsArguments {
-    /// The run's directory and stores of workers, below which logs are looked for; or a coordinator as
-    /// HOST:PORT, of which what happens from now on is printed
+    /// Directories of the run and of workers' stores, which are searched for logs; or a coordinator as
+    /// HOST:PORT, whose new log lines are printed as they appear
     #[arg(required = true, value_name = "DIR|HOST:PORT")]
     pub(crate) dirs: Vec<PathBuf>,
     /// Only lines about this depth
@@ -130,10 +130,10 @@ pub(crate) struct LogsArguments {
     /// Only lines about this worker, by its name or the beginning of its id
     #[arg(long, value_name = "WORKER")]
     pub(crate) worker: Option<String>,
-    /// Print JSON lines on a terminal too; elsewhere they are printed anyway
+    /// Print JSON lines even to a terminal
     #[arg(long, conflicts_with = "text", help_heading = OUTPUT)]
     pub(crate) json: bool,
-    /// Print text for people elsewhere too
+    /// Print text even if the output is not a terminal
     #[arg(long, help_heading = OUTPUT)]
     pub(crate) text: bool,
     #[command(flatten)]
@@ -142,9 +142,9 @@ pub(crate) struct LogsArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct KeysArguments {
-    /// The directory to make; nothing in it may be there already
+    /// Directory to create; it must not contain keys yet
     pub(crate) dir: PathBuf,
-    /// How many days the certificates are valid
+    /// Validity of the certificates in days
     #[arg(long, default_value_t = 365, value_parser = value_parser!(u32).range(1..=36_500))]
     pub(crate) days: u32,
 }
@@ -156,15 +156,15 @@ fn share(text: &str) -> Result<u32, String> {
         None => (text, 1.0),
     };
     let share = number.parse::<f64>().ok().map(|number| number / whole).filter(|s| (0.0..=1.0).contains(s));
-    let share = share.ok_or_else(|| format!("{text:?} is no share: write 2% or 0.02, and at most 100%"))?;
+    let share = share.ok_or_else(|| format!("{text:?} is not a share; write 2% or 0.02, at most 100%"))?;
     Ok((share * f64::from(PARTS)).round() as u32)
 }
 
-/// Reads a time such as `30s`, no shorter than heartbeats can be told apart.
+/// Reads a time such as `30s`, long enough to distinguish heartbeats.
 fn lease(text: &str) -> Result<Duration, String> {
-    let lease = humantime::parse_duration(text).map_err(|error| format!("{text:?} is no time: {error}"))?;
+    let lease = humantime::parse_duration(text).map_err(|error| format!("{text:?} is not a time: {error}"))?;
     match lease >= Duration::from_millis(500) {
         true => Ok(lease),
-        false => Err("a lease is 500ms at least".into()),
+        false => Err("a lease must be at least 500ms".into()),
     }
 }

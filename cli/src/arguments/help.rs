@@ -5,17 +5,17 @@ use clap::builder::StyledStr;
 use clap::builder::styling::{Style, Styles};
 use std::fmt::Write;
 
-/// Each command, in groups.
-const GROUPS: [(&str, &[&str]); 5] = [
-    ("Run", &["run", "resume", "merge", "status", "top", "logs", "plan", "remove"]),
-    ("Cluster", &["serve", "workers", "drain", "stop", "keys"]),
-    ("Results", &["report", "page", "verify", "audit", "compare"]),
-    ("Mathematics", &["puzzles", "solve", "antipodes", "group", "shapes", "bound", "convert"]),
-    ("This program", &["bench", "completions", "man", "help"]),
+/// The commands in groups: those of `fathom -h`, and those that only `fathom help --all` shows.
+const GROUPS: [(&str, &[&str], &[&str]); 5] = [
+    ("Runs", &["run", "resume", "plan", "status", "top", "ls", "remove"], &["logs", "merge"]),
+    ("Clusters", &["serve", "worker", "keys", "stop", "drain"], &["workers"]),
+    ("Results", &["report", "page", "verify", "audit"], &["compare"]),
+    ("Puzzles", &["puzzles", "solve", "group", "bound"], &["antipodes", "shapes", "convert"]),
+    ("This program", &[], &["bench", "completions", "man", "help"]),
 ];
 
-/// What people type, by command. `tests/tests/command_line/help.rs` parses each line.
-const EXAMPLES: [(&str, &[&str]); 28] = [
+/// Examples by command. `tests/tests/command_line/help.rs` parses each line.
+const EXAMPLES: [(&str, &[&str]); 31] = [
     (
         "run",
         &[
@@ -23,7 +23,7 @@ const EXAMPLES: [(&str, &[&str]); 28] = [
             "fathom run 3x3 --track 0-2",
             "fathom run 2x2x2 --free-rotations --json",
             "fathom run 4x4 --workers 2 --dir /scratch/4x4",
-            "fathom run 4x4 --store /disk0/fathom --store /disk1/fathom",
+            "fathom run 4x4 --store /scratch/fathom",
             "fathom run 3x4 --on-done 'echo \"$FATHOM_SPACE: $FATHOM_GOD_NUMBER\"'",
         ],
     ),
@@ -36,6 +36,9 @@ const EXAMPLES: [(&str, &[&str]); 28] = [
             "fathom serve 4x4 --shared-store /lustre/fathom --listen 0.0.0.0:7400 --keys keys",
         ],
     ),
+    ("worker", &["fathom worker --join node-0:7400 --listen 0.0.0.0:0 --store /scratch/fathom --keys keys"]),
+    ("ls", &["fathom ls", "fathom ls /scratch/runs --json"]),
+    ("help", &["fathom help --all", "fathom help run"]),
     ("status", &["fathom status runs/3x4-multi", "fathom status 127.0.0.1:7400 --watch"]),
     ("top", &["fathom top runs/4x4-multi", "fathom top 127.0.0.1:7400"]),
     ("workers", &["fathom workers 127.0.0.1:7400", "fathom workers 127.0.0.1:7400 --json"]),
@@ -103,22 +106,26 @@ const EXAMPLES: [(&str, &[&str]); 28] = [
     ("man", &["fathom man ~/.local/share/man/man1"]),
 ];
 
-/// The examples of a command.
+/// Returns the examples of a command.
 fn examples(name: &str) -> &'static [&'static str] {
     EXAMPLES.iter().find(|(of, _)| *of == name).map_or(&[], |(_, examples)| examples)
 }
 
-/// Puts commands in groups, and examples below each.
-pub(super) fn dressed(command: Command) -> Command {
+/// Puts the commands in groups, and examples below each.
+pub(super) fn with_groups(command: Command) -> Command {
     let header = *Styles::default().get_header();
-    let groups = groups(&command, header);
+    let groups = groups(&command, header, false);
     let mut command = command
         .help_template(
-            "{about}\n\n{usage-heading} {usage}\n\n{before-help}Output:\n{options}\n\nA command's own help: fathom COMMAND -h, or --help for all of it\n",
+            "{about}\n\n{usage-heading} {usage}\n\n{before-help}Output:\n{options}\n\nHelp on a command: fathom COMMAND -h (--help shows all options). All commands: fathom help --all\n",
         )
         .before_help(groups);
     for (name, _) in EXAMPLES {
         command = command.mut_subcommand(name, |command| {
+            // The worker has examples of its own.
+            if name == "worker" {
+                return command;
+            }
             let mut text = StyledStr::new();
             heading(&mut text, "Examples", header);
             examples(name).iter().for_each(|example| add(&mut text, &format!("  {example}\n")));
@@ -128,19 +135,26 @@ pub(super) fn dressed(command: Command) -> Command {
     command
 }
 
-/// The commands, in groups.
-fn groups(command: &Command, header: Style) -> StyledStr {
+/// Returns the help of `fathom help --all`, which lists all commands.
+pub(crate) fn all_commands(command: &Command) -> StyledStr {
+    groups(command, *Styles::default().get_header(), true)
+}
+
+/// Returns the commands in groups, all of them or those that most people need.
+fn groups(command: &Command, header: Style, all: bool) -> StyledStr {
     let mut text = StyledStr::new();
-    for (number, (title, names)) in GROUPS.iter().enumerate() {
-        if number > 0 {
-            add(&mut text, "\n");
+    for (title, common, others) in GROUPS {
+        let names: Vec<&str> = common.iter().chain(others.iter().filter(|_| all)).copied().collect();
+        if names.is_empty() {
+            continue;
         }
         heading(&mut text, title, header);
-        for name in *names {
+        for name in names {
             let about = command.find_subcommand(name).and_then(Command::get_about);
-            let about = about.map_or("Print the help of a command".into(), StyledStr::to_string);
+            let about = about.map(StyledStr::to_string).unwrap_or_default();
             add(&mut text, &format!("  {name:<11}  {about}\n"));
         }
+        add(&mut text, "\n");
     }
     text
 }
@@ -164,10 +178,10 @@ mod tests {
         let command = Arguments::with_help();
         command.clone().debug_assert();
         let names: BTreeSet<&str> = command.get_subcommands().map(Command::get_name).collect();
-        let grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
-        let grouped: Vec<&str> = grouped.into_iter().filter(|name| *name != "help").collect();
+        let grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, common, others)| common.iter().chain(*others)).copied().collect();
         assert_eq!(grouped.iter().copied().collect::<BTreeSet<_>>(), names);
         assert_eq!(grouped.len(), names.len());
+        assert!(GROUPS.iter().map(|(_, common, _)| common.len()).sum::<usize>() <= 20);
         assert_eq!(EXAMPLES.iter().map(|(name, _)| *name).collect::<BTreeSet<_>>(), names);
         for (name, examples) in EXAMPLES {
             assert!(examples.iter().all(|example| example.starts_with(&format!("fathom {name}"))), "{name}");

@@ -1,4 +1,4 @@
-//! A page in a browser that shows a run.
+//! The options of the page that shows a run in a browser.
 
 use clap::Args;
 use fathom_command::address::to_listen_on;
@@ -6,22 +6,21 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Whether a run is shown on a page, and to whom.
+/// The options of the page.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Page")]
 pub(crate) struct HttpArguments {
-    /// Show the run in a browser, at this address, for example 127.0.0.1:8080; port 0 takes one that is free
+    /// Show the run in a browser at this address, for example 127.0.0.1:8080; port 0 picks a free port
     #[arg(long, value_name = "ADDR:PORT", value_parser = to_listen_on)]
     pub(crate) http: Option<SocketAddr>,
-    /// The certificate of the page and those that vouch for it, as PEM; needed where other machines may look
-    #[arg(long, value_name = "FILE", requires = "http_tls_key")]
+    /// PEM certificate chain of the page; required if other machines can reach the page
+    #[arg(long, hide_short_help = true, value_name = "FILE", requires = "http_tls_key")]
     pub(crate) http_tls_cert: Option<PathBuf>,
-    /// The private key of the certificate of the page, as PEM; nobody else may be able to read it
-    #[arg(long, value_name = "FILE", requires = "http_tls_cert")]
+    /// PEM private key of the certificate; the file must be readable only by you
+    #[arg(long, hide_short_help = true, value_name = "FILE", requires = "http_tls_cert")]
     pub(crate) http_tls_key: Option<PathBuf>,
-    /// Go on showing the page for so long when the run has ended, for example 1h; Ctrl-C ends the page
-    /// earlier
-    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = humantime::parse_duration, requires = "http")]
+    /// Keep the page up for this time after the run has ended, for example 1h; Ctrl-C ends it earlier
+    #[arg(long, hide_short_help = true, value_name = "TIME", allow_hyphen_values = true, value_parser = humantime::parse_duration, requires = "http")]
     pub(crate) http_linger: Option<Duration>,
 }
 

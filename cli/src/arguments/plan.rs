@@ -1,4 +1,4 @@
-//! What a search would take.
+//! The options of a plan.
 
 use super::OUTPUT;
 use super::search::MAX_SHARDS;
@@ -12,43 +12,43 @@ use fathom_engine::run::manifest::Keep;
 use fathom_report::text::many;
 use std::path::PathBuf;
 
-/// More workers than this are beyond what predictions are good for.
+/// The largest cluster for which predictions are meaningful.
 const MAX_WORKERS: i64 = 4096;
 
 #[derive(Debug, Args)]
 pub(crate) struct PlanArguments {
     #[command(flatten)]
     pub(crate) space: SpaceArguments,
-    /// Which layers to plan to keep: last (the last two), two (also while one is made) or all (compressed)
-    /// [default: last, or all where all are read]
-    #[arg(long)]
+    /// Layers to keep: last (the last two), two (never more than two) or all (compressed) [default: last; all
+    /// if the puzzle has moves without inverses]
+    #[arg(long, value_name = "LAYERS")]
     pub(crate) keep: Option<Keep>,
-    /// Kernel threads to plan for, of each worker if there are several [default: one for each processor]
-    #[arg(long, value_name = "N", env = "FATHOM_THREADS", hide_env_values = true, value_parser = value_parser!(u32).range(1..=4096))]
+    /// Threads of each process [default: one per processor]
+    #[arg(long, short, value_name = "N", env = "FATHOM_THREADS", hide_env_values = true, value_parser = value_parser!(u32).range(1..=4096))]
     threads: Option<u32>,
-    /// Print one JSON object instead of text
+    /// Print JSON
     #[arg(long, help_heading = OUTPUT)]
     pub(crate) json: bool,
-    /// Write the plan to a new file, which 'fathom run --plan' takes
+    /// File for the plan, which must not exist yet, for 'fathom run --plan'
     #[arg(long, short = 'o', value_name = "FILE", help_heading = OUTPUT)]
     pub(crate) output: Option<PathBuf>,
-    /// Plan for so many workers that send each other what they need
+    /// Number of workers of a cluster
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=MAX_WORKERS))]
     pub(crate) workers: Option<u32>,
-    /// Bits a second of each worker's link, in both directions at once, for example 25G
+    /// Network speed of each worker in bits per second, in each direction, for example 25G
     #[arg(long, value_name = "RATE", requires = "workers", default_value = "10G", allow_hyphen_values = true, value_parser = rate)]
     network: u64,
-    /// Bytes a second of each worker's disk, for example 2G
+    /// Disk speed of each worker in bytes per second, for example 2G
     #[arg(long, value_name = "RATE", requires = "workers", default_value = "1G", allow_hyphen_values = true, value_parser = rate)]
     disk: u64,
-    /// Memory that the search or each worker may use, including layers in the page cache, for example 64GiB
-    /// [default: nine tenths of what this machine has]
+    /// Memory of each process, including layers in the page cache, for example 64GiB [default: 90 % of the
+    /// memory of this machine]
     #[arg(long, value_name = "SIZE", allow_hyphen_values = true, value_parser = size)]
     pub(crate) memory: Option<u64>,
-    /// Workers that hold each file
+    /// Number of workers that store each file
     #[arg(long, value_name = "R", requires = "workers", default_value_t = 1, value_parser = value_parser!(u32).range(1..))]
     replicas: u32,
-    /// How many shards to cut the space into [default: by its size]
+    /// Number of shards of each layer [default: by the size of the space]
     #[arg(long, requires = "workers", value_parser = value_parser!(u32).range(1..=MAX_SHARDS))]
     pub(crate) shards: Option<u32>,
 }
@@ -58,14 +58,14 @@ impl PlanArguments {
         self.threads.map_or_else(machine::processors, |threads| threads as usize)
     }
 
-    /// The workers to plan for, if there is not one process alone.
+    /// Returns the cluster, or `None` for one process.
     pub(crate) fn cluster(&self) -> Result<Option<Cluster>> {
         let Some(workers) = self.workers else {
             return Ok(None);
         };
         if self.replicas > workers {
             return Err(bad_input!(
-                "{} cannot hold {} of each file: ask for at most --replicas {workers}",
+                "{} cannot store {} of each file; use --replicas {workers} or less",
                 many(workers.into(), "worker"),
                 many(self.replicas.into(), "replica")
             ));
@@ -75,7 +75,7 @@ impl PlanArguments {
             threads: self.threads(),
             network_bits_per_second: self.network,
             disk_bytes_per_second: self.disk,
-            // What is planned for may be larger than this machine.
+            // The workers may have more memory than this machine.
             memory_bytes: self.memory.unwrap_or_else(|| machine::memory_bytes(None)),
             replicas: self.replicas,
         }))
@@ -85,8 +85,8 @@ impl PlanArguments {
 /// Reads a rate such as `25G`, a second.
 fn rate(text: &str) -> Result<u64, String> {
     match size(text) {
-        Ok(0) => Err("nothing would ever arrive: give a rate above 0, for example 25G".into()),
+        Ok(0) => Err("a rate must be above 0, for example 25G".into()),
         Ok(rate) => Ok(rate),
-        Err(_) => Err(format!("{text:?} is no rate: give a number and a unit, for example 25G")),
+        Err(_) => Err(format!("{text:?} is not a rate; write a number and a unit, for example 25G")),
     }
 }

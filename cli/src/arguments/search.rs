@@ -1,6 +1,6 @@
-//! A search on this machine: begun, gone on with, merged, reported and verified.
+//! Commands on a run on this machine: run, resume, merge, remove, compare, report, verify.
 
-use super::OUTPUT;
+use super::{ADVANCED, OUTPUT};
 use super::page::HttpArguments;
 use super::space::SpaceArguments;
 use clap::{Args, value_parser};
@@ -18,17 +18,16 @@ use std::time::Duration;
 /// A shard is a file and a memory map for each of two layers, and Linux gives a process 65,530 maps.
 pub(super) const MAX_SHARDS: i64 = 16_384;
 
-/// What follows a run.
+/// The command that follows a run.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct OnDoneArguments {
-    /// Run this command when the run ends, for example to send a message
+    /// Shell command to run when the run ends, for example to send a message
     ///
-    /// A shell runs the command, with the result in its environment: FATHOM_STATUS (complete, max-depth,
-    /// stopped or failed), FATHOM_RUN, FATHOM_SPACE, FATHOM_METRIC, FATHOM_STATES, FATHOM_DEPTH (the
-    /// last one), FATHOM_GOD_NUMBER (if complete), FATHOM_INVERSE_CLOSED (false if distances are one way),
-    /// FATHOM_SECONDS, FATHOM_DIGEST, FATHOM_ERROR (if failed).
-    /// A page that stays with --http-linger stays after the command.
-    #[arg(long, value_name = "COMMAND")]
+    /// The result is in its environment: FATHOM_STATUS (complete, max-depth, stopped or failed), FATHOM_RUN,
+    /// FATHOM_SPACE, FATHOM_METRIC, FATHOM_STATES, FATHOM_DEPTH (the last depth), FATHOM_GOD_NUMBER (if
+    /// complete), FATHOM_INVERSE_CLOSED (false if distances are one-way), FATHOM_SECONDS, FATHOM_DIGEST,
+    /// FATHOM_ERROR (if failed). The command runs before the time of --http-linger starts.
+    #[arg(long, value_name = "COMMAND", hide_short_help = true, help_heading = ADVANCED)]
     pub(crate) on_done: Option<String>,
 }
 
@@ -37,16 +36,15 @@ pub(crate) struct OnDoneArguments {
 pub(crate) struct SearchArguments {
     #[command(flatten)]
     pub(crate) resources: ResourceArguments,
-    /// Stop when this depth is made
+    /// Stop after this depth
     #[arg(long, value_name = "D")]
     pub(crate) max_depth: Option<u32>,
-    /// The most that files of the run in its directory, or in its --store, may take of the disk, for example
-    /// 500GiB [default: what is free]
-    #[arg(long, value_name = "SIZE", allow_hyphen_values = true, value_parser = size)]
+    /// Maximum size of the run's files, for example 500GiB [default: the free disk space]
+    #[arg(long, hide_short_help = true, help_heading = ADVANCED, value_name = "SIZE", allow_hyphen_values = true, value_parser = size)]
     pub(crate) disk_limit: Option<u64>,
     #[command(flatten)]
     pub(crate) on_done: OnDoneArguments,
-    /// Print one JSON object instead of a table
+    /// Print JSON
     #[arg(long, help_heading = OUTPUT)]
     pub(crate) json: bool,
 }
@@ -62,40 +60,41 @@ impl SearchArguments {
     }
 }
 
-/// How a run's directory is made, if it is not there.
+/// How a new run is created.
 #[derive(Debug, Args)]
 pub(crate) struct BeginArguments {
-    /// The run's directory [default: SPACE-METRIC below that of --runs]
+    /// The run's directory [default: PUZZLE-METRIC in the directory of --runs]
     ///
-    /// With --track or --labels the default is SPACE-METRIC-LETTERS with a letter for each label, or a
-    /// number made from them where there are more than 24.
+    /// With --track or --labels the default name also has a letter for each label, or a hash if there are
+    /// more than 24 labels.
     #[arg(long)]
     pub(crate) dir: Option<PathBuf>,
-    /// Where directories of runs are made that --dir does not name
-    #[arg(long, value_name = "DIR", env = "FATHOM_DIR", hide_env_values = true, default_value = "runs")]
+    /// Parent directory of runs without --dir
+    #[arg(long, hide_short_help = true, help_heading = ADVANCED, value_name = "DIR", env = "FATHOM_DIR", hide_env_values = true, default_value = "runs")]
     pub(crate) runs: PathBuf,
-    /// Search by the plan in this file, which 'fathom plan --output' has written
+    /// Use the plan in this file, written by 'fathom plan --output'
     ///
-    /// Runs by one plan end with the same digest, on every machine and in every version that reads the plan.
-    #[arg(long, value_name = "FILE")]
+    /// All runs with the same plan have the same digest, on every machine and in every version that reads
+    /// the plan.
+    #[arg(long, value_name = "FILE", hide_short_help = true, help_heading = ADVANCED)]
     pub(crate) plan: Option<PathBuf>,
-    /// How many shards to cut the space into [default: by its size; of run by the threads too]
-    #[arg(long, value_parser = value_parser!(u32).range(1..=MAX_SHARDS))]
+    /// Number of shards of each layer [default: depends on the size of the space and the threads]
+    #[arg(long, hide_short_help = true, help_heading = ADVANCED, value_parser = value_parser!(u32).range(1..=MAX_SHARDS))]
     pub(crate) shards: Option<u32>,
-    /// Which layers to keep: last (the last two; three while one is made), two (never more, but for the
-    /// shards that are being made) or all (compressed) [default: last, or two where the disk holds no more,
-    /// or all where all are read]
-    #[arg(long)]
+    /// Layers to keep: last (the last two; three while one is computed), two (never more than two) or all
+    /// (compressed, needed to solve and to audit) [default: last; two if disk space is short; all if the
+    /// puzzle has moves without inverses]
+    #[arg(long, value_name = "LAYERS")]
     pub(crate) keep: Option<Keep>,
-    /// Count classes up to symmetry and inversion in large spaces too
+    /// Count classes up to symmetry and inversion even in a large space
     ///
-    /// In spaces of up to 10^9 states they always are.
-    #[arg(long)]
+    /// In spaces of up to 10^9 states they are always counted.
+    #[arg(long, hide_short_help = true, help_heading = ADVANCED)]
     pub(crate) inverse_classes: bool,
-    /// Note the depths of the states in this file, or on standard input as '-'
+    /// Record the depths of the states in this file, or on standard input if it is '-'
     ///
-    /// One state a line, as tiles row by row. The depths stand in watched.csv in the run's directory.
-    #[arg(long, value_name = "FILE")]
+    /// One state per line, as tiles row by row. The depths are written to watched.csv in the run's directory.
+    #[arg(long, value_name = "FILE", hide_short_help = true, help_heading = ADVANCED)]
     pub(crate) watch_states: Option<PathBuf>,
 }
 
@@ -105,15 +104,15 @@ pub(crate) struct RunArguments {
     pub(crate) space: SpaceArguments,
     #[command(flatten)]
     pub(crate) begin: BeginArguments,
-    /// A directory for layers, below which they get one of their own [default: the run's directory]
+    /// Directory in which the layers get a directory of their own [default: the run's directory]
     ///
-    /// A run that exists knows where its layers are.
-    #[arg(long, value_name = "DIR")]
+    /// An existing run knows where its layers are.
+    #[arg(long, value_name = "DIR", hide_short_help = true, help_heading = ADVANCED)]
     pub(crate) store: Option<PathBuf>,
     /// Search with this many worker processes on this machine
     ///
-    /// They share threads, memory and the run's directory.
-    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=1024))]
+    /// The workers share threads, memory and the run's directory.
+    #[arg(long, hide_short_help = true, help_heading = ADVANCED, value_name = "N", value_parser = value_parser!(u32).range(1..=1024))]
     pub(crate) workers: Option<u32>,
     #[command(flatten)]
     pub(crate) search: SearchArguments,
@@ -135,10 +134,10 @@ pub(crate) struct ResumeArguments {
 pub(crate) struct MergeArguments {
     /// The run's directory
     pub(crate) dir: PathBuf,
-    /// The depth of the layer; once it is merged, merging it again changes nothing
+    /// Depth of the layer; merging a merged layer changes nothing
     #[arg(long, value_name = "D")]
     pub(crate) depth: u32,
-    /// Print one JSON object instead of a table
+    /// Print JSON
     #[arg(long, help_heading = OUTPUT)]
     pub(crate) json: bool,
 }
@@ -147,28 +146,28 @@ pub(crate) struct MergeArguments {
 pub(crate) struct RemoveArguments {
     /// The run's directory
     pub(crate) dir: PathBuf,
-    /// Remove the results too: counts, digests, logs, all that Fathom has made there
+    /// Also remove the results: counts, digests and logs
     #[arg(long)]
     pub(crate) all: bool,
-    /// List what would be removed, and remove nothing
+    /// Only list what would be removed
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Print one JSON object instead of text
+    /// Print JSON
     #[arg(long, help_heading = OUTPUT)]
     pub(crate) json: bool,
 }
 
-/// A result is a run's directory, or a file with what '--json' of run, status or report prints. Exit code 1
-/// if they differ.
+/// A result is a run's directory, or a file with the --json output of run, status or report. The exit code is
+/// 1 if the results differ.
 #[derive(Debug, Args)]
 pub(crate) struct CompareArguments {
-    /// One result
+    /// The first result
     #[arg(value_name = "DIR|JSON")]
     pub(crate) one: PathBuf,
-    /// The other
+    /// The second result
     #[arg(value_name = "DIR|JSON")]
     pub(crate) other: PathBuf,
-    /// Print one JSON object instead of text
+    /// Print JSON
     #[arg(long, help_heading = OUTPUT)]
     pub(crate) json: bool,
 }
@@ -177,26 +176,25 @@ pub(crate) struct CompareArguments {
 pub(crate) struct ReportArguments {
     /// The run's directory
     pub(crate) dir: PathBuf,
-    /// html (a page with everything), md, latex (a table), svg (the plot), csv, json, or oeis (a b-file with
-    /// its data line) [default: what the suffix of the file tells, or html]
-    #[arg(long)]
+    /// html (a page with everything), md, latex (a table), svg (the plot), csv, json, or oeis (a b-file and
+    /// its data line) [default: by the suffix of the file, or html]
+    #[arg(long, short)]
     pub(crate) format: Option<Format>,
-    /// The file to write, which must not be there yet [default: standard output]
-    #[arg(long, value_name = "FILE")]
+    /// File to write, which must not exist yet [default: standard output]
+    #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct VerifyArguments {
     /// The run's directory, the file of a certificate, or a coordinator as HOST:PORT whose workers check
-    /// what they hold
+    /// their files
     #[arg(value_name = "DIR|FILE|HOST:PORT")]
     pub(crate) dir: PathBuf,
-    /// Memory to take for a certificate of joined stages, for example 8GiB [default: nine tenths of what
-    /// there is]
+    /// Memory for a certificate of joined stages, for example 8GiB [default: 90 % of the available memory]
     #[arg(long, value_name = "SIZE", env = "FATHOM_MEMORY", hide_env_values = true, allow_hyphen_values = true, value_parser = size)]
     memory: Option<u64>,
-    /// Print one JSON object instead of text
+    /// Print JSON
     #[arg(long, help_heading = OUTPUT)]
     pub(crate) json: bool,
     #[command(flatten)]

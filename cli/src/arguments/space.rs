@@ -1,5 +1,6 @@
-//! Which space.
+//! The options that choose a space.
 
+use super::ADVANCED;
 use anyhow::Result;
 use clap::Args;
 use fathom_command::{bad_input, output, shell};
@@ -8,54 +9,55 @@ use fathom_puzzle::{Metric, PuzzleSpec, SourceError, one_way_note};
 use fathom_space::Labels;
 use std::path::Path;
 
-/// Which space.
+/// The options that choose a space.
 #[derive(Debug, Args)]
 pub(crate) struct SpaceArguments {
-    /// The puzzle: a board such as 3x4, a word such as pancake:8, or a file
+    /// A board such as 3x4, a puzzle such as pancake:8 (see 'fathom puzzles'), or a file
     ///
-    /// A board is written as ROWSxCOLUMNS. 'fathom puzzles' lists the words.
-    #[arg(value_name = "SPACE")]
+    /// A board is written as ROWSxCOLUMNS. 'fathom puzzles' lists the puzzles that have a name.
+    #[arg(value_name = "PUZZLE")]
     puzzle: String,
-    /// What costs one move: multi, single or given; of square1 face or twist [default: by the puzzle]
+    /// What counts as one move: multi, single or given; for square1 face or twist [default: by the puzzle]
     ///
-    /// In multi any rotation of a line, or power of a listed move; in single a shift by one cell, or a
-    /// listed move or its inverse; in given the listed moves alone. Of square1 in face a turn of one
-    /// layer, or a twist; in twist a twist alone. The default is multi for boards, twisty puzzles, and files
-    /// of twsearch, ksolve and cubing.js; face for square1; given for others.
+    /// multi: any rotation of a line, or any power of a listed move (half-turn metric of cubes, also "htm").
+    /// single: a shift by one cell, or a listed move or its inverse (quarter-turn metric, also "qtm").
+    /// given: only the listed moves. For square1, face counts turns of a layer and twists, and twist counts
+    /// only twists. The default is multi for boards, twisty puzzles, and files of twsearch, ksolve and
+    /// cubing.js; face for square1; given for other files.
     #[arg(long, value_name = "M")]
     metric: Option<Metric>,
-    /// Use these moves alone, of those of the metric, for example V1,H2^-1
+    /// Use only these moves of the metric, for example V1,H2^-1
     #[arg(long, value_name = "LIST")]
     moves: Option<String>,
-    /// Turning the whole puzzle in the hand costs nothing
+    /// Rotations of the whole puzzle cost nothing
     ///
-    /// For 2x2x2, 3x3x3-corners, 3x3x3-edges and dino. 2x2x2 is in the hand unless moves, tiles or labels
-    /// are chosen, which are those of the cube that is held at a corner.
-    #[arg(long)]
+    /// For 2x2x2, 3x3x3-corners, 3x3x3-edges and dino. For 2x2x2 this is the default, unless moves, tiles or
+    /// labels are chosen: these are named for the cube with one corner fixed.
+    #[arg(long, hide_short_help = true, help_heading = ADVANCED)]
     free_rotations: bool,
-    /// Tell only these tiles apart, numbered from 0 row by row, for example 0-3,8; all others are alike
+    /// Distinguish only these tiles, numbered from 0 row by row, for example 0-3,8; all others are alike
     #[arg(long, value_name = "LIST", conflicts_with = "labels")]
     track: Option<String>,
-    /// A label for each tile, row by row, for example 0,0,1,1; tiles with one label are alike
+    /// A label for each tile, row by row, for example 0,0,1,1; tiles with the same label are alike
     #[arg(long, value_name = "LIST")]
     labels: Option<String>,
-    /// Tell all pieces apart, whatever looks alike in the file
-    #[arg(long, conflicts_with_all = ["track", "labels"])]
+    /// Distinguish all pieces, even those that look alike in the file
+    #[arg(long, hide_short_help = true, help_heading = ADVANCED, conflicts_with_all = ["track", "labels"])]
     labelled: bool,
-    /// Leave out the pieces of an orbit
+    /// Omit the pieces of an orbit
     ///
-    /// An orbit is a set of twsearch. May be given several times.
-    #[arg(long, value_name = "ORBIT")]
+    /// An orbit is called a set in twsearch. May be repeated.
+    #[arg(long, hide_short_help = true, help_heading = ADVANCED, value_name = "ORBIT")]
     omit: Vec<String>,
-    /// Do not look at the orientations of the pieces of an orbit
+    /// Ignore the orientations of the pieces of an orbit
     ///
-    /// May be given several times.
-    #[arg(long, value_name = "ORBIT")]
+    /// May be repeated.
+    #[arg(long, hide_short_help = true, help_heading = ADVANCED, value_name = "ORBIT")]
     ignore_orientation: Vec<String>,
 }
 
 impl SpaceArguments {
-    /// The run directory that stands in the place of a space, if one does.
+    /// Returns the run directory that is given instead of a puzzle, if one is.
     pub(crate) fn directory(&self) -> Result<Option<&Path>> {
         let path = Path::new(&self.puzzle);
         let is_run =
@@ -72,7 +74,7 @@ impl SpaceArguments {
         ];
         match chosen.into_iter().find(|(_, chosen)| is_run && *chosen) {
             Some((option, _)) => {
-                Err(bad_input!("the run in {} fixes what {option} would say: leave it out", path.display()))
+                Err(bad_input!("{option} cannot be used with the existing run {}, which determines it", path.display()))
             }
             None => Ok(is_run.then_some(path)),
         }
@@ -83,7 +85,7 @@ impl SpaceArguments {
         let names_parts = self.moves.is_some() || self.track.is_some() || self.labels.is_some();
         let (option, found) = match self.free_rotations {
             true => ("--free-rotations: ", PuzzleSpec::in_hand(&self.puzzle)),
-            // Names of moves, and numbers of tiles, are those of what the word names by itself.
+            // Names of moves and numbers of tiles are those of the puzzle without free rotations.
             false if names_parts => ("", PuzzleSpec::by_name(&self.puzzle)),
             false => ("", PuzzleSpec::whole(&self.puzzle)),
         };
@@ -93,12 +95,12 @@ impl SpaceArguments {
         };
         let source = found.map_err(|error| match Path::new(&self.puzzle) {
             path if path.is_dir() && path.join(DEFINITION).exists() => bad_input!(
-                "{} is the directory of a run, and a puzzle is asked for: 'fathom resume {}' goes on with the run",
+                "{} is a run directory, not a puzzle. To continue the run: fathom resume {}",
                 path.display(),
                 shell::path(path)
             ),
             path if path.is_dir() => bad_input!(
-                "{} is a directory that holds no run: name a puzzle, or a file with one",
+                "{} is a directory without a run. Pass a puzzle or a puzzle file",
                 path.display()
             ),
             _ => bad_input!("{option}{error}"),
@@ -115,7 +117,7 @@ impl SpaceArguments {
             None => (whole, metric),
             Some(names) => (whole.with_moves(metric, names).map_err(refused)?, Metric::Given),
         };
-        // Before labels, for it tells how many pieces there can be.
+        // Before labels, because it bounds the number of pieces.
         source.check().map_err(refused)?;
         let tiles = source.cells();
         let labels = match (&self.track, &self.labels) {

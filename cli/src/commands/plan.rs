@@ -195,8 +195,8 @@ fn cluster_text(forecast: &Forecast) -> String {
         None => String::new(),
         Some(way) => {
             let faster = match way {
-                SpillPolicy::Fetch => "a link is faster than a disk",
-                SpillPolicy::Disk => "a disk is at least as fast as a link",
+                SpillPolicy::Refetch => "a link is faster than a disk",
+                SpillPolicy::Spill => "a disk is at least as fast as a link",
             };
             format!(
                 "beyond memory: memory is too small for cosets from others, so the time is a lower bound; use fathom-worker --beyond-memory {way}, because {faster}\n"

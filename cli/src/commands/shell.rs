@@ -1,6 +1,6 @@
-//! `fathom completions` and `fathom man`: completion scripts and manual pages.
+//! `fathom completions`, `fathom man` and `fathom help`: completion scripts, manual pages and help.
 
-use crate::arguments::{Arguments, CompletionsArguments, ManArguments};
+use crate::arguments::{Arguments, CompletionsArguments, HelpArguments, ManArguments, all_commands};
 use anyhow::{Context, Result};
 use clap::CommandFactory;
 use fathom_command::{bad_input, output};
@@ -12,15 +12,29 @@ pub(crate) fn completions(args: &CompletionsArguments) -> Result<()> {
     output::line(String::from_utf8_lossy(&script).trim_end())
 }
 
+pub(crate) fn help(args: &HelpArguments) -> Result<()> {
+    let mut command = Arguments::with_help();
+    command.build();
+    let text = match &args.command {
+        None if args.all => all_commands(&command),
+        None => command.render_help(),
+        Some(name) => match command.find_subcommand_mut(name) {
+            Some(command) => command.render_long_help(),
+            None => return Err(bad_input!("unknown command {name:?}. To list all commands: fathom help --all")),
+        },
+    };
+    output::line(text.to_string().trim_end())
+}
+
 /// Writes one page for the program, and one for each command.
 pub(crate) fn man(args: &ManArguments) -> Result<()> {
     let dir = &args.dir;
     if dir.exists() && !dir.is_dir() {
-        return Err(bad_input!("{} is no directory: name another one for the pages", dir.display()));
+        return Err(bad_input!("{} is not a directory; name another one for the pages", dir.display()));
     }
     fs::create_dir_all(dir).with_context(|| format!("cannot make {}", dir.display()))?;
     let version = env!("CARGO_PKG_VERSION");
-    let command = Arguments::with_help().disable_help_subcommand(true);
+    let command = Arguments::with_help();
     let mut command = command.version(version).long_version(version);
     command.build();
     let mut pages = vec![command.clone()];
@@ -33,7 +47,7 @@ pub(crate) fn man(args: &ManArguments) -> Result<()> {
         let file = dir.join(page.get_filename());
         let mut text = Vec::new();
         page.render(&mut text)?;
-        // What stands below the help of a command are its examples.
+        // The text below the help of a command is its examples.
         let text = String::from_utf8(text)?.replace(".SH EXTRA\nExamples:\n", ".SH EXAMPLES\n");
         fs::write(&file, text).with_context(|| format!("cannot write {}", file.display()))?;
     }

@@ -47,7 +47,7 @@ enum Found {
     /// The run is complete, or nobody works on it.
     Still,
     /// The run goes on.
-    RunPresence,
+    Working,
 }
 
 /// Prints the status once, or repeatedly while somebody works on the run. On a terminal each status replaces
@@ -67,7 +67,7 @@ fn again(watch: bool, mut look: impl FnMut() -> Result<(Found, String)>) -> Resu
 fn of_coordinator(coordinator: &mut Coordinator, json: bool) -> Result<(Found, String)> {
     let text = coordinator.status()?;
     let fields: Value = serde_json::from_str(&text)?;
-    let found = if fields["complete"] == true { Found::Still } else { Found::RunPresence };
+    let found = if fields["complete"] == true { Found::Still } else { Found::Working };
     if json {
         return Ok((found, text));
     }
@@ -121,7 +121,7 @@ fn of_directory(path: &Path, json: bool) -> Result<(Found, String)> {
     let summary = Summary::new(&run)?;
     let processes = run.journal.processes().context("cannot read run.db")?;
     let note = run_presence::of(path).filter(|_| !summary.complete);
-    let found = if note.is_some() { Found::RunPresence } else { Found::Still };
+    let found = if note.is_some() { Found::Working } else { Found::Still };
     if json {
         let status = Status {
             summary: &summary,

@@ -46,7 +46,7 @@ const LOOK_SOON: Duration = Duration::from_millis(1);
 const PAUSE: Duration = Duration::from_secs(1);
 
 pub(crate) fn run(args: &RunArguments, workers: u32, verbosity: log::Verbosity) -> Result<()> {
-    let program = program()?;
+    let program = std::env::current_exe()?;
     let listening = page::listen(&args.http)?;
     // Each worker has at least one thread.
     let threads = args.search.options().threads.max(workers as usize);
@@ -127,6 +127,7 @@ fn with_workers(
             let mut command = Command::new(program);
             // Once this process is gone, another one may go on in the run's directory, where workers write.
             command
+                .arg("worker")
                 .args(["--child-of", &std::process::id().to_string()])
                 .args(["--join", &address, "--name", &format!("worker-{number}"), "--patience", "10s"])
                 .args(["--threads", &threads.to_string(), "--memory", &format!("{memory}B")])
@@ -218,29 +219,12 @@ fn await_end(home: &Path) -> Result<()> {
     }
 }
 
-/// Finds the program `fathom-worker`, beside this one or on the PATH.
-fn program() -> Result<PathBuf> {
-    let beside = std::env::current_exe()?.with_file_name("fathom-worker");
-    if beside.is_file() {
-        return Ok(beside);
-    }
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let found =
-        std::env::split_paths(&path).map(|path| path.join("fathom-worker")).find(|path| path.is_file());
-    found.ok_or_else(|| {
-        bad_input!(
-            "there is no fathom-worker beside this program, at {}, and none on the PATH: build or install it",
-            beside.display()
-        )
-    })
-}
-
 /// Runs a worker, and starts it again if it ends before the run does: others may wait for its tasks, or for
 /// files in its store. Once the run is over, whoever has taken part has left, and a worker that goes on is
 /// killed: it came too late, and looks for the coordinator, or it hangs.
 fn keep_alive(mut command: Command, over: &AtomicBool, is_ending: impl Fn() -> bool) -> Result<()> {
     for start in 1..=MAX_STARTS {
-        let mut worker = command.spawn().context("cannot start fathom-worker")?;
+        let mut worker = command.spawn().context("cannot start a worker")?;
         let Some(status) = end_of(&mut worker, over)? else { return Ok(()) };
         if status.code() == Some(2) {
             return Err(bad_input!("a worker cannot do this run: its message stands above"));

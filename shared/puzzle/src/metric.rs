@@ -62,9 +62,13 @@ impl FromStr for Metric {
     type Err = UnknownMetric;
 
     fn from_str(text: &str) -> Result<Self, UnknownMetric> {
-        [Self::Multi, Self::Single, Self::Given, Self::Face, Self::Twist]
-            .into_iter()
-            .find(|metric| metric.word() == text)
-            .ok_or_else(|| UnknownMetric(text.into()))
+        match text {
+            "multi" | "htm" => Ok(Self::Multi),
+            "single" | "qtm" => Ok(Self::Single),
+            "given" => Ok(Self::Given),
+            "face" => Ok(Self::Face),
+            "twist" => Ok(Self::Twist),
+            _ => Err(UnknownMetric(text.into())),
+        }
     }
 }

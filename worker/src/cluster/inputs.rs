@@ -171,7 +171,7 @@ impl AllInputs {
     pub fn of(&self, depth: Depth, holders: &Holders) -> Result<Inputs, LayerError> {
         self.memory.set_most(self.job.cache.import_bytes());
         if let Some(inputs) = self.lock().get_mut(&depth) {
-            if self.spill_policy == SpillPolicy::Fetch {
+            if self.spill_policy == SpillPolicy::Refetch {
                 inputs.age(self.memory.most());
             }
             return Ok(inputs.clone());
@@ -252,7 +252,7 @@ impl AllInputs {
     /// memory goes to disk.
     pub fn has_room(&self, inputs: &Inputs, cosets: usize) -> bool {
         let bytes = || cosets as u64 * inputs.bytes_of_coset(&self.job.geometry);
-        self.spill_policy == SpillPolicy::Disk || cosets == 0 || self.memory.has_room(bytes())
+        self.spill_policy == SpillPolicy::Spill || cosets == 0 || self.memory.has_room(bytes())
     }
 
     /// Drops the oldest cosets of the inputs of a depth. Returns whether there were any.

@@ -5,7 +5,7 @@ use anyhow::{Context, Result};
 use fathom_command::{bad_input, output};
 use fathom_engine::run::{DEFINITION, RunManifest, lock};
 use fathom_layer::tree_bytes;
-use fathom_worker::cluster::home;
+use crate::cluster::home;
 use indicatif::HumanBytes;
 use serde_json::json;
 use std::fs;

@@ -8,7 +8,7 @@ use fathom_engine::run::{RunManifest, lock};
 use fathom_engine::task::{LAYERS, Store};
 use fathom_engine::verify::{Verified, verify_store};
 use fathom_layer::LocalDisk;
-use fathom_worker::cluster::home;
+use crate::cluster::home;
 use indicatif::{HumanBytes, HumanCount};
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -226,7 +226,7 @@ impl Forecast {
         let (replicas, further) = (f64::from(replicas), f64::from(replicas - 1));
         let latency = BARRIER_SECONDS + SYNC_SECONDS * (f64::from(manifest.shards) / at_once).ceil();
         // A coset that left memory comes back over the link, or from disk.
-        let way = if link > disk { SpillPolicy::Fetch } else { SpillPolicy::Disk };
+        let way = if link > disk { SpillPolicy::Refetch } else { SpillPolicy::Spill };
 
         let symmetries = plan.symmetries_used as f64 / f64::from(space.free_order());
         let mut left: f64 = states.iter().sum::<f64>() / symmetries;
@@ -248,8 +248,8 @@ impl Forecast {
             }
             let mut on_disk = replicas * next.file + missing;
             match way {
-                SpillPolicy::Fetch => sent += excess,
-                SpillPolicy::Disk => on_disk += 2.0 * excess,
+                SpillPolicy::Refetch => sent += excess,
+                SpillPolicy::Spill => on_disk += 2.0 * excess,
             }
             let processors = (cosets * pulls * pull_seconds + (own + next.file) / FILE_RATE) / at_once;
             let spent = [processors, sent / link, on_disk / disk, latency];
@@ -269,7 +269,7 @@ impl Forecast {
             shards: Some(manifest.shards),
             workers: Some(workers),
         };
-        let spilled = if way == SpillPolicy::Disk { most_excess / all_workers } else { 0.0 };
+        let spilled = if way == SpillPolicy::Spill { most_excess / all_workers } else { 0.0 };
         Ok(Self {
             cluster,
             shards: manifest.shards,
@@ -422,8 +422,8 @@ mod tests {
         let little = much.worker_process_bytes + (40 << 20);
         assert_eq!(much.spill_policy, None);
         let (fetch, disk) = (of(fast, little), of(slow, little));
-        assert_eq!(fetch.spill_policy, Some(SpillPolicy::Fetch));
-        assert_eq!(disk.spill_policy, Some(SpillPolicy::Disk));
+        assert_eq!(fetch.spill_policy, Some(SpillPolicy::Refetch));
+        assert_eq!(disk.spill_policy, Some(SpillPolicy::Spill));
         assert!(fetch.sent_bytes > disk.sent_bytes && fetch.worker_disk_bytes < disk.worker_disk_bytes);
         assert_eq!((much.sent_bytes, much.worker_disk_bytes), (disk.sent_bytes, fetch.worker_disk_bytes));
     }

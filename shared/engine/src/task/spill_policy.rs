@@ -4,23 +4,23 @@ use serde::Serialize;
 use std::fmt;
 use std::str::FromStr;
 
-/// The way of a worker with cosets from other workers that exceed the memory for them.
+/// What a worker does with cosets from other workers that exceed the memory for them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SpillPolicy {
     /// They are written to disk, and read from there.
     #[default]
-    Disk,
+    Spill,
     /// The oldest are dropped, and fetched again when a later task needs them.
-    Fetch,
+    Refetch,
 }
 
 impl SpillPolicy {
     /// Returns the word of the command line.
     pub fn word(self) -> &'static str {
         match self {
-            Self::Disk => "disk",
-            Self::Fetch => "fetch",
+            Self::Spill => "spill",
+            Self::Refetch => "refetch",
         }
     }
 }
@@ -29,10 +29,11 @@ impl FromStr for SpillPolicy {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let way = [Self::Disk, Self::Fetch].into_iter().find(|way| way.word() == text);
-        way.ok_or_else(|| {
-            format!("it is 'disk' or 'fetch', not {text:?}; 'fathom plan' tells which is faster on a cluster")
-        })
+        match text {
+            "spill" | "disk" => Ok(Self::Spill),
+            "refetch" | "fetch" => Ok(Self::Refetch),
+            _ => Err("use spill or refetch; 'fathom plan --workers N' shows which is faster".into()),
+        }
     }
 }
 
@@ -74,7 +75,7 @@ mod tests {
 
     #[test]
     fn words_are_read_as_they_are_written() {
-        for way in [SpillPolicy::Disk, SpillPolicy::Fetch] {
+        for way in [SpillPolicy::Spill, SpillPolicy::Refetch] {
             assert_eq!(way.to_string().parse(), Ok(way));
         }
         assert!("auto".parse::<SpillPolicy>().is_err());
