@@ -41,7 +41,7 @@ Examples:
   fathom-worker clean --store /scratch/fathom --run 5bd33b82961f9c6a";
 
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub(crate) enum Command {
     /// Compute shards of one layer in a run's directory, without a coordinator
     #[command(after_help = TASK_EXAMPLES)]
     Task(TaskArguments),
@@ -54,7 +54,7 @@ pub enum Command {
 }
 
 #[derive(Debug, Args)]
-pub struct JoinArguments {
+pub(crate) struct JoinArguments {
     /// The coordinator, as HOST:PORT
     #[arg(long, value_name = "HOST:PORT", requires = "store")]
     pub(crate) join: Option<String>,
@@ -92,7 +92,7 @@ pub struct JoinArguments {
 }
 
 #[derive(Debug, Args)]
-pub struct TaskArguments {
+pub(crate) struct TaskArguments {
     /// The run's directory, on a file system that all workers share
     #[arg(long, value_name = "DIR")]
     pub(crate) run: PathBuf,
@@ -107,7 +107,7 @@ pub struct TaskArguments {
 }
 
 #[derive(Debug, Args)]
-pub struct CleanArguments {
+pub(crate) struct CleanArguments {
     /// The worker's --store directory
     #[arg(long, value_name = "DIR")]
     pub(crate) store: PathBuf,
@@ -126,7 +126,7 @@ pub struct CleanArguments {
 }
 
 #[derive(Debug, Args)]
-pub struct VerifyArguments {
+pub(crate) struct VerifyArguments {
     /// The worker's --store directory
     #[arg(long, value_name = "DIR")]
     pub(crate) store: PathBuf,
