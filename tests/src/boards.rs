@@ -12,7 +12,7 @@ pub fn labelled_boards() -> impl Strategy<Value = SpaceSpec> {
     let metric = prop::sample::select(Metric::ALL.to_vec());
     (board, metric, prop::collection::vec(0..4_usize, 9), 0..9_usize).prop_map(
         |(board, metric, labels, distinct)| {
-            let board: Board = board.parse().expect("these are boards");
+            let board: Board = board.parse().expect("valid boards");
             let label = |tile| if tile < distinct { 10 + tile } else { labels[tile] };
             let labels = Labels::from_values((0..board.cells()).map(label));
             SpaceSpec { source: PuzzleSpec::Board(board), metric, labels }

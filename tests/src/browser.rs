@@ -27,9 +27,9 @@ pub fn is_here() -> bool {
         |name| Command::new(name).arg("--version").output().is_ok_and(|output| output.status.success());
     let here = ["chromium", "chromedriver"].into_iter().all(is_program);
     if !here {
-        let why = "no Chromium with its driver is here: apt-get install chromium chromium-driver";
+        let why = "Chromium and its driver are not installed: apt-get install chromium chromium-driver";
         assert!(std::env::var_os("FATHOM_TEST_ALL").is_none(), "{why}");
-        eprintln!("left out: {why}");
+        eprintln!("skipped: {why}");
     }
     here
 }
@@ -58,7 +58,7 @@ impl Browser {
         ] {
             wanted.add_arg(&option).expect("an option is text");
         }
-        wanted.set_browser_log_level(LoggingPrefsLogLevel::All).expect("a level is one");
+        wanted.set_browser_log_level(LoggingPrefsLogLevel::All).expect("a valid log level");
         let page =
             WebDriver::new(&format!("http://127.0.0.1:{port}"), wanted).await.expect("Chromium starts");
         Self { driver, _profile: profile, page }

@@ -177,7 +177,7 @@ impl Cluster {
     pub fn join(&mut self, names: &[&str]) {
         let before: Vec<usize> = names.iter().map(|name| self.registrations(name)).collect();
         names.iter().for_each(|name| self.join_by(name, self.joining(name)));
-        until("the workers are there", || {
+        until("the workers are registered", || {
             names.iter().zip(&before).all(|(name, before)| self.registrations(name) > *before)
         });
     }
@@ -218,7 +218,7 @@ impl Cluster {
     pub fn join_first(&mut self, name: &str, command: Command) {
         let before = self.registrations(name);
         self.join_by(name, command);
-        until("the worker is there", || self.registrations(name) > before);
+        until("the worker is registered", || self.registrations(name) > before);
     }
 
     /// Starts a worker with a command.
@@ -277,7 +277,7 @@ impl Cluster {
         self.coordinator_dies();
         self.options.extend(["--replicas".into(), "2".into()]);
         self.serve();
-        self.until_status("the run stands still", |status| {
+        self.until_status("the run halts", |status| {
             let workers = status["workers"].as_array().expect("a list of workers");
             status["obstacle"].as_str().is_some_and(|obstacle| obstacle.contains("2 workers must hold"))
                 && status["shards_waiting"] == 0
@@ -395,7 +395,7 @@ impl Cluster {
             if let Some(status) = status.as_ref().filter(|status| is_so(status)) {
                 return status.clone();
             }
-            assert!(begun.elapsed() < PATIENCE, "never: {what}; at last {status:?}\n{}", self.said());
+            assert!(begun.elapsed() < PATIENCE, "never: {what}; last status {status:?}\n{}", self.said());
             sleep(POLL_INTERVAL);
         }
     }

@@ -32,7 +32,7 @@ pub struct Block {
 
 /// Returns the root of the repository.
 pub fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the crate lies in the repository").into()
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the crate is in the repository").into()
 }
 
 /// Returns the files that may have blocks: the README, and the files of `docs`.
@@ -178,7 +178,7 @@ fn printed(command: &str, directory: &Path) -> String {
         std::os::unix::fs::symlink(root().join("docs"), &link).expect("the directory can be written");
     }
     let folders = [fathom(), fathom_worker()].map(|program| {
-        Path::new(program.get_program()).parent().expect("a program lies in a directory").to_owned()
+        Path::new(program.get_program()).parent().expect("a program is in a directory").to_owned()
     });
     let path = std::env::var_os("PATH").unwrap_or_default();
     let path = std::env::join_paths(folders.into_iter().chain(std::env::split_paths(&path))).expect("a path");

@@ -253,6 +253,6 @@ mod tests {
         );
         assert_eq!(circle(&[("a.rs", ""), ("a/tests.rs", "use crate::b::B;"), beside]), None);
         let found = circle(&[("a.rs", "#[cfg(test)]\nmod tests;\nuse crate::b::B;"), beside]);
-        assert!(found.is_some(), "what follows is seen");
+        assert!(found.is_some(), "imports after the tests are seen");
     }
 }

@@ -62,7 +62,7 @@ pub fn token(run: &Path) -> String {
 
 /// Waits until a page responds.
 pub fn until_served(address: &str) {
-    until("the page is there", || {
+    until("the page answers", || {
         ask(address, "GET", "/healthz", &[("Host", address)]).is_some_and(|answer| answer.status == 200)
     });
 }

@@ -84,7 +84,7 @@ pub fn started_until(command: &mut Command, word: &str) -> (Child, BufReader<Chi
     let mut line = String::new();
     while !line.contains(word) {
         line.clear();
-        assert!(err.read_line(&mut line).expect("text") > 0, "it ended before it said {word:?}");
+        assert!(err.read_line(&mut line).expect("text") > 0, "it exited before it printed {word:?}");
     }
     (process, err)
 }

@@ -63,7 +63,7 @@ impl Slurm {
         });
         let key = path.join("munge.key-file");
         fs::write(&key, random.expect("random bytes")).expect("a key");
-        fs::set_permissions(&key, fs::Permissions::from_mode(0o400)).expect("a key of our own");
+        fs::set_permissions(&key, fs::Permissions::from_mode(0o400)).expect("a private key");
         for name in ["state", "spool"] {
             fs::create_dir(path.join(name)).expect("a directory");
         }

@@ -34,9 +34,9 @@ async fn run_is_shown_from_start_to_end() {
     assert_eq!(
         browser.page.current_url().await.unwrap().as_str(),
         format!("http://{at}/"),
-        "the token is gone"
+        "the token is removed"
     );
-    assert_eq!(browser.value("document.cookie").await, "", "no script sees the cookie");
+    assert_eq!(browser.value("document.cookie").await, "", "scripts cannot read the cookie");
     browser.until("document.getElementById('state').innerText === 'waiting'").await;
     assert!(browser.text("obstacle").await.contains("no worker is there"));
     assert_eq!(browser.text("title").await, "The 2 × 7 board, some pieces alike");
@@ -162,7 +162,7 @@ async fn page_fits_every_window_and_the_keyboard() {
     let mut process = again.stdout(Stdio::null()).spawn().unwrap();
     browser.until("document.getElementById('connection').innerText === 'live'").await;
     browser.until("document.getElementById('events').innerText.includes('layer done')").await;
-    assert_eq!(browser.value("window.same").await, "page", "it was not loaded again");
+    assert_eq!(browser.value("window.same").await, "page", "the page was not reloaded");
     browser.end().await;
     process.kill().unwrap();
     process.wait().unwrap();

@@ -86,7 +86,7 @@ fn registered_worker_waits_out_other_services() {
     let bad_gateway = b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 12\r\n\r\nBad gateway\n";
     let tls_alert = [21, 3, 1, 0, 2, 2, 40];
     for bytes in [&bad_gateway[..], b"SSH-2.0-OpenSSH_9.9\r\n", &[0xff; 1000], &[0; 9], &tls_alert] {
-        until("the worker hears the other service", || {
+        until("the worker notices the other service", || {
             listener.accept().is_ok_and(|(caller, _)| answer(caller, bytes).is_ok())
         });
     }
@@ -257,7 +257,7 @@ fn worker_sleeps_through_its_lease() {
     let done: BTreeSet<_> = cluster.logged("task done").iter().filter(by).map(file).collect();
     let given: BTreeSet<_> = cluster.logged("task given").iter().filter(by).map(file).collect();
     let task = *given.difference(&done).next().expect("it did not finish an assigned task");
-    until("another worker makes its task", || {
+    until("another worker does its task", || {
         cluster.logged("task done").iter().any(|line| !by(&line) && file(line) == task)
     });
     cluster.signal("w1", libc::SIGCONT);
@@ -276,7 +276,9 @@ fn worker_stopped_during_registration_leaves() {
     cluster.join_by("w1", cluster.joining("w1"));
     cluster.until_coordinator_stopped();
     cluster.signal("w1", libc::SIGTERM);
-    until("the worker knows", || !cluster.logged_by("w1", "stopping at the next coset").is_empty());
+    until("the worker has received the signal", || {
+        !cluster.logged_by("w1", "stopping at the next coset").is_empty()
+    });
     cluster.signal_coordinator(libc::SIGCONT);
     assert_eq!(cluster.ends("w1").code(), Some(0));
     cluster.until_logged("worker left");
@@ -357,8 +359,8 @@ fn damaged_files_are_replaced_by_copies() {
     assert_same(&cluster.finishes(), &undisturbed(&MANY_TASKS));
     let damaged: BTreeSet<(u32, u32)> = files.iter().map(|(depth, shard, _)| (*depth, *shard)).collect();
     let discarded = discarded(&cluster);
-    assert!(!discarded.is_empty(), "nobody has found it");
-    assert!(discarded.is_subset(&damaged), "whole files were discarded: {discarded:?} of {damaged:?}");
+    assert!(!discarded.is_empty(), "the damage was not found");
+    assert!(discarded.is_subset(&damaged), "intact files were discarded: {discarded:?} of {damaged:?}");
 }
 
 #[test]

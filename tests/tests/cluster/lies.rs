@@ -135,7 +135,7 @@ fn impossible_reports_are_rejected() {
         liar.report(first, report_of_one_shard(cosets(&cluster, first), 181_439)).await.unwrap();
         liar.client.leave(v1::LeaveRequest { session: liar.session, progress: None }).await.unwrap();
     });
-    until("the lie is named", || cluster.logged("implausible report").len() == 1);
+    until("the false report is logged", || cluster.logged("implausible report").len() == 1);
     cluster.join(&["honest"]);
     assert_same(&cluster.finishes(), &undisturbed(&SPACE));
 }
@@ -252,7 +252,7 @@ fn without_the_first() -> (Cluster, u32) {
 fn different_file_in_a_store_is_recomputed() {
     let (mut cluster, newest) = without_the_first();
     let mut files = cluster.files("w1").into_iter().filter(|(depth, _, _)| *depth == newest);
-    let (depth, shard, path) = files.next_back().expect("w1 has made a part of the newest layer");
+    let (depth, shard, path) = files.next_back().expect("w1 has a part of the newest layer");
     exchange_cosets(&path);
     cluster.join(&["w1"]);
     assert_same(&cluster.finishes(), &undisturbed(&MANY_TASKS));
@@ -266,8 +266,9 @@ fn file_of_another_depth_in_a_store_is_recomputed() {
     let (mut cluster, newest) = without_the_first();
     let files = cluster.files("w1");
     let of = |wanted| files.iter().filter(move |(depth, _, _)| *depth == wanted);
-    let (_, shard, path) = of(newest).next_back().expect("w1 has made a part of the newest layer");
-    let (_, _, other) = of(newest - 1).find(|(_, other, _)| other == shard).expect("w1 has made all before");
+    let (_, shard, path) = of(newest).next_back().expect("w1 has a part of the newest layer");
+    let (_, _, other) =
+        of(newest - 1).find(|(_, other, _)| other == shard).expect("w1 has all earlier files");
     let moved = std::fs::read(other).unwrap();
     std::fs::write(path, &moved).unwrap();
     cluster.join(&["w1"]);

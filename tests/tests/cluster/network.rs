@@ -40,8 +40,11 @@ impl Network {
             && network.link("c", "w2", 2)
             && network.link("w1", "w2", 3);
         if !made {
-            assert!(std::env::var_os("FATHOM_TEST_ALL").is_none(), "network namespaces cannot be made here");
-            eprintln!("skipped: network namespaces cannot be made here");
+            assert!(
+                std::env::var_os("FATHOM_TEST_ALL").is_none(),
+                "network namespaces cannot be created here"
+            );
+            eprintln!("skipped: network namespaces cannot be created here");
             return None;
         }
         Some(network)
@@ -125,7 +128,7 @@ fn links_are_cut_and_healed() {
     cluster.in_the_middle(|_| network.set("w1", "w2", "down"));
     let unreachable =
         |line: &Value| line["detail"].as_str().is_some_and(|detail| detail.contains("10.77.3."));
-    until("a peer is not reached", || cluster.logged("task failed").iter().any(unreachable));
+    until("a peer is unreachable", || cluster.logged("task failed").iter().any(unreachable));
     assert!(cluster.logged("worker lost").is_empty());
     network.set("w1", "w2", "up");
     assert_same(&cluster.finishes(), &undisturbed(&LONG_TASKS));
@@ -386,7 +389,7 @@ async fn invalid_messages_to_a_worker_do_no_harm() {
         let Some(v1::fetch_cosets_response::Result::Failure(failure)) =
             answers.message().await.unwrap().unwrap().result
         else {
-            panic!("it was served")
+            panic!("the request was served")
         };
         match failure.kind {
             Some(fetch_failure::Kind::OtherRun(_)) => assert!(is_so),

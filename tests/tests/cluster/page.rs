@@ -103,7 +103,7 @@ fn only_the_token_gives_access() {
         assert_eq!(answer.header("referrer-policy"), Some("no-referrer"));
     }
     let log = std::fs::read_to_string(page.run().join("log.jsonl")).unwrap();
-    assert!(!log.is_empty() && !log.contains(&token), "a log that others may read has no secret");
+    assert!(!log.is_empty() && !log.contains(&token), "the log is readable and must have no secret");
     let output = page.end();
     assert!(output.status.success(), "{output:?}");
     let (table, said) = texts(&output);
@@ -155,7 +155,7 @@ fn metrics_follow_openmetrics() {
     let count = families.len();
     families.sort();
     families.dedup();
-    assert_eq!(families.len(), count, "no family is there twice");
+    assert_eq!(families.len(), count, "no family occurs twice");
     // The moves of 3x3 are even: 9! / 2 states.
     assert!(answer.body.contains("\nfathom_visited_states 181440.0\n"), "{}", answer.body);
 }
@@ -305,11 +305,11 @@ fn metrics_include_worker_resources() {
         line.unwrap_or_else(|| panic!("no {name}: {text}")).parse::<f64>().unwrap()
     };
     // Neither worker has all the files that it reads. The last figures arrive when a worker leaves.
-    until("fetches are told", || value("fathom_fetch_seconds_count") > 0.0);
+    until("fetches are reported", || value("fathom_fetch_seconds_count") > 0.0);
     assert!(value("fathom_fetch_seconds_sum") > 0.0);
     for worker in ["a", "b"] {
         let of = |name: &str| value(&format!("fathom_worker_{name}_bytes{{worker=\"{worker}\",id="));
-        until("memory is told", || of("memory") > 0.0);
+        until("memory is reported", || of("memory") > 0.0);
         assert!(of("read") >= 0.0 && of("written") >= 0.0);
     }
     cluster.signal_coordinator(libc::SIGINT);

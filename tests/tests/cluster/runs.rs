@@ -122,7 +122,7 @@ fn workers_wait_for_a_stopped_coordinator() {
     cluster.join_together(&["w1", "w2"]);
     cluster.in_the_middle(|cluster| cluster.signal_coordinator(libc::SIGTERM));
     assert!(cluster.coordinator_ends().success());
-    until("the workers miss it", || {
+    until("the workers miss the coordinator", || {
         ["w1", "w2"]
             .iter()
             .all(|name| !cluster.logged_by(name, "coordinator cannot be reached; trying again").is_empty())
@@ -147,7 +147,7 @@ fn worker_signalled_twice_leaves_once() {
         cluster.signal("w1", number);
     }
     assert!(cluster.ends("w1").success());
-    until("the coordinator is told", || !cluster.logged("worker left").is_empty());
+    until("the coordinator is informed", || !cluster.logged("worker left").is_empty());
     cluster.join(&["w1"]);
     assert_same(&cluster.finishes(), &undisturbed(&LONG));
 }
@@ -254,7 +254,7 @@ fn layers_are_stored_in_a_shared_store() {
     let files = layer_files(&shared.join("layers"));
     assert!(
         files.iter().all(|(depth, _, _)| depth + 1 >= last),
-        "layers that are read no longer stay: {files:?}"
+        "layers that are no longer read remain: {files:?}"
     );
     assert_eq!(files.len(), 16);
     well(&fathom().arg("verify").arg(cluster.run()).output().unwrap());
@@ -307,7 +307,7 @@ fn children(of: &Child) -> Vec<u32> {
 }
 
 fn until_layer(path: &Path, depth: u32) {
-    until("a layer is begun", || {
+    until("a layer is started", || {
         layer_files(&path.join("layers")).iter().any(|(found, _, _)| *found >= depth)
     });
 }
@@ -330,7 +330,7 @@ fn workers_of_one_machine() {
     assert_eq!(output.status.code(), Some(128 + libc::SIGINT), "{}", texts(&output).1);
     let found = json(&local(&path).wait_with_output().unwrap());
     assert_same(&found, &undisturbed(&LONG));
-    assert!(workers.iter().all(|id| !Path::new(&format!("/proc/{id}")).exists()), "a worker lives on");
+    assert!(workers.iter().all(|id| !Path::new(&format!("/proc/{id}")).exists()), "a worker still runs");
     // The command prints the result of a complete run.
     assert_same(&json(&local(&path).wait_with_output().unwrap()), &undisturbed(&LONG));
 }

@@ -41,8 +41,8 @@ fn silent_connections_do_not_end_a_run() {
     cluster.join_until("w1", "computing:40:stop");
     cluster.until_stopped("w1");
     let flood: Vec<TcpStream> =
-        (0..300).map(|_| TcpStream::connect(&cluster.address).expect("the system takes it")).collect();
-    until("the coordinator has no room for all", || {
+        (0..300).map(|_| TcpStream::connect(&cluster.address).expect("the system accepts it")).collect();
+    until("the coordinator is out of descriptors", || {
         !cluster.logged("connection refused").is_empty()
             || !cluster.logged("cannot let callers in, and tries again and again").is_empty()
     });
@@ -278,7 +278,7 @@ fn stale_token_does_no_harm() {
     cluster.until_logged("worker registered");
     cluster.signal_coordinator(libc::SIGKILL);
     cluster.coordinator_dies();
-    assert!(published.exists(), "nobody was there to remove it");
+    assert!(published.exists(), "no process removed it");
     // The published token has changed in the meantime; the worker waits with the token that it knows.
     fs::write(&published, "ffffffffffffffffffffffffffffffff").unwrap();
     cluster.serve_by(in_runtime(cluster.serving(), &runtime));

@@ -52,7 +52,7 @@ impl Chain<'_> {
     /// Waits until a task of a depth has started. Returns a running job.
     fn meet(&self, depth: u32) -> String {
         let layer = self.path.join(format!("layers/d{depth:03}"));
-        self.slurm.until("a task begins", || unfinished(&layer));
+        self.slurm.until("a task starts", || unfinished(&layer));
         let name = format!("-d{depth:03}");
         let running = self.slurm.jobs("RUNNING");
         running.into_iter().find(|(_, job)| job.ends_with(&name)).expect("a task is running").0
@@ -172,10 +172,10 @@ fn stopped_or_requeued_tasks_are_run_again() {
     let (array, _) = met.split_once('_').expect("an element of an array");
     let array: Vec<String> = (0..3).map(|element| format!("{array}_{element}")).collect();
     // A signal before the script can handle it would end its job.
-    slurm.until("all tasks have begun", || chain.logs("-d010.").matches("makes shards").count() == 3);
+    slurm.until("all tasks have started", || chain.logs("-d010.").matches("makes shards").count() == 3);
     slurm.ask("scancel", &["--signal=TERM", "--batch", &array[0], &array[1], &array[2]]);
     for job in &array {
-        slurm.until("the task goes back into the queue", || restarts(&slurm, job) == 1);
+        slurm.until("the task is requeued", || restarts(&slurm, job) == 1);
     }
     let said = chain.logs("-d010.");
     // A task may receive the signal before it starts to compute.
@@ -188,7 +188,7 @@ fn stopped_or_requeued_tasks_are_run_again() {
 
     slurm.until("depth 10 is merged", || chain.layers() == 11);
     // A cancelled chain stays cancelled, although its tasks receive the same signal as above.
-    slurm.until("depth 11 begins", || slurm.jobs("RUNNING").iter().any(|(_, name)| name.ends_with("-d011")));
+    slurm.until("depth 11 starts", || slurm.jobs("RUNNING").iter().any(|(_, name)| name.ends_with("-d011")));
     slurm.ask("scancel", &["--user=root"]);
     chain.ended();
     assert_same(&chain.status(), &undisturbed(&slurm, &["2x7", "--max-depth", "10"]));
@@ -215,14 +215,14 @@ fn stopped_coordinator_and_workers_are_requeued() {
 
     let stop = |job: &str| {
         slurm.ask("scancel", &["--signal=TERM", "--batch", job]);
-        slurm.until("the job goes back into the queue", || restarts(&slurm, job) == 1);
+        slurm.until("the job is requeued", || restarts(&slurm, job) == 1);
     };
     let layers = directory.join("run/layers");
-    slurm.until("depth 9 begins", || unfinished(&layers.join("d009")));
+    slurm.until("depth 9 starts", || unfinished(&layers.join("d009")));
     let worker = format!("{workers}_2");
     stop(&worker);
     assert!(said("worker-2.log").contains("the worker stopped in order"), "{}", said("worker-2.log"));
-    slurm.until("depth 10 begins", || unfinished(&layers.join("d010")));
+    slurm.until("depth 10 starts", || unfinished(&layers.join("d010")));
     stop(&coordinator);
     assert!(
         said("coordinator.log").contains("the coordinator stopped in order"),
@@ -256,7 +256,7 @@ fn stopped_coordinator_is_not_taken_for_complete() {
         command.arg("--output").arg(&log).arg(slurm.script("coordinator.sbatch")).arg(&directory);
         let output = command.args(["2x7", "--shards", "12"]).args(more).output().unwrap();
         assert!(output.status.success(), "{}", texts(&output).1);
-        slurm.until("the coordinator says where it is", || directory.join("coordinator").exists());
+        slurm.until("the coordinator publishes its address", || directory.join("coordinator").exists());
         fs::read_to_string(directory.join("coordinator")).unwrap().trim().to_owned()
     };
     let jobs = || slurm.ask("squeue", &["--noheader"]).lines().count();
@@ -268,7 +268,7 @@ fn stopped_coordinator_is_not_taken_for_complete() {
         .args(["--mem-per-cpu=200M", "--cpus-per-task=1"]);
     worker.env("SLURM_MEM_PER_NODE", "1").arg(slurm.script("worker.sbatch")).arg(&directory);
     assert!(worker.output().unwrap().status.success());
-    slurm.until("depth 8 begins", || unfinished(&directory.join("run/layers/d008")));
+    slurm.until("depth 8 starts", || unfinished(&directory.join("run/layers/d008")));
     assert!(fathom().args(["stop", &address, "--keys"]).arg(&keys).output().unwrap().status.success());
     slurm.until("the coordinator's job ends", || jobs() == 1);
     assert!(!directory.join("coordinator").exists());

@@ -158,7 +158,7 @@ fn status_shows_the_running_process() {
         .stdout(Stdio::null())
         .spawn()
         .unwrap();
-    until("somebody is at work", || {
+    until("the process is running", || {
         fs::read_to_string(run.join("at-work.json")).is_ok_and(|text| text.contains("\"depth\":"))
     });
     fathom_tests::process::signal(&child, libc::SIGSTOP);
@@ -194,7 +194,7 @@ fn status_shows_the_progress_of_a_served_run() {
     let progress = || {
         json(&fathom().args(["status", "--json"]).arg(&run).output().unwrap())["at_work"]["progress"].clone()
     };
-    until("the depth is told", || progress()["depth"] == depth);
+    until("the depth is reported", || progress()["depth"] == depth);
     let progress = progress();
     assert_eq!((&progress["states"], &progress["shards"]), (&479_001_600.into(), &16.into()), "{progress}");
     // The workers hold the layers.
@@ -320,7 +320,7 @@ fn stores_are_cleaned_when_the_run_is_complete() {
         until("the store is cleaned", || names().all(|name| name.len() != 16));
         assert!(store.join("worker-id").exists());
         let log = || fs::read_to_string(store.join("log.jsonl")).unwrap();
-        until("the log tells", || log().contains("\"message\":\"store cleaned\""));
+        until("the log reports it", || log().contains("\"message\":\"store cleaned\""));
     }
     let (code, err) = refused(&cluster.run(), &["serve", "3x3", "--clean-stores", "--shared-store", "here"]);
     assert_eq!(code, Some(2));
@@ -337,7 +337,7 @@ fn workers_report_their_resources() {
     command.args(["--disk-limit", "1GiB", "--memory", "512MiB"]);
     cluster.join_by("a", command);
     let mut worker = serde_json::Value::Null;
-    until("the worker tells", || {
+    until("the worker reports", || {
         worker = cluster.status().map_or(serde_json::Value::Null, |status| status["workers"][0].clone());
         worker["memory_bytes"].as_u64() > Some(0)
     });
@@ -345,7 +345,7 @@ fn workers_report_their_resources() {
     assert_eq!(worker["memory_limit_bytes"], 512 << 20);
     assert!(worker["free_bytes"].as_u64() <= Some(1 << 30), "{worker}");
     assert!(worker["read_bytes"].is_u64() && worker["written_bytes"].as_u64() > Some(0), "{worker}");
-    assert_eq!([&worker["kept_bytes"], &worker["spilled_bytes"]], [0, 0], "a worker alone fetches nothing");
+    assert_eq!([&worker["kept_bytes"], &worker["spilled_bytes"]], [0, 0], "a single worker fetches nothing");
     let (table, _) = texts(&cluster.ask("workers", &[]));
     assert!(table.contains(" of 1.00 GiB"), "{table}");
 }
@@ -365,7 +365,7 @@ fn workers_on_one_host_share_its_memory() {
             .collect()
     };
     cluster.join(&["a"]);
-    until("the first tells", || limits(&cluster).len() == 1);
+    until("the first worker reports", || limits(&cluster).len() == 1);
     let meminfo = fs::read_to_string("/proc/meminfo").unwrap();
     let total = meminfo.lines().find_map(|line| line.strip_prefix("MemTotal:")?.split_whitespace().next());
     let all = total.unwrap().parse::<u64>().unwrap() * 1024 / 10 * 9;

@@ -53,7 +53,7 @@ fn command_line_page_has_every_command_and_option() {
     let mut options = 0;
     for (command, help) in helps.chain(of_worker).chain(alone) {
         let has_row = [' ', '`'].iter().any(|end| page.contains(&format!("| `{command}{end}")));
-        assert!(has_row, "docs/cli.md misses `{command}`");
+        assert!(has_row, "docs/cli.md lacks `{command}`");
         let (help, _) = texts(&help);
         let named = help.lines().filter_map(|line| {
             let line = line.trim_start();
@@ -63,7 +63,7 @@ fn command_line_page_has_every_command_and_option() {
         });
         for option in named.filter(|name| !name.is_empty()) {
             options += 1;
-            assert!(page.contains(&format!("--{option}")), "docs/cli.md misses --{option} of {command}");
+            assert!(page.contains(&format!("--{option}")), "docs/cli.md lacks --{option} of {command}");
         }
     }
     assert!(options > 150, "{options}");

@@ -258,7 +258,7 @@ fn legend_covers_no_points() {
     assert_eq!(points.len(), 2 * 46, "10 x 9 / 2 = 45 is the largest distance");
     for point in points {
         let (x, y) = (number(point, "cx"), number(point, "cy"));
-        assert!(x > right || y > bottom, "a point at {x}, {y} lies under the legend");
+        assert!(x > right || y > bottom, "a point at {x}, {y} is under the legend");
     }
 }
 

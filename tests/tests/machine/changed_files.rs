@@ -201,7 +201,7 @@ fn resumed_worker_deletes_no_files_of_others() {
     cluster.join_until("w2", "computing:15:stop");
     cluster.until_stopped("w2");
     cluster.signal("w1", libc::SIGCONT);
-    until("the first worker has looked at its files", || {
+    until("the first worker has checked its files", || {
         !cluster.logged_by("w1", "another worker has made or reported the file, and it stays").is_empty()
     });
     cluster.signal("w2", libc::SIGCONT);
@@ -234,7 +234,7 @@ fn resumed_worker_deletes_no_reported_files() {
         File::open(path).unwrap().set_modified(SystemTime::now()).unwrap();
     }
     cluster.signal("w1", libc::SIGCONT);
-    until("the first worker has looked at its files", || {
+    until("the first worker has checked its files", || {
         !cluster.logged_by("w1", "another worker has made or reported the file, and it stays").is_empty()
     });
     assert_eq!(made.iter().map(inode).collect::<Vec<_>>(), before);
@@ -262,7 +262,7 @@ fn resumed_worker_replaces_no_reported_files() {
     made.retain(|path, _| path.extension().is_some_and(|of| of == "layer"));
     assert_eq!((made.len(), inodes().len()), (10, 11), "the first worker has written its file");
     cluster.signal("w1", libc::SIGCONT);
-    until("the first worker has ended its task", || files(&shared, 9).len() == 10);
+    until("the first worker has completed its task", || files(&shared, 9).len() == 10);
     assert_eq!(inodes(), made);
     cluster.signal("w2", libc::SIGCONT);
     assert_same(&cluster.finishes(), &undisturbed(&SPACE));

@@ -549,7 +549,7 @@ fn failed_sync_ends_the_run_and_the_file_is_recomputed() {
         assert!(committed <= undisturbed.counts.len() - 2, "{keep}: {committed}");
         let found = plan.attempt(&path, &disk).unwrap();
         assert_eq!(found.digest, undisturbed.digest);
-        assert_eq!(disk.losses.into_inner(), 2, "it was made twice");
+        assert_eq!(disk.losses.into_inner(), 2, "the file was written twice");
     }
 }
 

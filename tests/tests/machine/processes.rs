@@ -92,7 +92,7 @@ fn killed_again_and_again() {
     let mut kills = 1;
     while is_killed(resume(&path), "writing", 15) {
         kills += 1;
-        assert!(kills < LAYERS * SHARDS, "the run gets nowhere: {} layers", committed(&path));
+        assert!(kills < LAYERS * SHARDS, "the run makes no progress: {} layers", committed(&path));
     }
     assert!(kills >= LAYERS * SHARDS / 16, "only {kills} kills");
     assert_same(&json(&resume(&path).output().unwrap()), &expected);
@@ -152,7 +152,7 @@ fn second_process_is_refused() {
     assert_eq!(run(&path).output().unwrap().status.code(), Some(2));
     // Readers need no lock.
     assert_eq!(committed(&path), 1);
-    assert!(first.try_wait().unwrap().is_none(), "the first process goes on");
+    assert!(first.try_wait().unwrap().is_none(), "the first process is still running");
     first.kill().unwrap();
     first.wait().unwrap();
     // A lock does not outlive its process.

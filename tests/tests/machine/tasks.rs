@@ -109,8 +109,8 @@ impl Run {
     fn meet(&self, depth: u32, process: &mut Child) {
         let begun = Instant::now();
         while self.unfinished(depth).is_empty() {
-            assert!(process.try_wait().unwrap().is_none(), "it ended before it was met");
-            assert!(begun.elapsed() < Duration::from_secs(120), "no task of depth {depth} was ever begun");
+            assert!(process.try_wait().unwrap().is_none(), "the process ended before it was observed");
+            assert!(begun.elapsed() < Duration::from_secs(120), "no task of depth {depth} was started");
             sleep(Duration::from_micros(200));
         }
     }
@@ -188,7 +188,7 @@ fn run_alternates_between_tasks_and_one_process() {
     let made = fs::metadata(begun_by_tasks.file(8, 2)).unwrap().ino();
     let mut to_depth_8 = begun_by_tasks.resume();
     json(&to_depth_8.args(["--max-depth", "8"]).output().unwrap());
-    assert_eq!(fs::metadata(begun_by_tasks.file(8, 2)).unwrap().ino(), made, "it was made again");
+    assert_eq!(fs::metadata(begun_by_tasks.file(8, 2)).unwrap().ino(), made, "the shard was recomputed");
     assert_same(&json(&begun_by_tasks.resume().output().unwrap()), &expected);
 }
 
@@ -199,7 +199,7 @@ fn completed_task_or_merge_is_not_repeated() {
     let inodes = || [0, 1, 2, 3, 4, 5].map(|shard| fs::metadata(run.file(5, shard)).unwrap().ino());
     let made = inodes();
     succeeds(&run.task(5, "0-3").output().unwrap());
-    assert_eq!(inodes(), made, "shards were made again");
+    assert_eq!(inodes(), made, "shards were recomputed");
 
     let merged = json(&run.merge(5).output().unwrap());
     assert_eq!(merged["counts"].as_array().unwrap().len(), 6);
@@ -218,13 +218,13 @@ fn two_processes_may_compute_the_same_shard() {
     run.meet(SLOW_DEPTH, &mut first);
     signal(&first, libc::SIGSTOP);
     let file = run.file(SLOW_DEPTH, 0);
-    assert!(!file.exists(), "the first process was met too late");
+    assert!(!file.exists(), "the first process was observed too late");
     succeeds(&run.task(SLOW_DEPTH, "0").output().unwrap());
     let made = (fs::read(&file).unwrap(), fs::metadata(&file).unwrap().ino());
     signal(&first, libc::SIGCONT);
     succeeds(&first.wait_with_output().unwrap());
-    assert!(run.unfinished(SLOW_DEPTH).is_empty(), "the first process has ended its file");
-    assert_eq!(fs::metadata(&file).unwrap().ino(), made.1, "the file was there first");
+    assert!(run.unfinished(SLOW_DEPTH).is_empty(), "the first process has completed its file");
+    assert_eq!(fs::metadata(&file).unwrap().ino(), made.1, "the existing file was kept");
     assert!(fs::read(&file).unwrap() == made.0);
 }
 
@@ -240,7 +240,7 @@ fn killed_task_is_run_again() {
     succeeds(&run.task(SLOW_DEPTH, "0-5").output().unwrap());
     let found = json(&run.merge(SLOW_DEPTH).output().unwrap());
     assert_same(&found, &undisturbed(SLOW_SPACE, &["--max-depth", &SLOW_DEPTH.to_string()]));
-    assert!(run.unfinished(SLOW_DEPTH).is_empty(), "what was killed stays on the disk");
+    assert!(run.unfinished(SLOW_DEPTH).is_empty(), "the file of the killed task remains");
 }
 
 #[test]
@@ -272,7 +272,7 @@ fn merge_after_a_killed_merge_leaves_nothing_behind() {
     fs::create_dir(run.layer(5)).unwrap();
     old.iter().for_each(|(bytes, path)| fs::write(path, bytes).unwrap());
     assert_eq!(json(&run.merge(7).output().unwrap()), merged);
-    assert!(!run.layer(5).exists(), "a layer that is read no longer stays on the disk");
+    assert!(!run.layer(5).exists(), "a layer that is no longer read remains");
     assert!(run.layer(6).exists() && run.layer(7).exists());
 }
 

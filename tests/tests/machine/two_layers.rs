@@ -256,7 +256,7 @@ fn peak_is_two_layers_and_the_shards_in_progress() {
     let (three, expected) = peak(Keep::Last);
     let (two, digest) = peak(Keep::Two);
     assert_eq!(digest, expected);
-    assert!(three > 2.8, "a run that keeps the last layers has three at its peak, here {three}");
+    assert!(three > 2.8, "with --keep last the peak is three layers, not {three}");
     // One thread computes a shard while the source of another one is released; files end with whole blocks.
     assert!(two < 2.0 + 2.5 / SHARDS as f64, "{two} layers at the peak");
 }

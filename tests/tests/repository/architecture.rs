@@ -185,5 +185,5 @@ fn modules_do_not_import_each_other_in_cycles() {
         imports += modules.imports();
         assert_eq!(modules.circle(), None, "{name}");
     }
-    assert!(imports > 400, "only {imports} imports are seen");
+    assert!(imports > 400, "only {imports} imports were seen");
 }

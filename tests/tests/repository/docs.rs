@@ -62,7 +62,7 @@ fn each_block_is_run_by_a_test_or_by_the_script() {
     let marked: Vec<String> =
         files().iter().flat_map(|file| blocks(file)).filter(|b| b.is_marked).map(|b| note_of(&b)).collect();
     for note in notes.lines() {
-        assert!(marked.iter().any(|of| note.starts_with(of.as_str())), "there is no such block now: {note}");
+        assert!(marked.iter().any(|of| note.starts_with(of.as_str())), "no block for this note: {note}");
     }
     let script = fs::read_to_string(root().join("records/docs.sh")).unwrap();
     assert!(script.contains("--example docs"));

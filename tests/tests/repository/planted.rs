@@ -9,8 +9,8 @@ use std::process::Command;
 fn planted_faults_still_apply() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     if Command::new("git").arg("--version").output().is_err() {
-        assert!(std::env::var_os("FATHOM_TEST_ALL").is_none(), "git is not here");
-        eprintln!("skipped: git is not here");
+        assert!(std::env::var_os("FATHOM_TEST_ALL").is_none(), "git is not installed");
+        eprintln!("skipped: git is not installed");
         return;
     }
     let mut faults = 0;

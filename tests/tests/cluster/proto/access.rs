@@ -355,5 +355,5 @@ async fn connection_follows_a_restarted_coordinator() {
     for _ in 0..3 {
         answered |= client.get_status(GetStatusRequest {}).await.is_ok();
     }
-    assert!(answered, "the connection is made anew");
+    assert!(answered, "the connection is established again");
 }

@@ -130,7 +130,7 @@ fn items_unknown_to_the_run_are_refused() {
     }
     let refused = convert::outcome(report, &GEOMETRY()).unwrap_err().to_string();
     assert_eq!(refused, "checksums: 33 bytes are not 15 checksums");
-    assert!(convert::worker_id(&[0; 16]).is_err(), "the shared store is no worker");
+    assert!(convert::worker_id(&[0; 16]).is_err(), "the shared store is not a worker");
     let geometry = GEOMETRY();
     let first = geometry.cut.range(ShardId(6)).start;
     let places =

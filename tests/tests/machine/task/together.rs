@@ -118,7 +118,7 @@ fn threads_together_write_the_same_files_as_single_threads() {
         let store = Store::at(directory.path(), &LocalDisk).unwrap();
         found.push(search(&job, &store));
         let files = std::fs::read_dir(store.directory_of(Depth(4))).unwrap();
-        assert_eq!(files.count(), SHARDS as usize, "nothing but the files is left");
+        assert_eq!(files.count(), SHARDS as usize, "only the files of the layer remain");
     }
     let states: u64 = found[0].iter().map(|report| report.totals.states).sum();
     assert_eq!(states, (1..=11).product::<u64>());
@@ -214,8 +214,8 @@ fn tasks_are_shared_if_memory_is_short() {
     let directory = tempfile::tempdir().unwrap();
     let shares = |board, threads, cache| job(board, threads, cache, directory.path()).shares_tasks;
     assert!(shares("2x7", 2, 64 * MIB));
-    assert!(!shares("2x7", 1, 64 * MIB), "one thread does all anyway");
+    assert!(!shares("2x7", 1, 64 * MIB), "one thread does all tasks anyway");
     assert!(!shares("2x7", 2, 8 << 30), "memory holds all layers");
-    assert!(!shares("2x7", 2, 2 * MIB), "memory holds no cosets that wait");
+    assert!(!shares("2x7", 2, 2 * MIB), "no memory for waiting cosets");
     assert!(!shares("3x4", 2, 2 * MIB), "cosets are too small");
 }

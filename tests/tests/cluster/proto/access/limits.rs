@@ -85,7 +85,7 @@ async fn streams_per_connection_are_limited() {
         (id, u32::from_be_bytes([setting[2], setting[3], setting[4], setting[5]]))
     });
     let most = settings.filter(|(id, _)| *id == MAX_CONCURRENT_STREAMS).map(|(_, most)| most).next();
-    let most = most.expect("there is a limit");
+    let most = most.expect("a limit is set");
     assert!(most <= 64, "{most}");
     // A client that ignores the limit has its streams refused, or its connection closed.
     for number in 0..2 * most {
