@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# What a cluster costs on one machine. First whole processes of 'fathom run --threads 2' and of 'fathom run --workers 2' in turn, and
-# the coordinator's processor time. Then a coordinator and two workers of one thread that keep layers in stores of their own: the
-# bytes that the workers send each other, and those that 'fathom plan' predicts.
+# Measures the overhead of a cluster on one machine. First, whole processes of 'fathom run --threads 2' and of
+# 'fathom run --workers 2' in turn, and the coordinator's processor time. Then a coordinator and two workers with one thread
+# each that keep layers in their own stores: the bytes that the workers send each other, and those that 'fathom plan' predicts.
 # Usage: records/cluster.sh [FATHOM [REPETITIONS]], with fathom-worker beside FATHOM.
 set -euo pipefail
 fathom=${1:-target/release/fathom}
@@ -22,12 +22,12 @@ median() {
     sort -n | sed -n "$(((times + 1) / 2))p"
 }
 
-# field NAME: of the line with which a coordinator ends.
+# field NAME: prints a field of the coordinator's last log line.
 field() {
     grep '"serving ends"' "$dir/run/log.jsonl" | sed "s/.*\"$1\":\([0-9.]*\).*/\1/"
 }
 
-# planned BEFORE NAME SPACE: a number in what 'fathom plan' prints, and the name of the one before it.
+# planned BEFORE NAME SPACE: prints the number NAME from the output of 'fathom plan'; BEFORE is the number before it.
 planned() {
     "$fathom" plan "$3" --workers 2 --threads 1 --json | sed "s/.*\"$1\":[0-9]*,\"$2\":\([0-9]*\).*/\1/"
 }
@@ -50,7 +50,7 @@ for space in $spaces; do
 done
 
 echo
-echo "| space | stores of their own | bytes sent | predicted |"
+echo "| space | own stores | bytes sent | predicted |"
 echo "|---|---|---|---|"
 for space in $spaces; do
     rm -f "$dir"/time "$dir"/sent

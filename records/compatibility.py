@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Tries every puzzle file below some directories with `fathom`, and writes a page that says what became of each.
+"""Tries every puzzle file below some directories with `fathom`, and writes a page with the result for each.
 
     records/compatibility.py target/release/fathom CHECKOUT... > docs/compatibility.md
 
-CHECKOUT is a directory, best one that git knows, so that the page can name its commit. Each file is planned, and searched if it
-has at most --states states. A file's own metric and labels are taken. With --peer PROGRAM, a program that takes a .tws or .ksolve file and
-prints lines of depth and count, such as twsearch, its table is compared with ours where both are complete, and its time with ours; --peer-for
-CHECKOUT does so for the files of one directory alone. With --published DIRECTORY, where logs of such runs lie, those of the same file are compared in
-the same way.
+CHECKOUT is a directory, preferably a git checkout, so that the page can name its commit. Each file is planned, and searched if it
+has at most --states states. A file's own metric and labels are used. With --peer PROGRAM, a program such as twsearch that reads a
+.tws or .ksolve file and prints lines of depth and count, its table is compared with ours if both are complete, and so is its time;
+--peer-for CHECKOUT does so only for the files of one directory. With --published DIRECTORY, which has logs of such runs, those of
+the same file are compared in the same way.
 """
 
 import argparse
@@ -26,13 +26,13 @@ SEARCH_SECONDS = 120
 
 
 def rounded(states):
-    """A number of states, as a power of ten where a table has no room for it."""
+    """A number of states, as a power of ten if it is too long for a table."""
     digits = states.replace(",", "")
     return states if len(digits) <= 24 else f"{digits[0]}.{digits[1:3]} x 10^{len(digits) - 1}"
 
 
 def run(arguments, seconds, cwd):
-    """The result of a command and its seconds by the clock; None if it took too long."""
+    """The result of a command and its wall-clock seconds; None if it took too long."""
     before = time.perf_counter()
     try:
         result = subprocess.run(arguments, capture_output=True, text=True, timeout=seconds, cwd=cwd)
@@ -51,7 +51,7 @@ def reason(result):
 
 
 def table(text):
-    """The states at each depth in the output of twsearch -g: those of all symmetric states, where it counts up to symmetry."""
+    """The states at each depth in the output of twsearch -g: all states, even if it counts up to symmetry."""
     lines = re.findall(r"^Dist \d+ (?:cnt )?(\d+) (?:tot )?\d+(?: scnt (\d+))?", text, re.M)
     counts = [int(states or classes) for classes, states in lines]
     # The last line may be the depth at which nothing was found.
@@ -64,7 +64,7 @@ def name_of(checkout):
 
 
 def peer_counts(program, file):
-    """The complete table that another program prints, if it ends in time, and how long that took."""
+    """The complete table that another program prints, if it ends in time, and the time it took."""
     result, seconds = run([program, "-g", str(file)], SEARCH_SECONDS, None)
     if result is None:
         return None, f"> {SEARCH_SECONDS}"
@@ -72,7 +72,7 @@ def peer_counts(program, file):
 
 
 def published_tables(directory):
-    """By the name of a .tws file, without its ending, the tables of logs that say that they are of it. Quarter turns are another metric."""
+    """Maps the name of a .tws file, without its ending, to the tables of its logs. Quarter turns are a different metric."""
     tables = {}
     for log in sorted(directory.rglob("*.log")):
         text = log.read_text(errors="replace")
@@ -88,8 +88,8 @@ def has_peer(options, checkout):
 
 
 def row(options, checkout, file, scratch):
-    """What became of a file: name, what it is, states, fill, seconds to plan, seconds to search, those of the peer, the end, and
-    the fill of one bit for each class of states, which is less than 1 where symmetries fix many states."""
+    """The result for a file: name, kind, states, fill, seconds to plan, seconds to search, those of the peer, outcome, and
+    the fill of one bit for each class of states, which is less than 1 if symmetries fix many states."""
     name = str(file.relative_to(checkout))
     planned, plan_seconds = run([options.fathom, "plan", "--json", str(file)], PLAN_SECONDS, scratch)
     if planned is None:
@@ -131,8 +131,8 @@ def is_low(cells):
 
 
 def ratios(rows):
-    """For the files of 10^5 to 10^9 states that both programs searched: how many there are, the geometric mean of the peer's time over
-    ours, and the files where that ratio is least. Where the peer was stopped, the time after which it was counts."""
+    """For the files of 10^5 to 10^9 states that both programs searched: their number, the geometric mean of the peer's time over
+    ours, and the files with the smallest ratio. If the peer was stopped, the time limit counts."""
     known = {}
     for cells in rows:
         if cells[5] and cells[6] and 10**5 <= int(cells[2].replace(",", "")) <= 10**9:
@@ -145,9 +145,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("fathom", type=Path)
     parser.add_argument("checkouts", nargs="+", type=Path)
-    parser.add_argument("--states", type=int, default=3_000_000, help="search spaces of at most so many states")
+    parser.add_argument("--states", type=int, default=3_000_000, help="search spaces with at most this many states")
     parser.add_argument("--peer", help="another program to compare tables with")
-    parser.add_argument("--peer-for", type=Path, help="the one of the directories whose files it searches")
+    parser.add_argument("--peer-for", type=Path, help="the only directory whose files it searches")
     parser.add_argument("--published", type=Path, help="a directory with logs of such a program")
     options = parser.parse_args()
     options.tables = published_tables(options.published) if options.published else {}
@@ -177,7 +177,7 @@ def main():
             head = ["file", "", "states", "fill", "plan (s)", "search (s)", "peer (s)", ""]
             rules = ["---", "---", "---:", "---:", "---:", "---:", "---:", "---"]
             for cells in [head, rules, *rows]:
-                # Without a peer it has no column.
+                # Without a peer its column is omitted.
                 print("| " + " | ".join(cells[:6] + cells[6 if has_peer(options, checkout) else 7:8]) + " |")
             sys.stdout.flush()
     print(f"\n## Low fill\n\n{len(low)} planned files of at most 10^14 states have a fill below 0.4:\n")

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs the blocks of the documentation that take too long for a test: `records/docs.sh [FILE...]`, of these files or of all. For each block
-# that is as shown, records/docs.txt notes when and with which version it was run.
+# Runs the blocks of the documentation that take too long for a test: `records/docs.sh [FILE...]`, by default of all files.
+# For each block whose output matches, records/docs.txt notes when and with which version it was run.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 cargo build --release --locked --bin fathom --bin fathom-worker

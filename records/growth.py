@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes docs/growth-4x4.svg from records/4x4-multi.json: `records/growth.py`, in the root of the project.
 
-The picture brings its own background and follows the reader's choice of light or dark, so that it can be read on any page.
+The picture has its own background and follows the reader's choice of light or dark, so that it is readable on any page.
 """
 
 import json
@@ -60,7 +60,7 @@ def main():
     counts, classes = record["counts"], record["classes"]
     depths = len(counts)
 
-    # Linear: how the states lie. One tick for each 5 * 10^12 states, the axis ends at 14 * 10^12.
+    # Linear: the distribution of the states. One tick for each 5 * 10^12 states; the axis ends at 14 * 10^12.
     most = 14e12
     ticks = [(n * 5e12 / most, f"{5 * n} · 10¹²" if n else "0") for n in range(3)]
     marks, x = panel(LINEAR, depths, f"{sum(counts):,} states of 4x4", ticks)
@@ -71,7 +71,7 @@ def main():
                 f'<rect class="states" x="{x(depth) - 8:.1f}" y="{BOTTOM - height:.1f}" width="16" height="{height:.1f}"/>'
             )
 
-    # Logarithmic: the small layers at both ends, and the classes under the symmetries.
+    # Logarithmic: shows the small layers at both ends, and the classes under the symmetries.
     decades = 14
     superscript = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
     power = lambda n: "1" if n == 0 else "10" + str(n).translate(superscript)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes the tables of docs/records.md from the records: `records/page.py`, in the root of the project.
 
-The tables stand between marks, which name them; all other text of the page is written by hand.
+The tables are between marks, which name them; all other text of the page is written by hand.
 """
 
 import json
@@ -45,9 +45,9 @@ def summary(records):
 
 
 def waits(records):
-    """What all kernel threads together spent the run on, in seconds."""
+    """How all kernel threads together spent the run, in seconds."""
     text = "| space | " + " | ".join(CAUSES) + " |\n|---|" + "---:|" * len(CAUSES) + "\n"
-    # Records of version 0.1.0 do not tell.
+    # Records of version 0.1.0 do not have these times.
     for record in (record for record in records if record.get("waits")):
         sums = [sum(depth[cause] for depth in record["waits"]) for cause in CAUSES]
         text += f"| {name(record)} | " + " | ".join(map(seconds, sums)) + " |\n"
@@ -81,7 +81,7 @@ def main():
         pattern = re.escape(begin) + ".*?" + re.escape(end)
         text, places = re.subn(pattern, lambda _: f"{begin}\n{content}\n{end}", text, flags=re.S)
         if places != 1:
-            raise SystemExit(f"error: {page} has not one place for the table {table!r}, but {places}")
+            raise SystemExit(f"error: {page} must have exactly one place for the table {table!r}, and has {places}")
     page.write_text(text)
 
 

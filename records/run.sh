@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Makes the records again: `records/run.sh DIRECTORY [SPACE...]`, spaces as 4x4-multi. DIRECTORY gets the runs, each of which is
-# deleted when its record is written; 4x4 needs 63 GB there, 3x3x3-positions 70 GB, compy 25 GB, moonspinner 19 GB, 3x3x3-edges 8 GB. square1-face is made when it is named, up to depth 8.
-# Afterwards `git diff records` shows times and machine alone.
+# Computes the records again: `records/run.sh DIRECTORY [SPACE...]`, with spaces such as 4x4-multi. The runs are in DIRECTORY,
+# and each is deleted when its record is written; 4x4 needs 63 GB there, 3x3x3-positions 70 GB, compy 25 GB, moonspinner 19 GB,
+# 3x3x3-edges 8 GB. square1-face is computed only if it is named, up to depth 8.
+# Afterwards `git diff records` should show only times and machine.
 set -euo pipefail
 runs=$1
 shift
@@ -22,7 +23,7 @@ record() { # run, file
 
 for name in "${spaces[@]}"; do
     if [ "$name" = square1-face ]; then
-        # A search that is begun: all depths need a cluster.
+        # A partial search: all depths need a cluster.
         run=$runs/$name
         "$fathom" run square1 --metric face --max-depth 8 --dir "$run"
         record "$run" "records/begun/$name.json"
@@ -40,7 +41,7 @@ for name in "${spaces[@]}"; do
     fi
     cp "records/states-$board.txt" "$states"
     if [ "$board" = 4x4 ]; then
-        # All arrangements of the bottom two rows, below the top two solved.
+        # All arrangements of the bottom two rows, with the top two rows solved.
         python3 -c '
 from itertools import permutations
 for bottom in permutations(range(8, 16)):

@@ -9,7 +9,7 @@ echo "| space | workers | time | limited by | disk a worker | memory a worker | 
 echo "|---|---|---|---|---|---|---|---|"
 for space in "${spaces[@]}"; do
     for workers in 1 4 16 64 256; do
-        # Four shards for each thread, as far as that goes.
+        # Four shards for each thread, within the limits.
         shards=$((workers * 128 < 512 ? 512 : workers * 128 > 16384 ? 16384 : workers * 128))
         target/release/fathom plan "$space" --workers $workers --threads 32 --network 25G --disk 2G --memory 256GiB \
             --shards $shards --json

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Compares the bytes that workers send each other with those that 'fathom plan --workers' predicts:
-# `records/traffic.sh FATHOM RATE...`, rates as tc takes them, for example 100mbit. Each worker is in a network namespace of its
-# own, behind a bridge; its link is limited to the rate in both directions (tc, tbf). Needs root and tc, and fathom-worker beside
-# FATHOM. Runs some minutes.
+# `records/traffic.sh FATHOM RATE...`, with rates in the format of tc, for example 100mbit. Each worker is in its own network
+# namespace, behind a bridge; its link is limited to the rate in both directions (tc, tbf). Needs root and tc, and
+# fathom-worker beside FATHOM. Takes some minutes.
 set -euo pipefail
 fathom=$(realpath "$1")
 shift
@@ -31,19 +31,19 @@ for worker in 1 2 3 4; do
     ip -n $hub link set to-$worker up
 done
 
-# field NAME: of the line with which a coordinator ends.
+# field NAME: prints a field of the coordinator's last log line.
 field() {
     grep '"serving ends"' "$work/run/log.jsonl" | sed "s/.*\"$1\":\([0-9.]*\).*/\1/"
 }
 
-# searched SPACE WORKERS SHARDS: a whole search, with one thread for each worker.
+# searched SPACE WORKERS SHARDS: runs a whole search, with one thread for each worker.
 searched() {
     rm -rf "$work"/run "$work"/w*
     ip netns exec $hub "$fathom" serve "$1" --listen 10.79.0.254:$port --insecure --audit 0 --dir "$work/run" --shards "$3" -q \
         >"$work/result" &
     local coordinator=$!
     until grep -qs '"serving"' "$work/run/log.jsonl"; do kill -0 $coordinator; sleep 0.05; done
-    # All workers begin at the same time, as far as that goes: who is early makes shards of others, and keeps some of them.
+    # All workers start at about the same time: an early one would compute shards of others, and keep some of them.
     kill -STOP $coordinator
     for worker in $(seq "$2"); do
         ip netns exec fathom-w"$worker"-$$ "$(dirname "$fathom")/fathom-worker" --join 10.79.0.254:$port --insecure \

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Runs fuzz targets, each for some seconds on one core, beginning with the corpus in tests/fuzz/corpus.
+# Runs each fuzz target for some seconds on one core, starting with the corpus in tests/fuzz/corpus.
 #
 #     tests/fuzz.sh SECONDS [TARGET ...]     by default all targets
 #
-# What a fuzzer finds lies in tests/fuzz/artifacts; the inputs that it has collected stay in target/fuzz, where the next run begins
+# Findings are written to tests/fuzz/artifacts; the collected inputs are kept in target/fuzz, and the next run starts
 # with them. Needs a nightly compiler, a C++ compiler, and 'cargo install cargo-fuzz'.
 set -euo pipefail
 cd "$(dirname "$0")/fuzz"
-seconds=${1:?how many seconds for each target}
+seconds=${1:?missing SECONDS for each target}
 shift
 targets=("$@")
 [ ${#targets[@]} -gt 0 ] || mapfile -t targets < <(ls corpus)

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Plants faults one by one, and demands that the test named with each fails.
+# Plants faults one by one, and checks that the test named with each fails.
 #
 #     tests/planted.sh [NAME ...]     all faults of tests/planted, or these
 #
-# A fault is a patch; its first line has the arguments of the 'cargo test' that must find it. The faults are planted in a checkout of HEAD in
-# target/planted, which has builds of its own. Each result is a line in target/planted/results; what is there already for this
-# commit is not made again, so the script goes on after an interruption.
+# A fault is a patch; its first line has the arguments of the 'cargo test' that must find it. The faults are planted in a
+# checkout of HEAD in target/planted, which has its own builds. Each result is a line in target/planted/results; existing
+# results for this commit are reused, so the script continues after an interruption.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 place=$PWD/target/planted
@@ -37,7 +37,7 @@ result_of() { # log, arguments of cargo test
 failed=0
 for name in "${names[@]}"; do
     patch=tests/planted/$name.patch
-    [ -f "$patch" ] || { echo "there is no fault '$name': tests/planted has $(basename -s .patch tests/planted/*.patch | xargs)"; exit 2; }
+    [ -f "$patch" ] || { echo "unknown fault '$name'. tests/planted has: $(basename -s .patch tests/planted/*.patch | xargs)"; exit 2; }
     test=$(sed -n '1s/^Test: //p' "$patch")
     line=$(grep "^$name | .* | $commit | " "$place/results" || true)
     if [ -z "$line" ]; then

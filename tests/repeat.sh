@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
-# Repeats tests beside four busy loops, to find those that hope for luck.
+# Repeats tests while four busy loops run, to find tests that depend on timing.
 #
 #     tests/repeat.sh N [NAME ...]     N times the tests of a file or folder of tests/tests; by default cluster, processes and crashes;
 #                                      'all' is the whole suite
 #
-# BUSY is the number of busy loops, for a machine that is busy already.
+# BUSY sets the number of busy loops, for a machine that is busy already.
 #
-# Each run has a log in target/repeat, and a line in target/repeat/results. Runs that are there already are not made again,
-# so the script goes on after an interruption; remove target/repeat to begin anew.
+# Each run has a log in target/repeat, and a line in target/repeat/results. Completed runs are not repeated, so the script
+# continues after an interruption; remove target/repeat to start again.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-times=${1:?how often}
+times=${1:?missing N, the number of repetitions}
 shift
 tests=("$@")
 [ ${#tests[@]} -gt 0 ] || tests=(cluster processes crashes)

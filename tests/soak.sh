@@ -1,16 +1,17 @@
 #!/usr/bin/env bash
-# Runs on several workers, again and again, with kills, stops, full disks, drains and cut networks at random moments. Each run must end with the
-# counts and the digest of the run that nobody disturbs.
+# Repeats a run on several workers, with kills, stops, full disks, drains and cut networks at random moments. Each run must
+# end with the counts and the digest of an undisturbed run.
 #
 #     tests/soak.sh HOURS [SEED]
 #
-# Each round has a seed, which is printed: 'tests/soak.sh 0 SEED' makes the round of that seed alone. Events come for up to a minute; then all is
-# healed, and the run has four minutes to end. Logs of each round lie in target/soak/SEED, and its line in target/soak/results; rounds that went
-# well leave their log of events alone. As root, workers live in network namespaces and have small file systems; otherwise networks are not
-# cut and disks do not run full. SOAK_BIN is the folder of the binaries, by default target/release, which is built.
+# Each round has a seed, which is printed: 'tests/soak.sh 0 SEED' repeats only the round of that seed. Events occur for up to a
+# minute; then all faults are healed, and the run has four minutes to end. The logs of each round are in target/soak/SEED, and
+# its result is a line in target/soak/results; successful rounds keep only their log of events. As root, workers run in network
+# namespaces and have small file systems; otherwise networks are not cut and disks do not fill up. SOAK_BIN is the folder of
+# the binaries; the default is target/release, which is built.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-hours=${1:?how many hours}
+hours=${1:?missing HOURS}
 seed=${2:-$(date +%s)}
 if [ -z "${SOAK_BIN:-}" ]; then
     cargo build --quiet --release --bin fathom --bin fathom-worker
@@ -32,7 +33,7 @@ if [ "$(id -u)" = 0 ] && ip netns add "$tag-c" 2>/dev/null; then root=yes; fi
 declare -A pid=() stopped=() drained=() cut=()
 coordinator=
 
-# What stands before a command that runs on a host.
+# Sets the prefix of a command that runs on a host.
 on() { # host
     before=(env)
     [ $root = no ] || before=(ip netns exec "$tag-$1")
@@ -99,20 +100,20 @@ join_worker() { # name
 
 is_running() { kill -0 "$1" 2>/dev/null && [ "$(cut -d' ' -f3 "/proc/$1/stat" 2>/dev/null)" != Z ]; }
 
-# A worker that has ended begins again: one that was drained with an empty store.
+# Restarts a worker that has ended; a drained worker gets an empty store.
 mend_worker() { # name
     local name=$1 status=0
     is_running "${pid[$name]}" && return 0
     wait "${pid[$name]}" || status=$?
     if [ -n "${drained[$name]}" ] && [ $status = 0 ]; then
-        event "$name has left, and comes with an empty store"
+        event "$name has left, and returns with an empty store"
         find "$dir/store-$name" -mindepth 1 -delete
     elif [ $status = 1 ] && tail -n 1 "$dir/$name.out" | grep -q "No space left on device"; then
-        # It can keep nothing, not even what the run is.
-        event "$name cannot begin on a full disk"
+        # The worker can store nothing, not even the description of the run.
+        event "$name cannot start on a full disk"
     elif [ $status != 137 ] && [ $status != 0 ]; then
-        event "$name ended with $status by itself"
-        fault="$name ended with $status"
+        event "$name exited unexpectedly with $status"
+        fault="$name exited with $status"
     fi
     is_running "$coordinator" && join_worker "$name" || true
 }
@@ -123,19 +124,19 @@ disturb() {
     0 | 1) event "kill $name"; kill -KILL "${pid[$name]}" 2>/dev/null || true ;;
     2 | 3) event "stop $name"; kill -STOP "${pid[$name]}" 2>/dev/null || true; stopped[$name]=yes ;;
     4 | 5 | 6)
-        event "all go on"
+        event "resume all workers"
         for name in "${workers[@]}"; do
             [ -z "${stopped[$name]}" ] || kill -CONT "${pid[$name]}" 2>/dev/null || true
             stopped[$name]=
         done
         ;;
     7)
-        # Not always, or the run would get nowhere.
+        # Only half of the time, or the run would make no progress.
         [ $((RANDOM % 2)) = 0 ] || return 0
         event "kill the coordinator"
         kill -KILL "$coordinator" 2>/dev/null || true
         ;;
-    8) event "the coordinator sleeps"; kill -STOP "$coordinator" 2>/dev/null || true; sleep $((RANDOM % 4)); kill -CONT "$coordinator" 2>/dev/null || true ;;
+    8) event "suspend the coordinator"; kill -STOP "$coordinator" 2>/dev/null || true; sleep $((RANDOM % 4)); kill -CONT "$coordinator" 2>/dev/null || true ;;
     9)
         event "drain $name"
         on c
@@ -168,19 +169,20 @@ heal() {
     kill -CONT "$coordinator" 2>/dev/null || true
 }
 
-# The coordinator's end: 0 when the run is complete, 1 when something is wrong, 2 while the run goes on.
+# Checks the coordinator: 0 if the run is complete, 1 if something is wrong, 2 while the run continues.
 look() {
     is_running "$coordinator" && return 2
     local status=0
     wait "$coordinator" 2>/dev/null || status=$?
     case $status in
     0) return 0 ;;
-    137) event "the coordinator comes back"; serve; return 2 ;;
-    *) fault="the coordinator ended with $status"; return 1 ;;
+    137) event "the coordinator is restarted"; serve; return 2 ;;
+    *) fault="the coordinator exited with $status"; return 1 ;;
     esac
 }
 
-found_in() { # file: digest and counts
+# Prints the digest and the counts in a result.
+found_in() { # file
     sed -n 's/.*"counts":\(\[[0-9,]*\]\).*"digest":"\([0-9a-f]*\)".*/\2 \1/p' "$1"
 }
 
@@ -209,7 +211,7 @@ round() {
             disturb
             [ $((RANDOM % 4)) != 0 ] || heal
         elif [ -z "$healed" ]; then
-            event "all is healed"
+            event "all faults are healed"
             heal
             healed=yes
         elif [ $((SECONDS - begun)) -gt $((disturbed + 240)) ]; then
@@ -221,10 +223,10 @@ round() {
     done
     heal
     if [ $outcome = 0 ] && [ "$(found_in "$dir/result")" != "$known" ]; then
-        fault="another result: $(found_in "$dir/result")"
+        fault="different result: $(found_in "$dir/result")"
     fi
     local events
-    events=$(grep -c -e kill -e stop -e sleeps -e drain -e cut -e fill "$dir/events" || true)
+    events=$(grep -c -e kill -e stop -e suspend -e drain -e cut -e fill "$dir/events" || true)
     local process
     for process in $coordinator "${pid[@]}"; do kill -KILL "$process" 2>/dev/null || true; done
     wait 2>/dev/null || true
@@ -232,7 +234,7 @@ round() {
         [ -z "$fault" ] || cp -r "$dir/store-$name" "$dir/kept-$name"
         umount "$dir/store-$name"
     done
-    echo "seed $seed, $replicas copies, $events events, $((SECONDS - begun)) s: ${fault:-right}" | tee -a "$base/results"
+    echo "seed $seed, $replicas copies, $events events, $((SECONDS - begun)) s: ${fault:-ok}" | tee -a "$base/results"
     if [ -z "$fault" ]; then
         find "$dir" -mindepth 1 -maxdepth 1 ! -name events -exec rm -rf {} +
         return 0
@@ -243,7 +245,7 @@ round() {
 set_up
 "$bin/fathom" run "${space[@]}" -q --json --dir "$base/undisturbed" >"$base/undisturbed.json"
 known=$(found_in "$base/undisturbed.json")
-[ -n "$known" ] || { echo "the result of the run that nobody disturbs cannot be read"; exit 1; }
+[ -n "$known" ] || { echo "cannot read the result of the undisturbed run"; exit 1; }
 echo "first seed $seed, network namespaces and small disks: $root, known digest ${known%% *}"
 rounds=0 failed=0
 end=$(awk "BEGIN { print int($SECONDS + $hours * 3600) }")
@@ -253,5 +255,5 @@ while :; do
     seed=$((seed + 1))
     [ $SECONDS -lt "$end" ] || break
 done
-echo "$rounds rounds, $failed of them wrong"
+echo "$rounds rounds, $failed of them failed"
 [ $failed -eq 0 ]

@@ -3,16 +3,16 @@
 #
 #     tests/unsafe.sh
 #
-# valgrind shows programs a processor that has AVX2 but not AVX-512, so the portable and the AVX2 kernels are run. Random tests make few cases
-# each, for everything takes fifty times as long. Logs lie in target/unsafe.
+# valgrind emulates a processor with AVX2 but without AVX-512, so the portable and the AVX2 kernels are run. Random tests try
+# only a few cases each, because everything takes fifty times as long. Logs are written to target/unsafe.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-command -v valgrind >/dev/null || { echo "valgrind is not here: apt-get install valgrind"; exit 2; }
+command -v valgrind >/dev/null || { echo "valgrind is not installed: apt-get install valgrind"; exit 2; }
 logs=target/unsafe
 mkdir -p "$logs"
 export PROPTEST_CASES=${PROPTEST_CASES:-4} CARGO_PROFILE_DEV_OPT_LEVEL=1
 
-# All of the layers; of the kernels what does not search whole spaces; files and cosets of strangers.
+# All tests of layers; the tests of kernels that do not search whole spaces; files and cosets from untrusted sources.
 tests=(
     "-p fathom-layer --lib" "-p fathom-layer --test layer -- damage::" "-p fathom-layer --test layer -- durable::"
     "-p fathom-layer --test layer -- format::" "-p fathom-layer --test layer -- maps::"

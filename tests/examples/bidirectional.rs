@@ -144,7 +144,7 @@ fn distance(board: &Board, ball: &[Vec<State>], state: &State) -> usize {
         }
         (before, last) = (last, next);
     }
-    unreachable!("the steps have no end")
+    unreachable!("the loop ends only by returning")
 }
 
 fn main() -> ExitCode {

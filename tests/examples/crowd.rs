@@ -92,7 +92,7 @@ async fn join(mut client: Client, number: usize) -> Result<(Client, u64)> {
     Ok((client, session))
 }
 
-/// Reports changing numbers without end.
+/// Reports changing numbers in an endless loop.
 async fn live(mut client: Client, session: u64, number: u64) {
     for beat in 1.. {
         let usage = v1::Usage {

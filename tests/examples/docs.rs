@@ -1,7 +1,7 @@
-//! Runs the marked blocks of the documentation, which `records/docs.sh` is for, and prints those whose output
-//! differs from what the documentation shows. `--quick` runs the blocks that a test runs, `--all` both kinds.
-//! `--write` replaces the output that is shown. `--note=TEXT` notes the text in `records/docs.txt` for each
-//! marked block whose output is as shown. Arguments may name files.
+//! Runs the marked blocks of the documentation, which are the blocks for `records/docs.sh`, and prints those
+//! whose output differs from what the documentation shows. `--quick` runs the blocks that a test runs,
+//! `--all` both kinds. `--write` replaces the shown output. `--note=TEXT` notes the text in
+//! `records/docs.txt` for each marked block whose output matches. Arguments may name files.
 
 use fathom_tests::docs::{Block, blocks, files, root, run, shown_now, with_block, with_note};
 use std::time::Instant;
@@ -20,11 +20,12 @@ fn main() {
             continue;
         }
         let directory = tempfile::tempdir().expect("a temporary directory");
-        // Blocks are found again each time, because a replaced block may have another number of lines.
+        // The block is looked up again each time, because a replaced block may have a different number of
+        // lines.
         for number in 0..blocks(&file).len() {
             let block = &blocks(&file)[number];
-            // A marked block may need what an earlier quick block made. A quick block may not need what a
-            // marked block made, because that would take long.
+            // A marked block may use files of an earlier quick block. A quick block may not use files of a
+            // marked block, because creating those would take long.
             if block.is_marked && !is_asked(block) {
                 continue;
             }

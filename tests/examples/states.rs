@@ -1,6 +1,6 @@
-//! Prints states of a layer that a run still has, in the format of `watched.csv`: `states DIR DEPTH NUMBER`.
-//! The states are spread evenly over the cosets that have any. Each represents its class; the numbering of
-//! cosets decides which state of a class is printed.
+//! Prints states of a layer that a run still stores, in the format of `watched.csv`: `states DIR DEPTH
+//! NUMBER`. The states are spread evenly over the cosets that have any. Each state represents its class; the
+//! numbering of cosets decides which state of a class is printed.
 
 use fathom_engine::directory::RunDirectory;
 use fathom_engine::run::{Depth, Geometry};
@@ -31,7 +31,7 @@ fn main() -> anyhow::Result<()> {
         let stored = layer.coset(coset)?;
         let shape = graph.shape();
         let (rows, bits) = (shape.rows(), shape.row_bits());
-        // The search for a state begins at a different row in each coset.
+        // The search for a state starts at a different row in each coset.
         let mut positions = (0..rows)
             .map(|row| (row + coset.0 * 7919) % rows)
             .flat_map(|row| (0..bits).map(move |bit| row * shape.row_bytes() * 8 + bit));

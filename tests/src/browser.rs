@@ -1,4 +1,4 @@
-//! A real browser, Chromium, which is controlled by its driver.
+//! Controls a real browser, Chromium, through its driver.
 
 use crate::process::{free_port, until};
 use std::net::TcpStream;
@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 use thirtyfour::prelude::*;
 use thirtyfour::{ChromiumLikeCapabilities, LoggingPrefsLogLevel};
 
-/// The time limit for anything that a test waits for on a page.
+/// The time limit for every wait on a page.
 const PATIENCE: Duration = Duration::from_secs(120);
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// The driver and its browser. Both end when the value is dropped.
+/// The driver and its browser. Both end when this value is dropped.
 #[derive(Debug)]
 pub struct Browser {
     driver: Child,
@@ -21,22 +21,21 @@ pub struct Browser {
     pub page: WebDriver,
 }
 
-/// Returns whether there is a browser on this machine. If there is none, says so, and panics if no test may
-/// be left out.
+/// Returns whether a browser is installed. If not, prints a notice, and panics if `FATHOM_TEST_ALL` is set.
 pub fn is_here() -> bool {
     let is_program =
         |name| Command::new(name).arg("--version").output().is_ok_and(|output| output.status.success());
     let here = ["chromium", "chromedriver"].into_iter().all(is_program);
     if !here {
-        let why = "no Chromium with its driver is here: apt-get install chromium chromium-driver";
+        let why = "Chromium and its driver are not installed: apt-get install chromium chromium-driver";
         assert!(std::env::var_os("FATHOM_TEST_ALL").is_none(), "{why}");
-        eprintln!("left out: {why}");
+        eprintln!("skipped: {why}");
     }
     here
 }
 
 impl Browser {
-    /// Starts a browser with a window of this size.
+    /// Starts a browser with a window of the given size.
     ///
     /// # Panics
     /// If the browser does not start.
@@ -59,7 +58,7 @@ impl Browser {
         ] {
             wanted.add_arg(&option).expect("an option is text");
         }
-        wanted.set_browser_log_level(LoggingPrefsLogLevel::All).expect("a level is one");
+        wanted.set_browser_log_level(LoggingPrefsLogLevel::All).expect("a valid log level");
         let page =
             WebDriver::new(&format!("http://127.0.0.1:{port}"), wanted).await.expect("Chromium starts");
         Self { driver, _profile: profile, page }
@@ -94,19 +93,19 @@ impl Browser {
     }
 
     /// Returns what the browser has logged since the last call: errors, warnings, and violations of the
-    /// page's policy.
+    /// page's content security policy.
     ///
     /// # Panics
     /// If the browser does not return its log.
     pub async fn console(&self) -> Vec<String> {
-        let noted = self.page.browser_log().await.expect("Chromium tells its log");
+        let noted = self.page.browser_log().await.expect("Chromium returns its log");
         noted.into_iter().map(|entry| format!("{entry:?}")).collect()
     }
 
     /// Ends the browser.
     ///
     /// # Panics
-    /// If the browser cannot be told to end.
+    /// If the browser does not accept the request to quit.
     pub async fn end(self) {
         self.page.clone().quit().await.expect("Chromium ends");
     }

@@ -1,4 +1,4 @@
-//! A coordinator and its workers as processes on this machine, and the faults that tests cause in them.
+//! A coordinator and its workers as processes on this machine, and the faults that tests inject into them.
 
 use crate::layers::layer_files;
 use crate::process::{PATIENCE, POLL_INTERVAL, free_port, prefixed, signal, start, until, until_stopped};
@@ -14,8 +14,8 @@ use std::thread::sleep;
 use std::time::Instant;
 use tempfile::TempDir;
 
-/// Returns what `fathom run --json` prints for a space when nothing disturbs the run. The result of each
-/// space is kept, so that it is computed once.
+/// Returns what `fathom run --json` prints for a space in an undisturbed run. The result of each space is
+/// cached, so that it is computed once.
 ///
 /// # Panics
 /// If the run fails.
@@ -32,7 +32,7 @@ pub fn undisturbed(space: &[&str]) -> Value {
     entry.clone()
 }
 
-/// A run that is served. When the value is dropped, all processes that are left are killed.
+/// A served run. When the value is dropped, all remaining processes are killed.
 #[derive(Debug)]
 pub struct Cluster {
     directory: TempDir,
@@ -40,31 +40,31 @@ pub struct Cluster {
     options: Vec<String>,
     /// The address at which the coordinator listens.
     pub address: String,
-    /// The command that is put before commands that serve or ask, such as `ip netns exec`.
+    /// A prefix for commands that serve or query, such as `ip netns exec`.
     prefix: Vec<String>,
     coordinator: Option<Child>,
     workers: BTreeMap<String, Child>,
 }
 
 impl Cluster {
-    /// Makes a cluster for a space, with options of `fathom serve`. Nothing is started yet.
+    /// Creates a cluster for a space, with options of `fathom serve`. Nothing is started yet.
     ///
     /// # Panics
-    /// If there is no temporary directory.
+    /// If no temporary directory can be created.
     pub fn new(space: &[&str], options: &[&str]) -> Self {
         Self::within(crate::tempdir().expect("a temporary directory"), space, options)
     }
 
-    /// Makes a cluster whose files are on a disk.
+    /// Creates a cluster whose files are on a disk.
     ///
     /// # Panics
-    /// If there is no temporary directory.
+    /// If no temporary directory can be created.
     pub fn on_disk(space: &[&str], options: &[&str]) -> Self {
         Self::within(tempfile::tempdir().expect("a temporary directory"), space, options)
     }
 
     fn within(directory: TempDir, space: &[&str], options: &[&str]) -> Self {
-        // The programs are built here, before anything waits for them.
+        // The programs are built here, before any time limit starts.
         let _ = (fathom(), fathom_worker());
         let words = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect();
         Self {
@@ -78,7 +78,7 @@ impl Cluster {
         }
     }
 
-    /// Puts a command before the coordinator and the commands that ask it, and gives the coordinator another
+    /// Puts a prefix before the coordinator and the commands that query it, and gives the coordinator another
     /// address.
     pub fn behind(mut self, prefix: &[&str], address: &str) -> Self {
         self.prefix = prefix.iter().map(|&word| word.to_owned()).collect();
@@ -113,7 +113,7 @@ impl Cluster {
         prefixed(&self.prefix, command)
     }
 
-    /// Runs a command that asks the coordinator: `fathom WORD ADDRESS …`.
+    /// Runs a command that queries the coordinator: `fathom WORD ADDRESS …`.
     pub fn ask(&self, word: &str, more: &[&str]) -> Output {
         let mut command = fathom();
         command.arg(word).arg(&self.address).args(more);
@@ -137,15 +137,15 @@ impl Cluster {
         self.serve_by(self.serving());
     }
 
-    /// Starts a coordinator with a failpoint: `POINT:N` kills it when it reaches the point for the N-th time,
-    /// `POINT:N:stop` stops it there.
+    /// Starts the coordinator with a failpoint: `POINT:N` kills it when it reaches the point for the N-th
+    /// time, `POINT:N:stop` suspends it there.
     pub fn serve_until(&mut self, failpoint: &str) {
         let mut command = self.serving();
         command.env("FATHOM_FAILPOINT", failpoint);
         self.serve_by(command);
     }
 
-    /// Starts the coordinator by a command, and waits until it listens.
+    /// Starts the coordinator with a command, and waits until it listens.
     ///
     /// # Panics
     /// If the cluster has a coordinator already.
@@ -172,17 +172,17 @@ impl Cluster {
         command
     }
 
-    /// Starts workers, and waits until the coordinator knows them: otherwise the run could be over before the
-    /// last one has registered.
+    /// Starts workers, and waits until the coordinator knows them: otherwise the run could be complete before
+    /// the last one has registered.
     pub fn join(&mut self, names: &[&str]) {
         let before: Vec<usize> = names.iter().map(|name| self.registrations(name)).collect();
         names.iter().for_each(|name| self.join_by(name, self.joining(name)));
-        until("the workers are there", || {
+        until("the workers are registered", || {
             names.iter().zip(&before).all(|(name, before)| self.registrations(name) > *before)
         });
     }
 
-    /// Starts workers in a run that has not begun, and lets none of them get ahead: the first one stops at
+    /// Starts workers in a run that has not started, and lets none of them get ahead: the first one stops at
     /// its first task until the coordinator knows the others.
     ///
     /// # Panics
@@ -203,28 +203,28 @@ impl Cluster {
     }
 
     /// Starts a worker with a failpoint: `POINT:N` kills it when it reaches the point for the N-th time,
-    /// `POINT:N:stop` stops it there. Waits until the coordinator knows the worker: otherwise a worker that
-    /// is started next could leave this one nothing to do.
+    /// `POINT:N:stop` suspends it there. Waits until the coordinator knows the worker: otherwise a worker
+    /// that is started next could leave no work for this one.
     pub fn join_until(&mut self, name: &str, failpoint: &str) {
         let mut command = self.joining(name);
         command.env("FATHOM_FAILPOINT", failpoint);
         self.join_first(name, command);
     }
 
-    /// Starts a worker by a command, and waits until the coordinator knows the worker.
+    /// Starts a worker with a command, and waits until the coordinator knows the worker.
     ///
     /// # Panics
-    /// If the worker is there already.
+    /// If the worker has been started already.
     pub fn join_first(&mut self, name: &str, command: Command) {
         let before = self.registrations(name);
         self.join_by(name, command);
-        until("the worker is there", || self.registrations(name) > before);
+        until("the worker is registered", || self.registrations(name) > before);
     }
 
-    /// Starts a worker by a command.
+    /// Starts a worker with a command.
     ///
     /// # Panics
-    /// If the worker is there already.
+    /// If the worker has been started already.
     pub fn join_by(&mut self, name: &str, mut command: Command) {
         let child = start(&mut command, &self.path().join(format!("{name}-worker")));
         assert!(self.workers.insert(name.into(), child).is_none(), "{name} is there already");
@@ -240,35 +240,35 @@ impl Cluster {
         signal(self.worker(name), number);
     }
 
-    /// Waits until a failpoint has stopped a worker.
+    /// Waits until a failpoint has suspended a worker.
     pub fn until_stopped(&self, name: &str) {
         until_stopped(self.worker(name));
     }
 
-    /// Starts a coordinator that stops itself as soon as `layers` layers are committed, so that a test can
+    /// Starts a coordinator that suspends itself as soon as `layers` layers are committed, so that a test can
     /// act in the middle of the run.
     pub fn serve_up_to(&mut self, layers: u32) {
         self.serve_until(&format!("committed:{layers}:stop"));
     }
 
-    /// Waits until the coordinator has stopped itself, calls `act`, and lets the coordinator go on.
+    /// Waits until the coordinator has suspended itself, calls `act`, and resumes the coordinator.
     pub fn in_the_middle(&mut self, act: impl FnOnce(&mut Self)) {
         self.until_coordinator_stopped();
         act(self);
         self.signal_coordinator(libc::SIGCONT);
     }
 
-    /// Starts a worker that makes all layers before a depth and then dies. The run has `shards` shards. The
-    /// worker alone holds these layers, and nothing of that depth is made. The cluster must be without
+    /// Starts a worker that computes all layers before a depth and then dies. The run has `shards` shards.
+    /// Only this worker holds these layers, and no file of that depth exists. The cluster must run without
     /// audits, so that the number of tasks is known.
     pub fn alone_until(&mut self, name: &str, depth: u32, shards: u32) {
         self.join_until(name, &format!("computing:{}", depth * shards + 1));
         self.dies(name);
     }
 
-    /// Starts a worker that makes `layers` layers, and then brings the run to a standstill: two workers must
-    /// hold each file from then on, so the files of the worker stay until another one joins. The cluster must
-    /// be without audits, so that nothing is read when this function returns.
+    /// Starts a worker that computes `layers` layers, and then brings the run to a standstill: from then on,
+    /// two workers must hold each file, so the files of the worker stay until another one joins. The cluster
+    /// must run without audits, so that nothing is read when this function returns.
     pub fn stands_still(&mut self, name: &str, layers: u32) {
         self.serve_up_to(layers);
         self.join(&[name]);
@@ -277,7 +277,7 @@ impl Cluster {
         self.coordinator_dies();
         self.options.extend(["--replicas".into(), "2".into()]);
         self.serve();
-        self.until_status("the run stands still", |status| {
+        self.until_status("the run halts", |status| {
             let workers = status["workers"].as_array().expect("a list of workers");
             status["obstacle"].as_str().is_some_and(|obstacle| obstacle.contains("2 workers must hold"))
                 && status["shards_waiting"] == 0
@@ -285,10 +285,10 @@ impl Cluster {
         });
     }
 
-    /// Waits until a failpoint has stopped the coordinator.
+    /// Waits until a failpoint has suspended the coordinator.
     ///
     /// # Panics
-    /// If there is none.
+    /// If no coordinator was started.
     pub fn until_coordinator_stopped(&self) {
         until_stopped(self.coordinator.as_ref().expect("a coordinator"));
     }
@@ -296,7 +296,7 @@ impl Cluster {
     /// Sends a signal to the coordinator.
     ///
     /// # Panics
-    /// If there is none.
+    /// If no coordinator was started.
     pub fn signal_coordinator(&self, number: i32) {
         signal(self.coordinator.as_ref().expect("a coordinator"), number);
     }
@@ -321,7 +321,7 @@ impl Cluster {
         assert_eq!(status.signal(), Some(libc::SIGKILL), "{name} was not killed: {status}\n{}", self.said());
     }
 
-    /// Kills workers, all at once.
+    /// Kills several workers at the same time.
     pub fn kill(&mut self, names: &[&str]) {
         names.iter().for_each(|name| self.signal(name, libc::SIGKILL));
         names.iter().for_each(|name| self.dies(name));
@@ -361,11 +361,11 @@ impl Cluster {
         None
     }
 
-    /// Waits until the run is complete and all processes have ended without an error. Returns what the
+    /// Waits until the run is complete and all processes have exited without an error. Returns what the
     /// coordinator printed.
     ///
     /// # Panics
-    /// If any process ends in another way.
+    /// If any process exits in another way.
     pub fn finishes(&mut self) -> Value {
         let status = self.coordinator_ends();
         assert!(status.success(), "the coordinator ended with {status}:\n{}", self.said());
@@ -378,16 +378,16 @@ impl Cluster {
         serde_json::from_str(&out).unwrap_or_else(|error| panic!("{error}: {out}"))
     }
 
-    /// Returns what `fathom status ADDRESS --json` prints; `None` if nobody answers.
+    /// Returns what `fathom status ADDRESS --json` prints; `None` if no coordinator answers.
     pub fn status(&self) -> Option<Value> {
         let output = self.ask("status", &["--json"]);
         output.status.success().then(|| json(&output))
     }
 
-    /// Waits until the status fulfils a condition, and returns it.
+    /// Waits until the status satisfies a condition, and returns it.
     ///
     /// # Panics
-    /// If the condition is not fulfilled within [`PATIENCE`].
+    /// If the condition is not satisfied within [`PATIENCE`].
     pub fn until_status(&self, what: &str, is_so: impl Fn(&Value) -> bool) -> Value {
         let begun = Instant::now();
         loop {
@@ -395,22 +395,22 @@ impl Cluster {
             if let Some(status) = status.as_ref().filter(|status| is_so(status)) {
                 return status.clone();
             }
-            assert!(begun.elapsed() < PATIENCE, "never: {what}; at last {status:?}\n{}", self.said());
+            assert!(begun.elapsed() < PATIENCE, "never: {what}; last status {status:?}\n{}", self.said());
             sleep(POLL_INTERVAL);
         }
     }
 
-    /// Returns the presence of a worker, by its name in a status.
+    /// Returns the presence of a worker, given its name in a status.
     pub fn presence<'v>(status: &'v Value, name: &str) -> Option<&'v str> {
         let workers = status["workers"].as_array()?;
         workers.iter().find(|worker| worker["name"] == name)?["presence"].as_str()
     }
 
     /// Returns the address where a worker serves its peers. A status lists workers by their ids, which are
-    /// drawn at random.
+    /// random.
     ///
     /// # Panics
-    /// If no coordinator answers, or there is no such worker.
+    /// If no coordinator answers, or no worker has this name.
     pub fn exchange_address(&self, name: &str) -> String {
         let status = self.status().expect("a coordinator that answers");
         let mut workers = status["workers"].as_array().into_iter().flatten();
@@ -418,26 +418,26 @@ impl Cluster {
         worker["address"].as_str().expect("an address").into()
     }
 
-    /// Returns the id of a worker, by its name in a status.
+    /// Returns the id of a worker, given its name in a status.
     pub fn worker_id(status: &Value, name: &str) -> Option<String> {
         let workers = status["workers"].as_array()?;
         let worker = workers.iter().find(|worker| worker["name"] == name)?;
         worker["id"].as_str().map(str::to_owned)
     }
 
-    /// Waits until the coordinator gives a worker a presence: alive, lost, left.
+    /// Waits until the coordinator reports a presence for a worker: alive, lost, left.
     pub fn until_worker_is(&self, name: &str, presence: &str) -> Value {
         self.until_status(&format!("{name} is {presence}"), |status| {
             Self::presence(status, name) == Some(presence)
         })
     }
 
-    /// Returns the lines of the coordinator's log with a message.
+    /// Returns the lines of the coordinator's log that have a given message.
     pub fn logged(&self, message: &str) -> Vec<Value> {
         lines(&self.run().join("log.jsonl"), message)
     }
 
-    /// Returns the lines of a worker's log with a message.
+    /// Returns the lines of a worker's log that have a given message.
     pub fn logged_by(&self, name: &str, message: &str) -> Vec<Value> {
         lines(&self.store(name).join("log.jsonl"), message)
     }
@@ -464,7 +464,7 @@ impl Cluster {
         entries.flat_map(|entry| layer_files(&entry.expect("an entry").path().join("layers"))).collect()
     }
 
-    /// Returns the last lines that each process has written to standard error.
+    /// Returns the last lines that each process wrote to standard error.
     pub fn said(&self) -> String {
         let entries = fs::read_dir(self.path()).into_iter().flatten().flatten();
         let mut files: Vec<PathBuf> = entries
@@ -488,14 +488,14 @@ impl Drop for Cluster {
             eprintln!("{}", self.said());
         }
         for child in self.workers.values_mut().chain(&mut self.coordinator) {
-            // The process may have ended already.
+            // The process may have exited already.
             let _ = child.kill();
             let _ = child.wait();
         }
     }
 }
 
-/// Returns the lines of a log with a message.
+/// Returns the lines of a log that have a given message.
 fn lines(log: &Path, message: &str) -> Vec<Value> {
     let text = fs::read_to_string(log).unwrap_or_default();
     let lines = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());

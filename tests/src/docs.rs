@@ -3,8 +3,7 @@
 //! A block is fenced, and its commands follow `$ `. A block after the mark `<!-- run by records/docs.sh -->`
 //! takes longer than a test should, or needs something that a test does not have; that script runs the block.
 //! If the mark says `words alone`, numbers and names differ from run to run, and only the words between them
-//! are compared. All other blocks are run by a test. The blocks of a file are run in their order, in one
-//! directory.
+//! are compared. A test runs all other blocks. The blocks of a file are run in order, in one directory.
 
 use crate::{fathom, fathom_worker};
 use fathom_kernel::SimdLevel;
@@ -12,36 +11,36 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
-/// The marks: one of them stands before each block that `records/docs.sh` runs.
+/// The marks: each block that `records/docs.sh` runs has one of them above it.
 pub const MARKS: [&str; 2] =
     ["<!-- run by records/docs.sh -->", "<!-- run by records/docs.sh, words alone -->"];
 
 /// A block of commands and output.
 #[derive(Clone, Debug)]
 pub struct Block {
-    /// The file, from the root of the repository.
+    /// The path of the file, from the root of the repository.
     pub file: PathBuf,
-    /// The line of its fence, from 1.
+    /// The line of its fence, counted from 1.
     pub line: usize,
     /// Whether `records/docs.sh` runs it.
     pub is_marked: bool,
     /// Whether only words are compared.
     pub words_alone: bool,
-    /// The commands, each with the output that is shown.
+    /// The commands, each with the output shown.
     pub commands: Vec<(String, Vec<String>)>,
 }
 
 /// Returns the root of the repository.
 pub fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the crate lies in the repository").into()
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the crate is in the repository").into()
 }
 
-/// Returns the files that may have blocks: the README, and those of `docs`.
+/// Returns the files that may have blocks: the README, and the files of `docs`.
 ///
 /// # Panics
-/// If they cannot be listed.
+/// If the files cannot be listed.
 pub fn files() -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(root().join("docs")).expect("docs is there");
+    let entries = std::fs::read_dir(root().join("docs")).expect("docs exists");
     let names = entries.map(|entry| entry.expect("docs can be listed").file_name());
     let pages = names.filter(|name| Path::new(name).extension().is_some_and(|extension| extension == "md"));
     let mut files: Vec<PathBuf> = pages.map(|name| Path::new("docs").join(name)).collect();
@@ -81,14 +80,14 @@ pub fn blocks(file: &Path) -> Vec<Block> {
     blocks
 }
 
-/// Returns the beginning of the line that notes when a block was run: its file and its first command.
+/// Returns the start of the line that notes when a block was run: its file and its first command.
 pub fn note_of(block: &Block) -> String {
     let command = block.commands.first().map_or("", |(command, _)| command);
     format!("{}: $ {command}: ", block.file.display())
 }
 
-/// Notes in a text, which has a line for each block, that a block was run as shown; `when` says when and with
-/// what.
+/// Notes in a text, which has one line for each block, that a block's output matched; `when` gives the time
+/// and the version.
 pub fn with_note(text: &str, block: &Block, when: &str) -> String {
     let of = note_of(block);
     let mut lines: Vec<String> =
@@ -99,22 +98,22 @@ pub fn with_note(text: &str, block: &Block, when: &str) -> String {
 }
 
 /// Runs a block in a directory, and returns the block with what is printed. If the output differs from what
-/// is shown by times and rates alone, the shown output is kept.
+/// is shown only in times and rates, the shown output is kept.
 ///
 /// # Panics
 /// If no shell can be started.
 pub fn shown_now(block: &Block, directory: &Path) -> Block {
     let commands = block.commands.iter().map(|(command, shown)| {
-        // Commands that build and find the programs are not run: the tests have built their own.
+        // Commands that build and locate the programs are not run: the tests have built their own.
         if command.starts_with("cargo build") || command.starts_with("export PATH") {
             return (command.clone(), shown.clone());
         }
-        // If `cat` shows a file that does not exist, the file is made with the content in the block.
+        // If `cat` shows a file that does not exist, the file is created with the content from the block.
         if let Some(name) = command.strip_prefix("cat ").filter(|name| !directory.join(name).exists()) {
             std::fs::write(directory.join(name), shown.join("\n") + "\n")
                 .expect("the directory can be written");
         }
-        // On standard error are cargo's messages and the progress, which a terminal shows as a moving bar.
+        // Standard error has cargo's messages and the progress, which a terminal shows as a moving bar.
         let printed = match command.strip_prefix("cargo run --release --bin fathom -- ") {
             Some(arguments) => printed(&format!("fathom {arguments} 2>/dev/null"), directory),
             None => printed(command, directory),
@@ -131,10 +130,10 @@ pub fn shown_now(block: &Block, directory: &Path) -> Block {
     Block { commands: commands.collect(), ..block.clone() }
 }
 
-/// Runs a block in a directory, and compares what is printed with what is shown, times and rates aside.
+/// Runs a block in a directory, and compares what is printed with what is shown, except for times and rates.
 ///
 /// # Errors
-/// The commands with a difference, each with what is printed and what is shown.
+/// The commands whose output differs, each with what is printed and what is shown.
 ///
 /// # Panics
 /// If no shell can be started.
@@ -150,8 +149,8 @@ pub fn run(block: &Block, directory: &Path) -> Result<(), String> {
     if told.is_empty() { Ok(()) } else { Err(told.join("\n")) }
 }
 
-/// Returns the text of a file in which the commands and the output of a block have replaced those in the same
-/// place.
+/// Returns the text of a file in which the commands and the output of a block have been replaced at its
+/// position.
 ///
 /// # Panics
 /// If the block is not from this text.
@@ -171,15 +170,15 @@ pub fn with_block(text: &str, block: &Block) -> String {
     before.chain(block).chain(after).map(|line| line + "\n").collect()
 }
 
-/// Runs a command with the programs that were built like these tests, and returns what it prints, errors
-/// included.
+/// Runs a command with the programs that were built with these tests, and returns what it prints, including
+/// errors.
 fn printed(command: &str, directory: &Path) -> String {
     let link = directory.join("docs");
     if !link.exists() {
         std::os::unix::fs::symlink(root().join("docs"), &link).expect("the directory can be written");
     }
     let folders = [fathom(), fathom_worker()].map(|program| {
-        Path::new(program.get_program()).parent().expect("a program lies in a directory").to_owned()
+        Path::new(program.get_program()).parent().expect("a program is in a directory").to_owned()
     });
     let path = std::env::var_os("PATH").unwrap_or_default();
     let path = std::env::join_paths(folders.into_iter().chain(std::env::split_paths(&path))).expect("a path");
@@ -187,7 +186,7 @@ fn printed(command: &str, directory: &Path) -> String {
         .args(["-c", &format!("exec 2>&1; {command}")])
         .current_dir(directory)
         .env("PATH", path)
-        // The number of shards, and so of files and bytes, depends on the number of threads.
+        // The number of shards, and therefore of files and bytes, depends on the number of threads.
         .env("FATHOM_THREADS", "2")
         .env("XDG_CONFIG_HOME", directory)
         .stdin(Stdio::null())
@@ -196,8 +195,7 @@ fn printed(command: &str, directory: &Path) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// Returns a line without the parts that differ from run to run and from machine to machine, and with single
-/// spaces.
+/// Returns a line without the parts that differ between runs and machines, and with single spaces.
 fn without_times(line: &str) -> String {
     let mut words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
     let is_number = |word: &str| {
@@ -216,7 +214,7 @@ fn without_times(line: &str) -> String {
         }
     }
     // In a growth table, the column of seconds differs from run to run, and the column of bytes does not.
-    // Seconds have three decimals, and stand before a number of bytes.
+    // Seconds have three decimals, and are followed by a number of bytes.
     let is_seconds =
         |word: &str| word.split_once('.').is_some_and(|(_, digits)| digits.len() == 3 && is_number(word));
     let is_bytes = |word: &String| ["B", "KiB", "MiB", "GiB", "TiB"].contains(&word.as_str());
@@ -234,18 +232,18 @@ fn without_times(line: &str) -> String {
     json_without_times(&text)
 }
 
-/// Returns whether a line is not one of a table about a kernel that this machine does not have.
+/// Returns false for a line of a table about a kernel that this machine does not have.
 fn is_of_this_machine(line: &str) -> bool {
     static VERSION: OnceLock<String> = OnceLock::new();
     let version = VERSION.get_or_init(|| {
-        let output = fathom().arg("--version").output().expect("fathom tells its version");
+        let output = fathom().arg("--version").output().expect("fathom prints its version");
         String::from_utf8_lossy(&output.stdout).into_owned()
     });
     let first = line.split_whitespace().next().unwrap_or_default();
     !SimdLevel::ALL.map(SimdLevel::word).contains(&first) || version.contains(first)
 }
 
-/// Returns the words of a line, without units and all that has a digit, which differ from run to run.
+/// Returns the words of a line, without units and words with digits, which differ from run to run.
 fn words_of(line: &str) -> String {
     const UNITS: [&str; 13] =
         ["B", "KiB", "MiB", "GiB", "s", "ms", "us", "min", "h", "GB/s", "MB/s", "states/s", "-"];
@@ -273,7 +271,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_do_not_count_and_numbers_do() {
+    fn times_are_ignored_and_numbers_are_compared() {
         let same = |a: &str, b: &str| assert_eq!(without_times(a), without_times(b));
         let other = |a: &str, b: &str| assert_ne!(without_times(a), without_times(b));
         same("     1  17  3  18   0.0000 %    0.003   47.06 KiB", "1 17 3 18 0.0000 % 12.103 47.06 KiB");
@@ -286,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_compared_without_what_is_between_them() {
+    fn only_words_are_compared() {
         let [one, two] =
             ["3d778219  a  alive  1 avx2  0 B  3.1 s ago", "c316fe3b  a  alive  4 avx512  1.2 MiB  1 ms ago"];
         assert_eq!(words_of(one), words_of(two));

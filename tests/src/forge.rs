@@ -1,4 +1,4 @@
-//! Layer files that no search has written, but whose checksums are all right.
+//! Layer files that no search has written, but whose checksums are all valid.
 
 use fathom_layer::{Digest, Identity, chunk};
 use std::borrow::Cow;
@@ -32,7 +32,7 @@ pub fn header_of(identity: &Identity, length: u64) -> [u8; HEADER] {
     header
 }
 
-/// Returns the range of a coset's data, and their encoding; `None` if the data lie outside the file or the
+/// Returns the byte range of a coset's data and its encoding; `None` if the data lies outside the file or the
 /// encoding is unknown.
 fn data(bytes: &[u8], coset: usize) -> Option<(std::ops::Range<usize>, u8)> {
     let entry = HEADER + coset * ENTRY;
@@ -43,7 +43,7 @@ fn data(bytes: &[u8], coset: usize) -> Option<(std::ops::Range<usize>, u8)> {
     (encoding < 4).then_some((start..end, encoding))
 }
 
-/// Sets all checksums and numbers of stored states to those of the data, as anybody who has the program can.
+/// Sets all checksums and numbers of stored states to match the data, as anyone with the program can.
 pub fn reseal(bytes: &mut [u8]) {
     let cosets = u32_at(bytes, 60) as usize;
     let mut stored = 0_u64;
@@ -75,27 +75,27 @@ pub fn reseal(bytes: &mut [u8]) {
     put(bytes, 224, &header.0);
 }
 
-/// Moves a state of a dense coset to another position in the same byte, in a layer file that is not
-/// compressed, and seals the file again. `row_bits` is the number of bits of a row, which takes one byte, so
-/// that both positions are those of states.
+/// Moves a state of a dense coset to another position in the same byte, in an uncompressed layer file, and
+/// seals the file again. `row_bits` is the number of bits of a row, which takes one byte, so that both
+/// positions are positions of states.
 pub fn move_state(path: &Path, row_bits: u32) {
-    let mut bytes = fs::read(path).expect("the layer file is there");
+    let mut bytes = fs::read(path).expect("the layer file exists");
     let cosets = u32_at(&bytes, 60) as usize;
     let full = (1_u8 << row_bits) - 1;
     let dense = (0..cosets).filter_map(|coset| data(&bytes, coset).filter(|(_, encoding)| *encoding == 2));
     let places: Vec<usize> = dense.flat_map(|(range, _)| range).collect();
     let at = places.into_iter().find(|&at| bytes[at] != 0 && bytes[at] != full);
-    let at = at.expect("there is a row that is neither empty nor full");
+    let at = at.expect("a row is neither empty nor full");
     let (set, free) = (bytes[at].trailing_zeros(), bytes[at].trailing_ones());
     bytes[at] ^= 1 << set | 1 << free;
     reseal(&mut bytes);
     fs::write(path, bytes).expect("the layer file can be written");
 }
 
-/// Exchanges the states of two cosets of the same length, in a layer file that is not compressed, and seals
-/// the file again.
+/// Exchanges the states of two cosets with equally long data, in an uncompressed layer file, and seals the
+/// file again.
 pub fn exchange_cosets(path: &Path) {
-    let mut bytes = fs::read(path).expect("the layer file is there");
+    let mut bytes = fs::read(path).expect("the layer file exists");
     let cosets = u32_at(&bytes, 60) as usize;
     let places: Vec<_> =
         (0..cosets).filter_map(|coset| data(&bytes, coset)).filter(|(_, kind)| *kind > 0).collect();
@@ -116,7 +116,7 @@ pub fn exchange_cosets(path: &Path) {
 
 /// Returns the checksums in the directory of a layer file, in the order of cosets.
 pub fn checksums(path: &Path) -> Vec<Digest> {
-    let bytes = fs::read(path).expect("the layer file is there");
+    let bytes = fs::read(path).expect("the layer file exists");
     let cosets = u32_at(&bytes, 60) as usize;
     let checksum = |coset| {
         let at = HEADER + coset * ENTRY + 24;
@@ -125,13 +125,13 @@ pub fn checksums(path: &Path) -> Vec<Digest> {
     (0..cosets).map(checksum).collect()
 }
 
-/// Changes the number of visited states that the file gives for a coset: the first one for which the new
+/// Changes the number of visited states that the file has for a coset: the first coset for which the new
 /// number is plausible.
 pub fn set_visited(path: &Path, change: i32) {
-    let mut bytes = fs::read(path).expect("the layer file is there");
+    let mut bytes = fs::read(path).expect("the layer file exists");
     let cosets = u32_at(&bytes, 60) as usize;
     let entries = (0..cosets).map(|coset| HEADER + coset * ENTRY);
-    // Plausible is any number from the states of the layer to less than the 1,440 states of a coset of 3x3.
+    // Any number from the states of the layer to less than the 1,440 states of a coset of 3x3 is plausible.
     let mut entries = entries.filter(|&entry| {
         let (states, visited) = (u32_at(&bytes, entry + 12), u32_at(&bytes, entry + 16));
         visited.checked_add_signed(change).is_some_and(|visited| visited >= states && visited < 1000)

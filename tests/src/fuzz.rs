@@ -1,8 +1,8 @@
 //! Targets that fuzzers call with arbitrary bytes. Each target is a function here. `tests/fuzz` has a program
 //! for each target, and a small corpus, which `tests/tests/repository/fuzz.rs` runs as an ordinary test.
 //!
-//! A target must return for any bytes. If a target panics, or takes more time or memory than its bytes
-//! justify, the fuzzer has found a fault.
+//! A target must return for any bytes. If a target panics, or takes more time or memory than its input
+//! justifies, the fuzzer has found a fault.
 
 use crate::forge::{HEADER, header_of, reseal};
 use fathom_engine::run::{Geometry, ShardCut, ShardId};
@@ -35,7 +35,7 @@ pub const TARGETS: [(&str, Target); 8] = [
     ("load_kpuzzle", load_kpuzzle),
 ];
 
-/// The number of cosets of the shard that layer files are made for.
+/// The number of cosets of the shard in the layer files.
 pub const COSETS: u32 = 3;
 
 /// Shapes with and without unused bits at the end of each row, with rows of 32 bits, of 64 bits and of
@@ -58,14 +58,14 @@ const HALVED: [&[u32]; 3] = [&[6, 6, 6], &[24, 2, 24], &[2, 120, 6]];
 /// Returns shapes with all kinds of rows.
 ///
 /// # Panics
-/// If a shape cannot be made.
+/// If a shape is invalid.
 pub fn shapes() -> Vec<Shape> {
     let whole = SHAPES.iter().map(|lengths| Shape::new(lengths));
     let halved = HALVED.iter().map(|lengths| Shape::halved(lengths));
     whole.chain(halved).map(|shape| shape.expect("the lengths are those of a shape")).collect()
 }
 
-/// Returns the identity of the layer file that [`layer_file`] makes.
+/// Returns the identity of the layer file that [`layer_file`] writes.
 pub fn identity(shape: &Shape) -> Identity {
     Identity {
         fingerprint: [7; 32],
@@ -78,10 +78,10 @@ pub fn identity(shape: &Shape) -> Identity {
     }
 }
 
-/// Checks that all positions are those of states, and that every kernel can pull and subtract them.
+/// Checks that all positions are positions of states, and that every kernel can pull and subtract them.
 ///
 /// # Panics
-/// If a position lies outside the coset, or a kernel counts other states.
+/// If a position lies outside the coset, or a kernel counts different states.
 pub fn harmless(shape: &Shape, stored: &Stored<'_>) {
     let row = shape.row_bytes() * 8;
     for position in stored.positions() {
@@ -109,7 +109,7 @@ pub fn harmless(shape: &Shape, stored: &Stored<'_>) {
     }
 }
 
-/// Chooses a shape by the first byte; returns the shape and the other bytes.
+/// Selects a shape by the first byte; returns the shape and the remaining bytes.
 fn shape_and_rest(bytes: &[u8]) -> Option<(Shape, &[u8])> {
     let (first, rest) = bytes.split_first()?;
     let mut shapes = shapes();
@@ -117,15 +117,15 @@ fn shape_and_rest(bytes: &[u8]) -> Option<(Shape, &[u8])> {
     Some((shapes.swap_remove(which), rest))
 }
 
-/// Opens a layer file whose checksums are all right: the bytes are what follows the header, and the header
-/// fits them. The first byte chooses the shape.
+/// Opens a layer file whose checksums are all valid: the input is what follows the header, and the header
+/// matches it. The first byte selects the shape.
 ///
 /// # Panics
-/// If a coset that is accepted has states outside the shape, or an error does not speak of damage.
+/// If an accepted coset has states outside the shape, or an error does not report damage.
 pub fn layer_file(bytes: &[u8]) {
     let Some((shape, rest)) = shape_and_rest(bytes) else { return };
     let identity = identity(&shape);
-    // The file has room for the directory, and for the bytes behind the last data that a reader may touch.
+    // The file has room for the directory, and for the bytes after the last data that a reader may touch.
     let length = (HEADER + rest.len()).max(HEADER + 56 * COSETS as usize + 64);
     let mut file = vec![0; length];
     file[..HEADER].copy_from_slice(&header_of(&identity, length as u64));
@@ -143,12 +143,12 @@ pub fn layer_file(bytes: &[u8]) {
     }
 }
 
-/// Imports cosets from a peer. The bytes are a chunk as it comes over the wire, or as it is after
-/// decompression; each coset is also imported with the number of states that its bits have. The first byte
-/// chooses the shape. There is memory for one coset, and the others go to disk.
+/// Imports cosets from a peer. The input is a chunk as sent over the wire, or as it is after decompression;
+/// each coset is also imported with a number of states that matches its bits. The first byte selects the
+/// shape. Memory holds one coset, and the others go to disk.
 ///
 /// # Panics
-/// If a coset that is accepted does harm, or a refusal is no word of damage.
+/// If an accepted coset is harmful, or an error does not report damage.
 pub fn imports(bytes: &[u8]) {
     let Some((shape, rest)) = shape_and_rest(bytes) else { return };
     let unpacked = chunk::decompress(rest, shape.packed_bytes() as usize);
@@ -163,17 +163,17 @@ pub fn imports(bytes: &[u8]) {
         };
         for states in [states, found] {
             match imports.push(&[Import { coset, encoding, states, canonical }]) {
-                Ok(()) => harmless(&shape, &imports.coset(coset).expect("what was accepted is there")),
+                Ok(()) => harmless(&shape, &imports.coset(coset).expect("an accepted coset is stored")),
                 Err(error) => assert!(error.is_damage(), "{error}"),
             }
         }
     }
 }
 
-/// Decodes messages of peers: another host must understand a converted message in the same way.
+/// Decodes messages of peers: another host must decode a converted message to the same value.
 ///
 /// # Panics
-/// If a message that is accepted changes when it is converted back.
+/// If an accepted message changes when it is converted back.
 pub fn wire(bytes: &[u8]) {
     let cut = ShardCut::new(7, 2).expect("seven cosets make two shards");
     let geometry = Geometry { cut, fingerprint: [7; 32], packed_bytes: 41, row_bits: 8, dense_bytes: 7 * 41 };
@@ -203,11 +203,11 @@ pub fn wire(bytes: &[u8]) {
     let _ = convert::digest("checksum", bytes);
 }
 
-/// Reads a file `run.toml`: the file must be written again as the same, and with the right fingerprint
-/// becomes a run or is refused.
+/// Reads a file `run.toml`: it must be written again identically, and with the right fingerprint it becomes a
+/// run or is refused.
 ///
 /// # Panics
-/// If the file is read in another way after it was written.
+/// If the file reads differently after it was written.
 pub fn run_toml(bytes: &[u8]) {
     let Ok(mut manifest) = RunManifest::from_toml(&String::from_utf8_lossy(bytes)) else { return };
     assert_eq!(RunManifest::from_toml(&manifest.to_toml()).as_ref().ok(), Some(&manifest));
@@ -241,7 +241,7 @@ pub fn load_toml(bytes: &[u8]) {
     load(bytes, Format::Toml);
 }
 
-/// Reads a file in the format of GAP.
+/// Reads a file in GAP's format.
 pub fn load_gap(bytes: &[u8]) {
     load(bytes, Format::Gap);
 }
@@ -256,7 +256,7 @@ pub fn load_kpuzzle(bytes: &[u8]) {
     load(bytes, Format::Kpuzzle);
 }
 
-/// Reads a file, writes it in Fathom's own format, and reads it again, which must give the same puzzle. A
+/// Reads a file, writes it in Fathom's own format, and reads it again, which must return the same puzzle. A
 /// small puzzle becomes a space or is refused.
 fn load(bytes: &[u8], format: Format) {
     let text = String::from_utf8_lossy(bytes);

@@ -1,8 +1,8 @@
-//! Which modules of a crate import each other, as far as a scan of the text tells.
+//! Finds which modules of a crate import each other, as far as a scan of the text shows.
 //!
 //! The scan sees `use` declarations, and paths in code that begin with `crate`, `super` or `self`. It follows
-//! re-exports to the module that has the name, so `crate::Shape` is an import of the module of `Shape`. It does
-//! not see calls of methods, macros, and tests.
+//! re-exports to the module that defines the name, so `crate::Shape` is an import of the module of `Shape`.
+//! It does not see method calls, macros, or tests.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
@@ -14,9 +14,10 @@ type Names = Vec<String>;
 #[derive(Debug, Default)]
 pub struct Modules {
     modules: BTreeSet<Names>,
-    /// By module and name: the path that the name stands for, if a `use` declaration has brought it there.
+    /// By module and name: the path that the name refers to, if a `use` declaration has brought it into
+    /// scope.
     brought: BTreeMap<(Names, String), Names>,
-    /// Modules, each with the path of something that it uses.
+    /// Modules, each with the path of an item that it uses.
     uses: BTreeSet<(Names, Names)>,
 }
 
@@ -24,7 +25,7 @@ impl Modules {
     /// Scans the Rust files below `src`, each given with its text.
     pub fn new(src: &Path, files: &BTreeMap<PathBuf, String>) -> Self {
         let module_of = |path: &Path| -> Names {
-            let path = path.strip_prefix(src).expect("it lies there").with_extension("");
+            let path = path.strip_prefix(src).expect("the file is below `src`").with_extension("");
             let names = path.components().map(|part: Component<'_>| part.as_os_str().to_string_lossy());
             names.map(|name| name.into_owned()).filter(|name| !["lib", "main"].contains(&&**name)).collect()
         };
@@ -53,18 +54,18 @@ impl Modules {
         this
     }
 
-    /// Returns the number of pairs of modules with the same parent of which the first imports the second, or
-    /// something below it does.
+    /// Returns the number of pairs of modules with the same parent in which the first module, or one below
+    /// it, imports the second.
     pub fn imports(&self) -> usize {
         self.siblings().values().flat_map(|of_parent| of_parent.values()).map(BTreeMap::len).sum()
     }
 
-    /// Returns a circle of modules with the same parent that import each other, if there is one: each import as
-    /// text. A module and those below it may import each other, and count as one.
+    /// Returns a cycle of modules with the same parent that import each other, if there is one: each import
+    /// as text. A module and those below it may import each other, and count as one.
     pub fn circle(&self) -> Option<Vec<String>> {
         self.siblings().values().find_map(|imports| {
             imports.keys().find_map(|start| {
-                // By module that the first one reaches: the one that imports it.
+                // Maps each module reachable from the first one to the module that imports it.
                 let mut from: BTreeMap<&String, &String> = BTreeMap::new();
                 let mut next = vec![start];
                 while let Some(module) = next.pop() {
@@ -90,8 +91,8 @@ impl Modules {
         })
     }
 
-    /// Returns the imports between modules with the same parent: by parent, importing and imported module, one
-    /// of the imports as text.
+    /// Returns the imports between modules with the same parent: by parent, importing and imported module,
+    /// one of the imports as text.
     fn siblings(&self) -> BTreeMap<Names, BTreeMap<String, BTreeMap<String, String>>> {
         let mut siblings: BTreeMap<Names, BTreeMap<String, BTreeMap<String, String>>> = BTreeMap::new();
         for (module, path) in &self.uses {
@@ -106,9 +107,9 @@ impl Modules {
         siblings
     }
 
-    /// Returns the module in which a path ends, also if the path goes through re-exports.
+    /// Returns the module in which a path ends, even if the path goes through re-exports.
     fn module_of(&self, path: &Names) -> Names {
-        /// More re-exports than this after each other are a circle, as of a module that is imported by its name.
+        /// More consecutive re-exports than this form a cycle, as when a module is imported by its name.
         const MOST: usize = 8;
         let mut path = path.clone();
         for _ in 0..MOST {
@@ -123,7 +124,7 @@ impl Modules {
         Names::new()
     }
 
-    /// Returns a path as it is below the root of the crate; `None` if it leads to another crate.
+    /// Returns a path relative to the root of the crate; `None` if it leads to another crate.
     fn absolute(&self, module: &Names, path: &[String]) -> Option<Names> {
         let (first, mut rest) = path.split_first()?;
         let mut here = &module[..];
@@ -144,7 +145,7 @@ impl Modules {
     }
 }
 
-/// Returns the code of a file, without comments, imports for comments, and the module of its tests.
+/// Returns the code of a file, without comments, imports for comments, and the test module.
 fn code(text: &str) -> String {
     let mut code = String::new();
     let mut lines = text.lines();
@@ -161,7 +162,7 @@ fn code(text: &str) -> String {
     code
 }
 
-/// Splits a statement into what comes before a `use` declaration, and the tree of that declaration if there is
+/// Splits a statement into what precedes a `use` declaration and the tree of that declaration, if there is
 /// one.
 fn declared(statement: &str) -> (&str, Option<&str>) {
     let Some((before, tree)) = statement.rsplit_once("use ") else { return (statement, None) };
@@ -208,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn circles_are_found() {
+    fn cycles_are_found() {
         let found = circle(&[("a.rs", "use crate::b::B;\n"), ("b.rs", "use crate::a::{A, self};\n")]);
         assert_eq!(found.unwrap(), ["a uses b::B", "b uses a"]);
         for a in [
@@ -225,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn circles_are_found_below() {
+    fn cycles_below_modules_are_found() {
         let files = [
             ("m.rs", ""),
             ("m/a.rs", "use super::b::B;"),
@@ -238,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_circle_is_none() {
+    fn acyclic_imports_are_accepted() {
         let beside = ("b.rs", "use crate::a::A;");
         assert_eq!(circle(&[("a.rs", ""), beside]), None);
         for a in
@@ -252,6 +253,6 @@ mod tests {
         );
         assert_eq!(circle(&[("a.rs", ""), ("a/tests.rs", "use crate::b::B;"), beside]), None);
         let found = circle(&[("a.rs", "#[cfg(test)]\nmod tests;\nuse crate::b::B;"), beside]);
-        assert!(found.is_some(), "what follows is seen");
+        assert!(found.is_some(), "imports after the tests are seen");
     }
 }

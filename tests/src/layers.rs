@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-/// Returns the finished files below a directory `layers`: depth, shard and path.
+/// Returns the complete files below a directory `layers`: depth, shard and path.
 pub fn layer_files(layers: &Path) -> Vec<(u32, u32, PathBuf)> {
     let number = |path: &Path, prefix: char| {
         path.file_stem()?.to_str()?.strip_prefix(prefix).and_then(|digits| digits.parse().ok())
@@ -27,20 +27,20 @@ pub fn layer_files(layers: &Path) -> Vec<(u32, u32, PathBuf)> {
     found
 }
 
-/// Changes bits all over the second half of a layer file, which has the bytes of cosets. Their data begin at
-/// multiples of 64; nobody reads the bytes between them.
+/// Flips bits throughout the second half of a layer file, which has the bytes of cosets. Their data starts at
+/// multiples of 64; the bytes between them are never read.
 ///
 /// # Panics
-/// If it cannot be read or written.
+/// If the file cannot be read or written.
 pub fn damage(file: &Path) {
     let length = file.metadata().expect("a layer file").len();
     (length / 128..length / 64).for_each(|block| damage_at(file, 64 * block));
 }
 
-/// Changes a bit of the byte at an offset of a file.
+/// Flips a bit of the byte at an offset of a file.
 ///
 /// # Panics
-/// If it cannot be read or written.
+/// If the file cannot be read or written.
 pub fn damage_at(file: &Path, at: u64) {
     // The file is changed in place, as a bad disk does, because the file may be mapped.
     let file = File::options().read(true).write(true).open(file).expect("a layer file");

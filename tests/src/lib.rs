@@ -1,4 +1,4 @@
-//! Code that the tests of the whole system share: known tables, searches in this process, and the real
+//! Code shared by the tests of the whole system: known tables, searches in this process, and the real
 //! commands.
 
 pub mod boards;
@@ -32,21 +32,20 @@ use std::sync::{LazyLock, OnceLock};
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// The bytes of memory that tests give to reference searches.
+/// The bytes of memory for reference searches.
 pub const MEMORY: u64 = 2 << 30;
 
-/// Where Linux keeps files in memory.
+/// The directory where Linux keeps files in memory.
 const IN_MEMORY: &str = "/dev/shm";
-/// The free bytes in memory with which tests use it, several times what they take together.
+/// The minimum of free bytes there for tests to use it, several times what they take together.
 const ENOUGH_BYTES: u64 = 4 << 30;
 
-/// Makes a temporary directory, in memory if there is enough. Most tests make thousands of small files
-/// durable, and would wait for a disk longer than they compute. Tests of what a disk does, and those that
-/// kill one process anywhere, call [`tempfile::tempdir`]. With `TMPDIR` in the environment all tests write
-/// there.
+/// Creates a temporary directory, in memory if there is enough. Most tests sync thousands of small files, and
+/// would wait for a disk longer than they compute. Tests of disk behaviour, and tests that kill one process
+/// anywhere, call [`tempfile::tempdir`]. If `TMPDIR` is set in the environment, all tests write there.
 ///
 /// # Errors
-/// If the operating system refuses it.
+/// If the operating system cannot create it.
 pub fn tempdir() -> io::Result<TempDir> {
     static USES_MEMORY: LazyLock<bool> = LazyLock::new(|| {
         let free = fathom_layer::free_bytes(Path::new(IN_MEMORY));
@@ -66,7 +65,7 @@ pub struct KnownTable {
     pub n: usize,
     /// The metric.
     pub metric: Metric,
-    /// Tiles that are told apart from the others, which are alike.
+    /// Tiles with labels of their own; all others look alike.
     pub tiles: Option<Vec<usize>>,
     /// A label for each tile.
     pub colouring: Option<Vec<usize>>,
@@ -100,14 +99,14 @@ impl KnownTable {
     }
 }
 
-/// Reads a file of `tests/data`.
+/// Reads a file from `tests/data`.
 pub fn data<T: DeserializeOwned>(name: &str) -> T {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("data").join(name);
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Returns the tables of a file of `tests/data`.
+/// Returns the tables in a file of `tests/data`.
 pub fn known_tables(name: &str) -> Vec<KnownTable> {
     #[derive(Deserialize)]
     struct File {
@@ -123,7 +122,7 @@ pub struct Setup {
     pub kernel: Kernel,
     /// Threads.
     pub threads: usize,
-    /// The number of shards; by the size of the space if `None`.
+    /// The number of shards; if `None`, it depends on the size of the space.
     pub shards: Option<u32>,
     /// Layers to keep.
     pub keep: Keep,
@@ -131,7 +130,7 @@ pub struct Setup {
     pub max_depth: Option<u32>,
     /// Bytes of memory.
     pub memory_bytes: u64,
-    /// The least time between two checkpoints. The default is zero, so that each depth is a step that can
+    /// The minimum time between two checkpoints. The default is zero, so that each depth is a step that can
     /// fail.
     pub checkpoint_every: Duration,
 }
@@ -151,12 +150,12 @@ impl Default for Setup {
 }
 
 impl Setup {
-    /// Makes the directory of a run.
+    /// Creates the directory of a run.
     pub fn begin(&self, question: SpaceSpec, path: &Path, disk: &dyn Disk) -> anyhow::Result<RunDirectory> {
         self.begin_in(question, path, None, disk)
     }
 
-    /// Makes the directory of a run whose layers go into `store`, or into its directory.
+    /// Creates the directory of a run whose layers go into `store`, or into its own directory.
     pub fn begin_in(
         &self,
         question: SpaceSpec,
@@ -170,7 +169,7 @@ impl Setup {
         RunDirectory::create_planned(path, manifest, (space, None), &[], store, disk)
     }
 
-    /// Goes on with a run.
+    /// Continues a run.
     pub fn go_on(&self, run: &mut RunDirectory, disk: &dyn Disk) -> anyhow::Result<Summary> {
         let options = Options {
             threads: self.threads,
@@ -183,11 +182,11 @@ impl Setup {
         Summary::new(run)
     }
 
-    /// Searches a space from beginning to end in a directory of its own.
+    /// Searches a whole space in a directory of its own.
     pub fn search(&self, question: SpaceSpec) -> Summary {
         let directory = crate::tempdir().expect("a temporary directory");
         let path = directory.path().join("run");
-        let mut run = self.begin(question, &path, &LocalDisk).expect("the run begins");
+        let mut run = self.begin(question, &path, &LocalDisk).expect("the run starts");
         self.go_on(&mut run, &LocalDisk).expect("the run ends")
     }
 }
@@ -210,8 +209,8 @@ fn build(name: &str) -> PathBuf {
     let build = escargot::CargoBuild::new()
         .bin(name)
         .manifest_path(Path::new(env!("CARGO_MANIFEST_DIR")).join("../Cargo.toml"));
-    // The variables that the outer cargo sets for this package are removed: they would make build scripts run
-    // again, and all that depends on them would be built again.
+    // The variables that the outer cargo sets for this package are removed: they would cause build scripts to
+    // run again, and everything that depends on them to be rebuilt.
     let of_package = |name: &String| {
         name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_") || name == "CARGO_CRATE_NAME"
     };
@@ -221,8 +220,8 @@ fn build(name: &str) -> PathBuf {
     build.run().unwrap_or_else(|error| panic!("{name} builds: {error}")).path().into()
 }
 
-/// Returns standard output and standard error of a command, as text. Leaves out lines such as `auditing …`,
-/// which a command writes to standard error when it takes longer than ten seconds, as on a busy machine.
+/// Returns standard output and standard error of a command, as text. Omits lines such as `auditing …`, which
+/// a command writes to standard error when it takes longer than ten seconds, as on a busy machine.
 pub fn texts(output: &Output) -> (String, String) {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let is_message = |line: &&str| !line.ends_with(" …\n");
@@ -236,7 +235,7 @@ pub fn json(output: &Output) -> Value {
     serde_json::from_str(&out).unwrap_or_else(|error| panic!("{error}: {out}"))
 }
 
-/// Asserts that two runs, as `--json` prints them, found the same.
+/// Asserts that two runs, as printed by `--json`, have the same results.
 pub fn assert_same(found: &Value, expected: &Value) {
     for field in ["digest", "counts", "classes", "classes_with_inverse", "god_number", "complete"] {
         assert_eq!(found[field], expected[field], "{field}");
@@ -248,7 +247,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_busy_machine_makes_a_command_say_is_left_out() {
+    fn progress_notices_are_filtered_from_output() {
         let stderr = "auditing …\nthe run is wrong\n".into();
         let output = Output { status: Default::default(), stdout: Vec::new(), stderr };
         assert_eq!(texts(&output), (String::new(), "the run is wrong\n".into()));

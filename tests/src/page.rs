@@ -1,4 +1,4 @@
-//! Requests to the page of a run, as a browser or a program makes them.
+//! Requests to the page of a run, as sent by a browser or a program.
 
 use crate::process::until;
 use std::io::{Read, Write};
@@ -6,14 +6,14 @@ use std::net::TcpStream;
 use std::path::Path;
 use std::time::Duration;
 
-/// An answer over HTTP.
+/// An HTTP response.
 #[derive(Clone, Debug)]
 pub struct Answer {
     /// The status code, such as 200.
     pub status: u16,
     /// The headers, with names in lower case.
     pub headers: Vec<(String, String)>,
-    /// The body of the answer.
+    /// The body of the response.
     pub body: String,
 }
 
@@ -24,7 +24,7 @@ impl Answer {
     }
 }
 
-/// Asks for a path by a method, with headers in addition to `Connection`; `None` if nobody answers.
+/// Sends a request with headers in addition to `Connection`; `None` if there is no response.
 pub fn ask(address: &str, method: &str, path: &str, headers: &[(&str, &str)]) -> Option<Answer> {
     let mut tcp = TcpStream::connect(address).ok()?;
     tcp.set_read_timeout(Some(Duration::from_secs(30))).ok()?;
@@ -41,10 +41,10 @@ pub fn ask(address: &str, method: &str, path: &str, headers: &[(&str, &str)]) ->
     Some(Answer { status, headers, body: body.to_owned() })
 }
 
-/// Asks for a path with the token of the run in a directory.
+/// Requests a path with the token of the run in a directory.
 ///
 /// # Panics
-/// If nobody answers.
+/// If there is no response.
 pub fn get(address: &str, path: &str, run: &Path) -> Answer {
     let bearer = format!("Bearer {}", token(run));
     let headers = [("Host", address), ("Authorization", &bearer)];
@@ -54,15 +54,15 @@ pub fn get(address: &str, path: &str, run: &Path) -> Answer {
 /// Returns the token of the page of a run.
 ///
 /// # Panics
-/// If there is none.
+/// If the run has no token.
 pub fn token(run: &Path) -> String {
     let text = std::fs::read_to_string(run.join("page-token")).expect("a token of the page");
     text.trim().to_owned()
 }
 
-/// Waits until a page answers.
+/// Waits until a page responds.
 pub fn until_served(address: &str) {
-    until("the page is there", || {
+    until("the page answers", || {
         ask(address, "GET", "/healthz", &[("Host", address)]).is_some_and(|answer| answer.status == 200)
     });
 }

@@ -1,7 +1,6 @@
 //! Processes on this machine, their signals and their ports.
 //!
-//! No test depends on how long something takes: it waits until a condition holds, or for [`PATIENCE`] at
-//! most.
+//! No test depends on how long something takes: it waits until a condition holds, up to [`PATIENCE`].
 
 use crate::texts;
 use std::fs::{self, File};
@@ -14,7 +13,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 use tokio::net::TcpSocket;
 
-/// The time limit for anything that a test waits for.
+/// The time limit for every wait of a test.
 pub const PATIENCE: Duration = Duration::from_secs(120);
 /// The time between two checks of a condition that a test waits for.
 pub(crate) const POLL_INTERVAL: Duration = Duration::from_millis(20);
@@ -34,20 +33,21 @@ pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
 /// Sends a signal.
 ///
 /// # Panics
-/// If there is no such process.
+/// If the process does not exist.
 pub fn signal(process: &Child, number: i32) {
     let (number, id) = (format!("-{number}"), process.id().to_string());
     assert!(Command::new("kill").args([number, id]).status().expect("kill starts").success());
 }
 
-/// Waits until all threads of a process are stopped: a thread that writes to a disk finishes the write first.
+/// Waits until all threads of a process are stopped: a thread that writes to a disk completes the write
+/// first.
 ///
 /// # Panics
-/// If they do not stop within [`PATIENCE`].
+/// If the threads do not stop within [`PATIENCE`].
 pub fn until_stopped(process: &Child) {
     let is_stopped = |thread: PathBuf| {
         let stat = fs::read_to_string(thread.join("stat")).unwrap_or_default();
-        // In `stat`, the state follows the name, which stands in parentheses.
+        // In `stat`, the state follows the name, which is in parentheses.
         stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('T'))
     };
     until("the process has stopped", || {
@@ -56,10 +56,10 @@ pub fn until_stopped(process: &Child) {
     });
 }
 
-/// Returns a free port, and holds it until this process ends, so that the system gives it to nobody while no
-/// server listens. The socket that holds the port is bound and does not listen. Servers that ask for the port
-/// by its number can listen if they set `SO_REUSEADDR`, as those of tokio, the standard library, Slurm and
-/// Chromium do.
+/// Returns a free port, and reserves it until this process exits, so that the system gives it to no other
+/// process while no server listens. The socket that reserves the port is bound and does not listen. Servers
+/// that request the port by its number can listen if they set `SO_REUSEADDR`, as those of tokio, the standard
+/// library, Slurm and Chromium do.
 ///
 /// # Panics
 /// If no port is free.
@@ -73,23 +73,23 @@ pub fn free_port() -> u16 {
     port
 }
 
-/// Starts a command, and waits until the command has said a word on standard error. What the command says
-/// after that can be read from the result.
+/// Starts a command, and waits until the command has written a word to standard error. What the command
+/// writes after that can be read from the result.
 ///
 /// # Panics
-/// If it cannot be started, or ends before.
+/// If the command cannot be started, or exits before.
 pub fn started_until(command: &mut Command, word: &str) -> (Child, BufReader<ChildStderr>) {
     let mut process = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it starts");
     let mut err = BufReader::new(process.stderr.take().expect("it is a pipe"));
     let mut line = String::new();
     while !line.contains(word) {
         line.clear();
-        assert!(err.read_line(&mut line).expect("text") > 0, "it ended before it said {word:?}");
+        assert!(err.read_line(&mut line).expect("text") > 0, "it exited before it printed {word:?}");
     }
     (process, err)
 }
 
-/// Returns the same command behind another one.
+/// Returns the same command behind a prefix.
 pub fn prefixed(prefix: &[String], command: &Command) -> Command {
     let Some((first, rest)) = prefix.split_first() else {
         let mut same = Command::new(command.get_program());
@@ -126,7 +126,7 @@ mod tests {
     use std::net::{TcpListener, TcpStream};
 
     #[test]
-    fn a_held_port_is_for_servers_only() {
+    fn reserved_port_is_only_for_servers() {
         let port = free_port();
         let address = (Ipv4Addr::LOCALHOST, port);
         for _ in 0..2 {
@@ -136,7 +136,7 @@ mod tests {
             // The server closes first, and leaves a connection in TIME-WAIT.
             drop(listener.accept().unwrap());
         }
-        // The system gives no port away that it would refuse here.
+        // The system never assigns a port that it would refuse here.
         assert!(TcpSocket::new_v4().unwrap().bind(address.into()).is_err());
     }
 }

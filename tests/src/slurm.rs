@@ -10,10 +10,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// The time limit for anything that a test waits for. No test depends on how long something takes.
+/// The time limit for every wait of a test. No test depends on how long something takes.
 const PATIENCE: Duration = Duration::from_secs(300);
 
-/// Slurm. When the value is dropped, its jobs are cancelled and its daemons end.
+/// A running Slurm. When the value is dropped, its jobs are cancelled and its daemons exit.
 #[derive(Debug)]
 pub struct Slurm {
     directory: tempfile::TempDir,
@@ -22,11 +22,11 @@ pub struct Slurm {
 }
 
 impl Slurm {
-    /// Starts Slurm. Returns `None` if Slurm cannot be started on this machine; panics instead if
+    /// Starts Slurm. Returns `None` if Slurm is not available on this machine; panics instead if
     /// `FATHOM_TEST_ALL` is set.
     ///
     /// # Panics
-    /// If Slurm is installed and does not start.
+    /// If Slurm is installed but does not start.
     pub fn start() -> Option<Self> {
         let root = Command::new("id").arg("-u").output().is_ok_and(|id| id.stdout == b"0\n");
         let programs =
@@ -63,14 +63,14 @@ impl Slurm {
         });
         let key = path.join("munge.key-file");
         fs::write(&key, random.expect("random bytes")).expect("a key");
-        fs::set_permissions(&key, fs::Permissions::from_mode(0o400)).expect("a key of our own");
+        fs::set_permissions(&key, fs::Permissions::from_mode(0o400)).expect("a private key");
         for name in ["state", "spool"] {
             fs::create_dir(path.join(name)).expect("a directory");
         }
         let host = fs::read_to_string("/proc/sys/kernel/hostname").expect("a host name");
         let host = host.trim().split('.').next().unwrap_or_default();
         let [controller, node] = [(); 2].map(|()| free_port());
-        // The port of a coordinator follows from the number of its job, and tests share this host.
+        // The port of a coordinator depends on the number of its job, and tests share this host.
         static STARTED: AtomicU32 = AtomicU32::new(0);
         let first_job = (std::process::id() + STARTED.fetch_add(1, Ordering::Relaxed)) % 625 * 16 + 1;
         let (processors, path) =
@@ -109,19 +109,19 @@ PartitionName=main Nodes=ALL Default=YES OverSubscribe=FORCE:8 MaxTime=INFINITE 
     }
 
     fn daemon<'a>(&mut self, name: &str, arguments: impl IntoIterator<Item = &'a str>) {
-        // The daemon ends with these tests, however they end.
+        // The daemon exits with these tests, however they end.
         let mut command = self.command("setpriv");
         command.args(["--pdeathsig", "TERM", name]).args(arguments);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         self.daemons.push(command.spawn().unwrap_or_else(|error| panic!("{name} starts: {error}")));
     }
 
-    /// Returns a directory that lives as long as this Slurm.
+    /// Returns a directory that exists as long as this Slurm.
     pub fn path(&self) -> &Path {
         self.directory.path()
     }
 
-    /// Returns a command that talks to this Slurm, and has the commands of Fathom on its path.
+    /// Returns a command that talks to this Slurm and has the commands of Fathom on its path.
     pub fn command(&self, program: impl AsRef<Path>) -> Command {
         let mut paths: Vec<PathBuf> = [crate::fathom(), crate::fathom_worker()]
             .iter()
@@ -139,7 +139,7 @@ PartitionName=main Nodes=ALL Default=YES OverSubscribe=FORCE:8 MaxTime=INFINITE 
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../deploy/slurm").join(name)
     }
 
-    /// Runs a command of Slurm, and returns what it prints without the last line end.
+    /// Runs a command of Slurm, and returns what it prints without the trailing newline.
     ///
     /// # Panics
     /// If the command fails.
@@ -150,7 +150,7 @@ PartitionName=main Nodes=ALL Default=YES OverSubscribe=FORCE:8 MaxTime=INFINITE 
         out.trim_end().into()
     }
 
-    /// Returns the number and the name of each job in the queue, elements of arrays one by one.
+    /// Returns the number and the name of each job in the queue, with one entry for each array element.
     pub fn jobs(&self, states: &str) -> Vec<(String, String)> {
         let said = self.ask("squeue", &["--noheader", "--array", "--states", states, "--format=%i %j"]);
         said.lines()
@@ -174,14 +174,14 @@ PartitionName=main Nodes=ALL Default=YES OverSubscribe=FORCE:8 MaxTime=INFINITE 
                 let queue = self.command("squeue").output().map(|queue| crate::texts(&queue).0);
                 panic!("not in {PATIENCE:?}: {what}\n{}\n{}", queue.unwrap_or_default(), self.logs());
             }
-            // Commands of Slurm take a while: the jobs get nine tenths of the time.
+            // Slurm's commands take a while: the jobs get nine tenths of the time.
             sleep((9 * looked.elapsed()).max(Duration::from_millis(10)));
         }
     }
 }
 
 impl Slurm {
-    /// Returns the last lines of all logs in the directory, of daemons and of jobs.
+    /// Returns the last lines of all logs in the directory, of both daemons and jobs.
     fn logs(&self) -> String {
         let entries = fs::read_dir(self.path()).into_iter().flatten().flatten().map(|entry| entry.path());
         let logs = entries.filter(|path| path.extension().is_some_and(|extension| extension == "log"));

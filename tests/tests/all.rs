@@ -2,7 +2,7 @@
 //! (`journal`, `peers`, `proto`, `task`), as one program: it is linked once, and its tests share the
 //! processors.
 //!
-//! `cargo test --release --test all solve::` runs those of one file.
+//! `cargo test --release --test all solve::` runs the tests of one file.
 
 mod cluster;
 mod command_line;

@@ -1,4 +1,4 @@
-//! Runs of one process, and tasks from files to files.
+//! Runs of one process, and tasks that exchange files.
 
 mod audit;
 mod changed_files;

@@ -1,7 +1,7 @@
-//! How much tests check: what is quick, or everything with `FATHOM_TEST_SLOW=1` in the environment.
+//! Selects how much the tests check: the quick cases, or everything if `FATHOM_TEST_SLOW=1` is set in the
+//! environment.
 //!
-//! Slow tests are those that go through many cases of one kind, or far into one search. Tests of faults are
-//! never among them.
+//! Slow tests go through many cases of one kind, or far into one search. Fault tests are never slow tests.
 
 /// Returns whether tests check everything.
 pub fn is_wanted() -> bool {

@@ -1,4 +1,4 @@
-//! The page in a real browser: what it shows of a run without any action by the user.
+//! The page in a real browser: what it shows of a run without user action.
 
 use fathom_tests::browser::{self, Browser};
 use fathom_tests::cluster::{Cluster, undisturbed};
@@ -8,7 +8,7 @@ use fathom_tests::{assert_same, fathom, fathom_worker};
 use std::process::Stdio;
 use thirtyfour::Key;
 
-/// The space that is searched: 2x7 with ten tiles told apart takes seconds.
+/// The space to search: 2x7 with ten distinct tiles takes seconds.
 const SPACE: [&str; 3] = ["2x7", "--track", "0-5"];
 
 fn address(cluster: &mut Cluster, at: &str) -> String {
@@ -17,10 +17,10 @@ fn address(cluster: &mut Cluster, at: &str) -> String {
     format!("http://{at}/?token={}", token(&cluster.run()))
 }
 
-/// One of two workers is killed and comes back. The page shows both without a reload, receives the end of
-/// each depth, and shows the result.
+/// One of two workers is killed and returns. The page shows both without a reload, receives the end of each
+/// depth, and shows the result.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_run_is_seen_from_beginning_to_end() {
+async fn run_is_shown_from_start_to_end() {
     if !browser::is_here() {
         return;
     }
@@ -34,9 +34,9 @@ async fn a_run_is_seen_from_beginning_to_end() {
     assert_eq!(
         browser.page.current_url().await.unwrap().as_str(),
         format!("http://{at}/"),
-        "the token is gone"
+        "the token is removed"
     );
-    assert_eq!(browser.value("document.cookie").await, "", "no script sees the cookie");
+    assert_eq!(browser.value("document.cookie").await, "", "scripts cannot read the cookie");
     browser.until("document.getElementById('state').innerText === 'waiting'").await;
     assert!(browser.text("obstacle").await.contains("no worker is there"));
     assert_eq!(browser.text("title").await, "The 2 × 7 board, some pieces alike");
@@ -54,7 +54,7 @@ async fn a_run_is_seen_from_beginning_to_end() {
     cluster.join_until("first", "computing:10:stop");
     browser.until("document.getElementById('workers').innerText.includes('first')").await;
     cluster.until_stopped("first");
-    // The keyboard chooses the first shard, and shows its story.
+    // The keyboard selects the first shard, and shows its history.
     browser.until("document.getElementById('shards').getAttribute('aria-label').includes('24')").await;
     browser.value("document.getElementById('shards').focus()").await;
     let canvas = browser.page.active_element().await.unwrap();
@@ -92,7 +92,7 @@ async fn a_run_is_seen_from_beginning_to_end() {
     assert_eq!(browser.console().await, [""; 0]);
     cluster.signal_coordinator(libc::SIGINT);
     assert_same(&cluster.finishes(), &found);
-    // The page says that the server has gone.
+    // The page says that the server is gone.
     browser.until("document.getElementById('connection').innerText.includes('the server has ended')").await;
     browser.end().await;
 }
@@ -100,7 +100,7 @@ async fn a_run_is_seen_from_beginning_to_end() {
 /// The page has no horizontal overflow at any width from telephones to wide screens. Every control has a name
 /// and can be reached by keyboard.
 #[tokio::test(flavor = "multi_thread")]
-async fn the_page_fits_every_window_and_the_keyboard() {
+async fn page_fits_every_window_and_the_keyboard() {
     if !browser::is_here() {
         return;
     }
@@ -138,7 +138,7 @@ async fn the_page_fits_every_window_and_the_keyboard() {
     button.send_keys(" ").await.unwrap();
     browser.until("document.getElementById('logarithmic').getAttribute('aria-pressed') === 'true'").await;
 
-    // Events of depth 1 are not those of depths 10 and more.
+    // The events of depth 1 do not include those of depths 10 and more.
     browser.value("document.getElementById('containing').focus()").await;
     browser.page.active_element().await.unwrap().send_keys("depth 1").await.unwrap();
     let of_depth =
@@ -152,7 +152,7 @@ async fn the_page_fits_every_window_and_the_keyboard() {
     assert_eq!(browser.value(moves).await, "8");
     assert_eq!(browser.console().await, [""; 0]);
 
-    // The page is shown again by another process, at the same address.
+    // Another process shows the page again, at the same address.
     browser.value("window.same = 'page'").await;
     process.kill().unwrap();
     process.wait().unwrap();
@@ -162,7 +162,7 @@ async fn the_page_fits_every_window_and_the_keyboard() {
     let mut process = again.stdout(Stdio::null()).spawn().unwrap();
     browser.until("document.getElementById('connection').innerText === 'live'").await;
     browser.until("document.getElementById('events').innerText.includes('layer done')").await;
-    assert_eq!(browser.value("window.same").await, "page", "it was not loaded again");
+    assert_eq!(browser.value("window.same").await, "page", "the page was not reloaded");
     browser.end().await;
     process.kill().unwrap();
     process.wait().unwrap();
@@ -170,7 +170,7 @@ async fn the_page_fits_every_window_and_the_keyboard() {
 
 /// Names of workers appear on the page as text, never as markup.
 #[tokio::test(flavor = "multi_thread")]
-async fn names_of_workers_are_text() {
+async fn worker_names_are_text() {
     if !browser::is_here() {
         return;
     }

@@ -1,4 +1,4 @@
-//! Workers and coordinators that are killed, stopped, out of disk space, or have damaged files: the results
+//! Workers and coordinators that are killed, suspended, out of disk space, or have damaged files: the results
 //! equal those of an undisturbed run.
 
 use fathom_tests::cluster::{Cluster, undisturbed};
@@ -33,9 +33,10 @@ fn kill_and_restart_worker(failpoint: &str, options: &[&str]) {
     assert_same(&cluster.finishes(), &undisturbed(&MANY_TASKS));
 }
 
-/// A worker that is stopped does not ask, so the time since the last answer says nothing of the coordinator.
+/// A suspended worker sends no requests, so the time since the last answer says nothing about the
+/// coordinator.
 #[test]
-fn a_worker_that_was_stopped_for_longer_than_its_patience_goes_on() {
+fn worker_suspended_beyond_its_patience_continues() {
     let mut cluster = Cluster::new(&MANY_TASKS, &[]);
     cluster.serve_up_to(3);
     let mut joining = cluster.joining("w1");
@@ -60,7 +61,7 @@ fn until_reason(cluster: &Cluster, name: &str, reason: &str) {
     });
 }
 
-/// Answers a caller in the coordinator's place, and waits until the caller has read the answer and hung up.
+/// Answers a caller in place of the coordinator, and waits until the caller has read the answer and hung up.
 fn answer(mut caller: TcpStream, bytes: &[u8]) -> io::Result<()> {
     caller.set_nonblocking(false)?;
     caller.set_read_timeout(Some(PATIENCE))?;
@@ -73,7 +74,7 @@ fn answer(mut caller: TcpStream, bytes: &[u8]) -> io::Result<()> {
 
 /// While the coordinator is away, other services listen on its port.
 #[test]
-fn a_registered_worker_waits_while_other_services_answer() {
+fn registered_worker_waits_out_other_services() {
     let mut cluster = Cluster::new(&MANY_TASKS, &[]);
     cluster.serve_up_to(3);
     cluster.join(&["w1"]);
@@ -85,7 +86,7 @@ fn a_registered_worker_waits_while_other_services_answer() {
     let bad_gateway = b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 12\r\n\r\nBad gateway\n";
     let tls_alert = [21, 3, 1, 0, 2, 2, 40];
     for bytes in [&bad_gateway[..], b"SSH-2.0-OpenSSH_9.9\r\n", &[0xff; 1000], &[0; 9], &tls_alert] {
-        until("the worker hears the other service", || {
+        until("the worker notices the other service", || {
             listener.accept().is_ok_and(|(caller, _)| answer(caller, bytes).is_ok())
         });
     }
@@ -97,10 +98,10 @@ fn a_registered_worker_waits_while_other_services_answer() {
     assert!(!cluster.logged_by("w1", "coordinator is back").is_empty());
 }
 
-/// While the coordinator is away, others come that have certificates of another authority or another token. A
-/// coordinator of another run ends the worker only if it has the keys of the run.
+/// While the coordinator is away, other coordinators take its place, with certificates of another authority
+/// or with another token. A coordinator of another run ends the worker only if it has the keys of the run.
 #[test]
-fn a_registered_worker_waits_while_coordinators_with_other_keys_answer() {
+fn registered_worker_waits_out_coordinators_with_other_keys() {
     let mut cluster = Cluster::new(&MANY_TASKS, &[]);
     let [ours, others] = ["ours", "others"].map(|name| cluster.path().join(name).display().to_string());
     for keys in [&ours, &others] {
@@ -140,38 +141,38 @@ fn a_registered_worker_waits_while_coordinators_with_other_keys_answer() {
 }
 
 #[test]
-fn killed_before_a_task() {
+fn worker_killed_before_task() {
     kill_and_restart_worker("computing:60", &[]);
 }
 
 #[test]
-fn killed_before_a_file_is_whole() {
+fn worker_killed_before_file_is_complete() {
     kill_and_restart_worker("writing:60", &[]);
 }
 
 #[test]
-fn killed_before_a_report() {
+fn worker_killed_before_report() {
     kill_and_restart_worker("reporting:10", &[]);
 }
 
 #[test]
-fn killed_while_it_serves_a_peer() {
+fn worker_killed_while_serving_a_peer() {
     kill_and_restart_worker("serving:12", &[]);
 }
 
 #[test]
-fn killed_while_a_copy_is_taken_of_its_file() {
+fn worker_killed_while_its_file_is_copied() {
     kill_and_restart_worker("pushing:30", &TWO_COPIES);
 }
 
 #[test]
-fn killed_while_it_takes_a_copy() {
+fn worker_killed_while_copying() {
     kill_and_restart_worker("copying:30", &TWO_COPIES);
 }
 
 /// One of three workers dies at a failpoint, and never returns.
 #[test]
-fn killed_for_good_where_there_are_copies() {
+fn lost_worker_is_replaced_by_replicas() {
     for failpoint in ["computing:40", "writing:40", "reporting:10", "serving:12", "pushing:30", "copying:30"]
     {
         let mut cluster = Cluster::new(&MANY_TASKS, &TWO_COPIES);
@@ -186,7 +187,7 @@ fn killed_for_good_where_there_are_copies() {
 }
 
 #[test]
-fn two_of_four_killed_at_once_and_one_comes_back() {
+fn two_of_four_killed_and_one_returns() {
     let mut cluster = Cluster::new(&MANY_TASKS, &TWO_COPIES);
     cluster.serve_up_to(7);
     cluster.join_together(&["w1", "w2", "w3", "w4"]);
@@ -199,12 +200,12 @@ fn two_of_four_killed_at_once_and_one_comes_back() {
 }
 
 #[test]
-fn two_of_four_killed_for_good_where_there_are_three_copies() {
+fn two_of_four_lost_with_three_replicas() {
     let mut cluster = Cluster::new(&MANY_TASKS, &["--replicas", "3"]);
     cluster.serve_up_to(7);
     cluster.join(&["w1", "w2", "w3", "w4"]);
     cluster.in_the_middle(|cluster| cluster.kill(&["w1", "w2"]));
-    // A new file can have at most two holders, so the layer cannot be finished. The status says what is
+    // A new file can have at most two holders, so the layer cannot be completed. The status says what is
     // missing.
     cluster.until_status("it asks for more workers", |status| {
         let obstacle = status["obstacle"].as_str().unwrap_or_default();
@@ -216,9 +217,9 @@ fn two_of_four_killed_for_good_where_there_are_three_copies() {
 }
 
 #[test]
-fn the_coordinator_killed_five_times() {
+fn coordinator_killed_five_times() {
     let mut cluster = Cluster::new(&LONG_TASKS, &[]);
-    // The last of these leaves a layer of which nobody has reported anything.
+    // The last of these leaves a layer without any reports.
     let failpoints = ["replying:20", "committing:1", "replying:10", "committed:1"];
     for (number, failpoint) in failpoints.into_iter().enumerate() {
         cluster.serve_until(failpoint);
@@ -227,8 +228,8 @@ fn the_coordinator_killed_five_times() {
         }
         cluster.coordinator_dies();
     }
-    // Reports are saved before their layer is committed if that takes long. Two workers cannot finish a layer
-    // of which three must hold each file.
+    // Reports are saved before their layer is committed if the layer takes long. Two workers cannot complete
+    // a layer whose files need three holders.
     let mut without_end = cluster.serving();
     without_end.args(["--replicas", "3"]).env("FATHOM_FAILPOINT", "saving:1");
     cluster.serve_by(without_end);
@@ -238,10 +239,11 @@ fn the_coordinator_killed_five_times() {
     assert_eq!(cluster.logged("serving").len(), 6);
 }
 
-/// A worker stops in the middle of a task, and resumes after another worker has done that task. With three
-/// copies of each file and three workers, no layer is finished without the worker, so the run waits for it.
+/// A worker is suspended in the middle of a task, and resumes after another worker has done that task. With
+/// three copies of each file and three workers, no layer is completed without the worker, so the run waits
+/// for it.
 #[test]
-fn a_worker_that_sleeps_through_its_lease() {
+fn worker_sleeps_through_its_lease() {
     let mut cluster = Cluster::new(&MANY_TASKS, &["--replicas", "3", "--audit", "0"]);
     cluster.serve();
     cluster.join_until("w1", "computing:25:stop");
@@ -249,32 +251,34 @@ fn a_worker_that_sleeps_through_its_lease() {
     cluster.until_stopped("w1");
     let asleep = cluster.until_worker_is("w1", "lost");
     let id = Cluster::worker_id(&asleep, "w1").unwrap();
-    // The worker's task is the last one that it was given and did not finish.
+    // The worker's task is the last one that was assigned to it and that it did not complete.
     let file = |line: &Value| (line["depth"].as_u64(), line["shard"].as_u64());
     let by = |line: &&Value| line["worker"] == id.as_str();
     let done: BTreeSet<_> = cluster.logged("task done").iter().filter(by).map(file).collect();
     let given: BTreeSet<_> = cluster.logged("task given").iter().filter(by).map(file).collect();
-    let task = *given.difference(&done).next().expect("it was given a task that it did not finish");
-    until("another worker makes its task", || {
+    let task = *given.difference(&done).next().expect("it did not finish an assigned task");
+    until("another worker does its task", || {
         cluster.logged("task done").iter().any(|line| !by(&line) && file(line) == task)
     });
     cluster.signal("w1", libc::SIGCONT);
     assert_same(&cluster.finishes(), &undisturbed(&MANY_TASKS));
     assert_eq!(cluster.logged("worker lost").len(), 1);
-    // What the worker reports of the task after it resumed is ignored.
+    // What the worker reports about the task after it resumes is ignored.
     let done = cluster.logged("task done");
     assert!(!done.iter().any(|line| by(&line) && file(line) == task), "{done:?}");
 }
 
-/// A worker is told to stop when the coordinator has its registration, and has not answered yet.
+/// A worker is told to stop when the coordinator has received its registration but has not answered yet.
 #[test]
-fn a_worker_that_ends_while_it_registers_leaves() {
+fn worker_stopped_during_registration_leaves() {
     let mut cluster = Cluster::new(&["3x3"], &["--lease", "1h"]);
     cluster.serve_until("replying:1:stop");
     cluster.join_by("w1", cluster.joining("w1"));
     cluster.until_coordinator_stopped();
     cluster.signal("w1", libc::SIGTERM);
-    until("the worker knows", || !cluster.logged_by("w1", "stopping at the next coset").is_empty());
+    until("the worker has received the signal", || {
+        !cluster.logged_by("w1", "stopping at the next coset").is_empty()
+    });
     cluster.signal_coordinator(libc::SIGCONT);
     assert_eq!(cluster.ends("w1").code(), Some(0));
     cluster.until_logged("worker left");
@@ -283,7 +287,7 @@ fn a_worker_that_ends_while_it_registers_leaves() {
 }
 
 #[test]
-fn a_coordinator_that_sleeps_blames_nobody() {
+fn suspended_coordinator_loses_no_worker() {
     let mut cluster = Cluster::new(&LONG_TASKS, &[]);
     cluster.serve_until("replying:20:stop");
     cluster.join_by("w1", cluster.joining("w1"));
@@ -298,7 +302,7 @@ fn a_coordinator_that_sleeps_blames_nobody() {
 
 /// The store of a worker is on a file system that really fills up, in a mount namespace of its own.
 #[test]
-fn a_worker_whose_disk_is_full() {
+fn worker_with_full_disk() {
     let mut cluster = Cluster::new(&LONG_TASKS, &[]);
     let store = cluster.store("w1");
     fs::create_dir(&store).unwrap();
@@ -348,24 +352,24 @@ fn damaged_files_are_replaced_by_copies() {
     cluster.join_until("w1", "computing:55");
     cluster.join(&["w2"]);
     cluster.dies("w1");
-    // Nothing is committed by one worker: both have all files of the newest layer, and it stays the newest.
+    // One worker alone commits nothing: both have all files of the newest layer, and it stays the newest.
     let files = newest(&cluster, "w1");
     files.iter().for_each(|(_, _, path)| damage(path));
     cluster.join(&["w1", "w3"]);
     assert_same(&cluster.finishes(), &undisturbed(&MANY_TASKS));
     let damaged: BTreeSet<(u32, u32)> = files.iter().map(|(depth, shard, _)| (*depth, *shard)).collect();
     let discarded = discarded(&cluster);
-    assert!(!discarded.is_empty(), "nobody has found it");
-    assert!(discarded.is_subset(&damaged), "whole files were discarded: {discarded:?} of {damaged:?}");
+    assert!(!discarded.is_empty(), "the damage was not found");
+    assert!(discarded.is_subset(&damaged), "intact files were discarded: {discarded:?} of {damaged:?}");
 }
 
 #[test]
-fn a_damaged_file_is_made_again_where_older_layers_are_kept() {
+fn damaged_file_is_recomputed_from_older_layers() {
     let mut cluster = Cluster::new(&MANY_TASKS, &["--keep", "all", "--audit", "0"]);
     cluster.serve();
     cluster.alone_until("w1", 5, 16);
     cluster.join(&["w2"]);
-    // The damaged file is not the first one that a peer asks for.
+    // The damaged file is not the first one that a peer requests.
     let (depth, shard, path) = newest(&cluster, "w1").pop().unwrap();
     damage(&path);
     cluster.join(&["w1"]);
@@ -376,7 +380,7 @@ fn a_damaged_file_is_made_again_where_older_layers_are_kept() {
 }
 
 #[test]
-fn a_damaged_file_without_a_copy_is_named_and_may_be_put_back() {
+fn damaged_file_without_copy_is_named_and_can_be_restored() {
     let mut cluster = Cluster::new(&MANY_TASKS, &["--audit", "0"]);
     cluster.serve();
     cluster.alone_until("w1", 5, 16);
@@ -399,14 +403,15 @@ fn a_damaged_file_without_a_copy_is_named_and_may_be_put_back() {
 }
 
 #[test]
-fn a_damaged_file_of_the_layer_in_the_making_is_made_again() {
-    // Without audits each task is done once, so the failpoint's number tells in which task the process dies.
+fn damaged_file_of_unfinished_layer_is_recomputed() {
+    // Without audits each task is done once, so the failpoint's number determines the task in which the
+    // process dies.
     let mut cluster = Cluster::new(&LONG_TASKS, &["--audit", "0"]);
     cluster.serve();
-    // One worker makes eight shards a layer, so number 77 is in the middle of depth 9, the last one.
+    // One worker computes eight shards per layer, so number 77 is in the middle of depth 9, the last one.
     cluster.join_until("w1", "computing:77");
     cluster.dies("w1");
-    // The coordinator has saved the tasks that are done. When it is back, it counts on the files of w1.
+    // The coordinator has saved the completed tasks. When it returns, it relies on the files of w1.
     cluster.signal_coordinator(libc::SIGTERM);
     assert!(cluster.coordinator_ends().success());
     let files: Vec<_> = cluster.files("w1").into_iter().filter(|(depth, _, _)| *depth == 9).collect();

@@ -1,4 +1,4 @@
-//! `fathom keys`: the processes of a run accept its files, and existing files are never overwritten.
+//! `fathom keys`: the processes of a run accept its files, and it never overwrites existing files.
 
 use fathom_proto::access::{Access, AccessArguments};
 use fathom_tests::cluster::{Cluster, undisturbed};
@@ -30,7 +30,7 @@ fn arguments(dir: &Path) -> AccessArguments {
 }
 
 #[test]
-fn keys_are_made_and_can_be_used() {
+fn generated_keys_are_usable() {
     let directory = fathom_tests::tempdir().unwrap();
     fs::create_dir(directory.path().join("empty")).unwrap();
     for name in ["keys", "a/b/c", "empty", "it's there/", "./dot/../keys-2"] {
@@ -58,7 +58,7 @@ fn keys_are_made_and_can_be_used() {
     assert_ne!(fs::read_to_string(directory.path().join("empty/token")).unwrap(), token);
     let access = Access::load(&arguments(&dir)).unwrap();
     access.may_listen("0.0.0.0:7400".parse().unwrap()).unwrap();
-    // A key of one run does not fit the certificate of another.
+    // The key of one run does not match the certificate of another.
     let mixed = AccessArguments { tls_key: Some(directory.path().join("empty/key.pem")), ..arguments(&dir) };
     assert!(Access::load(&mixed).is_err());
     // No temporary file is left.
@@ -68,7 +68,7 @@ fn keys_are_made_and_can_be_used() {
     }
 }
 
-/// The commands that messages name can be run as they are printed.
+/// The commands in messages can be run as printed.
 #[test]
 fn commands_in_messages_name_the_keys() {
     // Two workers must hold each file, so the run waits for the second one.
@@ -101,7 +101,7 @@ fn commands_in_messages_name_the_keys() {
 }
 
 #[test]
-fn what_is_there_is_left_as_it_is() {
+fn existing_files_are_not_overwritten() {
     let directory = fathom_tests::tempdir().unwrap();
     assert_eq!(keys(directory.path(), &["keys"]).0, Some(0));
     fs::create_dir(directory.path().join("other")).unwrap();

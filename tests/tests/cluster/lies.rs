@@ -78,8 +78,8 @@ impl Liar {
         self.say(make, outcome::Result::Made(report)).await
     }
 
-    /// Says that the shard could not be made, because a file is damaged: its own one, or that of the worker
-    /// at an address.
+    /// Reports that the shard could not be computed because a file is damaged: the worker's own file, or that
+    /// of the worker at an address.
     async fn blame(&mut self, make: &v1::ComputeShard, (depth, shard): (u32, u32), address: &str) {
         let (file, message) = (Some(v1::File { depth, shard }), "no such bits".into());
         let damaged = v1::Damaged { file, address: address.into(), message };
@@ -120,7 +120,7 @@ fn cosets(cluster: &Cluster, make: &v1::ComputeShard) -> usize {
 }
 
 #[test]
-fn a_worker_without_data_is_not_believed() {
+fn impossible_reports_are_rejected() {
     let mut cluster = Cluster::new(&SPACE, &[]);
     cluster.serve();
     runtime().block_on(async {
@@ -135,13 +135,13 @@ fn a_worker_without_data_is_not_believed() {
         liar.report(first, report_of_one_shard(cosets(&cluster, first), 181_439)).await.unwrap();
         liar.client.leave(v1::LeaveRequest { session: liar.session, progress: None }).await.unwrap();
     });
-    until("the lie is named", || cluster.logged("implausible report").len() == 1);
+    until("the false report is logged", || cluster.logged("implausible report").len() == 1);
     cluster.join(&["honest"]);
     assert_same(&cluster.finishes(), &undisturbed(&SPACE));
 }
 
 #[test]
-fn a_false_report_in_a_shared_store_is_dropped() {
+fn false_report_in_a_shared_store_is_dropped() {
     let mut cluster = Cluster::new(&SPACE, &["--shared-store"]);
     let shared = cluster.path().join("shared");
     std::fs::create_dir(&shared).unwrap();
@@ -169,9 +169,9 @@ fn a_false_report_in_a_shared_store_is_dropped() {
     assert_same(&cluster.finishes(), &undisturbed(&SPACE));
 }
 
-/// A worker that errs may be slow, and replace a file of a depth that was committed meanwhile.
+/// A faulty worker may be slow, and replace a file of a depth that was committed in the meantime.
 #[test]
-fn a_replaced_file_in_a_shared_store_is_not_read() {
+fn replaced_file_in_a_shared_store_is_not_read() {
     let mut cluster = Cluster::new(&SPACE, &["--audit", "0", "--shared-store"]);
     let shared = cluster.path().join("shared");
     std::fs::create_dir(&shared).unwrap();
@@ -188,8 +188,8 @@ fn a_replaced_file_in_a_shared_store_is_not_read() {
     assert!(detail.contains("d004/s00000.layer is not the file that was committed"), "{detail}");
 }
 
-/// The liar takes one of two tasks, and does nothing. Another worker does the other one, which is returned.
-/// Then the liar blames the file of it, at this address.
+/// The liar takes one of two tasks and does nothing. Another worker completes the other task, which is
+/// returned. Then the liar reports that task's file, at the given address, as damaged.
 fn blame_the_first_file(cluster: &mut Cluster, address: impl Fn(&Cluster) -> String) {
     runtime().block_on(async {
         let mut liar = Liar::join(cluster).await;
@@ -202,9 +202,9 @@ fn blame_the_first_file(cluster: &mut Cluster, address: impl Fn(&Cluster) -> Str
     });
 }
 
-/// A worker whose host has lost the shared store says that files are damaged, which others can read.
+/// A worker whose host has lost the shared store reports files as damaged that others can read.
 #[test]
-fn what_one_worker_cannot_read_in_a_shared_store_stays() {
+fn file_unreadable_for_one_worker_stays_in_a_shared_store() {
     let mut cluster = Cluster::new(&SPACE, &["--audit", "0", "--lease", "60s", "--shared-store"]);
     let shared = cluster.path().join("shared");
     std::fs::create_dir(&shared).unwrap();
@@ -217,15 +217,15 @@ fn what_one_worker_cannot_read_in_a_shared_store_stays() {
     assert_eq!(cluster.logged("damaged file discarded").len(), 0);
 }
 
-/// A worker cannot open a file for a moment that a peer calls damaged, as when it has too many files open.
+/// A worker briefly cannot open a file that a peer reports as damaged, as when it has too many open files.
 #[test]
-fn what_a_worker_cannot_read_for_a_moment_stays() {
+fn briefly_unreadable_file_is_kept() {
     let mut cluster = Cluster::new(&SPACE, &["--audit", "0", "--lease", "60s"]);
     cluster.serve();
     blame_the_first_file(&mut cluster, |cluster| {
         let (_, _, file) = cluster.files("honest").remove(0);
         std::fs::remove_file(&file).unwrap();
-        // To open this is neither to find nothing nor to find damage.
+        // Opening this fails with an error that means neither a missing nor a damaged file.
         symlink(&file, &file).unwrap();
         cluster.exchange_address("honest")
     });
@@ -237,7 +237,7 @@ fn what_a_worker_cannot_read_for_a_moment_stays() {
 
 const MANY_TASKS: [&str; 5] = ["2x6", "--metric", "single", "--shards", "16"];
 
-/// Returns a cluster whose first worker has left with files of its own, and the newest layer's depth.
+/// Returns a cluster whose first worker has left with its own files, and the depth of the newest layer.
 fn without_the_first() -> (Cluster, u32) {
     let mut cluster = Cluster::new(&MANY_TASKS, &["--keep", "all", "--audit", "0"]);
     cluster.serve();
@@ -247,12 +247,12 @@ fn without_the_first() -> (Cluster, u32) {
     (cluster, u32::try_from(depth).unwrap() - 1)
 }
 
-/// A worker returns with a file that is whole, but is not the file that the worker reported.
+/// A worker returns with a file that is intact, but is not the file that the worker reported.
 #[test]
-fn another_file_in_a_store_is_made_again() {
+fn different_file_in_a_store_is_recomputed() {
     let (mut cluster, newest) = without_the_first();
     let mut files = cluster.files("w1").into_iter().filter(|(depth, _, _)| *depth == newest);
-    let (depth, shard, path) = files.next_back().expect("w1 has made a part of the newest layer");
+    let (depth, shard, path) = files.next_back().expect("w1 has a part of the newest layer");
     exchange_cosets(&path);
     cluster.join(&["w1"]);
     assert_same(&cluster.finishes(), &undisturbed(&MANY_TASKS));
@@ -260,14 +260,15 @@ fn another_file_in_a_store_is_made_again() {
     assert!(lines.iter().any(|line| line["depth"] == depth && line["shard"] == shard), "{lines:?}");
 }
 
-/// A worker returns with a file in the place of one of another depth. Its other files are used.
+/// A worker returns with a file replaced by one of another depth. Its other files are used.
 #[test]
-fn a_file_of_another_depth_in_a_store_is_made_again() {
+fn file_of_another_depth_in_a_store_is_recomputed() {
     let (mut cluster, newest) = without_the_first();
     let files = cluster.files("w1");
     let of = |wanted| files.iter().filter(move |(depth, _, _)| *depth == wanted);
-    let (_, shard, path) = of(newest).next_back().expect("w1 has made a part of the newest layer");
-    let (_, _, other) = of(newest - 1).find(|(_, other, _)| other == shard).expect("w1 has made all before");
+    let (_, shard, path) = of(newest).next_back().expect("w1 has a part of the newest layer");
+    let (_, _, other) =
+        of(newest - 1).find(|(_, other, _)| other == shard).expect("w1 has all earlier files");
     let moved = std::fs::read(other).unwrap();
     std::fs::write(path, &moved).unwrap();
     cluster.join(&["w1"]);
@@ -282,19 +283,19 @@ fn audited(workers: &str) -> Cluster {
 }
 
 const TWELVE: [&str; 3] = ["3x3", "--shards", "12"];
-/// A worker that loses a state of each coset, after the first depths.
+/// A worker that, after the first depths, loses a state of each coset.
 const BAD_MEMORY: &str = "found:40:flip";
 
-/// One of three workers has bad memory. An audit finds a difference, the third worker decides who is wrong,
-/// and the wrong files are made again.
+/// One of three workers has bad memory. An audit finds a difference, the third worker's result decides which
+/// one is wrong, and the wrong files are recomputed.
 #[test]
-fn a_worker_with_bad_memory_is_set_aside() {
+fn worker_with_bad_memory_is_quarantined() {
     let mut cluster = audited("3");
     cluster.serve();
     cluster.join_until("bad", BAD_MEMORY);
     cluster.join(&["good", "better"]);
     cluster.until_logged("worker is set aside");
-    // Three replicas need three workers, and the worker that is set aside does not count.
+    // Three replicas need three workers, and the quarantined worker does not count.
     cluster.join(&["another"]);
     assert_same(&cluster.finishes(), &undisturbed(&TWELVE));
     let aside = cluster.logged("worker is set aside");
@@ -303,10 +304,10 @@ fn a_worker_with_bad_memory_is_set_aside() {
     assert!(differs.as_str().unwrap().contains("bad has found"), "{differs}");
 }
 
-/// With two workers nobody can tell which one is wrong. The run goes on with a third one, and the shard of
-/// which the results differed is audited.
+/// With two workers it is impossible to decide which one is wrong. The run continues with a third one, and
+/// the shard with different results is audited.
 #[test]
-fn two_workers_that_disagree_end_the_run() {
+fn disagreement_of_two_workers_ends_the_run() {
     let mut cluster = audited("2");
     cluster.serve();
     cluster.join_until("bad", BAD_MEMORY);

@@ -1,4 +1,4 @@
-//! Cosets from other workers in memory, on disk, in both, and fetched again.
+//! Cosets from other workers: in memory, on disk, in both, and fetched again.
 
 use fathom_engine::directory::RunDirectory;
 use fathom_engine::run::{Geometry, RunManifest, budget};
@@ -16,7 +16,7 @@ use std::path::Path;
 /// Layers of up to 2.8 MB.
 const SPACE: [&str; 3] = ["2x6", "--shards", "16"];
 const LAYER_BYTES: u64 = 2_800_000;
-/// Layers of up to 5 MB, of which a task reads a sixth at most.
+/// Layers of up to 5 MB; a task reads at most a sixth of one.
 const PANCAKES: [&str; 3] = ["pancake:11", "--shards", "64"];
 
 /// What a worker did with cosets from the other one, in bytes.
@@ -36,19 +36,19 @@ fn question(puzzle: &str) -> SpaceSpec {
     SpaceSpec { source, metric, labels }
 }
 
-/// Returns what a worker of one thread takes for other things than layers.
+/// Returns the memory that a worker with one thread takes for anything but layers.
 fn process_bytes(space: &[&str; 3]) -> u64 {
     let space = question(space[0]).space().unwrap();
     let plan = Plan::new(&space).unwrap();
     budget::memory_bytes(&space, plan.patterns, plan.representative_cosets, &plan.shape, 1)
 }
 
-/// Returns what a worker that has ended did.
+/// Returns what a worker did, after it has ended.
 fn fetched_by(cluster: &Cluster, name: &str) -> Fetched {
     did(&cluster.logged_by(name, "worker ends")[0])
 }
 
-/// Returns what a worker did, by the last line of its log.
+/// Returns what a worker did, from the last line of its log.
 fn did(ends: &Value) -> Fetched {
     let bytes = |key: &str| ends[key].as_u64().unwrap();
     Fetched { received: bytes("received_bytes"), kept: bytes("kept_bytes"), spilled: bytes("spilled_bytes") }
@@ -63,7 +63,7 @@ fn fetched(space: &[&str; 3], cache_bytes: u64, options: &[&str]) -> [Fetched; 2
         command.args(["--memory", &memory]).args(options);
         cluster.join_by(name, command);
     };
-    // The first worker sleeps until the second one is there, so that both have shards of all large layers.
+    // The first worker waits until the second one has joined, so that both have shards of all large layers.
     cluster.serve_up_to(1);
     join(&mut cluster, "w1");
     cluster.in_the_middle(|cluster| cluster.signal("w1", libc::SIGSTOP));
@@ -74,9 +74,9 @@ fn fetched(space: &[&str; 3], cache_bytes: u64, options: &[&str]) -> [Fetched; 2
     ["w1", "w2"].map(|name| fetched_by(&cluster, name))
 }
 
-/// There is memory for what a worker may fetch for one depth, but not for what it fetches for all depths.
+/// Memory is enough for what a worker may fetch for one depth, but not for what it fetches for all depths.
 #[test]
-fn memory_is_given_back_after_each_depth() {
+fn memory_is_released_after_each_depth() {
     for way in ["disk", "fetch"] {
         for Fetched { kept, spilled, .. } in fetched(&SPACE, LAYER_BYTES / 3 * 4, &["--beyond-memory", way]) {
             assert_eq!(spilled, 0);
@@ -86,25 +86,25 @@ fn memory_is_given_back_after_each_depth() {
 }
 
 #[test]
-fn with_the_least_memory_most_cosets_go_to_disk() {
+fn least_memory_sends_most_cosets_to_disk() {
     for Fetched { kept, spilled, .. } in fetched(&SPACE, 1 << 20, &[]) {
         assert!(kept > 0 && spilled > 0, "{kept} bytes in memory, {spilled} on disk");
     }
 }
 
-/// With memory for less than a task reads, the rest goes to disk.
+/// If memory holds less than a task reads, the rest goes to disk.
 #[test]
-fn a_task_that_reads_more_than_fits_uses_the_disk() {
+fn task_larger_than_memory_uses_the_disk() {
     let few = ["2x6", "--shards", "4"];
     for Fetched { kept, spilled, .. } in fetched(&few, 1 << 20, &["--beyond-memory", "fetch"]) {
         assert!(kept > 0 && spilled > 0, "{kept} bytes in memory, {spilled} on disk");
     }
 }
 
-/// One of four workers dies as it serves others, and never returns. Those that are left lack a third of the
-/// files each, and fetch what they read of them from whoever has a copy, as often as memory makes them.
+/// One of four workers dies while it serves others, and never returns. Each remaining worker lacks a third of
+/// the files, and fetches what it reads of them from any holder, as often as its memory requires.
 #[test]
-fn what_a_lost_worker_held_is_fetched_again_from_another() {
+fn cosets_of_a_lost_worker_are_refetched_from_another() {
     let mut cluster = Cluster::new(&PANCAKES, &["--replicas", "2"]);
     cluster.serve();
     let memory = format!("{}B", process_bytes(&PANCAKES) + 1_600_000);
@@ -126,25 +126,25 @@ fn what_a_lost_worker_held_is_fetched_again_from_another() {
     assert!(kept > 20 * spilled, "{kept} bytes in memory, {spilled} on disk");
 }
 
-/// With memory for less than a worker fetches at a depth, cosets that were dropped are fetched again instead of
+/// If memory holds less than a worker fetches at a depth, dropped cosets are fetched again instead of being
 /// written to disk.
 #[test]
-fn dropped_cosets_are_fetched_again() {
+fn dropped_cosets_are_refetched() {
     let [disk, fetch] = ["disk", "fetch"].map(|way| {
         let both = fetched(&PANCAKES, 1_600_000, &["--beyond-memory", way]);
         let sum = |of: fn(&Fetched) -> u64| both.iter().map(of).sum::<u64>();
         (sum(|worker| worker.received), sum(|worker| worker.spilled))
     });
-    // A task that begins while the one before it is made durable may find the memory taken.
+    // A task that starts while the one before it is being synced may find the memory taken.
     assert!(disk.1 > 20 * fetch.1, "{} and {} bytes on disk", disk.1, fetch.1);
     assert!(fetch.0 > disk.0 * 5 / 4, "{} bytes instead of {}", fetch.0, disk.0);
 }
 
 /// The threads of a worker share shards, because cosets are large, and fetch again what they have dropped.
-/// The first worker has made the layers so far, has no room for more, and serves them. The run has larger
-/// cosets than one that is planned now: it goes on with those of its `run.toml`.
+/// The first worker has computed the layers so far, has no free space for more, and serves them. The run has
+/// larger cosets than one planned now would have: it continues with those of its `run.toml`.
 #[test]
-fn threads_share_shards_whose_sources_are_fetched_again() {
+fn threads_share_shards_with_refetched_sources() {
     const CACHE_BYTES: u64 = 1_300_000;
     const SHARDS: u32 = 30;
     let question = question("2x6");

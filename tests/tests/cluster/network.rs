@@ -22,7 +22,7 @@ const SPACE: [&str; 3] = ["3x4", "--shards", "8"];
 /// Tasks of tenths of a second at depths 8 and 9.
 const LONG_TASKS: [&str; 5] = ["2x7", "--shards", "8", "--max-depth", "9"];
 
-/// A coordinator `c` and two workers on hosts of their own, with a link between each two. The network is
+/// A coordinator `c` and two workers on hosts of their own, with a link between each pair. The network is
 /// removed when this value is dropped.
 struct Network {
     tag: String,
@@ -40,8 +40,11 @@ impl Network {
             && network.link("c", "w2", 2)
             && network.link("w1", "w2", 3);
         if !made {
-            assert!(std::env::var_os("FATHOM_TEST_ALL").is_none(), "network namespaces cannot be made here");
-            eprintln!("skipped: network namespaces cannot be made here");
+            assert!(
+                std::env::var_os("FATHOM_TEST_ALL").is_none(),
+                "network namespaces cannot be created here"
+            );
+            eprintln!("skipped: network namespaces cannot be created here");
             return None;
         }
         Some(network)
@@ -80,7 +83,7 @@ impl Network {
     }
 
     /// Returns a run whose coordinator listens on all links, and whose workers listen on the link between
-    /// them. The run stands still once `layers` layers are committed.
+    /// them. The run halts once `layers` layers are committed.
     fn cluster(&self, layers: u32) -> Cluster {
         let prefix = self.prefix("c");
         let prefix: Vec<&str> = prefix.iter().map(String::as_str).collect();
@@ -107,7 +110,7 @@ impl Drop for Network {
 }
 
 #[test]
-fn links_that_are_cut_and_healed() {
+fn links_are_cut_and_healed() {
     let Some(network) = Network::new() else { return };
     let mut cluster = network.cluster(8);
     // The link is cut for longer than the lease, so the worker is lost and its files are missing.
@@ -125,13 +128,13 @@ fn links_that_are_cut_and_healed() {
     cluster.in_the_middle(|_| network.set("w1", "w2", "down"));
     let unreachable =
         |line: &Value| line["detail"].as_str().is_some_and(|detail| detail.contains("10.77.3."));
-    until("a peer is not reached", || cluster.logged("task failed").iter().any(unreachable));
+    until("a peer is unreachable", || cluster.logged("task failed").iter().any(unreachable));
     assert!(cluster.logged("worker lost").is_empty());
     network.set("w1", "w2", "up");
     assert_same(&cluster.finishes(), &undisturbed(&LONG_TASKS));
 }
 
-/// Returns a run that has stopped: one worker has made part of the run, and the other worker is gone.
+/// Returns a halted run: one worker has computed part of the run, and the other worker is gone.
 fn halted() -> Cluster {
     let mut cluster = Cluster::new(&SPACE, &[]);
     cluster.serve();
@@ -152,7 +155,7 @@ fn send(address: &str, bytes: &[u8]) {
 }
 
 #[test]
-fn bytes_of_no_meaning() {
+fn random_bytes_do_no_harm() {
     let mut cluster = halted();
     let ports = [cluster.address.clone(), cluster.exchange_address("w2")];
     let mut random = noise(b"nonsense");
@@ -161,7 +164,7 @@ fn bytes_of_no_meaning() {
             random = noise(&random);
             let bytes: Vec<u8> = random.iter().copied().cycle().take(length).collect();
             send(address, &bytes);
-            // The same bytes follow the preface of HTTP/2.
+            // The same bytes after the preface of HTTP/2.
             send(address, &[b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", &bytes[..]].concat());
         }
         send(address, b"GET / HTTP/1.1\r\nHost: fathom\r\n\r\n");
@@ -171,7 +174,7 @@ fn bytes_of_no_meaning() {
     assert_same(&cluster.finishes(), &undisturbed(&SPACE));
 }
 
-/// Returns pseudo-random bytes that are the same each time.
+/// Returns pseudo-random bytes that are the same in each run.
 fn noise(bytes: &[u8]) -> Vec<u8> {
     let mut state = 0xcbf2_9ce4_8422_2325_u64;
     let mut next = |byte: u8| {
@@ -206,7 +209,7 @@ fn fingerprint(cluster: &Cluster) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn messages_that_make_no_sense_to_a_coordinator() {
+async fn invalid_messages_to_a_coordinator_do_no_harm() {
     let mut cluster = halted();
     let right = fingerprint(&cluster);
     let mut client = CoordinatorClient::new(connect(&cluster, &cluster.address).await);
@@ -274,7 +277,8 @@ async fn messages_that_make_no_sense_to_a_coordinator() {
             .into_inner()
             .known
     );
-    // What a worker of another run reports: it is told to register again, and learns then that this is another run.
+    // A report from a worker of another run: the worker is told to register again, and then learns that this
+    // is another run.
     let of_another_run = v1::Outcome { file: Some(file(1, 8)), attempt: None, result: None };
     let report = v1::ReportRequest { session, number: 0, outcomes: vec![of_another_run] };
     assert!(!client.report(report).await.unwrap().into_inner().known);
@@ -282,7 +286,7 @@ async fn messages_that_make_no_sense_to_a_coordinator() {
     assert!(!client.heartbeat(v1::HeartbeatRequest { session, progress }).await.unwrap().into_inner().known);
     client.leave(v1::LeaveRequest { session, progress: None }).await.unwrap();
 
-    // A worker that reports a task that it was not given.
+    // A worker that reports a task that was not assigned to it.
     let session = client.register(registration(&right)).await.unwrap().into_inner().session;
     let depth = cluster.status().unwrap()["depth"].as_u64().unwrap() as u32;
     let stopped = || {
@@ -318,11 +322,11 @@ async fn messages_that_make_no_sense_to_a_coordinator() {
             .into_inner()
             .known
     );
-    // A report of the other worker may be late, too.
+    // A report from the other worker may be late, too.
     let ignored = cluster.logged("late report ignored");
     let stranger = WorkerId([7; 16]).to_string();
     assert_eq!(ignored.iter().filter(|line| line["worker"] == stranger.as_str()).count(), 1, "{ignored:?}");
-    // The last progress of a worker comes with its leaving.
+    // A worker's last progress arrives with its departure.
     let progress = |underway| Some(v1::Progress { sent_bytes: 12_345, underway, ..Default::default() });
     let wrong = v1::LeaveRequest { session, progress: progress(vec![file(depth, 8)]) };
     assert_eq!(client.leave(wrong).await.unwrap_err().code(), Code::InvalidArgument);
@@ -354,7 +358,7 @@ async fn messages_that_make_no_sense_to_a_coordinator() {
 }
 
 #[tokio::test]
-async fn messages_that_make_no_sense_to_a_worker() {
+async fn invalid_messages_to_a_worker_do_no_harm() {
     let mut cluster = halted();
     let right = fingerprint(&cluster);
     let mut client = ExchangeClient::new(connect(&cluster, &cluster.exchange_address("w2")).await);
@@ -385,7 +389,7 @@ async fn messages_that_make_no_sense_to_a_worker() {
         let Some(v1::fetch_cosets_response::Result::Failure(failure)) =
             answers.message().await.unwrap().unwrap().result
         else {
-            panic!("it was served")
+            panic!("the request was served")
         };
         match failure.kind {
             Some(fetch_failure::Kind::OtherRun(_)) => assert!(is_so),
@@ -414,7 +418,7 @@ async fn messages_that_make_no_sense_to_a_worker() {
 }
 
 #[test]
-fn keys_of_a_run() {
+fn run_with_keys_refuses_callers_without_them() {
     let mut cluster = Cluster::new(&SPACE, &[]);
     let keys = cluster.path().join("keys");
     well(&fathom().arg("keys").arg(&keys).output().unwrap());
@@ -445,7 +449,7 @@ fn keys_of_a_run() {
         cluster.join_by(name, joining);
     }
     let options: Vec<&str> = options.iter().map(String::as_str).collect();
-    // Who has no keys is told which options name them.
+    // A caller without keys is told which options name them.
     let refused = cluster.ask("status", &[]);
     let (_, err) = texts(&refused);
     assert_eq!(refused.status.code(), Some(2), "{err}");
@@ -460,9 +464,9 @@ fn keys_of_a_run() {
     assert!(received[0]["received_bytes"].as_u64() > Some(0), "{received:?}");
 }
 
-/// What a worker sends after its last heartbeat counts, too.
+/// Bytes that a worker sends after its last heartbeat count, too.
 #[test]
-fn the_coordinator_knows_what_workers_have_sent_in_the_end() {
+fn coordinator_counts_all_bytes_that_workers_sent() {
     let mut cluster = Cluster::new(&["2x6", "--shards", "8"], &[]);
     cluster.serve();
     cluster.join_together(&["w1", "w2"]);

@@ -54,14 +54,14 @@ impl Lingering {
 
 impl Drop for Lingering {
     fn drop(&mut self) {
-        // The process may have ended already.
+        // The process may have exited already.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
 }
 
 #[test]
-fn whoever_has_the_token_may_look_and_nobody_else() {
+fn only_the_token_gives_access() {
     let page = Lingering::begin(&[]);
     let (address, token) = (&*page.address, token(&page.run()));
     let mode = std::fs::metadata(page.run().join("page-token")).unwrap().permissions().mode();
@@ -82,7 +82,7 @@ fn whoever_has_the_token_may_look_and_nobody_else() {
     let health = asked("GET", "/healthz", &[("Host", address)]);
     assert_eq!((health.status, &*health.body), (200, "ok\n"));
     assert_eq!(asked("GET", "/?token=0123456789abcdef", &[("Host", address)]).status, 403);
-    // The address that is printed leads to a cookie and to an address without the token.
+    // The printed address leads to a cookie and to an address without the token.
     let admitted = asked("GET", &format!("/?token={token}"), &[("Host", address)]);
     assert_eq!((admitted.status, admitted.header("location")), (303, Some("/")));
     let cookie = admitted.header("set-cookie").unwrap();
@@ -103,7 +103,7 @@ fn whoever_has_the_token_may_look_and_nobody_else() {
         assert_eq!(answer.header("referrer-policy"), Some("no-referrer"));
     }
     let log = std::fs::read_to_string(page.run().join("log.jsonl")).unwrap();
-    assert!(!log.is_empty() && !log.contains(&token), "a log that others may read has no secret");
+    assert!(!log.is_empty() && !log.contains(&token), "the log is readable and must have no secret");
     let output = page.end();
     assert!(output.status.success(), "{output:?}");
     let (table, said) = texts(&output);
@@ -112,7 +112,7 @@ fn whoever_has_the_token_may_look_and_nobody_else() {
 }
 
 #[test]
-fn programs_are_told_what_the_commands_tell() {
+fn api_returns_what_commands_print() {
     let page = Lingering::begin(&["-q"]);
     let told = page.get("/api/status");
     assert_eq!(told.header("content-type"), Some("application/json"));
@@ -131,10 +131,9 @@ fn programs_are_told_what_the_commands_tell() {
     assert_eq!(page.get("/api/shards/x").status, 400);
 }
 
-/// What a metric of OpenMetrics is, and its value: a line that is no comment is a name, perhaps labels, and a
-/// number.
+/// Each line of the metrics that is not a comment is a name, optional labels, and a number.
 #[test]
-fn metrics_are_open_metrics() {
+fn metrics_follow_openmetrics() {
     let page = Lingering::begin(&["-q"]);
     let answer = page.get("/metrics");
     let kind = answer.header("content-type").unwrap();
@@ -156,14 +155,14 @@ fn metrics_are_open_metrics() {
     let count = families.len();
     families.sort();
     families.dedup();
-    assert_eq!(families.len(), count, "no family is there twice");
+    assert_eq!(families.len(), count, "no family occurs twice");
     // The moves of 3x3 are even: 9! / 2 states.
     assert!(answer.body.contains("\nfathom_visited_states 181440.0\n"), "{}", answer.body);
 }
 
 /// The Grafana dashboard uses only metrics that exist.
 #[test]
-fn the_dashboard_asks_for_metrics_that_there_are() {
+fn dashboard_uses_existing_metrics() {
     let source = include_str!("../../../page/src/metrics.rs");
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../deploy/grafana/fathom.json");
     let text = std::fs::read_to_string(path).unwrap();
@@ -193,7 +192,7 @@ fn the_dashboard_asks_for_metrics_that_there_are() {
 }
 
 #[test]
-fn an_address_that_cannot_be_is_refused_before_anything_is_written() {
+fn unusable_address_is_refused_before_anything_is_written() {
     let directory = fathom_tests::tempdir().unwrap();
     let run = directory.path().join("run");
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -231,7 +230,7 @@ fn an_address_that_cannot_be_is_refused_before_anything_is_written() {
 }
 
 #[test]
-fn with_a_certificate_the_page_speaks_tls_alone() {
+fn certificate_makes_the_page_tls_only() {
     let directory = fathom_tests::tempdir().unwrap();
     let keys = directory.path().join("keys");
     assert!(fathom().arg("keys").arg(&keys).output().unwrap().status.success());
@@ -251,8 +250,8 @@ fn with_a_certificate_the_page_speaks_tls_alone() {
     assert!(process.wait().unwrap().success());
 }
 
-/// Two hundred readers of events, of which half read nothing: the others are told how the run ends, and it
-/// ends.
+/// Two hundred clients request events, and half of them read nothing: the others receive the end of the run,
+/// and the run ends.
 #[test]
 fn many_readers_do_no_harm() {
     let address = format!("127.0.0.1:{}", free_port());
@@ -274,7 +273,7 @@ fn many_readers_do_no_harm() {
         .map(|mut reader| {
             std::thread::spawn(move || {
                 let mut told = Vec::new();
-                // The server may end the connection in any way.
+                // The server may close the connection in any way.
                 let _ = reader.read_to_end(&mut told);
                 String::from_utf8(told).unwrap()
             })
@@ -290,9 +289,9 @@ fn many_readers_do_no_harm() {
     drop(silent);
 }
 
-/// The figures that workers reported stay after the run has ended.
+/// The figures that workers reported remain after the run has ended.
 #[test]
-fn a_cluster_tells_what_its_workers_take() {
+fn metrics_include_worker_resources() {
     let address = format!("127.0.0.1:{}", free_port());
     let mut cluster = Cluster::new(&["3x4"], &["--shards", "8", "--http", &address, "--http-linger", "1h"]);
     cluster.serve();
@@ -306,18 +305,18 @@ fn a_cluster_tells_what_its_workers_take() {
         line.unwrap_or_else(|| panic!("no {name}: {text}")).parse::<f64>().unwrap()
     };
     // Neither worker has all the files that it reads. The last figures arrive when a worker leaves.
-    until("fetches are told", || value("fathom_fetch_seconds_count") > 0.0);
+    until("fetches are reported", || value("fathom_fetch_seconds_count") > 0.0);
     assert!(value("fathom_fetch_seconds_sum") > 0.0);
     for worker in ["a", "b"] {
         let of = |name: &str| value(&format!("fathom_worker_{name}_bytes{{worker=\"{worker}\",id="));
-        until("memory is told", || of("memory") > 0.0);
+        until("memory is reported", || of("memory") > 0.0);
         assert!(of("read") >= 0.0 && of("written") >= 0.0);
     }
     cluster.signal_coordinator(libc::SIGINT);
     assert_same(&cluster.finishes(), &undisturbed(&["3x4"]));
 }
 
-/// `fathom page` of a directory.
+/// `fathom page` for a directory.
 struct Shown {
     process: Child,
     address: String,
@@ -358,9 +357,9 @@ impl Shown {
     }
 }
 
-/// A process on another host writes how far it is. Its file is of the future, as if just written.
+/// A process on another host writes its progress. Its file is dated in the future, as if just written.
 #[test]
-fn a_directory_on_which_another_process_works_is_shown_so() {
+fn directory_in_use_shows_progress() {
     let directory = fathom_tests::tempdir().unwrap();
     let run = directory.path().join("run");
     let mut command = fathom();
@@ -391,7 +390,7 @@ fn a_directory_on_which_another_process_works_is_shown_so() {
 }
 
 #[test]
-fn a_finished_directory_is_shown_and_left_as_it_is() {
+fn finished_directory_is_shown_and_not_modified() {
     let directory = fathom_tests::tempdir().unwrap();
     let run = directory.path().join("run");
     assert!(fathom().args(["run", "2x3", "-q", "--dir"]).arg(&run).output().unwrap().status.success());

@@ -39,7 +39,7 @@ const PACKED_BYTES: u32 = 41_472;
 /// The only file of the store.
 const FILE: Task = Task { depth: Depth(3), shard: ShardId(0) };
 
-/// A worker's store. The directory lives as long as this value; the store as long as the process.
+/// A worker's store. The directory exists as long as this value; the store as long as the process.
 struct Home {
     _directory: tempfile::TempDir,
     store: &'static Store<'static>,
@@ -61,12 +61,12 @@ impl Home {
         Self { _directory: directory, store, geometry }
     }
 
-    /// A store with a file of 2.6 MB that cannot be compressed: more than anybody buffers.
+    /// A store with an incompressible file of 2.6 MB: more than any buffer holds.
     fn with_file() -> Self {
         Self::with_file_of(7)
     }
 
-    /// Another seed gives another file, as whole as the first.
+    /// Another seed gives another, equally valid file.
     fn with_file_of(seed: u64) -> Self {
         let home = Self::empty();
         home.store.prepare(FILE.depth).unwrap();
@@ -129,8 +129,8 @@ async fn in_time<T>(what: &str, future: impl Future<Output = T>) -> T {
     tokio::time::timeout(PATIENCE, future).await.unwrap_or_else(|_| panic!("never: {what}"))
 }
 
-/// A peer that counts requests, changes a bit in the first so many answers with cosets, and answers requests
-/// for a file when its gate is opened.
+/// A peer that counts requests, flips a bit in a number of its first answers with cosets, and answers
+/// requests for a file once its gate is open.
 struct Peer {
     exchange: Exchange,
     asked: Arc<AtomicUsize>,
@@ -194,9 +194,9 @@ impl exchange_server::Exchange for Peer {
     }
 }
 
-/// An order to take a copy and the preparation of a task may want the same file at the same time.
+/// An order to copy a file and the preparation of a task may need the same file at the same time.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_file_that_two_want_is_transferred_once() {
+async fn file_needed_twice_is_transferred_once() {
     let (from, to) = (Home::with_file(), Home::empty());
     let peer = Peer::new(&from);
     let (asked, gate) = (Arc::clone(&peer.asked), Arc::clone(&peer.gate));
@@ -214,7 +214,7 @@ async fn a_file_that_two_want_is_transferred_once() {
     assert_eq!(asked.load(Ordering::Relaxed), 1);
 }
 
-/// The cosets are the peer's wherever they are kept, and come in two streams over one connection.
+/// The cosets equal the peer's wherever they are stored, and arrive in two streams over one connection.
 #[tokio::test(flavor = "multi_thread")]
 async fn fetched_cosets_are_the_same_in_memory_and_on_disk() {
     let (from, to) = (Home::with_file(), Home::empty());
@@ -260,7 +260,7 @@ async fn fetch(to: &Home, fetcher: &Arc<Fetcher>, holders: Holders) -> (Result<(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn only_the_file_that_was_reported_is_taken() {
+async fn only_the_reported_file_is_accepted() {
     let (right, other, to) = (Home::with_file(), Home::with_file_of(8), Home::empty());
     let (honest, liar) = (serve(right.exchange()).await, serve(other.exchange()).await);
     let fetcher = to.fetcher();
@@ -282,9 +282,9 @@ async fn only_the_file_that_was_reported_is_taken() {
     assert_eq!(here.stored(), right.stored());
 }
 
-/// A bit that changes on the way must not cost a peer its good name; a bit that is always wrong must.
+/// A bit that is flipped in transit must not count against the peer; a bit that is wrong every time must.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_file_is_damaged_if_it_is_read_so_twice() {
+async fn file_is_damaged_if_read_so_twice() {
     let (from, to) = (Home::with_file(), Home::empty());
     for wrong in [0, 1, 2] {
         let peer = Peer { wrong, ..Peer::new(&from) };
@@ -300,7 +300,7 @@ async fn a_file_is_damaged_if_it_is_read_so_twice() {
     }
 }
 
-/// A connection whose reader takes next to nothing of an answer that it does not read.
+/// A connection that accepts almost nothing of an answer until its reader reads it.
 async fn slow_reader(address: &str) -> ExchangeClient<tonic::transport::Channel> {
     let endpoint = Endpoint::from_shared(format!("http://{address}")).unwrap();
     ExchangeClient::new(endpoint.initial_stream_window_size(1 << 10).connect().await.unwrap())
@@ -319,7 +319,7 @@ async fn read(answer: Response<tonic::Streaming<v1::CopyFileResponse>>) -> Resul
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn unread_answers_hold_up_nobody() {
+async fn unread_answers_do_not_block_others() {
     let (from, to) = (Home::with_file(), Home::empty());
     let address = serve(from.exchange()).await;
     let mut unread = Vec::new();
@@ -333,13 +333,13 @@ async fn unread_answers_hold_up_nobody() {
     let copied =
         in_time("somebody else gets the file", fetcher.copy(to.store, &LocalDisk, from.stored(), &addresses));
     let copied = copied.await.unwrap();
-    // None of them was lost by that.
+    // None of them was lost.
     assert_eq!(in_time("it is read at last", read(unread.swap_remove(0))).await.unwrap(), copied.bytes);
 }
 
-/// Answers that nobody reads end, so that others of the same connection have their turn.
+/// Unread answers time out, so that others on the same connection can proceed.
 #[tokio::test(flavor = "multi_thread")]
-async fn unread_answers_end_after_a_while() {
+async fn unread_answers_time_out() {
     let home = Home::with_file();
     let bytes = home.store.open_shard(&home.geometry, FILE.depth, FILE.shard).unwrap().bytes();
     let address = serve(home.exchange().with_unread(Duration::from_millis(100))).await;
@@ -348,7 +348,7 @@ async fn unread_answers_end_after_a_while() {
     for _ in 0..2 * ANSWERS_OF_ONE {
         unread.push(reader.copy_file(home.request()).await.unwrap());
     }
-    // On a busy machine this reader may be too slow, too; then it asks again.
+    // On a busy machine this reader may be too slow as well; then it asks again.
     let last = async {
         loop {
             match read(reader.copy_file(home.request()).await.unwrap()).await {
@@ -358,7 +358,7 @@ async fn unread_answers_end_after_a_while() {
         }
     };
     assert_eq!(in_time("the last has its turn", last).await.unwrap(), bytes);
-    // The first is not whole, and its reader can tell.
+    // The first answer is incomplete, and its reader can detect that.
     let first = in_time("the first ends", read(unread.swap_remove(0))).await;
     assert_eq!(first.unwrap_err().code(), Code::DeadlineExceeded);
 }

@@ -1,4 +1,4 @@
-//! The tests of `fathom-proto` from outside.
+//! The external tests of `fathom-proto`.
 
 mod access;
 mod nonsense;

@@ -1,4 +1,4 @@
-//! Runs on several workers: undisturbed runs, and workers that are stopped, started and drained by users.
+//! Runs on several workers: undisturbed runs, and workers that users stop, start and drain.
 
 use fathom_tests::cluster::{Cluster, undisturbed};
 use fathom_tests::forge::exchange_cosets;
@@ -18,9 +18,9 @@ const SPACE: [&str; 3] = ["3x4", "--shards", "8"];
 const LONG: [&str; 5] = ["2x6", "--metric", "single", "--shards", "16"];
 
 #[test]
-fn a_worker_replaced_and_the_coordinator_restarted() {
+fn worker_is_replaced_and_coordinator_restarted() {
     let mut cluster = Cluster::new(&SPACE, &["--replicas", "2"]);
-    // Each file needs two copies, so no layer is finished while only one worker is there.
+    // Each file needs two copies, so no layer is completed while there is only one worker.
     cluster.serve_until("committed:9");
     cluster.join_until("w1", "computing:12");
     cluster.join(&["w2"]);
@@ -34,7 +34,7 @@ fn a_worker_replaced_and_the_coordinator_restarted() {
 }
 
 #[test]
-fn without_replicas_the_run_waits_for_who_holds_what_it_needs() {
+fn without_replicas_the_run_waits_for_the_missing_holder() {
     let mut cluster = Cluster::new(&SPACE, &[]);
     cluster.serve();
     cluster.join_until("w1", "computing:48");
@@ -52,9 +52,10 @@ fn without_replicas_the_run_waits_for_who_holds_what_it_needs() {
     assert_same(&cluster.finishes(), &undisturbed(&SPACE));
 }
 
-/// Each layer that is kept is compressed once, however many follow, and the worker ends when all are.
+/// Each retained layer is compressed once, however many layers follow, and the worker ends when all are
+/// compressed.
 #[test]
-fn a_worker_compresses_each_layer_once() {
+fn worker_compresses_each_layer_once() {
     let mut cluster = Cluster::new(&LONG, &["--keep", "all", "--audit", "0"]);
     cluster.serve();
     cluster.join(&["w1"]);
@@ -65,9 +66,9 @@ fn a_worker_compresses_each_layer_once() {
     assert!(depths.len() == once.len() && depths.len() > 10, "{depths:?}");
 }
 
-/// Nothing is made while the only worker sleeps, so that much is left for the second one.
+/// Nothing is computed while the only worker is suspended, so that much is left for the second one.
 #[test]
-fn a_worker_that_joins_late_takes_shards() {
+fn late_worker_takes_shards() {
     let mut cluster = Cluster::new(&LONG, &[]);
     cluster.serve_up_to(7);
     cluster.join(&["w1"]);
@@ -80,7 +81,7 @@ fn a_worker_that_joins_late_takes_shards() {
 }
 
 #[test]
-fn a_drained_worker_leaves_nothing_that_nobody_else_has() {
+fn drained_worker_holds_no_only_copy() {
     let mut cluster = Cluster::new(&LONG, &[]);
     cluster.serve_up_to(7);
     cluster.join_together(&["w1", "w2"]);
@@ -88,7 +89,7 @@ fn a_drained_worker_leaves_nothing_that_nobody_else_has() {
     assert!(well(&cluster.ask("drain", &["w1"])).contains("leaves when what it holds is with others"));
     assert!(cluster.ends("w1").success(), "{}", cluster.said());
     assert_eq!(cluster.logged("worker is drained").len(), 1);
-    // The files that w1 kept are lost.
+    // The files that w1 kept are deleted.
     fs::remove_dir_all(cluster.store("w1")).unwrap();
     let output = cluster.ask("drain", &["w2"]);
     assert_eq!(output.status.code(), Some(2));
@@ -100,7 +101,7 @@ fn a_drained_worker_leaves_nothing_that_nobody_else_has() {
 }
 
 #[test]
-fn a_worker_that_is_told_to_stop_hands_back_and_may_come_again() {
+fn stopped_worker_leaves_and_may_return() {
     let mut cluster = Cluster::new(&LONG, &[]);
     cluster.serve_up_to(7);
     cluster.join_together(&["w1", "w2"]);
@@ -115,13 +116,13 @@ fn a_worker_that_is_told_to_stop_hands_back_and_may_come_again() {
 }
 
 #[test]
-fn workers_wait_for_a_coordinator_that_was_told_to_stop() {
+fn workers_wait_for_a_stopped_coordinator() {
     let mut cluster = Cluster::new(&LONG, &[]);
     cluster.serve_up_to(7);
     cluster.join_together(&["w1", "w2"]);
     cluster.in_the_middle(|cluster| cluster.signal_coordinator(libc::SIGTERM));
     assert!(cluster.coordinator_ends().success());
-    until("the workers miss it", || {
+    until("the workers miss the coordinator", || {
         ["w1", "w2"]
             .iter()
             .all(|name| !cluster.logged_by(name, "coordinator cannot be reached; trying again").is_empty())
@@ -135,9 +136,9 @@ fn workers_wait_for_a_coordinator_that_was_told_to_stop() {
     assert!(!cluster.logged_by("w1", "coordinator is back").is_empty());
 }
 
-/// `timeout` signals a process, and then the process's group. The worker leaves in order all the same.
+/// `timeout` signals a process, and then the process group. The worker still leaves in order.
 #[test]
-fn a_worker_that_is_signalled_twice_at_once_leaves() {
+fn worker_signalled_twice_leaves_once() {
     let mut cluster = Cluster::new(&LONG, &[]);
     cluster.serve();
     cluster.join_until("w1", "computing:40:stop");
@@ -146,13 +147,13 @@ fn a_worker_that_is_signalled_twice_at_once_leaves() {
         cluster.signal("w1", number);
     }
     assert!(cluster.ends("w1").success());
-    until("the coordinator is told", || !cluster.logged("worker left").is_empty());
+    until("the coordinator is informed", || !cluster.logged("worker left").is_empty());
     cluster.join(&["w1"]);
     assert_same(&cluster.finishes(), &undisturbed(&LONG));
 }
 
 #[test]
-fn a_run_that_is_stopped_is_served_again() {
+fn stopped_run_is_served_again() {
     let mut cluster = Cluster::new(&LONG, &[]);
     cluster.serve_up_to(7);
     cluster.join_together(&["w1", "w2"]);
@@ -170,9 +171,9 @@ fn a_run_that_is_stopped_is_served_again() {
     assert_same(&cluster.finishes(), &undisturbed(&LONG));
 }
 
-/// Shards of pancakes have an order by bisection, which is found once, and is the same for each run.
+/// Shards of pancakes have an order by bisection, which is computed once and is the same for each run.
 #[test]
-fn an_order_of_shards_outlasts_the_coordinator() {
+fn shard_order_outlasts_the_coordinator() {
     let space = ["pancake:9", "--shards", "64"];
     let order_of = |cluster: &Cluster| {
         let journal = Connection::open(cluster.run().join("run.db")).unwrap();
@@ -197,7 +198,7 @@ fn an_order_of_shards_outlasts_the_coordinator() {
 }
 
 #[test]
-fn a_worker_loses_patience_and_keeps_its_store() {
+fn worker_gives_up_and_keeps_its_store() {
     let mut cluster = Cluster::new(&LONG, &[]);
     cluster.serve_until("committed:7");
     let mut command = cluster.joining("w1");
@@ -212,10 +213,10 @@ fn a_worker_loses_patience_and_keeps_its_store() {
     assert_same(&cluster.finishes(), &undisturbed(&LONG));
 }
 
-/// The coordinator is killed once the last layer is committed. Its workers would wait for as long as they
-/// have patience, so the next coordinator tells them, and the one after it has nobody to tell.
+/// The coordinator is killed once the last layer is committed. Its workers would wait until their patience
+/// runs out, so the next coordinator informs them, and the one after it has no workers to inform.
 #[test]
-fn the_next_coordinator_tells_the_workers_of_the_end() {
+fn next_coordinator_ends_the_workers() {
     let space = ["3x3", "--shards", "4"];
     let found = undisturbed(&space);
     let layers = found["counts"].as_array().unwrap().len();
@@ -236,7 +237,7 @@ fn the_next_coordinator_tells_the_workers_of_the_end() {
 }
 
 #[test]
-fn layers_in_a_shared_store() {
+fn layers_are_stored_in_a_shared_store() {
     let mut cluster = Cluster::new(&SPACE, &["--shared-store"]);
     let shared = cluster.path().join("shared");
     fs::create_dir(&shared).unwrap();
@@ -253,14 +254,14 @@ fn layers_in_a_shared_store() {
     let files = layer_files(&shared.join("layers"));
     assert!(
         files.iter().all(|(depth, _, _)| depth + 1 >= last),
-        "layers that are read no longer stay: {files:?}"
+        "layers that are no longer read remain: {files:?}"
     );
     assert_eq!(files.len(), 16);
     well(&fathom().arg("verify").arg(cluster.run()).output().unwrap());
 }
 
 #[test]
-fn a_run_changes_from_one_process_to_many_and_back() {
+fn run_changes_from_one_process_to_many_and_back() {
     let mut cluster = Cluster::new(&SPACE, &["--shared-store"]);
     let mut begin = fathom();
     begin.arg("run").args(SPACE).args(["-q", "--max-depth", "5", "--dir"]).arg(cluster.run());
@@ -306,7 +307,7 @@ fn children(of: &Child) -> Vec<u32> {
 }
 
 fn until_layer(path: &Path, depth: u32) {
-    until("a layer is begun", || {
+    until("a layer is started", || {
         layer_files(&path.join("layers")).iter().any(|(found, _, _)| *found >= depth)
     });
 }
@@ -329,21 +330,21 @@ fn workers_of_one_machine() {
     assert_eq!(output.status.code(), Some(128 + libc::SIGINT), "{}", texts(&output).1);
     let found = json(&local(&path).wait_with_output().unwrap());
     assert_same(&found, &undisturbed(&LONG));
-    assert!(workers.iter().all(|id| !Path::new(&format!("/proc/{id}")).exists()), "a worker lives on");
+    assert!(workers.iter().all(|id| !Path::new(&format!("/proc/{id}")).exists()), "a worker still runs");
     // The command prints the result of a complete run.
     assert_same(&json(&local(&path).wait_with_output().unwrap()), &undisturbed(&LONG));
 }
 
-/// Begins a run in a directory, or goes on with it.
+/// Starts a run in a directory, or continues it.
 fn run(path: &Path, more: &[&str]) -> Output {
     let mut command = fathom();
     command.arg("run").args(SPACE).args(["-q", "--json", "--threads", "2"]).args(more);
     command.arg("--dir").arg(path).output().unwrap()
 }
 
-/// One process and several share a run's directory, so that either goes on where the other has stopped.
+/// One process and several share a run's directory, so that either can continue where the other stopped.
 #[test]
-fn one_process_and_several_go_on_with_the_same_run() {
+fn one_process_and_several_continue_the_same_run() {
     let directory = fathom_tests::tempdir().unwrap();
     let path = directory.path().join("run");
     well(&run(&path, &["--workers", "2", "--max-depth", "6", "--keep", "all"]));
@@ -355,9 +356,9 @@ fn one_process_and_several_go_on_with_the_same_run() {
     assert_eq!(json(&report)["deepest"]["examples"][0]["class_states"], 2);
 }
 
-/// A file that is whole, but not the one that was committed, would make all later counts wrong.
+/// An intact file that is not the committed one would make all later counts wrong.
 #[test]
-fn workers_do_not_go_on_from_a_replaced_file() {
+fn workers_do_not_continue_from_a_replaced_file() {
     let directory = fathom_tests::tempdir().unwrap();
     let path = directory.path().join("run");
     well(&run(&path, &["--workers", "2", "--max-depth", "8"]));
@@ -375,9 +376,9 @@ fn workers_do_not_go_on_from_a_replaced_file() {
     assert_same(&json(&run(&path, &["--workers", "2"])), &undisturbed(&SPACE));
 }
 
-/// Other workers would wait for the files of those that have them.
+/// Other workers would wait for the files of the workers that hold them.
 #[test]
-fn a_run_whose_layers_are_on_its_workers_is_not_continued_by_local_ones() {
+fn local_workers_do_not_continue_a_run_with_layers_elsewhere() {
     let mut cluster = Cluster::new(&SPACE, &["--max-depth", "5"]);
     cluster.serve();
     cluster.join(&["w1"]);
@@ -389,8 +390,8 @@ fn a_run_whose_layers_are_on_its_workers_is_not_continued_by_local_ones() {
     assert!(!cluster.run().join("workers").exists() && !cluster.run().join("layers").exists());
 }
 
-/// Starts `fathom run --workers 2`, and waits until the coordinator has stopped itself with a number of layers
-/// made. Returns the coordinator and its workers.
+/// Starts `fathom run --workers 2`, and waits until the coordinator has suspended itself after a number of
+/// layers. Returns the coordinator and its workers.
 fn stopped_at(path: &Path, layers: u32) -> (Child, Vec<u32>) {
     let mut command = fathom();
     command.arg("run").args(SPACE).args(["--workers", "2", "--threads", "2", "--json"]);
@@ -418,15 +419,15 @@ fn until_dead(process: u32) {
 }
 
 #[test]
-fn workers_of_a_killed_coordinator_end_and_the_run_goes_on() {
+fn workers_of_a_killed_coordinator_end_and_the_run_continues() {
     let directory = fathom_tests::tempdir().unwrap();
     let path = directory.path().join("run");
     let (mut child, workers) = stopped_at(&path, 8);
-    // A worker that is stopped does not end by itself.
+    // A suspended worker does not end by itself.
     send(workers[0], "-STOP");
     child.kill().unwrap();
     child.wait().unwrap();
-    // Workers write in the run's directory, where the next command goes on.
+    // Workers write in the run's directory, where the next command continues.
     workers.into_iter().for_each(until_dead);
     let status = json(&fathom().args(["status", "--json"]).arg(&path).output().unwrap());
     assert_eq!(status["counts"].as_array().unwrap().len(), 8);
@@ -435,7 +436,7 @@ fn workers_of_a_killed_coordinator_end_and_the_run_goes_on() {
 }
 
 #[test]
-fn a_run_outlives_its_workers() {
+fn run_survives_its_workers() {
     let directory = fathom_tests::tempdir().unwrap();
     let path = directory.path().join("run");
     let (child, workers) = stopped_at(&path, 8);
@@ -446,10 +447,10 @@ fn a_run_outlives_its_workers() {
     assert_same(&status, &undisturbed(&SPACE));
 }
 
-/// A directory that was restored from an old copy knows nothing of the newest layers, and workers must not
-/// delete them: they are all that is left of the run when the right directory comes back.
+/// A directory restored from an old copy has no record of the newest layers, and workers must not delete
+/// them: they are all that is left of the run when the right directory comes back.
 #[test]
-fn an_old_copy_of_the_run_directory_deletes_no_later_layers() {
+fn old_copy_of_the_run_directory_deletes_no_later_layers() {
     const SPACE: [&str; 5] = ["2x6", "--metric", "single", "--shards", "8"];
     let place = fathom_tests::tempdir().unwrap();
     let (run, old, store) = (place.path().join("run"), place.path().join("old"), place.path().join("store"));
@@ -490,9 +491,9 @@ fn an_old_copy_of_the_run_directory_deletes_no_later_layers() {
     assert_same(&status, &undisturbed(&[&SPACE[..], &["--max-depth", "8"]].concat()));
 }
 
-/// A store was copied, with the id of its worker: the two would take the session from each other for ever.
+/// A store was copied, with the id of its worker: the two would take the session from each other forever.
 #[test]
-fn the_second_worker_with_one_id_is_refused() {
+fn second_worker_with_the_same_id_is_refused() {
     // Two workers must hold each file, so the run waits for a third one.
     let mut cluster = Cluster::new(&LONG, &["--audit", "0", "--replicas", "2"]);
     cluster.serve();
@@ -506,9 +507,9 @@ fn the_second_worker_with_one_id_is_refused() {
     assert_same(&cluster.finishes(), &undisturbed(&LONG));
 }
 
-/// The worker has a layer that it was told to delete, in an order that did not arrive.
+/// The worker has a layer that it was told to delete, by an order that did not arrive.
 #[test]
-fn a_layer_whose_deletion_was_lost_goes_with_the_next() {
+fn layer_whose_deletion_was_lost_is_deleted_with_the_next() {
     const SPACE: [&str; 3] = ["3x3", "--shards", "2"];
     let mut cluster = Cluster::new(&SPACE, &["--audit", "0", "--lease", "60s"]);
     cluster.serve();
@@ -524,10 +525,10 @@ fn a_layer_whose_deletion_was_lost_goes_with_the_next() {
     assert!(!lost.exists());
 }
 
-/// What a run counts is not in its fingerprint, so a store can have files of the same layers without counts
-/// that the run wants.
+/// What a run counts is not part of its fingerprint, so a store can have files of the same layers without the
+/// counts that the run needs.
 #[test]
-fn files_without_the_counts_of_the_run_are_made_again() {
+fn files_without_required_counts_are_recomputed() {
     const LARGE: [&str; 5] = ["2x7", "--shards", "4", "--max-depth", "3"];
     let counted: Vec<&str> = LARGE.iter().copied().chain(["--inverse-classes"]).collect();
     for (first, second) in [(&LARGE[..], &counted[..]), (&counted, &LARGE)] {

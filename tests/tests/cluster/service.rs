@@ -41,8 +41,8 @@ fn silent_connections_do_not_end_a_run() {
     cluster.join_until("w1", "computing:40:stop");
     cluster.until_stopped("w1");
     let flood: Vec<TcpStream> =
-        (0..300).map(|_| TcpStream::connect(&cluster.address).expect("the system takes it")).collect();
-    until("the coordinator has no room for all", || {
+        (0..300).map(|_| TcpStream::connect(&cluster.address).expect("the system accepts it")).collect();
+    until("the coordinator is out of descriptors", || {
         !cluster.logged("connection refused").is_empty()
             || !cluster.logged("cannot let callers in, and tries again and again").is_empty()
     });
@@ -51,7 +51,7 @@ fn silent_connections_do_not_end_a_run() {
     drop(flood);
 }
 
-/// Returns a cluster whose coordinator waits, because its journal is held by the connection.
+/// Returns a cluster whose coordinator waits, because the connection holds a lock on its journal.
 fn with_held_journal(options: &[&str]) -> (Cluster, Connection) {
     let mut cluster = Cluster::new(&SPACE, options);
     cluster.serve();
@@ -65,15 +65,16 @@ fn with_held_journal(options: &[&str]) -> (Cluster, Connection) {
 }
 
 #[test]
-fn a_journal_that_is_held_by_another_is_waited_for() {
+fn locked_journal_is_waited_for() {
     let (mut cluster, holder) = with_held_journal(&[]);
     holder.execute_batch("ROLLBACK").unwrap();
     assert_same(&cluster.finishes(), &undisturbed(&SPACE));
 }
 
-/// Who asks is told what the run waits for, and the coordinator ends if it is told to. The run goes on later.
+/// A query returns what the run waits for, and the coordinator ends if it is told to. The run continues
+/// later.
 #[test]
-fn a_coordinator_whose_journal_is_held_answers_and_ends() {
+fn coordinator_with_a_locked_journal_answers_and_ends() {
     let http = format!("127.0.0.1:{}", free_port());
     let (mut cluster, holder) = with_held_journal(&["--http", &http]);
     for (path, status) in [("/api/status", 503), ("/api/shards/0", 200)] {
@@ -110,9 +111,9 @@ fn a_coordinator_whose_journal_is_held_answers_and_ends() {
     assert_same(&cluster.finishes(), &undisturbed(&SPACE));
 }
 
-/// A port is free once at each address of this machine. Commands find the token of the right coordinator.
+/// Each address of this machine has its own ports. Commands find the token of the right coordinator.
 #[test]
-fn one_port_at_two_addresses_is_two_coordinators() {
+fn same_port_at_two_addresses_is_two_coordinators() {
     let [mut first, mut second] = [(); 2].map(|()| Cluster::new(&["3x3"], &[]));
     second.address = first.address.replace("127.0.0.1", "127.0.0.2");
     first.serve();
@@ -126,9 +127,9 @@ fn one_port_at_two_addresses_is_two_coordinators() {
     well(&first.ask("status", &[]));
 }
 
-/// Whenever a signal comes while serving begins, it ends the coordinator.
+/// A signal ends the coordinator, however early in serving it arrives.
 #[test]
-fn no_signal_is_lost_while_serving_begins() {
+fn no_signal_is_lost_during_startup() {
     for _ in 0..12 {
         let directory = fathom_tests::tempdir().unwrap();
         let mut command = fathom();
@@ -140,17 +141,17 @@ fn no_signal_is_lost_while_serving_begins() {
             ended = process.try_wait().unwrap();
             ended.is_some()
         });
-        // What was prepared is lost, or the run was stopped in order.
+        // Either the preparation was lost, or the run was stopped in order.
         assert!(matches!(ended.and_then(|status| status.code()), Some(0 | 143)), "{ended:?}");
     }
 }
 
 #[test]
-fn a_file_that_may_not_grow_ends_a_run_with_a_message() {
+fn file_size_limit_ends_a_run_with_a_message() {
     let directory = fathom_tests::tempdir().unwrap();
     let run = directory.path().join("run");
     let mut command = Command::new("sh");
-    // The limit is in blocks of 512 or of 1024 bytes; a dense layer is larger either way.
+    // The limit is in blocks of 512 or of 1024 bytes; a dense layer is larger in either case.
     command.args(["-ec", "ulimit -f 256; exec \"$0\" \"$@\""]).arg(fathom().get_program());
     let output = command.args(["run", "3x4", "-q", "--dir"]).arg(&run).output().unwrap();
     let (_, err) = texts(&output);
@@ -159,9 +160,9 @@ fn a_file_that_may_not_grow_ends_a_run_with_a_message() {
     well(&fathom().args(["resume", "-q"]).arg(&run).output().unwrap());
 }
 
-/// A search keeps files open until the next checkpoint, but no more than it may have.
+/// A search keeps files open until the next checkpoint, but no more than the limit allows.
 #[test]
-fn a_search_has_more_shards_than_it_may_have_open_files() {
+fn search_has_more_shards_than_open_files() {
     let directory = fathom_tests::tempdir().unwrap();
     let mut command = fathom();
     command.args(["run", "2x2x2", "--shards", "200", "-q", "--dir"]).arg(directory.path().join("run"));
@@ -170,7 +171,7 @@ fn a_search_has_more_shards_than_it_may_have_open_files() {
 
 /// A run on a read-only file system, in a mount namespace of its own.
 #[test]
-fn a_directory_that_cannot_be_written_to_is_verified_and_audited() {
+fn read_only_directory_is_verified_and_audited() {
     let directory = fathom_tests::tempdir().unwrap();
     let run = directory.path().join("run");
     well(&fathom().args(["run", "2x4", "-q", "--dir"]).arg(&run).output().unwrap());
@@ -209,7 +210,7 @@ fn mode(path: &Path) -> u32 {
 }
 
 #[test]
-fn strangers_on_this_machine_are_refused() {
+fn other_users_of_this_machine_are_refused() {
     let mut cluster = Cluster::new(&SPACE, &[]);
     cluster.serve();
     cluster.join_until("w1", "computing:40:stop");
@@ -232,10 +233,10 @@ fn strangers_on_this_machine_are_refused() {
     assert!(!token.exists(), "it ends with the run");
 }
 
-/// Other callers of a worker need the token too.
+/// Callers of a worker need the token, too.
 #[tokio::test]
-async fn strangers_get_nothing_from_workers() {
-    // With a single worker no layer is done.
+async fn workers_refuse_callers_without_a_token() {
+    // With a single worker no layer is completed.
     let mut cluster = Cluster::new(&SPACE, &["--replicas", "2"]);
     cluster.serve();
     cluster.join(&["w1"]);
@@ -250,7 +251,7 @@ async fn strangers_get_nothing_from_workers() {
     assert_same(&cluster.finishes(), &undisturbed(&SPACE));
 }
 
-/// Returns where a coordinator with a runtime directory of its own publishes the token for its user's
+/// Returns the path where a coordinator with its own runtime directory publishes the token for its user's
 /// commands.
 fn published(runtime: &Path, cluster: &Cluster) -> PathBuf {
     let name = format!("{}-{}", machine::host_name(), cluster.address.replace(':', "-"));
@@ -265,7 +266,7 @@ fn in_runtime(mut command: Command, runtime: &Path) -> Command {
 /// A killed coordinator leaves its token behind. Neither its successor nor a coordinator without a token is
 /// affected.
 #[test]
-fn a_stale_token_does_no_harm() {
+fn stale_token_does_no_harm() {
     let directory = fathom_tests::tempdir().unwrap();
     let runtime = directory.path().to_owned();
     let mut cluster = Cluster::new(&SPACE, &[]);
@@ -277,8 +278,8 @@ fn a_stale_token_does_no_harm() {
     cluster.until_logged("worker registered");
     cluster.signal_coordinator(libc::SIGKILL);
     cluster.coordinator_dies();
-    assert!(published.exists(), "nobody was there to remove it");
-    // The published token has changed meanwhile; the worker waits with the token that it knows.
+    assert!(published.exists(), "no process removed it");
+    // The published token has changed in the meantime; the worker waits with the token that it knows.
     fs::write(&published, "ffffffffffffffffffffffffffffffff").unwrap();
     cluster.serve_by(in_runtime(cluster.serving(), &runtime));
     let status = |cluster: &Cluster| {
@@ -298,15 +299,15 @@ fn a_stale_token_does_no_harm() {
     fs::set_permissions(&published, Permissions::from_mode(0o600)).unwrap();
     open.serve_by(in_runtime(open.serving(), &runtime));
     assert!(!published.exists(), "it can only be stale");
-    // Workers that find the run's token, and workers that look elsewhere, are both admitted.
+    // Workers that find the run's token and workers that look elsewhere are both admitted.
     open.join_by("w1", in_runtime(open.joining("w1"), &runtime));
     open.join(&["w2"]);
     assert_same(&open.finishes(), &undisturbed(&SPACE));
 }
 
-/// Without a runtime directory there is the temporary one, where everybody may make files.
+/// Without a runtime directory the temporary directory is used, where every user may create files.
 #[test]
-fn a_directory_that_others_made_is_not_trusted() {
+fn directory_of_another_user_is_not_trusted() {
     let mut cluster = Cluster::new(&SPACE, &[]);
     let temporary = cluster.path().join("temporary");
     fs::create_dir(&temporary).unwrap();
@@ -320,9 +321,9 @@ fn a_directory_that_others_made_is_not_trusted() {
     well(&status.output().unwrap());
     let made: BTreeSet<PathBuf> =
         fs::read_dir(&temporary).unwrap().map(|entry| entry.unwrap().path()).collect();
-    let own = made.first().expect("a directory of the user's own");
+    let own = made.first().expect("the user's own directory");
     assert_eq!(mode(own), 0o700);
-    // The directory looks as if somebody else had made it first.
+    // The directory looks as if another user had created it first.
     fs::set_permissions(own, Permissions::from_mode(0o777)).unwrap();
     let output = status.output().unwrap();
     let (_, err) = texts(&output);
@@ -338,7 +339,7 @@ fn a_directory_that_others_made_is_not_trusted() {
 
 /// The number of one session does not reveal that of another.
 #[tokio::test]
-async fn sessions_cannot_be_guessed() {
+async fn session_numbers_cannot_be_guessed() {
     let mut cluster = Cluster::new(&SPACE, &["--insecure"]);
     cluster.serve();
     let fingerprint = fathom_engine::run::RunManifest::read(&cluster.run()).unwrap().fingerprint.0;
@@ -360,6 +361,6 @@ async fn sessions_cannot_be_guessed() {
     }
     let sessions: Vec<u64> = sessions.into_iter().collect();
     assert_eq!(sessions.len(), 8);
-    // Eight of 2^64 are not so close to each other, but once in 2^25 times.
+    // Eight of 2^64 numbers are that close to each other only once in 2^25 times.
     assert!(sessions.windows(2).all(|pair| pair[1] - pair[0] > 1 << 32), "{sessions:x?}");
 }

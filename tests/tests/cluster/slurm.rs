@@ -35,7 +35,7 @@ impl Chain<'_> {
         self.status()["counts"].as_array().unwrap().len()
     }
 
-    /// Waits until the chain has ended, for whatever reason.
+    /// Waits until the chain has ended, for any reason.
     fn ended(&self) {
         self.slurm.until("the chain ends", || self.slurm.ask("squeue", &["--noheader"]).is_empty());
     }
@@ -49,10 +49,10 @@ impl Chain<'_> {
         paths.iter().filter(named).map(|path| fs::read_to_string(path).unwrap()).collect()
     }
 
-    /// Waits until a task of a depth has begun. Returns a running job.
+    /// Waits until a task of a depth has started. Returns a running job.
     fn meet(&self, depth: u32) -> String {
         let layer = self.path.join(format!("layers/d{depth:03}"));
-        self.slurm.until("a task begins", || unfinished(&layer));
+        self.slurm.until("a task starts", || unfinished(&layer));
         let name = format!("-d{depth:03}");
         let running = self.slurm.jobs("RUNNING");
         running.into_iter().find(|(_, job)| job.ends_with(&name)).expect("a task is running").0
@@ -70,7 +70,7 @@ fn unfinished(layer: &Path) -> bool {
     names.into_iter().any(|path| path.extension().is_some_and(|extension| extension == "tmp"))
 }
 
-/// The script looks at its directory before it asks Slurm for anything.
+/// The script checks its directory before it requests anything from Slurm.
 #[test]
 fn workers_without_keys_are_refused() {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../deploy/slurm/worker.sbatch");
@@ -81,9 +81,9 @@ fn workers_without_keys_are_refused() {
 }
 
 #[test]
-fn job_arrays_make_a_whole_run() {
+fn job_arrays_complete_a_run() {
     let Some(slurm) = Slurm::start() else { return };
-    // Slurm would put the number of the job into the names of logs.
+    // Slurm would expand this to the job's number in the names of logs.
     let chain = Chain { slurm: &slurm, path: slurm.path().join("run%j") };
     let nothing = chain.submit(&[]);
     assert_eq!(nothing.status.code(), Some(2));
@@ -109,7 +109,7 @@ fn job_arrays_make_a_whole_run() {
 }
 
 #[test]
-fn a_chain_stops_at_a_failure_and_goes_on() {
+fn chain_stops_at_a_failure_and_continues() {
     let Some(slurm) = Slurm::start() else { return };
     let chain = Chain { slurm: &slurm, path: slurm.path().join("run") };
     let begun = fathom()
@@ -141,9 +141,9 @@ fn a_chain_stops_at_a_failure_and_goes_on() {
     assert_same(&chain.status(), &undisturbed(&slurm, &[SPACE]));
 }
 
-/// The job that begins a run is killed before depth 0 is there.
+/// The job that starts a run is killed before depth 0 exists.
 #[test]
-fn a_chain_goes_on_from_an_interrupted_beginning() {
+fn chain_continues_from_an_interrupted_start() {
     const SMALL: &str = "2x3";
     let Some(slurm) = Slurm::start() else { return };
     let chain = Chain { slurm: &slurm, path: slurm.path().join("run") };
@@ -156,46 +156,46 @@ fn a_chain_goes_on_from_an_interrupted_beginning() {
     assert_same(&chain.status(), &undisturbed(&slurm, &[SMALL]));
 }
 
-/// Tasks of a second at this depth.
+/// Tasks take about a second at this depth.
 const SLOW: [&str; 5] = ["2x7", "--shards", "6", "--max-depth", "9"];
 
 #[test]
-fn tasks_that_are_stopped_or_requeued_in_the_middle_are_run_again() {
+fn stopped_or_requeued_tasks_are_run_again() {
     let Some(slurm) = Slurm::start() else { return };
     let chain = Chain { slurm: &slurm, path: slurm.path().join("run") };
     let begun = fathom().args(["run", "-q", "--dir"]).arg(&chain.path).args(SLOW).output();
     assert!(begun.unwrap().status.success());
     assert!(chain.submit(&["--", "--signal=B:TERM@60", "--time=30"]).status.success());
 
-    // Signals all tasks, as Slurm does at the end of their time; one of them may be done before.
+    // Signals all tasks, as Slurm does at the end of their time limit; one of them may have completed before.
     let met = chain.meet(10);
     let (array, _) = met.split_once('_').expect("an element of an array");
     let array: Vec<String> = (0..3).map(|element| format!("{array}_{element}")).collect();
-    // A signal before a script can take it would end its job.
-    slurm.until("all tasks have begun", || chain.logs("-d010.").matches("makes shards").count() == 3);
+    // A signal before the script can handle it would end its job.
+    slurm.until("all tasks have started", || chain.logs("-d010.").matches("makes shards").count() == 3);
     slurm.ask("scancel", &["--signal=TERM", "--batch", &array[0], &array[1], &array[2]]);
     for job in &array {
-        slurm.until("the task goes back into the queue", || restarts(&slurm, job) == 1);
+        slurm.until("the task is requeued", || restarts(&slurm, job) == 1);
     }
     let said = chain.logs("-d010.");
-    // A task may receive the signal before it begins to compute.
+    // A task may receive the signal before it starts to compute.
     assert_eq!(said.matches("goes back into the queue").count(), 3, "{said}");
 
-    // Slurm itself requeues a task, as at a preemption.
+    // Slurm itself requeues a task, as after a preemption.
     let requeued = chain.meet(10);
     slurm.ask("scontrol", &["requeue", &requeued]);
     slurm.until("Slurm requeues the task", || restarts(&slurm, &requeued) == 2);
 
     slurm.until("depth 10 is merged", || chain.layers() == 11);
     // A cancelled chain stays cancelled, although its tasks receive the same signal as above.
-    slurm.until("depth 11 begins", || slurm.jobs("RUNNING").iter().any(|(_, name)| name.ends_with("-d011")));
+    slurm.until("depth 11 starts", || slurm.jobs("RUNNING").iter().any(|(_, name)| name.ends_with("-d011")));
     slurm.ask("scancel", &["--user=root"]);
     chain.ended();
     assert_same(&chain.status(), &undisturbed(&slurm, &["2x7", "--max-depth", "10"]));
 }
 
 #[test]
-fn a_coordinator_and_workers_are_stopped_and_come_back() {
+fn stopped_coordinator_and_workers_are_requeued() {
     let Some(slurm) = Slurm::start() else { return };
     let directory = slurm.path().join("cluster");
     let said = |name: &str| fs::read_to_string(slurm.path().join(name)).unwrap_or_default();
@@ -215,14 +215,14 @@ fn a_coordinator_and_workers_are_stopped_and_come_back() {
 
     let stop = |job: &str| {
         slurm.ask("scancel", &["--signal=TERM", "--batch", job]);
-        slurm.until("the job goes back into the queue", || restarts(&slurm, job) == 1);
+        slurm.until("the job is requeued", || restarts(&slurm, job) == 1);
     };
     let layers = directory.join("run/layers");
-    slurm.until("depth 9 begins", || unfinished(&layers.join("d009")));
+    slurm.until("depth 9 starts", || unfinished(&layers.join("d009")));
     let worker = format!("{workers}_2");
     stop(&worker);
     assert!(said("worker-2.log").contains("the worker stopped in order"), "{}", said("worker-2.log"));
-    slurm.until("depth 10 begins", || unfinished(&layers.join("d010")));
+    slurm.until("depth 10 starts", || unfinished(&layers.join("d010")));
     stop(&coordinator);
     assert!(
         said("coordinator.log").contains("the coordinator stopped in order"),
@@ -243,9 +243,9 @@ fn a_coordinator_and_workers_are_stopped_and_come_back() {
     assert_same(&json(&status), &undisturbed(&slurm, &["2x7", "--max-depth", "10"]));
 }
 
-/// A coordinator that a user stops has not made the whole run: workers wait for the next one.
+/// A coordinator that a user stops has not completed the run: workers wait for the next one.
 #[test]
-fn a_coordinator_that_is_stopped_is_not_taken_for_complete() {
+fn stopped_coordinator_is_not_taken_for_complete() {
     let Some(slurm) = Slurm::start() else { return };
     let directory = slurm.path().join("cluster");
     let keys = directory.join("keys");
@@ -256,7 +256,7 @@ fn a_coordinator_that_is_stopped_is_not_taken_for_complete() {
         command.arg("--output").arg(&log).arg(slurm.script("coordinator.sbatch")).arg(&directory);
         let output = command.args(["2x7", "--shards", "12"]).args(more).output().unwrap();
         assert!(output.status.success(), "{}", texts(&output).1);
-        slurm.until("the coordinator says where it is", || directory.join("coordinator").exists());
+        slurm.until("the coordinator publishes its address", || directory.join("coordinator").exists());
         fs::read_to_string(directory.join("coordinator")).unwrap().trim().to_owned()
     };
     let jobs = || slurm.ask("squeue", &["--noheader"]).lines().count();
@@ -268,7 +268,7 @@ fn a_coordinator_that_is_stopped_is_not_taken_for_complete() {
         .args(["--mem-per-cpu=200M", "--cpus-per-task=1"]);
     worker.env("SLURM_MEM_PER_NODE", "1").arg(slurm.script("worker.sbatch")).arg(&directory);
     assert!(worker.output().unwrap().status.success());
-    slurm.until("depth 8 begins", || unfinished(&directory.join("run/layers/d008")));
+    slurm.until("depth 8 starts", || unfinished(&directory.join("run/layers/d008")));
     assert!(fathom().args(["stop", &address, "--keys"]).arg(&keys).output().unwrap().status.success());
     slurm.until("the coordinator's job ends", || jobs() == 1);
     assert!(!directory.join("coordinator").exists());

@@ -1,4 +1,4 @@
-//! Workers that keep two layers, and die while files that are no longer read are given back.
+//! Workers that keep two layers, and die while files that are no longer read are released.
 
 use fathom_tests::assert_same;
 use fathom_tests::cluster::{Cluster, undisturbed};
@@ -7,9 +7,9 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
 
-/// 12! states in 17 layers. Fewer than 16 shards may be
-/// [in the making](fathom_engine::run::lookback::most_in_the_making) with up to three threads: each layer gives some
-/// back before it is done.
+/// 12! states in 17 layers. Fewer than 16 shards may be [in
+/// progress](fathom_engine::run::lookback::most_in_the_making) with up to three threads: each layer releases
+/// some before it is complete.
 const MANY_TASKS: [&str; 5] = ["2x6", "--metric", "single", "--shards", "16"];
 
 fn two<'o>(more: &[&'o str]) -> Vec<&'o str> {
@@ -20,7 +20,7 @@ fn number(line: &Value, field: &str) -> u32 {
     u32::try_from(line[field].as_u64().unwrap()).unwrap()
 }
 
-/// Returns the number of shards that each depth has given back, by the coordinator's log.
+/// Returns the number of shards that each depth has released, from the coordinator's log.
 fn given_back(cluster: &Cluster) -> BTreeMap<u32, usize> {
     let mut given = BTreeMap::new();
     for line in cluster.logged("shard given back") {
@@ -30,21 +30,21 @@ fn given_back(cluster: &Cluster) -> BTreeMap<u32, usize> {
 }
 
 #[test]
-fn shards_are_given_back_while_layers_are_made() {
+fn shards_are_released_while_layers_are_computed() {
     let mut cluster = Cluster::new(&MANY_TASKS, &two(&["--replicas", "2"]));
     cluster.serve();
     cluster.join_together(&["w1", "w2", "w3"]);
     assert_same(&cluster.finishes(), &undisturbed(&MANY_TASKS));
     let given = given_back(&cluster);
     assert!((0..13).all(|depth| given.contains_key(&depth)), "{given:?}");
-    // Both holders delete a shard that is given back, and so does the worker that audited it.
+    // Both holders delete a released shard, and so does the worker that audited it.
     let deleted: usize =
         ["w1", "w2", "w3"].iter().map(|name| cluster.logged_by(name, "shard given back").len()).sum();
     assert!(deleted > given.values().sum::<usize>(), "{deleted} files were deleted of {given:?}");
 }
 
 #[test]
-fn the_coordinator_killed_around_giving_back() {
+fn coordinator_killed_around_release() {
     let mut cluster = Cluster::new(&MANY_TASKS, &two(&[]));
     let failpoints = ["giving back:5", "given back:3", "giving back:2", "given back:7"];
     for (number, failpoint) in failpoints.into_iter().enumerate() {
@@ -60,7 +60,7 @@ fn the_coordinator_killed_around_giving_back() {
 }
 
 #[test]
-fn a_worker_killed_around_giving_back() {
+fn worker_killed_around_release() {
     for failpoint in ["giving back:12", "given back:12"] {
         let mut cluster = Cluster::new(&MANY_TASKS, &two(&[]));
         cluster.serve();
@@ -73,7 +73,7 @@ fn a_worker_killed_around_giving_back() {
 }
 
 #[test]
-fn a_worker_killed_for_good_where_there_are_copies() {
+fn worker_lost_around_release_with_replicas() {
     for failpoint in ["giving back:12", "given back:12"] {
         let mut cluster = Cluster::new(&MANY_TASKS, &two(&["--replicas", "2"]));
         cluster.serve();
@@ -86,13 +86,13 @@ fn a_worker_killed_for_good_where_there_are_copies() {
     }
 }
 
-/// A shard whose source is given back cannot be made again: the run waits for the lost file, and never counts
-/// without it.
+/// A shard whose source has been released cannot be recomputed: the run waits for the lost file, and never
+/// counts without it.
 #[test]
-fn a_shard_without_a_copy_whose_source_is_given_back_must_be_put_back() {
+fn lost_shard_without_copy_or_source_must_be_restored() {
     let mut cluster = Cluster::new(&MANY_TASKS, &two(&["--audit", "0"]));
     cluster.serve();
-    // At least ten shards are given back at each depth.
+    // At least ten shards are released at each depth.
     cluster.join_until("w1", "given back:55");
     cluster.dies("w1");
     let (depth, shard, path) = cluster
@@ -122,7 +122,7 @@ fn a_shard_without_a_copy_whose_source_is_given_back_must_be_put_back() {
 
 /// The coordinator deletes files in a shared store, and a single process can continue with the rest.
 #[test]
-fn a_shared_store_gives_back_too() {
+fn shared_store_releases_shards_too() {
     let mut cluster = Cluster::new(&MANY_TASKS, &two(&[]));
     let store = cluster.path().join("shared");
     fs::create_dir(&store).unwrap();

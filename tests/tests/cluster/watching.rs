@@ -1,5 +1,5 @@
-//! What people see of runs: progress, who is at work, logs, comparisons; and what they do afterwards:
-//! commands that follow, cleaning up.
+//! What users see of runs: progress, running processes, logs, comparisons; and what they do afterwards:
+//! follow-up commands and cleaning up.
 
 use fathom_tests::cluster::{Cluster, undisturbed};
 use fathom_tests::page::until_served;
@@ -26,9 +26,9 @@ fn refused(directory: &Path, arguments: &[&str]) -> (Option<i32>, String) {
     (output.status.code(), texts(&output).1)
 }
 
-/// The name of the directory is no text, and has a blank. A line of the log is damaged.
+/// The directory's name is not valid text and has a space. A line of the log is damaged.
 #[test]
-fn any_directory_and_any_log_can_be_looked_at() {
+fn odd_directories_and_damaged_logs_are_shown() {
     let directory = fathom_tests::tempdir().unwrap();
     let run = directory.path().join(OsStr::from_bytes(b"odd \xff"));
     well(&fathom().args(["run", "2x3", "-q", "--max-depth", "2", "--dir"]).arg(&run).output().unwrap());
@@ -43,8 +43,8 @@ fn any_directory_and_any_log_can_be_looked_at() {
     assert_eq!(lines(), before + 1);
 }
 
-/// Runs a shell's command line on a terminal of its own, with typed input. Returns `None` if the tool for
-/// that is missing.
+/// Runs a shell command line on its own terminal, with typed input. Returns `None` if the tool for that is
+/// missing.
 fn on_terminal(line: &str, typed: &str) -> Option<Output> {
     let program = fathom();
     let bin = Path::new(program.get_program()).parent().unwrap().to_owned();
@@ -68,7 +68,7 @@ fn on_terminal(line: &str, typed: &str) -> Option<Output> {
 }
 
 #[test]
-fn a_terminal_shows_one_line_that_goes_away() {
+fn terminal_shows_one_line_that_is_erased() {
     let directory = fathom_tests::tempdir().unwrap();
     let run = directory.path().join("run");
     let Some(output) = on_terminal(&format!("fathom run 3x4 --threads 1 --dir '{}'", run.display()), "")
@@ -85,10 +85,10 @@ fn a_terminal_shows_one_line_that_goes_away() {
     assert!(!table.contains("states/s") && !table.contains('\u{1b}'), "{table}");
 }
 
-/// The terminal writes `^C` behind the line. If the line filled its row, `^C` would begin another row, and
-/// the line would stay.
+/// The terminal writes `^C` after the line. If the line filled its row, `^C` would start another row, and the
+/// line would stay.
 #[test]
-fn a_line_leaves_room_for_what_the_terminal_writes_behind_it() {
+fn progress_line_leaves_space_for_terminal_output() {
     let directory = fathom_tests::tempdir().unwrap();
     let run = directory.path().join("run");
     let line = format!(
@@ -108,9 +108,9 @@ fn a_line_leaves_room_for_what_the_terminal_writes_behind_it() {
     assert!(last.starts_with("stopped; go on with"), "{shown:?}");
 }
 
-/// The line stands below the log lines, and is written again below each of them.
+/// The line is below the log lines, and is written again after each of them.
 #[test]
-fn a_run_with_workers_shows_one_line_below_its_log() {
+fn progress_line_is_below_the_log_lines() {
     let directory = fathom_tests::tempdir().unwrap();
     let run = directory.path().join("run");
     let line = format!("fathom run 3x4 --workers 1 --threads 1 --dir '{}'", run.display());
@@ -130,7 +130,7 @@ fn a_run_with_workers_shows_one_line_below_its_log() {
 }
 
 #[test]
-fn top_draws_and_leaves() {
+fn top_draws_and_restores_the_screen() {
     let directory = fathom_tests::tempdir().unwrap();
     out(directory.path(), &["run", "3x3", "-q", "--dir", "run"]);
     let run = directory.path().join("run");
@@ -139,7 +139,7 @@ fn top_draws_and_leaves() {
     };
     assert!(output.status.success());
     let (shown, _) = texts(&output);
-    // Each word is put in its place by itself.
+    // Each word is placed separately.
     assert!(["growth", "1,260", "complete:"].iter().all(|word| shown.contains(word)), "{shown}");
     // The previous screen is restored.
     assert!(shown.contains("\u{1b}[?1049l"), "{shown}");
@@ -149,7 +149,7 @@ fn top_draws_and_leaves() {
 }
 
 #[test]
-fn status_tells_who_is_at_work() {
+fn status_shows_the_running_process() {
     let directory = fathom_tests::tempdir().unwrap();
     let run = directory.path().join("run");
     let mut child = fathom()
@@ -158,7 +158,7 @@ fn status_tells_who_is_at_work() {
         .stdout(Stdio::null())
         .spawn()
         .unwrap();
-    until("somebody is at work", || {
+    until("the process is running", || {
         fs::read_to_string(run.join("at-work.json")).is_ok_and(|text| text.contains("\"depth\":"))
     });
     fathom_tests::process::signal(&child, libc::SIGSTOP);
@@ -172,7 +172,7 @@ fn status_tells_who_is_at_work() {
     assert_eq!(status["at_work"]["progress"]["states"], 479_001_600);
     assert!(said.contains(" of 1.00 GiB of disk"), "{said}");
     assert_eq!(status["at_work"]["disk_limit_bytes"], 1 << 30);
-    // Nobody takes the layers away meanwhile.
+    // Meanwhile no process may remove the layers.
     let (code, err) = refused(directory.path(), &["remove", "run", "--all"]);
     assert_eq!(code, Some(2), "{err}");
     assert!(run.join("run.toml").exists());
@@ -186,7 +186,7 @@ fn status_tells_who_is_at_work() {
 }
 
 #[test]
-fn status_tells_how_far_a_served_run_is() {
+fn status_shows_the_progress_of_a_served_run() {
     let mut cluster = Cluster::new(&["2x6", "--metric", "single", "--shards", "16"], &["--audit", "0"]);
     cluster.stands_still("here", 7);
     let run = cluster.run();
@@ -194,10 +194,10 @@ fn status_tells_how_far_a_served_run_is() {
     let progress = || {
         json(&fathom().args(["status", "--json"]).arg(&run).output().unwrap())["at_work"]["progress"].clone()
     };
-    until("the depth is told", || progress()["depth"] == depth);
+    until("the depth is reported", || progress()["depth"] == depth);
     let progress = progress();
     assert_eq!((&progress["states"], &progress["shards"]), (&479_001_600.into(), &16.into()), "{progress}");
-    // The layers lie with the workers.
+    // The workers hold the layers.
     assert!(progress["disk_bytes"].is_null(), "{progress}");
     let (said, _) = texts(&fathom().arg("status").arg(&run).output().unwrap());
     assert!(said.contains("shows the progress") && said.contains(" of 16 shards done"), "{said}");
@@ -205,8 +205,8 @@ fn status_tells_how_far_a_served_run_is() {
 }
 
 #[test]
-fn what_takes_long_is_told_and_can_be_stopped() {
-    // Nobody writes the file, so that the command takes long on every machine.
+fn slow_command_is_announced_and_can_be_stopped() {
+    // No process writes to the file, so that the command takes long on every machine.
     let directory = fathom_tests::tempdir().unwrap();
     let pipe = directory.path().join("puzzle.toml");
     assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
@@ -224,7 +224,7 @@ fn what_takes_long_is_told_and_can_be_stopped() {
 }
 
 #[test]
-fn logs_are_for_people_and_machines() {
+fn logs_are_readable_by_people_and_machines() {
     let directory = fathom_tests::tempdir().unwrap();
     out(directory.path(), &["run", "3x3", "-q", "--shards", "3", "--dir", "run"]);
     let lines = out(directory.path(), &["logs", "run", "--depth", "7", "--shard", "2"]);
@@ -268,7 +268,7 @@ fn logs_know_workers_by_name() {
     assert_eq!(logs(&ids[0]), logs("w1"));
     assert_eq!(logs("w3"), "");
 
-    // The store can be emptied once the worker has gone.
+    // The store can be emptied once the worker is gone.
     let store = cluster.store("w1");
     let clean = |options: &[&str]| {
         fathom_worker().arg("clean").arg("--store").arg(&store).args(options).output().unwrap()
@@ -291,8 +291,8 @@ fn logs_know_workers_by_name() {
 }
 
 #[test]
-fn a_store_at_work_is_left_as_it_is() {
-    // Three heartbeats are over long before the lease is.
+fn store_in_use_is_not_cleaned() {
+    // Three heartbeats are over long before the lease expires.
     let mut cluster = Cluster::new(&["3x4"], &["--lease", "10s"]);
     cluster.serve();
     cluster.join_until("w1", "computing:3:stop");
@@ -320,7 +320,7 @@ fn stores_are_cleaned_when_the_run_is_complete() {
         until("the store is cleaned", || names().all(|name| name.len() != 16));
         assert!(store.join("worker-id").exists());
         let log = || fs::read_to_string(store.join("log.jsonl")).unwrap();
-        until("the log tells", || log().contains("\"message\":\"store cleaned\""));
+        until("the log reports it", || log().contains("\"message\":\"store cleaned\""));
     }
     let (code, err) = refused(&cluster.run(), &["serve", "3x3", "--clean-stores", "--shared-store", "here"]);
     assert_eq!(code, Some(2));
@@ -330,14 +330,14 @@ fn stores_are_cleaned_when_the_run_is_complete() {
 /// Workers report their resources to the coordinator.
 #[test]
 fn workers_report_their_resources() {
-    // One worker where two are needed, so that the run does not end.
+    // Only one of two required workers, so that the run does not end.
     let mut cluster = Cluster::on_disk(&["3x4"], &["--replicas", "2"]);
     cluster.serve();
     let mut command = cluster.joining("a");
     command.args(["--disk-limit", "1GiB", "--memory", "512MiB"]);
     cluster.join_by("a", command);
     let mut worker = serde_json::Value::Null;
-    until("the worker tells", || {
+    until("the worker reports", || {
         worker = cluster.status().map_or(serde_json::Value::Null, |status| status["workers"][0].clone());
         worker["memory_bytes"].as_u64() > Some(0)
     });
@@ -345,15 +345,15 @@ fn workers_report_their_resources() {
     assert_eq!(worker["memory_limit_bytes"], 512 << 20);
     assert!(worker["free_bytes"].as_u64() <= Some(1 << 30), "{worker}");
     assert!(worker["read_bytes"].is_u64() && worker["written_bytes"].as_u64() > Some(0), "{worker}");
-    assert_eq!([&worker["kept_bytes"], &worker["spilled_bytes"]], [0, 0], "a worker alone fetches nothing");
+    assert_eq!([&worker["kept_bytes"], &worker["spilled_bytes"]], [0, 0], "a single worker fetches nothing");
     let (table, _) = texts(&cluster.ask("workers", &[]));
     assert!(table.contains(" of 1.00 GiB"), "{table}");
 }
 
-/// Workers on one machine without a memory limit share the memory of the machine as they join.
+/// Workers on one machine without a memory limit divide the memory of the machine as they join.
 #[test]
 fn workers_on_one_host_share_its_memory() {
-    // Three are needed, so that the run does not end.
+    // Three are required, so that the run does not end.
     let mut cluster = Cluster::new(&["3x4"], &["--replicas", "3"]);
     cluster.serve();
     let limits = |cluster: &Cluster| -> Vec<u64> {
@@ -365,13 +365,13 @@ fn workers_on_one_host_share_its_memory() {
             .collect()
     };
     cluster.join(&["a"]);
-    until("the first tells", || limits(&cluster).len() == 1);
+    until("the first worker reports", || limits(&cluster).len() == 1);
     let meminfo = fs::read_to_string("/proc/meminfo").unwrap();
     let total = meminfo.lines().find_map(|line| line.strip_prefix("MemTotal:")?.split_whitespace().next());
     let all = total.unwrap().parse::<u64>().unwrap() * 1024 / 10 * 9;
     assert!(limits(&cluster)[0] <= all);
     cluster.join(&["b"]);
-    // Workers of other tests may be there too.
+    // Workers of other tests may be present, too.
     until("both have at most half", || {
         let limits = limits(&cluster);
         limits.len() == 2 && limits.iter().all(|&limit| limit <= all / 2)
@@ -379,7 +379,7 @@ fn workers_on_one_host_share_its_memory() {
 }
 
 #[test]
-fn results_stay_when_layers_go() {
+fn results_remain_when_layers_are_removed() {
     let directory = fathom_tests::tempdir().unwrap();
     out(directory.path(), &["run", "3x3", "-q", "--dir", "run"]);
     out(directory.path(), &["run", "3x3", "-q", "--max-depth", "4", "--dir", "part"]);
@@ -399,7 +399,7 @@ fn results_stay_when_layers_go() {
     let (code, err) = refused(directory.path(), &["remove", "part"]);
     assert_eq!(code, Some(2));
     assert!(err.contains("is not complete") && err.contains("--all"), "{err}");
-    // A process that was killed has left the first one. The next process deletes it.
+    // A killed process has left the first one. The next process deletes it.
     let left = ["cosets.bin.0123456789abcdef-1.tmp", "token", "page-token"];
     left.iter().for_each(|name| fs::write(directory.path().join("part").join(name), "left").unwrap());
     out(directory.path(), &["resume", "part", "-q"]);
@@ -436,7 +436,7 @@ fn results_are_compared() {
 }
 
 #[test]
-fn a_command_follows_the_end() {
+fn on_done_command_runs_at_the_end() {
     let directory = fathom_tests::tempdir().unwrap();
     let command = "echo \"$FATHOM_STATUS $FATHOM_SPACE $FATHOM_STATES $FATHOM_DEPTH [$FATHOM_GOD_NUMBER]\" >> told; exit 3";
     let run = |more: &[&str]| {
@@ -470,14 +470,14 @@ fn on_done_sets_the_documented_variables() {
     let there = fs::read_to_string(directory.path().join("there")).unwrap();
     // This run did not fail.
     told.retain(|&name| name != "FATHOM_ERROR");
-    // The variables of the test process are present as well.
+    // The variables of the test process are set as well.
     let there: Vec<&str> = there.lines().filter(|name| std::env::var_os(name).is_none()).collect();
     assert_eq!(there, told);
 }
 
-/// The message is sent when the run ends, while its page stays.
+/// The command runs when the run ends, while its page is still served.
 #[test]
-fn the_command_comes_before_the_page_lingers() {
+fn on_done_runs_before_the_page_lingers() {
     let directory = fathom_tests::tempdir().unwrap();
     let address = format!("127.0.0.1:{}", free_port());
     let run = |command: &mut Command| {
@@ -489,7 +489,7 @@ fn the_command_comes_before_the_page_lingers() {
         until("the command has run", || told.exists());
         assert_eq!(fs::read_to_string(&told).unwrap(), "complete\n");
         fs::remove_file(told).unwrap();
-        // Nothing but a signal ends the page before an hour is over.
+        // Only a signal ends the page before an hour is over.
         until_served(&address);
         assert!(process.try_wait().unwrap().is_none());
         signal(&process, libc::SIGINT);
@@ -503,9 +503,9 @@ fn the_command_comes_before_the_page_lingers() {
     run(fathom().args(["serve", "3x3", "--listen", "127.0.0.1:0"]));
 }
 
-/// Who is told that a coordinator has ended is told whether the run was stopped, and may use the run.
+/// The command is told whether the run was stopped, and may use the run.
 #[test]
-fn a_command_after_a_stop_may_use_the_run() {
+fn on_done_may_use_a_stopped_run() {
     let directory = fathom_tests::tempdir().unwrap();
     let command = "echo $FATHOM_STATUS > part; \"$FATHOM\" resume \"$FATHOM_RUN\" -q --max-depth 3 >> part && mv part told";
     let told = || {
@@ -537,18 +537,18 @@ fn a_command_after_a_stop_may_use_the_run() {
 }
 
 #[test]
-fn a_limit_of_the_disk_is_looked_at() {
+fn disk_limit_is_enforced() {
     let directory = fathom_tests::tempdir().unwrap();
     let (code, err) = refused(directory.path(), &["run", "3x4", "--dir", "run", "--disk-limit", "1MiB"]);
     assert_eq!(code, Some(2));
     let said = "1.00 MiB are free at run within --disk-limit 1.00 MiB";
     assert!(err.contains(said) && !directory.path().join("run").exists(), "{err}");
-    // Depth by depth when the run is there.
+    // Each depth is checked when the run exists.
     out(directory.path(), &["run", "3x4", "-q", "--max-depth", "6", "--dir", "run"]);
     let (code, err) = refused(directory.path(), &["resume", "run", "--disk-limit", "600KiB"]);
     assert_eq!(code, Some(1));
     assert!(err.contains("raise --disk-limit, then go on with 'fathom resume run'"), "{err}");
-    // Before a depth begins, where what it takes is known for certain.
+    // Before a depth starts, if its size is known for certain.
     out(directory.path(), &["resume", "run", "-q", "--max-depth", "8"]);
     let (code, err) = refused(directory.path(), &["resume", "run", "--disk-limit", "3MiB"]);
     assert_eq!(code, Some(1));
@@ -559,7 +559,7 @@ fn a_limit_of_the_disk_is_looked_at() {
 }
 
 #[test]
-fn states_to_watch_come_from_standard_input() {
+fn watched_states_are_read_from_standard_input() {
     let directory = fathom_tests::tempdir().unwrap();
     let mut child = fathom()
         .args(["run", "3x3", "-q", "--dir", "run", "--watch-states", "-"])

@@ -20,7 +20,7 @@ fn in_directory(directory: &Path, arguments: &[&str]) -> (Option<i32>, String, S
 }
 
 #[test]
-fn a_failpoint_that_is_none() {
+fn unknown_failpoint_is_refused() {
     let commands: [(Command, &[&str]); 2] =
         [(fathom(), &["verify", "nowhere"]), (fathom_worker(), &["verify", "--store", "nowhere"])];
     for (mut command, arguments) in commands {
@@ -38,7 +38,7 @@ fn a_failpoint_that_is_none() {
 }
 
 #[test]
-fn nonsense_is_refused_and_leaves_nothing_behind() {
+fn invalid_arguments_are_refused_and_leave_nothing_behind() {
     let directory = fathom_tests::tempdir().unwrap();
     for (arguments, says) in [
         (&["run", "3y4"][..], "\"3y4\" names no puzzle: there are MxN+flip"),
@@ -219,9 +219,9 @@ fn nonsense_is_refused_and_leaves_nothing_behind() {
 }
 
 #[test]
-fn a_space_too_large_for_the_disk_is_refused() {
+fn space_too_large_for_the_disk_is_refused() {
     let directory = fathom_tests::tempdir().unwrap();
-    // 18! states under 72 symmetries, a bit each, three layers: more than 30 terabytes.
+    // 18! states under 72 symmetries, one bit each, three layers: more than 30 terabytes.
     let (code, _, err) = in_directory(directory.path(), &["run", "3x6"]);
     assert_eq!(code, Some(2));
     assert!(err.contains("3x6-multi needs up to") && err.contains("too few: make room"), "{err}");
@@ -231,7 +231,7 @@ fn a_space_too_large_for_the_disk_is_refused() {
     assert_eq!(code, Some(0), "{err}");
 }
 
-/// A directory with the run 3x3 up to depth 5, all layers kept.
+/// A directory with the run 3x3 up to depth 5, with all layers kept.
 struct HalfRun(tempfile::TempDir);
 
 impl HalfRun {
@@ -258,7 +258,7 @@ impl HalfRun {
         fs::write(self.path(name), bytes).unwrap();
     }
 
-    /// Returns every file but the log, with its contents.
+    /// Returns every file except the log, with its contents.
     fn contents(&self) -> Vec<(PathBuf, Vec<u8>)> {
         fn walk(path: &Path, found: &mut Vec<(PathBuf, Vec<u8>)>) {
             for entry in fs::read_dir(path).unwrap() {
@@ -276,7 +276,7 @@ impl HalfRun {
         found
     }
 
-    /// Asserts that a command fails, and that it changes nothing.
+    /// Asserts that a command fails and changes nothing.
     fn refuses(&self, arguments: &[&str], expected_code: i32, says: &str) {
         let before = self.contents();
         let (code, out, err) = self.fathom(arguments);
@@ -290,7 +290,7 @@ impl HalfRun {
 const LAST_LAYER: &str = "layers/d005/s00000.layer";
 
 #[test]
-fn another_run_in_the_directory() {
+fn directory_of_another_run_is_refused() {
     let half = HalfRun::new();
     half.refuses(
         &["run", "3x4", "--dir", "run"],
@@ -315,7 +315,7 @@ fn another_run_in_the_directory() {
 }
 
 #[test]
-fn a_directory_that_holds_something_else() {
+fn directory_with_other_files_is_refused() {
     let directory = fathom_tests::tempdir().unwrap();
     fs::write(directory.path().join("thesis.tex"), "months of work").unwrap();
     let (code, _, err) = in_directory(directory.path(), &["run", "3x3", "--dir", "."]);
@@ -325,7 +325,7 @@ fn a_directory_that_holds_something_else() {
 }
 
 #[test]
-fn damaged_layer_files() {
+fn damaged_layer_files_are_refused() {
     type Change<'a> = &'a dyn Fn(&mut Vec<u8>);
     let damage: [(&str, Change<'_>); 6] = [
         ("is damaged at coset", &|b| {
@@ -335,7 +335,7 @@ fn damaged_layer_files() {
         ("has a damaged header", &|b| b[100] ^= 1),
         ("has a damaged directory", &|b| b[300] ^= 1),
         ("was truncated or overwritten", &|b| b.truncate(5000)),
-        // A later format has more that is new than its number.
+        // A later format differs in more than its number.
         ("has a damaged header", &|b| b[8] = 9),
         ("has layer format 9, and this version of Fathom reads up to 2", &|b| (b[8], b[100]) = (9, 1)),
     ];
@@ -352,7 +352,7 @@ fn damaged_layer_files() {
 }
 
 #[test]
-fn a_whole_file_with_wrong_states_is_found_by_verify() {
+fn valid_file_with_wrong_states_is_found_by_verify() {
     // A layer of another run, with valid checksums.
     let (half, other) = (HalfRun::new(), HalfRun::new());
     fs::copy(other.path("layers/d002/s00000.layer"), half.path("layers/d003/s00000.layer")).unwrap();
@@ -360,7 +360,7 @@ fn a_whole_file_with_wrong_states_is_found_by_verify() {
 }
 
 #[test]
-fn damaged_run_files() {
+fn damaged_run_files_are_refused() {
     let half = HalfRun::new();
     fs::remove_file(half.path("run.db")).unwrap();
     for command in ["resume", "status", "verify"] {
@@ -397,9 +397,9 @@ fn damaged_run_files() {
     half.refuses(&["status", "run"], 2, "it has format 7, and this version of Fathom reads format 1");
 }
 
-/// Another version may plan otherwise, or describe a run otherwise.
+/// Another version may plan or describe a run differently.
 #[test]
-fn a_run_of_another_version_names_it() {
+fn run_of_another_version_names_it() {
     let directory = fathom_tests::tempdir().unwrap();
     let begin = ["run", "2x3", "-q", "--max-depth", "2", "--dir", "run"];
     assert_eq!(in_directory(directory.path(), &begin).0, Some(0));
@@ -426,7 +426,7 @@ fn alter(half: &HalfRun, sql: &str) {
 }
 
 #[test]
-fn a_journal_that_contradicts_itself() {
+fn inconsistent_journal_is_refused() {
     for (sql, says) in [
         (
             "UPDATE layer SET digest = zeroblob(32) WHERE depth = 2",
@@ -454,9 +454,10 @@ fn a_journal_that_contradicts_itself() {
     }
 }
 
-/// The journal says that the layers lie elsewhere, or a link leads there: what lies there is another run's.
+/// The journal names another place for the layers, or a link leads there: the files there belong to another
+/// run.
 #[test]
-fn layers_of_another_run_are_left_alone() {
+fn layers_of_another_run_are_not_touched() {
     let other = fathom_tests::tempdir().unwrap();
     in_directory(other.path(), &["run", "2x4", "--keep", "all", "--dir", "run", "-q"]);
     let theirs = other.path().join("run/layers");
@@ -488,9 +489,9 @@ fn layers_of_another_run_are_left_alone() {
 }
 
 #[test]
-fn counts_that_do_not_add_up() {
+fn inconsistent_counts_are_refused() {
     let half = HalfRun::new();
-    // Moves lead from the 5208 states at depth 4 to 62,496 at most.
+    // Moves lead from the 5208 states at depth 4 to at most 62,496.
     for table in ["layer", "shard"] {
         alter(&half, &format!("UPDATE {table} SET states = states + 33900 WHERE depth = 5"));
     }
@@ -512,9 +513,9 @@ fn counts_that_do_not_add_up() {
 }
 
 /// The first depths are counted from the moves at the end of a run of several workers, and of a run of one
-/// process that has taken 10 seconds; in such a run also when it has taken so long.
+/// process that has taken 10 seconds; in such a run also as soon as it has taken that long.
 #[test]
-fn counts_that_contradict_the_moves() {
+fn counts_that_contradict_the_moves_are_refused() {
     let miscounted = |seconds: f64| {
         let half = HalfRun::new();
         for table in ["layer", "shard"] {
@@ -538,7 +539,7 @@ fn counts_that_contradict_the_moves() {
 }
 
 #[test]
-fn a_damaged_file_of_an_unfinished_layer_is_made_again() {
+fn damaged_file_of_an_unfinished_layer_is_recomputed() {
     let whole = HalfRun::new();
     let (_, expected, _) = whole.fathom(&["resume", "run", "--json", "-q"]);
     type Change<'a> = &'a dyn Fn(&mut Vec<u8>);
@@ -555,7 +556,7 @@ fn a_damaged_file_of_an_unfinished_layer_is_made_again() {
     for (number, change) in damage.into_iter().enumerate() {
         let half = HalfRun::new();
         fs::create_dir(half.path("layers/d006")).unwrap();
-        // A file that is not archived, as the search writes it.
+        // An uncompressed file, as the search writes it.
         let other = fathom_tests::tempdir().unwrap();
         in_directory(other.path(), &["run", "3x3", "--dir", "run", "--max-depth", "6", "-q"]);
         let file = "layers/d006/s00000.layer";
@@ -565,13 +566,13 @@ fn a_damaged_file_of_an_unfinished_layer_is_made_again() {
         assert_eq!(code, Some(0), "{err}");
         let digest = |out: &str| out.split("\"digest\":").nth(1).map(str::to_owned);
         assert_eq!(digest(&out), digest(&expected));
-        // The last file is whole, and is used unchanged.
+        // The last file is intact, and is used unchanged.
         assert_eq!(err.contains("is damaged, and is made again"), number < 4, "{err}");
     }
 }
 
 #[test]
-fn standard_output_that_is_full_or_closed() {
+fn full_or_closed_standard_output() {
     let half = HalfRun::new();
     let to = |out: std::process::Stdio| {
         let mut command = fathom();
@@ -589,7 +590,7 @@ fn standard_output_that_is_full_or_closed() {
 
 /// Sizes are checked before memory is allocated.
 #[test]
-fn files_that_would_take_all_memory_are_refused() {
+fn files_that_would_exhaust_memory_are_refused() {
     let directory = fathom_tests::tempdir().unwrap();
     let file = |name: &str, text: &str| {
         let path = directory.path().join(name);

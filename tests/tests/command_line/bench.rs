@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Output;
 
 #[test]
-fn all_is_measured_and_nothing_stays() {
+fn everything_is_measured_and_nothing_remains() {
     let directory = tempfile::tempdir().unwrap();
     let output =
         fathom().args(["bench", "--repeat", "1", "--json", "--dir"]).arg(directory.path()).output().unwrap();
@@ -53,7 +53,7 @@ fn two_builds_run_in_turn() {
 }
 
 #[test]
-fn builds_that_fail_or_disagree_are_not_compared() {
+fn failing_or_disagreeing_builds_are_not_compared() {
     let directory = tempfile::tempdir().unwrap();
     let other = directory.path().join("other");
     let missing = against(&other, &["--", "3x3"]);

@@ -19,7 +19,7 @@ fn table_2_of_the_paper() {
     assert_eq!((&found["bound"], &found["states"]), (&11.into(), &"20922789888000".into()));
     let lengths = found["lengths"].as_array().unwrap();
     assert_eq!(lengths.len(), 12);
-    // The row i = 11, columns and rows alike by lemma 4.3.8.
+    // The row i = 11; by lemma 4.3.8 columns and rows are alike.
     let by_last_line = ["2366950703382", "2814794616906", "3347373786381", "3980720723895"];
     assert_eq!(lengths[11]["by_last_line"], Value::from([by_last_line, by_last_line].concat()));
     assert_eq!(lengths[11]["arrangements"], "25019679661128");
@@ -47,10 +47,10 @@ fn square1() {
 }
 
 #[test]
-fn a_range_is_a_table() {
+fn range_is_printed_as_a_table() {
     let (text, err) = texts(&fathom().args(["bound", "2..8"]).output().unwrap());
     assert_eq!(err, "");
-    // Table 5 of the paper with its rows and columns put right: the first row is printed there as 3 4 6 7 8 9
+    // Table 5 of the paper with its rows and columns corrected: there the first row is printed as 3 4 6 7 8 9
     // 10.
     let first = "   2    3    4    6    7    9   11   12\n   3    4    6    9   11   13   15   18\n";
     assert!(text.contains(first), "{text}");
@@ -96,7 +96,7 @@ fn assert_holds(board: &str, metric: &str, growth: &[u64]) {
 }
 
 #[test]
-fn bounds_hold_for_all_that_is_enumerated() {
+fn bounds_hold_for_all_enumerated_puzzles() {
     for known in known_tables("boards.json") {
         assert_holds(&known.puzzle, known.metric.word(), &known.counts);
     }
@@ -115,11 +115,11 @@ fn bounds_hold_for_all_that_is_enumerated() {
 }
 
 #[test]
-fn other_puzzles_are_bounded_too() {
+fn other_puzzles_are_bounded() {
     // Rubik's cube: counting gives 18, as is well known; God's number is 20 (cube20.org).
     let told = bound(&["3x3x3"]);
     assert_eq!((&told["bound"], &told["states"]), (&18.into(), &"43252003274489856000".into()));
-    // Pieces that look alike: 6! / (3! 3!) states.
+    // Identical pieces: 6! / (3! 3!) states.
     let alike = bound(&["../docs/examples/two-colours.toml", "--metric", "multi"]);
     assert_eq!(alike["states"], "20");
     // Free moves and guards: God's numbers of records/puzzles/fto-multi.json and of the run.
@@ -134,9 +134,9 @@ fn other_puzzles_are_bounded_too() {
     assert!(texts(&output).1.contains("not closed under inverses"), "{:?}", texts(&output));
 }
 
-/// In a puzzle that is limited by `always` no metric adds inverses.
+/// No metric adds inverses to a puzzle that is limited by `always`.
 #[test]
-fn the_way_out_of_moves_without_inverses_is_one() {
+fn advice_on_missing_inverses_works() {
     let directory = fathom_tests::tempdir().unwrap();
     let path = directory.path().join("lo.toml");
     let bound = |moves: &str| {
@@ -155,11 +155,11 @@ fn the_way_out_of_moves_without_inverses_is_one() {
 
 /// God's numbers: J. Scherphuis, Puzzle Pages (pyraminx without its tips); records/puzzles/fto-multi.json.
 #[test]
-fn every_puzzle_has_an_upper_bound_that_is_checked_again() {
+fn every_puzzle_has_a_verified_upper_bound() {
     let directory = fathom_tests::tempdir().unwrap();
     let path = directory.path().join("upper.json");
-    // All states of a pyraminx are one stage, and some chain of the octahedron has small tables alone, which
-    // are tried however little time there is.
+    // All states of a pyraminx are one stage, and some chain of the octahedron has only small tables, which
+    // are tried however short the time limit is.
     let (pyraminx, octahedron) = (&["--radius", "1", "--time", "600"], &["--radius", "3", "--time", "1"]);
     let puzzles = [("pyraminx", pyraminx, 11, 11), ("../docs/examples/fto.toml", octahedron, 13, 45)];
     for &(space, search, least, most) in &puzzles[..fathom_slow::choose(1, 2)] {
@@ -173,10 +173,10 @@ fn every_puzzle_has_an_upper_bound_that_is_checked_again() {
 }
 
 #[test]
-fn an_upper_bound_needs_no_chain() {
+fn upper_bound_needs_no_chain() {
     let directory = fathom_tests::tempdir().unwrap();
     let certificate = bound(&["2x3", "--upper", "--time", "600"]);
-    // Table 4 of the paper: with all tiles in one stage nothing is lost.
+    // Table 4 of the paper: with all tiles in one stage the bound is exact.
     assert_eq!(certificate["upper_bound"], 7);
     let path = directory.path().join("2x3.json");
     fs::write(&path, certificate.to_string()).unwrap();
@@ -188,9 +188,9 @@ fn an_upper_bound_needs_no_chain() {
     );
 }
 
-/// The stages of a certificate are joined again with the memory that is asked for.
+/// The stages of a certificate are joined again within the requested memory.
 #[test]
-fn joined_stages_are_checked_in_the_memory_that_is_given() {
+fn joined_stages_are_verified_in_limited_memory() {
     let directory = fathom_tests::tempdir().unwrap();
     let path = directory.path().join("joined.json");
     let verify = |metric: &str, moves: u64, memory: &str| {
@@ -213,7 +213,7 @@ fn joined_stages_are_checked_in_the_memory_that_is_given() {
 }
 
 #[test]
-fn little_memory_is_told_by_the_depth() {
+fn memory_limit_reduces_the_depth() {
     let found = bound(&["4x4", "--refine", "6", "--memory", "1MiB"]);
     let depth = found["depth"].as_u64().unwrap();
     assert!((1..6).contains(&depth), "{found}");
@@ -221,7 +221,7 @@ fn little_memory_is_told_by_the_depth() {
 }
 
 #[test]
-fn a_chain_bounds_from_above_and_its_certificate_is_checked_again() {
+fn chain_bound_and_its_certificate_are_verified() {
     let directory = fathom_tests::tempdir().unwrap();
     let path = directory.path().join("certificate.json");
     let verify = |text: &str| {
@@ -231,8 +231,8 @@ fn a_chain_bounds_from_above_and_its_certificate_is_checked_again() {
         (output.status.code(), out, err)
     };
     let certificate = bound(&["3x3", "--upper", "--chain", "0-2;0-8"]);
-    // God's number is 8 by table 1 of the paper, and all words of eight moves are among those of two of the
-    // ball.
+    // God's number is 8 by table 1 of the paper, and all words of eight moves are products of two words of
+    // the ball.
     let upper = certificate["upper_bound"].as_u64().unwrap();
     assert!(upper >= 8, "{certificate}");
     let (code, out, err) = verify(&certificate.to_string());

@@ -14,7 +14,7 @@ fn group_json(arguments: &[&str]) -> Value {
     json(&fathom().arg("group").args(arguments).arg("--json").output().unwrap())
 }
 
-/// Returns the state after moves such as `V2^-1`. Moves tile by tile, and shares no code with Fathom.
+/// Returns the state after moves such as `V2^-1`. Works tile by tile, and shares no code with Fathom.
 fn replay(rows: usize, columns: usize, word: &str) -> Vec<usize> {
     let mut tiles: Vec<usize> = (0..rows * columns).collect();
     for turn in word.split('*').filter(|turn| *turn != "()") {
@@ -29,7 +29,7 @@ fn replay(rows: usize, columns: usize, word: &str) -> Vec<usize> {
         };
         let old: Vec<usize> = cells.iter().map(|&cell| tiles[cell]).collect();
         for (at, &cell) in cells.iter().enumerate() {
-            // A line moves up or to the left, so a cell gets the tile from below or from the right.
+            // A line moves up or left, so a cell receives the tile from below or from the right.
             tiles[cell] = old[(at as isize + shift).rem_euclid(cells.len() as isize) as usize];
         }
     }
@@ -77,7 +77,7 @@ fn strong_generators_are_listed() {
 }
 
 #[test]
-fn an_element_in_moves_in_cycles_and_in_tiles() {
+fn element_is_given_in_moves_cycles_or_tiles() {
     // Lemma 3.1 of Jia, Zhang and Xiang.
     let lemma = "V1^-1 H1^1 V1^1 H1^1 V1^-1 H1^-2 V1^1";
     let (code, out, _) = group(&["3x3", "--element", lemma]);
@@ -94,7 +94,7 @@ fn an_element_in_moves_in_cycles_and_in_tiles() {
 }
 
 #[test]
-fn a_word_makes_its_state() {
+fn word_reproduces_its_state() {
     const BOARDS: [(usize, usize); 8] = [(1, 1), (1, 5), (2, 2), (3, 4), (5, 5), (3, 3), (4, 4), (8, 8)];
     for &(rows, columns) in &BOARDS[..fathom_slow::choose(5, 8)] {
         let board = format!("{rows}x{columns}");
@@ -114,7 +114,7 @@ fn a_word_makes_its_state() {
     }
 }
 
-/// Returns this number of random moves, of which no two in a row move the same line.
+/// Returns the given number of random moves, of which no two consecutive ones move the same line.
 fn scramble(rows: usize, columns: usize, moves: usize) -> String {
     let turn = |at: usize| match at % 2 {
         0 => format!("V{}^{}", at * 7 % columns + 1, at % 5 + 1),
@@ -124,7 +124,7 @@ fn scramble(rows: usize, columns: usize, moves: usize) -> String {
 }
 
 #[test]
-fn membership_is_told_by_the_exit_code_and_why_not_by_the_result() {
+fn exit_code_shows_membership_and_result_the_reason() {
     for (board, state, expected, says) in [
         ("3x3", "(1,2,3)", true, "yes: moves lead to it\n"),
         ("3x3", "(1,2)", false, "no: it is an odd permutation, and all generators are even\n"),
@@ -152,15 +152,15 @@ fn membership_is_told_by_the_exit_code_and_why_not_by_the_result() {
 }
 
 /// Tests groups of some of the moves, moves that a file lists without making them generators, and sequences
-/// in the notations that people use.
+/// in common notations.
 #[test]
-fn moves_are_chosen_and_sequences_are_read_as_people_write_them() {
+fn moves_are_selected_and_common_notations_are_read() {
     let file = format!("{}/../docs/examples/sequences.tws", env!("CARGO_MANIFEST_DIR"));
     let told = |arguments: &[&str]| texts(&fathom().arg("group").args(arguments).output().unwrap()).0;
     assert!(told(&["3x3", "--moves", "V1,H1'"]).contains("generators: V1 H1' (2 even, 0 odd)"));
     assert!(told(&["3x3", "--moves", "V_1^{-1}"]).contains("order: 3\n"));
     assert!(told(&["3x3+flip"]).contains("order: 362,880\n"));
-    // Q is another name of L2. It is no generator unless it is chosen.
+    // Q is another name of L2. It is not a generator unless it is selected.
     assert!(told(&[&file, "--moves", "Q"]).contains("order: 2\n"));
     let element = |text: &str| told(&["3x3", "--element", text]);
     assert_eq!(element("[V1, H1']"), element("V1 H1' V1' H1"));
@@ -172,7 +172,7 @@ fn moves_are_chosen_and_sequences_are_read_as_people_write_them() {
 /// The numbers are from the article of HaskellForMaths, from theorem 5.2.3 of Jia, Zhang and Xiang for a
 /// board that is too large to search, and from B. Sambale's manoeuvres.
 #[test]
-fn what_the_papers_ask_of_groups() {
+fn group_results_of_the_papers() {
     let rubik = format!("{}/../docs/examples/rubik.gap", env!("CARGO_MANIFEST_DIR"));
     let (code, out, _) = group(&[&rubik, "--contains", "(1,17,23)"]);
     assert_eq!(
@@ -181,7 +181,7 @@ fn what_the_papers_ask_of_groups() {
     );
     let (_, out, _) = group(&[&rubik, "--contains", "(1,19)(3,17)(23,41)"]);
     assert!(out.starts_with("no: it permutes the pieces of orbit 1 2 oddly, taken together"), "{out}");
-    // Each corner of a skewb can be twisted with others, and none alone.
+    // Each corner of a skewb can be twisted together with others, but none by itself.
     let (code, out, _) = group(&["skewb", "--contains", "(1,2,3)"]);
     assert_eq!(code, Some(1));
     let together = "no: no moves act so on the orbits 1 2 3 4 5 together; some do on the others if any one of them is left out\n";
@@ -196,7 +196,7 @@ fn what_the_papers_ask_of_groups() {
     for (letters, cycles) in [("A", "(3,7)(4,8)(10,12)(11,13)"), ("[B,C]", "(10,14,16)")] {
         assert_eq!(group_json(&["square1", "--element", letters])["element"], value!(cycles));
     }
-    // Three twists turn the middle layer over, which a second time undoes.
+    // Three twists turn the middle layer over, and repeating them undoes that.
     let thrice = group_json(&["SQUARE1", "--element", "/(6,0)/(6,0)/(6,0)"]);
     assert_eq!((&thrice["element"], &thrice["order"]), (&value!("()"), &value!(2)));
     assert_eq!(thrice["middle_turned_over"], value!(true));
@@ -217,9 +217,9 @@ const TWO_ORBITS: [&str; 2] = [
     78)(51,66,57)(58,69,59,72,71,77,74,68)",
 ];
 
-/// MultisetRanker along the stabiliser chain of this group would be too long for any memory.
+/// Words along the stabiliser chain of this group would be too long for any memory.
 #[test]
-fn elements_a_few_moves_away_are_factored_in_every_group_and_others_are_refused() {
+fn short_elements_are_factored_and_others_are_refused() {
     let directory = fathom_tests::tempdir().unwrap();
     let file = directory.path().join("two-orbits.toml");
     let [a, b] = TWO_ORBITS;
@@ -237,7 +237,7 @@ fn elements_a_few_moves_away_are_factored_in_every_group_and_others_are_refused(
 }
 
 #[test]
-fn tiles_are_counted_from_one_where_that_is_asked_for() {
+fn tiles_are_counted_from_one_on_request() {
     // The first row to the left.
     let told = group_json(&["3x3", "--element", "2 3 1 4 5 6 7 8 9", "--from-one"]);
     assert_eq!(

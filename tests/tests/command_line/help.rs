@@ -1,4 +1,4 @@
-//! The help, its examples, completions, manual pages, settings and variables: what people meet first.
+//! The help, its examples, completions, manual pages, settings and variables: what users meet first.
 
 use fathom_tests::{fathom, fathom_worker, json, texts};
 use std::fs::{self, File};
@@ -18,7 +18,7 @@ fn commands() -> Vec<String> {
 }
 
 #[test]
-fn commands_stand_in_groups_with_their_own_help() {
+fn commands_are_grouped_and_have_their_own_help() {
     let (help, _) = texts(&fathom().arg("-h").output().unwrap());
     for group in ["Run:", "Cluster:", "Results:", "Mathematics:", "This program:"] {
         assert!(help.lines().any(|line| line == group), "{help}");
@@ -39,9 +39,9 @@ fn commands_stand_in_groups_with_their_own_help() {
     assert!(text("--help").contains("The default is multi for boards"));
 }
 
-/// `docs/cli.md` is said to have every command and option.
+/// `docs/cli.md` has every command and option.
 #[test]
-fn the_page_on_the_command_line_has_every_command_and_option() {
+fn command_line_page_has_every_command_and_option() {
     let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/cli.md")).unwrap();
     let helps = commands()
         .into_iter()
@@ -53,7 +53,7 @@ fn the_page_on_the_command_line_has_every_command_and_option() {
     let mut options = 0;
     for (command, help) in helps.chain(of_worker).chain(alone) {
         let has_row = [' ', '`'].iter().any(|end| page.contains(&format!("| `{command}{end}")));
-        assert!(has_row, "docs/cli.md misses `{command}`");
+        assert!(has_row, "docs/cli.md lacks `{command}`");
         let (help, _) = texts(&help);
         let named = help.lines().filter_map(|line| {
             let line = line.trim_start();
@@ -63,7 +63,7 @@ fn the_page_on_the_command_line_has_every_command_and_option() {
         });
         for option in named.filter(|name| !name.is_empty()) {
             options += 1;
-            assert!(page.contains(&format!("--{option}")), "docs/cli.md misses --{option} of {command}");
+            assert!(page.contains(&format!("--{option}")), "docs/cli.md lacks --{option} of {command}");
         }
     }
     assert!(options > 150, "{options}");
@@ -75,7 +75,7 @@ fn the_page_on_the_command_line_has_every_command_and_option() {
 fn help_examples_are_valid_commands() {
     let directory = fathom_tests::tempdir().unwrap();
     let shell = |example: &str| {
-        // `--help` comes first, so that the arguments are parsed but not carried out.
+        // `--help` comes first, so that the arguments are parsed but not executed.
         let (program, rest) = example.split_once(' ').unwrap();
         let rest = rest.split(" > ").next().unwrap();
         let binary = if program == "fathom" { fathom() } else { fathom_worker() };
@@ -92,7 +92,7 @@ fn help_examples_are_valid_commands() {
         for example in examples.lines().filter_map(|line| line.strip_prefix("  ")) {
             let output = shell(example);
             let (_, err) = texts(&output);
-            // The only fault of the example is the option that was added.
+            // The only error in the example is the added option.
             assert!(err.contains("unexpected argument '--no-such-option'"), "{example}: {err}");
             seen += 1;
         }
@@ -101,7 +101,7 @@ fn help_examples_are_valid_commands() {
 }
 
 #[test]
-fn versions_tell_what_was_built() {
+fn version_names_commit_and_kernels() {
     for mut program in [fathom(), fathom_worker()] {
         let (text, _) = texts(&program.arg("--version").output().unwrap());
         let lines: Vec<&str> = text.lines().collect();
@@ -113,7 +113,7 @@ fn versions_tell_what_was_built() {
 }
 
 #[test]
-fn completions_and_pages_know_every_command() {
+fn completions_and_manual_pages_have_every_command() {
     let directory = fathom_tests::tempdir().unwrap();
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
         let (script, _) = texts(&fathom().args(["completions", shell]).output().unwrap());
@@ -157,7 +157,7 @@ fn help_on_a_full_disk_fails() {
 }
 
 #[test]
-fn options_come_before_variables_and_these_before_settings() {
+fn options_precede_variables_and_variables_settings() {
     let directory = fathom_tests::tempdir().unwrap();
     let config = directory.path().join("config/fathom");
     fs::create_dir_all(&config).unwrap();
@@ -187,7 +187,7 @@ fn options_come_before_variables_and_these_before_settings() {
     assert_eq!(output.status.code(), Some(2), "{err}");
     assert!(err.contains("fathom/config.toml") && err.contains("unknown field `thread`"), "{err}");
 
-    // A wrong value is named by the place where it stands, and matters only where it is used.
+    // The error for an invalid value names the place of the value, and matters only where the value is used.
     fs::write(config.join("config.toml"), "memory = \"much\"\n").unwrap();
     let refused = |variables: &[(&str, &str)], arguments: &[&str]| {
         let mut command = fathom();
@@ -205,8 +205,8 @@ fn options_come_before_variables_and_these_before_settings() {
     assert!(option.starts_with("error: invalid value 'few' for '--threads <N>'"), "{option}");
 }
 
-/// A process whose HOME is another user's directory has no settings. Settings that are there and cannot be
-/// read are an error.
+/// A process whose HOME is another user's directory has no settings. Settings that exist but cannot be read
+/// are an error.
 #[test]
 fn settings_of_another_user() {
     let directory = fathom_tests::tempdir().unwrap();
@@ -214,8 +214,8 @@ fn settings_of_another_user() {
     fs::create_dir_all(&config).unwrap();
     let file = config.join("config.toml");
     fs::write(&file, "threads = 3\n").unwrap();
-    // Without these capabilities permissions hold for root, too. Others do not have them, and may not drop
-    // them.
+    // Without these capabilities permissions also apply to root. Other users do not have them, and may not
+    // drop them.
     let without = "-dac_override,-dac_read_search";
     let confined = ["--bounding-set", without, "--inh-caps", without];
     let is_root = Command::new("setpriv").args(confined).arg("true").output().unwrap().status.success();
@@ -238,7 +238,7 @@ fn settings_of_another_user() {
 }
 
 #[test]
-fn names_forgive_and_suggest() {
+fn names_are_matched_loosely_and_suggested() {
     let directory = fathom_tests::tempdir().unwrap();
     let run = |arguments: &[&str]| {
         let output = fathom().args(arguments).arg("-q").current_dir(directory.path()).output().unwrap();
@@ -281,7 +281,7 @@ fn default_directories_have_short_names() {
     // Few labels are letters.
     run(&["--labels", "0,0,1,1,2,2"]);
     assert!(directory.path().join("runs/2x3-multi-aabbcc").is_dir());
-    // Many letters are a number.
+    // Many letters are replaced by a number.
     let labels = (0..30).map(|tile| if tile < 2 { tile.to_string() } else { "2".into() }).collect::<Vec<_>>();
     let output = fathom()
         .args(["run", "5x6", "--labels", &labels.join(","), "--max-depth", "1"])

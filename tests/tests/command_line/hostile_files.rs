@@ -47,7 +47,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(600))]
 
     #[test]
-    fn files_with_checksums_in_order_are_refused_or_harmless(
+    fn files_with_valid_checksums_are_refused_or_harmless(
         which in 0..shapes().len(), changes in changes()
     ) {
         let shape = shapes().swap_remove(which);
@@ -107,9 +107,9 @@ proptest! {
     }
 }
 
-/// A bit behind each row in turn, in a list and in a tensor, as long as there are such bits.
+/// Sets a bit after each row in turn, in a list and in a tensor, as long as there are such bits.
 #[test]
-fn bits_behind_a_row_are_refused() {
+fn bits_after_a_row_are_refused() {
     for shape in shapes() {
         let tensor = identity(&shape).tensor();
         let row = shape.row_bytes() * 8;

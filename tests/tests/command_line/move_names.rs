@@ -1,4 +1,4 @@
-//! Whatever moves are called, all commands read what one of them prints, and read it alike.
+//! Whatever the names of moves are, all commands read what any of them prints, and read it the same way.
 
 use fathom_tests::process::well;
 use fathom_tests::{fathom, json};
@@ -28,7 +28,7 @@ fn element(directory: &Path, file: &str, text: &str) -> String {
 }
 
 #[test]
-fn names_are_read_as_they_are_printed() {
+fn names_are_read_as_printed() {
     let directory = fathom_tests::tempdir().unwrap();
     for (name, moves) in PUZZLES {
         let file = &*format!("{name}.toml");
@@ -57,7 +57,7 @@ fn names_are_read_as_they_are_printed() {
                 "{file}: {text}"
             );
         }
-        // `--moves` takes the same move that `group` reads: one of order 3.
+        // `--moves` reads the same move as `group`: one of order 3.
         let inverse = format!("{second}'");
         let chosen = out(directory.path(), &["run", file, "--moves", &inverse, "-q", "--dir", name]);
         assert!(chosen.contains("add up to 3,"), "{file}: {chosen}");
@@ -65,7 +65,7 @@ fn names_are_read_as_they_are_printed() {
 }
 
 #[test]
-fn a_sequence_is_converted_into_one_that_is_read_alike() {
+fn converted_sequence_is_read_the_same() {
     let directory = fathom_tests::tempdir().unwrap();
     let moves = "A = '(1,2,3,4,5)'\nB = '(6,7,8,9,10)'\nA2 = '(1,2,3)'\nB2 = '(6,7,8)'";
     let turn = "x = '(1,6)(2,7)(3,8)(4,9)(5,10)'";
@@ -75,7 +75,7 @@ fn a_sequence_is_converted_into_one_that_is_read_alike() {
         let said = out(directory.path(), &["convert", "turned.toml", sequence]);
         assert!(!said.is_empty(), "{sequence}");
     }
-    // Behind the name of one move a text means a power, behind that of another it does not.
+    // The same text after the name of one move means a power, after that of another it does not.
     let moves = "A = '(1,2,3,4,5)'\nB = '(6,7,8,9,10)'\nA2 = '(1,2,3)'\n'é' = '(6,7,8)'\n'é2' = '(8,9,10)'\n'é^2' = '(7,8,9)'";
     let text = format!("degree = 10\nmetric = 'multi'\n[moves]\n{moves}\n[free]\n{turn}\n");
     fs::write(directory.path().join("turned.toml"), text).unwrap();

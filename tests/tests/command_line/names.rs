@@ -13,10 +13,10 @@ use proptest::prelude::*;
 
 const SETUP: fn() -> Setup = || Setup { shards: Some(1), ..Setup::default() };
 
-/// The numbers of cells and of orientations of each of two orbits.
+/// The numbers of cells and of orientations of two orbits.
 type Shape = [(usize, u16); 2];
 
-/// Generates any permutation of the cells of each orbit, with any turns.
+/// Generates an arbitrary permutation of the cells of each orbit, with arbitrary turns.
 fn element(shape: Shape) -> impl Strategy<Value = OrientedPermutation> {
     let orbit = |(cells, order): (usize, u16)| {
         let images = Just((0..cells as u16).collect::<Vec<u16>>()).prop_shuffle();
@@ -53,7 +53,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
-    fn other_names_change_nothing(
+    fn renaming_changes_no_counts(
         (shape, moves, names) in ((1..=4_usize, 1..=3_u16), (1..=2_usize, 1..=4_u16)).prop_flat_map(|(a, b)| {
             let shape = [a, b];
             (Just(shape), prop::collection::vec(element(shape), 1..=3), element(shape))
@@ -69,7 +69,7 @@ proptest! {
     }
 
     #[test]
-    fn symmetries_may_be_told_or_found(told in labelled_boards()) {
+    fn symmetries_may_be_given_or_found(told in labelled_boards()) {
         let definition = told.source.definition(told.metric).unwrap();
         let metric = definition.metric();
         let found = SpaceSpec { source: PuzzleSpec::Defined(Box::new(definition)), metric, ..told.clone() };

@@ -1,4 +1,4 @@
-//! Puzzles that are no boards: families, files, and some of the moves.
+//! Puzzles other than boards: families, files, and subsets of the moves.
 
 use fathom_algebra::{OrientedPermutation, Permutation};
 use fathom_engine::run::SpaceSpec;
@@ -47,14 +47,14 @@ fn families_grow_as_published() {
     assert_eq!(run(&["lrx:8"])["god_number"], 28);
 }
 
-/// Growth of puzzles whose pieces turn. That of the 2x2x2 cube is the same with its corner held and with six
-/// faces and free turns of the whole.
+/// Growth of puzzles with oriented pieces. That of the 2x2x2 cube is the same with a fixed corner and with
+/// six faces and free turns of the whole cube.
 #[test]
 fn twisty_puzzles_grow_as_published() {
     let quarter: &[u64] =
         &[1, 6, 27, 120, 534, 2256, 8969, 33058, 114149, 360508, 930588, 1350852, 782536, 90280, 276];
     let half: &[u64] = &[1, 9, 54, 321, 1847, 9992, 50136, 227536, 870072, 1887748, 623800, 2644];
-    // Names of moves are those of the cube that is held at a corner; with free turns of the whole, of all six
+    // Names of moves are those of the cube with a fixed corner; with free turns of the whole, of all six
     // faces.
     let held = "U,U2,U',R,R2,R',F,F2,F'";
     let free = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/examples/pyraminx-free.tws");
@@ -80,7 +80,7 @@ fn twisty_puzzles_grow_as_published() {
                 91_554_722, 85_678_373, 37_687_176, 3_822_520, 13_120, 336,
             ],
         ),
-        // T. Rokicki, twsearch-results, where the cube is not held: twelve times these.
+        // T. Rokicki, twsearch-results, where the cube has no fixed corner: twelve times these.
         (&["skewb"], &[1, 8, 48, 288, 1728, 10248, 59304, 315_198, 1_225_483, 1_455_856, 81_028, 90]),
         // cayleypy, puzzles_growth.csv.
         (
@@ -102,7 +102,7 @@ fn twisty_puzzles_grow_as_published() {
                 366,
             ],
         ),
-        // One face alone.
+        // Only one face.
         (&["2x2x2", "--moves", "R,R2,R'"], &[1, 3]),
     ];
     for (arguments, counts) in growth {
@@ -178,9 +178,9 @@ fn classes_are_the_orbits_of_symmetries_and_inversion() {
     assert_eq!(value!([told["classes"], told["classes_with_inverse"]]), value!(expected));
 }
 
-/// For pieces that turn, several orbits, and guards, the cosets give the same result as a plain search.
+/// For oriented pieces, several orbits, and guards, the cosets give the same result as a plain search.
 #[test]
-fn the_plain_search_agrees_on_pieces_that_turn_and_on_guards() {
+fn plain_search_agrees_on_orientations_and_guards() {
     let bandaged = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/examples/bandaged.toml");
     let limited = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/examples/limited.toml");
     let cut = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/examples/small-cut.tws");
@@ -189,10 +189,11 @@ fn the_plain_search_agrees_on_pieces_that_turn_and_on_guards() {
     }
 }
 
-/// Two orbits of five and four pieces that moves permute with one parity: half of 5! 4! arrangements. Half of
-/// an axis is stored, so that every bit is a state, and a run that was begun without that goes on so.
+/// Two orbits of five and four pieces that moves permute with the same parity: half of 5! 4! arrangements.
+/// Half of an axis is stored, so that every bit is a state, and a run started without that continues without
+/// it.
 #[test]
-fn parity_ties_the_orbits_of_a_puzzle() {
+fn parity_links_the_orbits_of_a_puzzle() {
     let directory = fathom_tests::tempdir().unwrap();
     let path = directory.path().join("tied.toml");
     let moves = r#"R = "(1,2,3,4)(6,7,8,9)", S = "(1,5)(6,7)", T = "(2,3)(7,8)""#;
@@ -206,10 +207,10 @@ fn parity_ties_the_orbits_of_a_puzzle() {
     assert!(stored <= 1440 / found["symmetries"].as_u64().unwrap() * 2, "{plan}");
 }
 
-/// The free move turns what stands on the first cell. Only one of the two pieces shows it, so there are
-/// states that the move does not change, and dividing words by free moves would count them wrongly.
+/// The free move turns the piece on the first cell. Only one of the two pieces has visible orientations, so
+/// the move does not change some states, and dividing words by free moves would count them wrongly.
 #[test]
-fn a_free_turn_that_a_piece_hides_is_refused() {
+fn free_turn_hidden_by_a_piece_is_refused() {
     let directory = fathom_tests::tempdir().unwrap();
     let path = directory.path().join("hidden.toml");
     let write = |seen: &str| {
@@ -220,16 +221,16 @@ fn a_free_turn_that_a_piece_hides_is_refused() {
     write("2, 1");
     let said = refusal(&["plan", path.to_str().unwrap()]);
     assert!(said.contains("has free moves that may change nothing that can be seen"), "{said}");
-    // Now both show it. By hand: S leads from solved to the exchanged pieces with either turn of the second
-    // one, and from there to solved with the other turn of the second one.
+    // Now both have visible orientations. By hand: S leads from solved to the exchanged pieces with either
+    // turn of the second one, and from there to solved with the other turn of the second one.
     write("2, 2");
     assert_eq!(run(&[path.to_str().unwrap()])["counts"], value!([1, 2, 1]));
 }
 
-/// Where the piece that shows how it is turned lies, and how it is turned, are four states, whatever the
+/// The position and the orientation of the piece with visible orientations make four states, whatever the
 /// labels are.
 #[test]
-fn pieces_that_show_different_orientations_stay_different() {
+fn pieces_with_different_visible_orientations_stay_distinct() {
     let directory = fathom_tests::tempdir().unwrap();
     let path = directory.path().join("half.toml");
     let said = |seen: &str, arguments: &[&str]| {
@@ -246,10 +247,10 @@ fn pieces_that_show_different_orientations_stay_different() {
     assert_eq!(said("2, 2", &["--labels", "1,1"]), (true, String::new()));
 }
 
-/// Five cells change places freely, so that the states are where the sixth piece is: on its cell or not.
-/// There are 5! renamings and 5! free moves.
+/// Five cells are permuted freely, so that the states are the position of the sixth piece: on its cell or
+/// not. There are 5! relabellings and 5! free moves.
 #[test]
-fn a_tiny_puzzle_with_very_many_symmetries_is_cut_into_single_states() {
+fn tiny_puzzle_with_many_symmetries_is_cut_into_single_states() {
     let directory = fathom_tests::tempdir().unwrap();
     let path = directory.path().join("free.toml");
     let moves = "[moves]\na = \"(5,6)\"\n[free]\nf = \"(1,2)\"\ng = \"(1,2,3,4,5)\"\n";
@@ -264,7 +265,7 @@ fn a_tiny_puzzle_with_very_many_symmetries_is_cut_into_single_states() {
 /// can be twisted.
 #[test]
 fn square_one_grows_by_turns_and_twists_as_published() {
-    // The table of shapes alone takes as long as all other searches of this file.
+    // The table of shapes takes as long as all other searches of this file together.
     if fathom_slow::is_wanted() {
         let told = run(&["square1", "--metric", "face", "--max-depth", "4"]);
         assert_eq!((&told["space"], &told["metric"]), (&value!("square1"), &value!("face")));
@@ -297,9 +298,9 @@ fn square_one_grows_by_twists_as_published() {
     fathom(&["verify", "run"]);
 }
 
-/// One puzzle by its name, from a file, and as a board with all moves named.
+/// One puzzle by its name, from a file, and as a board with all moves listed.
 #[test]
-fn a_puzzle_has_one_growth_under_all_its_names() {
+fn puzzle_has_the_same_growth_under_all_its_names() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/examples/pancake-5.toml");
     let (of_file, of_word) = (run(&[file.to_str().unwrap()]), run(&["pancake:5"]));
     assert_same(&of_file, &of_word);
@@ -308,13 +309,13 @@ fn a_puzzle_has_one_growth_under_all_its_names() {
     let names = "V1,V2,V3,V4,H1,H1^-1,H2,H2^-1";
     let named = run(&["2x4", "--metric", "single", "--moves", names]);
     assert_eq!((&named["counts"], &named["metric"]), (&board["counts"], &value!("given")));
-    // One row that rotates and one column: a subgroup is searched as well.
+    // One rotating row: a subgroup is searched as well.
     assert_eq!(run(&["2x4", "--moves", "H1,H1^2,H1^3"])["counts"], value!([1, 3]));
 }
 
-/// What turns the 3x3 board over carries rotations to rotations, so flips can be made last, and two of them
-/// cancel: an even state takes what it takes without, an odd one a move more. The counts are those of 3x3
-/// (`boards.json`), and once more a depth later.
+/// The flip of the 3x3 board maps rotations to rotations, so flips can be made last, and two of them cancel:
+/// an even state takes as many moves as without flips, an odd one a move more. The counts are those of 3x3
+/// (`boards.json`), and again one depth later.
 #[test]
 fn flipped_boards_grow_as_predicted() {
     let even = known_tables("boards.json");
@@ -322,7 +323,7 @@ fn flipped_boards_grow_as_predicted() {
         let is_meant = |table: &&KnownTable| {
             (table.puzzle.as_str(), table.metric) == ("3x3", metric) && table.states == 181_440
         };
-        let even = &even.iter().find(is_meant).expect("it is known").counts;
+        let even = &even.iter().find(is_meant).expect("the table exists").counts;
         let expected: Vec<u64> = (0..=even.len())
             .map(|d| even.get(d).unwrap_or(&0) + d.checked_sub(1).map_or(0, |d| even[d]))
             .collect();
@@ -343,7 +344,7 @@ fn flipped_boards_grow_as_predicted() {
 }
 
 #[test]
-fn sequences_are_converted_for_a_cube_that_is_held() {
+fn sequences_are_converted_for_a_cube_with_a_fixed_corner() {
     let convert = |puzzle: &str, sequence: &str| {
         let output = fathom().args(["convert", puzzle, sequence]).output().unwrap();
         assert!(output.status.success(), "{}", texts(&output).1);
@@ -354,20 +355,20 @@ fn sequences_are_converted_for_a_cube_that_is_held() {
         let converted = convert(puzzle, "B' R B D D R' B D' B' R B'");
         assert_eq!(converted, "F' U F U U R' U R' U' R F'\n", "{puzzle}");
     }
-    // No turn of a dino's corner is one of another, but for the way it is held.
+    // No turn of a dino's corner equals another up to a rotation of the whole.
     assert_eq!(convert("dino", "URF y UFL x"), "URF URF\n");
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/examples/2x2x2-free.toml");
     assert!(!convert(file.to_str().unwrap(), "").trim_end().contains(char::is_alphanumeric));
 }
 
-/// A worker that joins learns the definition from its coordinator.
+/// A joining worker receives the definition from its coordinator.
 #[test]
 fn workers_search_families_too() {
     assert_same(&run(&["pancake:8", "--workers", "2", "--threads", "2"]), &run(&["pancake:8"]));
 }
 
 #[test]
-fn what_cannot_be_searched_is_refused() {
+fn unsearchable_puzzles_are_refused() {
     for (arguments, says) in [
         (&["run", "pancake:1"][..], "is not of the form pancake:N with 2 <= N <= 64"),
         (&["run", "pancake:30"], "pancake:30 given has 265,252,859,812,191,058,636,308,480,000,000 states"),
@@ -386,7 +387,7 @@ fn what_cannot_be_searched_is_refused() {
 }
 
 #[test]
-fn puzzles_are_listed_with_what_can_be_done_with_them() {
+fn puzzle_list_shows_what_can_be_searched() {
     let list = json(&fathom().args(["puzzles", "--json"]).output().unwrap());
     let of = |word: &str| {
         let all = list.as_array().unwrap();
@@ -401,7 +402,7 @@ fn puzzles_are_listed_with_what_can_be_done_with_them() {
         (&value!("12! / 24"), &Value::Null)
     );
     let (text, _) = texts(&fathom().arg("puzzles").output().unwrap());
-    // Continuation lines begin with blanks.
+    // Continuation lines begin with spaces.
     let first_lines = text.lines().filter(|line| !line.starts_with("  ")).count();
     assert_eq!(first_lines, list.as_array().unwrap().len() + 1);
     assert!(text.lines().all(|line| line.len() <= 120), "{text}");
@@ -412,7 +413,7 @@ fn puzzles_are_listed_with_what_can_be_done_with_them() {
 /// those sources are in the tests of growth: here, in `known_numbers.rs`, `records.rs`, and for lx in
 /// `one_way.rs`.
 #[test]
-fn gods_numbers_that_are_said_to_be_known_are_found() {
+fn listed_gods_numbers_are_confirmed() {
     let list = json(&fathom().args(["puzzles", "--json"]).output().unwrap());
     let known: Vec<&Value> =
         list.as_array().unwrap().iter().flat_map(|line| line["known"].as_array().unwrap()).collect();
@@ -428,7 +429,7 @@ fn gods_numbers_that_are_said_to_be_known_are_found() {
                 let name = format!("{space}-{metric}.json");
                 let paths = [records.join(&name), records.join("puzzles").join(&name)];
                 let record = paths.iter().find_map(|path| fs::read_to_string(path).ok());
-                serde_json::from_str(&record.expect("a record is kept")).unwrap()
+                serde_json::from_str(&record.expect("a record exists")).unwrap()
             }
         };
         assert_eq!(found["complete"], true, "{space}");
@@ -440,9 +441,9 @@ fn gods_numbers_that_are_said_to_be_known_are_found() {
     }
 }
 
-/// The six faces as the article on counting positions numbers them (HaskellForMaths, 2009).
+/// The six faces in the numbering of the article on counting positions (HaskellForMaths, 2009).
 #[test]
-fn the_group_of_rubiks_cube() {
+fn group_of_rubiks_cube() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/examples/rubik.gap");
     let group = |arguments: &[&str]| {
         json(&fathom().arg("group").arg(&file).args(arguments).arg("--json").output().unwrap())
@@ -451,10 +452,10 @@ fn the_group_of_rubiks_cube() {
     assert_eq!(group(&["--element", "f*l"])["order"], 105);
 }
 
-/// How a file was read is said by every command that reads it, and is part of every result, also of the
+/// Every command that reads a file prints notes on how it was read, and every result has them, including the
 /// results of a run that is read from its directory.
 #[test]
-fn remarks_on_a_file_are_in_every_result() {
+fn notes_on_a_file_are_in_every_result() {
     let directory = fathom_tests::tempdir().unwrap();
     let at = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
     let (file, run) = (at("some.g"), at("run"));
@@ -499,7 +500,7 @@ fn remarks_on_a_file_are_in_every_result() {
     }
 }
 
-/// One generator a line, and nothing that ends one: the group of two exchanges.
+/// One generator per line, without a terminator: the group of two exchanges.
 #[test]
 fn lines_of_a_gap_file_are_moves() {
     let directory = fathom_tests::tempdir().unwrap();
@@ -513,7 +514,7 @@ fn example(name: &str) -> String {
     format!("{}/../docs/examples/{name}", env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Returns the images of sets of points under a permutation.
+/// Returns the images of point sets under a permutation.
 fn image(sets: &[Vec<usize>], by: &Permutation) -> Vec<Vec<usize>> {
     let carried = |set: &Vec<usize>| {
         let mut set: Vec<usize> = set.iter().map(|&point| by.apply(point)).collect();
@@ -523,10 +524,10 @@ fn image(sets: &[Vec<usize>], by: &Permutation) -> Vec<Vec<usize>> {
     sets.iter().map(carried).collect()
 }
 
-/// Three pieces with three sides that exchange places in all ways, with twists that add up to nothing: 3! 3^2
-/// states. The first two pieces look alike, so half as many are told apart.
+/// Three pieces with three sides that exchange places in all ways, with twists whose sum is zero: 3! 3^2
+/// states. The first two pieces look alike, which halves the number of distinct states.
 #[test]
-fn what_looks_alike_in_a_gap_file_is_honoured() {
+fn identical_pieces_of_a_gap_file_are_honoured() {
     let file = example("alike.gap");
     let (alike, apart) = (run(&[&file]), run(&[&file, "--labelled"]));
     assert_eq!((&alike["states"], &apart["states"]), (&value!(27), &value!(54)));
@@ -548,7 +549,7 @@ fn what_looks_alike_in_a_gap_file_is_honoured() {
     let said =
         |arguments: &[&str]| texts(&fathom().arg("plan").arg(&file).args(arguments).output().unwrap()).1;
     assert!(said(&[]).contains("note: ip of the file is honoured"), "{}", said(&[]));
-    // Where distances are one way, that is a warning, which --quiet leaves.
+    // With one-way distances, that is a warning, which --quiet does not suppress.
     assert!(said(&[]).contains("warning: distances are one way"), "{}", said(&[]));
     assert_eq!(said(&["--labelled", "--metric", "multi"]), "");
     assert_eq!(said(&["--metric", "multi", "-q"]), "");
@@ -557,7 +558,7 @@ fn what_looks_alike_in_a_gap_file_is_honoured() {
 }
 
 /// The 2x2x2 cube by its stickers, of which those of a corner are one piece, has the published growth of the
-/// word 2x2x2. States are named by stickers.
+/// puzzle 2x2x2. States are named by stickers.
 #[test]
 fn stickers_are_searched_by_their_pieces() {
     let directory = fathom_tests::tempdir().unwrap();
@@ -581,11 +582,11 @@ fn stickers_are_searched_by_their_pieces() {
     assert!(texts(&torn).1.contains("which all moves keep together"), "{:?}", texts(&torn));
 }
 
-/// Two and two of four beads are alike, which makes six states. Three pieces go in a circle, and R three
-/// times turns each of them once: with orientations that are six states, and three without. What the moves do
-/// to beads and pieces is not tied, for equal beads may change places.
+/// Four beads, two of each kind, have six states. Three pieces move in a circle, and R applied three times
+/// turns each of them once: with orientations that makes six states, without three. The moves of beads and of
+/// pieces are independent, because identical beads may change places.
 #[test]
-fn orbits_and_orientations_may_be_left_out() {
+fn orbits_and_orientations_may_be_omitted() {
     let file = example("sequences.tws");
     let whole = run(&[&file]);
     assert_eq!((&whole["metric"], &whole["states"]), (&value!("multi"), &value!(36)));
@@ -600,8 +601,8 @@ fn orbits_and_orientations_may_be_left_out() {
     assert!(refused("C").contains("there is no orbit \"C\": the orbits are A, B"), "{}", refused("C"));
 }
 
-/// Beads that are alike in three orbits that move on their own: 6!/(2! 2! 2!) x 7!/(4! 3!) x 5!/(2! 2!)
-/// states, which the search finds too.
+/// Identical beads in three orbits that move independently: 6!/(2! 2! 2!) x 7!/(4! 3!) x 5!/(2! 2!) states,
+/// which the search also finds.
 #[test]
 fn labelled_orbits_multiply() {
     let directory = fathom_tests::tempdir().unwrap();
@@ -619,9 +620,10 @@ fn labelled_orbits_multiply() {
     assert_eq!(visited, 94_500);
 }
 
-/// A word counts before a file of its name, and what a directory is in the place of a puzzle is said.
+/// The name of a puzzle takes precedence over a file of that name, and a directory in place of a puzzle is
+/// reported.
 #[test]
-fn words_files_and_directories() {
+fn puzzle_names_precede_files() {
     let directory = fathom_tests::tempdir().unwrap();
     let at = directory.path();
     let said = |arguments: &[&str]| {

@@ -1,5 +1,5 @@
-//! `fathom report`: each format against published numbers, what is drawn against a plain search, and the
-//! command that it names against the run that it came from.
+//! `fathom report`: each format is checked against published numbers, the drawings against a plain search,
+//! and the printed command against the run that it came from.
 
 use fathom_engine::run::SpaceSpec;
 use fathom_kernel::reference::Distances;
@@ -87,7 +87,7 @@ fn xml(text: &str) -> Document<'_> {
     Document::parse_with_options(text, options).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
-/// Returns the cells of the rows of a table; numbers as digits alone.
+/// Returns the cells of the rows of a table; numbers as digits only.
 fn cells(table: Node<'_, '_>) -> Vec<Vec<String>> {
     let body = table.children().find(|node| node.has_tag_name("tbody")).unwrap();
     let rows = body.children().filter(|node| node.has_tag_name("tr"));
@@ -156,7 +156,7 @@ fn every_format_has_the_published_growth() {
 }
 
 #[test]
-fn the_object_has_what_run_tells() {
+fn json_has_everything_that_run_prints() {
     let run = Run::new(&["3x3"]);
     let told = run.json();
     let output = fathom().args(["run", "3x3", "--json", "-q", "--dir"]).arg(run.path("run")).output();
@@ -169,7 +169,7 @@ fn the_object_has_what_run_tells() {
 }
 
 #[test]
-fn bars_are_as_high_as_there_are_states() {
+fn bar_heights_match_the_counts() {
     let run = Run::new(&["pancake:7"]);
     let svg = run.in_format("svg");
     let picture = xml(&svg);
@@ -194,7 +194,7 @@ fn bars_are_as_high_as_there_are_states() {
 }
 
 #[test]
-fn a_page_needs_nothing_else() {
+fn page_is_self_contained() {
     for arguments in [&["3x3"][..], &["pancake:7"], &["3x3", "--max-depth", "4"], &["2x3", "--track", "0-1"]]
     {
         let text = Run::new(arguments).in_format("html");
@@ -212,7 +212,7 @@ fn a_page_needs_nothing_else() {
 
 /// A plain search confirms the distance of each drawn state.
 #[test]
-fn the_states_that_are_drawn_are_antipodes() {
+fn drawn_states_are_antipodes() {
     for known in known_tables("boards.json").into_iter().filter(|table| table.states < 200_000) {
         let run = Run::new(&[&known.puzzle, "--metric", known.metric.word()]);
         let space = known.question().space().unwrap();
@@ -231,7 +231,7 @@ fn the_states_that_are_drawn_are_antipodes() {
             let tiles: Vec<u8> = board.children().map(|tile| tile.text().unwrap().parse().unwrap()).collect();
             assert!(antipodes.contains(&tiles), "{} {}: {tiles:?}", known.puzzle, known.metric);
         }
-        // Where all classes are shown, their states are all antipodes.
+        // If all classes are shown, their states are all antipodes.
         let examples = run.json()["deepest"]["examples"].as_array().unwrap().clone();
         if classes <= 12 {
             let states: u64 = examples.iter().map(|example| example["class_states"].as_u64().unwrap()).sum();
@@ -240,9 +240,9 @@ fn the_states_that_are_drawn_are_antipodes() {
     }
 }
 
-/// Half of the distances are high on the logarithmic scale, where the legend stands.
+/// Half of the distances are high on the logarithmic scale, where the legend is.
 #[test]
-fn the_legend_covers_no_points() {
+fn legend_covers_no_points() {
     let run = Run::new(&["coxeter:10"]);
     let svg = run.in_format("svg");
     let picture = xml(&svg);
@@ -252,19 +252,19 @@ fn the_legend_covers_no_points() {
         .filter(|node| node.text().is_some_and(|text| text.trim() == "classes up to symmetry"));
     let legend: Vec<Node> = legend.filter(|node| node.has_tag_name("text")).collect();
     let [words] = legend[..] else { panic!("one legend: {legend:?}") };
-    // A character is at most as wide as half of the height of the letters.
+    // A character is at most half as wide as the letters are high.
     let (right, bottom) = (number(words, "x") + 22.0 * 7.5, number(words, "y") + 15.0);
     let points: Vec<Node> = picture.descendants().filter(|node| node.has_tag_name("circle")).collect();
     assert_eq!(points.len(), 2 * 46, "10 x 9 / 2 = 45 is the largest distance");
     for point in points {
         let (x, y) = (number(point, "cx"), number(point, "cy"));
-        assert!(x > right || y > bottom, "a point at {x}, {y} lies under the legend");
+        assert!(x > right || y > bottom, "a point at {x}, {y} is under the legend");
     }
 }
 
-/// Where no distance has more than one state, the axis has no other numbers.
+/// If no distance has more than one state, the axis has no other numbers.
 #[test]
-fn ticks_between_numbers_of_states_have_no_labels() {
+fn ticks_between_counts_have_no_labels() {
     let svg = Run::new(&["pancake:4", "--max-depth", "0"]).in_format("svg");
     let picture = xml(&svg);
     let texts = picture.descendants().filter(|node| node.has_tag_name("text"));
@@ -280,7 +280,7 @@ fn ticks_between_numbers_of_states_have_no_labels() {
 
 /// A format that shows no states needs no layers.
 #[test]
-fn only_what_shows_states_reads_the_last_layer() {
+fn only_formats_with_states_read_the_last_layer() {
     let run = Run::new(&["3x3"]);
     let formats = ["csv", "oeis", "svg", "latex"];
     let before = formats.map(|format| run.in_format(format));
@@ -295,7 +295,7 @@ fn only_what_shows_states_reads_the_last_layer() {
 
 /// Each solution is applied move by move.
 #[test]
-fn the_states_that_are_drawn_have_shortest_solutions() {
+fn drawn_states_have_shortest_solutions() {
     for options in [&["3x3"][..], &["3x3", "--keep", "all"], &["2x4", "--metric", "single"]] {
         let run = Run::new(options);
         let told = run.json();
@@ -322,7 +322,7 @@ fn the_states_that_are_drawn_have_shortest_solutions() {
     }
 }
 
-/// What an editor of the OEIS would strike out is not written.
+/// What an editor of the OEIS would delete is not written.
 #[test]
 fn oeis_entries_use_readable_names() {
     for (space, name) in [
@@ -342,8 +342,8 @@ fn oeis_entries_use_readable_names() {
         let symmetries = run.json()["symmetries"].as_u64().unwrap();
         assert_eq!(entry.contains("# %C Up to symmetry: "), symmetries > 1, "{entry}");
     }
-    // All 7! ways to rename the pieces are symmetries, and those that fix a piece are used: they do not make
-    // one class of the 21 exchanges.
+    // All 7! ways to rename the pieces are symmetries, and those that fix a piece are used: they do not merge
+    // the 21 exchanges into one class.
     let run = Run::new(&["all-transpositions:7"]);
     let entry = run.in_format("oeis");
     assert!(entry.contains("\n# %C Up to 720 symmetries (there may be more): 1,2,"), "{entry}");
@@ -358,7 +358,7 @@ fn oeis_entries_use_readable_names() {
 }
 
 #[test]
-fn pieces_that_are_turned_are_written_with_their_turns() {
+fn oriented_pieces_are_written_with_their_orientations() {
     let source = PuzzleSpec::by_name("burnt-pancake:4").unwrap();
     let labels = Labels::from_values(source.solved());
     let space = SpaceSpec { metric: source.metric(), source, labels }.space().unwrap();
@@ -393,7 +393,7 @@ fn pieces_that_are_turned_are_written_with_their_turns() {
 
 /// The command in the report is run in an empty directory, and gives the same result.
 #[test]
-fn the_reported_command_reproduces_the_run() {
+fn reported_command_reproduces_the_run() {
     let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/examples/");
     let (pancakes, colours) = (format!("{example}pancake-5.toml"), format!("{example}two-colours.toml"));
     for arguments in [
@@ -430,7 +430,7 @@ fn the_reported_command_reproduces_the_run() {
 }
 
 #[test]
-fn an_unfinished_run_says_so() {
+fn unfinished_run_is_reported_as_such() {
     let run = Run::new(&["3x3", "--max-depth", "4"]);
     let says = "unfinished: known up to distance 4, 6,053 of 181,440 states";
     assert!(run.in_format("md").contains(says));
@@ -441,7 +441,7 @@ fn an_unfinished_run_says_so() {
     assert!(run.in_format("oeis").contains("# %K nonn,fini,more\n"));
     assert!(run.in_format("latex").contains("The 181\\,440 states (not all of which were visited) by"));
     assert_eq!(run.json()["complete"], false);
-    // Nothing is known of a run that was stopped before its first layer.
+    // Nothing is known about a run that was stopped before its first layer.
     let database = rusqlite::Connection::open(run.path("run/run.db")).unwrap();
     database.execute_batch("DELETE FROM shard; DELETE FROM layer").unwrap();
     drop(database);
@@ -461,7 +461,7 @@ fn an_unfinished_run_says_so() {
 }
 
 #[test]
-fn layers_that_are_with_workers_or_gone_are_not_drawn() {
+fn layers_elsewhere_or_removed_are_not_drawn() {
     let mut cluster = Cluster::new(&["3x3"], &["--audit", "0"]);
     cluster.serve();
     cluster.join_together(&["w1", "w2"]);
@@ -480,9 +480,9 @@ fn layers_that_are_with_workers_or_gone_are_not_drawn() {
     assert_eq!(run.json()["deepest"], Value::Null);
 }
 
-/// The edges of a pyraminx never stand where its corners are, so equal labels confuse none of them.
+/// The edges of a pyraminx never occupy cells of its corners, so equal labels confuse none of them.
 #[test]
-fn states_have_the_labels_that_were_given() {
+fn states_have_the_given_labels() {
     let space = ["pyraminx", "--labels", "0,1,2,3,4,5,0,1,2,3"];
     let told = Run::new(&space).json();
     assert_eq!(told["labels"], value!([0, 1, 2, 3, 4, 5, 0, 1, 2, 3]));
@@ -499,7 +499,7 @@ fn states_have_the_labels_that_were_given() {
 }
 
 #[test]
-fn tables_of_cosets_are_not_kept_for_a_report() {
+fn report_rebuilds_the_coset_tables() {
     let run = Run::new(&["3x4"]);
     fs::remove_file(run.path("run/cosets.bin")).unwrap();
     // Jia, Zhang and Xiang, Table 1, have two states at distance 13.
@@ -507,7 +507,7 @@ fn tables_of_cosets_are_not_kept_for_a_report() {
 }
 
 #[test]
-fn a_name_is_nothing_but_a_name() {
+fn names_are_escaped_in_every_format() {
     let name = r#"<b>&amp; "`x`" $a_1^2$ {\em} %|#~"#;
     let directory = fathom_tests::tempdir().unwrap();
     let file = directory.path().join("puzzle.toml");
@@ -528,7 +528,7 @@ fn a_name_is_nothing_but_a_name() {
     assert!(
         latex.contains(r"\$a\_1\textasciicircum{}2\$ \{\textbackslash{}em\} \%\textbar{}\#\textasciitilde{}")
     );
-    // A line break in a name would be a line of its own among the terms of a sequence.
+    // A line break in a name would be a separate line among the terms of a sequence.
     fs::write(&file, format!("name = \"two\\n9 9\"\n{text}")).unwrap();
     let output = fathom_tests::fathom().arg("plan").arg(&file).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
@@ -537,12 +537,12 @@ fn a_name_is_nothing_but_a_name() {
 }
 
 #[test]
-fn a_file_is_written_whole_and_never_replaced() {
+fn output_file_is_complete_and_never_replaced() {
     let run = Run::new(&["2x3"]);
     let (code, out, err) = run.report(&["run", "--format", "md", "--output", "report.md"]);
     assert_eq!((code, out.as_str(), err.as_str()), (Some(0), "", ""));
     assert_eq!(fs::read_to_string(run.path("report.md")).unwrap(), run.in_format("md"));
-    // A suffix tells the format.
+    // A suffix selects the format.
     for (file, format) in
         [("page", "html"), ("page.htm", "html"), ("growth.TEX", "latex"), ("growth.svg", "svg")]
     {

@@ -47,8 +47,8 @@ fn each_shape_is_listed_once() {
     }
 }
 
-/// Applies turns and twists to two layers by operations on strings alone. Each layer lists its pieces
-/// clockwise from the cut in front.
+/// Applies turns and twists to two layers using only string operations. Each layer lists its pieces clockwise
+/// from the front cut.
 fn walked(from: &str, sequence: &str) -> String {
     // Units: `2` begins a corner, `.` ends it, `1` is an edge.
     let units = |layer: &str| layer.replace('2', "2.");
@@ -56,13 +56,13 @@ fn walked(from: &str, sequence: &str) -> String {
     let (mut top, mut bottom) = (units(top), units(bottom));
     for turn in sequence.parse::<Sequence>().unwrap().0 {
         match turn {
-            // Clockwise, the last units come to the front.
+            // Clockwise, the last units move to the front.
             Turn::Layer(layer, by) => {
                 let units = if layer == Layer::Top { &mut top } else { &mut bottom };
                 let at = (12 - i64::from(by)).rem_euclid(12) as usize;
                 *units = format!("{}{}", &units[at..], &units[..at]);
             }
-            // From the cut in front clockwise, the left half of the top and the right half of the bottom come
+            // Clockwise from the front cut, the left half of the top and the right half of the bottom come
             // first.
             Turn::Twist => {
                 let (left, right) = top.split_at(6);
@@ -79,7 +79,7 @@ fn walked(from: &str, sequence: &str) -> String {
 }
 
 #[test]
-fn ways_lead_where_they_should() {
+fn ways_lead_to_their_shapes() {
     for number in 1..=170 {
         if number % 13 != 1 {
             continue;
@@ -121,7 +121,7 @@ fn shapes_are_drawn() {
 }
 
 #[test]
-fn what_is_no_shape_is_refused() {
+fn invalid_shapes_are_refused() {
     for (wrong, says) in [
         ("0", "there is no shape 0: they are 1 to 170"),
         ("171", "there is no shape 171"),

@@ -22,8 +22,8 @@ fn answer(directory: &Path, arguments: &[&str]) -> Value {
     json(&fathom().args(arguments).arg("--json").current_dir(directory).output().unwrap())
 }
 
-/// Returns the answer of `solve` for a run with all its layers, and asserts that `solve` answers the same
-/// without the run.
+/// Returns the answer of `solve` for a run with all its layers, and asserts that `solve` gives the same
+/// answer without the run.
 fn same_answer_without_run(directory: &Path, run: &str, space: &str, arguments: &[&str]) -> Value {
     let [of_run, of_none] =
         [run, space].map(|space| answer(directory, &[&["solve", space], arguments, &["--all"]].concat()));
@@ -63,7 +63,7 @@ fn replay(mut tiles: Vec<usize>, word: &str) -> Vec<usize> {
 }
 
 #[test]
-fn with_and_without_a_run_the_answer_is_the_same() {
+fn answer_is_the_same_with_and_without_a_run() {
     let directory = fathom_tests::tempdir().unwrap();
     let path = directory.path();
     let run = answer(path, &["run", "3x4", "--keep", "all", "--shards", "7", "--dir", "kept", "-q"]);
@@ -95,9 +95,9 @@ fn with_and_without_a_run_the_answer_is_the_same() {
     assert_eq!((code, out.as_str()), (Some(0), "distance: 2\nsolutions: 1\n    H2 V1'\n"));
 }
 
-/// The axial pieces of the pyramid turn without leaving their places.
+/// The axial pieces of the pyramid turn in place.
 #[test]
-fn pieces_that_turn_and_stay_are_looked_up_too() {
+fn pieces_that_turn_in_place_are_looked_up_too() {
     let directory = fathom_tests::tempdir().unwrap();
     let path = directory.path();
     let run = answer(path, &["run", "pyraminx", "--keep", "all", "--dir", "kept", "-q"]);
@@ -116,7 +116,7 @@ fn pieces_that_turn_and_stay_are_looked_up_too() {
 }
 
 #[test]
-fn labels_are_all_that_is_seen() {
+fn only_labels_distinguish_tiles() {
     let directory = fathom_tests::tempdir().unwrap();
     let path = directory.path();
     let labels = "0,0,0,0,1,1,1,1,2,2,2,2";
@@ -137,7 +137,7 @@ fn labels_are_all_that_is_seen() {
 }
 
 #[test]
-fn what_a_run_does_not_know_is_said() {
+fn unknown_answers_of_a_run_are_reported() {
     let directory = fathom_tests::tempdir().unwrap();
     let path = directory.path();
     let reversed = "11 10 9 8 7 6 5 4 3 2 1 0";
@@ -154,7 +154,7 @@ fn what_a_run_does_not_know_is_said() {
     let (code, _, err) = in_directory(path, &["antipodes", "young", "--depth", "7"]);
     assert!(code == Some(2) && err.contains("finished to depth 6: go on"), "{err}");
     assert_eq!(answer(path, &["antipodes", "young", "--depth", "6", "--limit", "1"])["states"], 2_090_826);
-    // With only the last layers kept, the search does not use them.
+    // If only the last layers are kept, the search does not use them.
     answer(path, &["run", "3x4", "--dir", "last", "-q"]);
     let found = answer(path, &["solve", "last", reversed]);
     assert_eq!((&found["method"], &found["distance"]), (&value!("bidirectional"), &value!(11)));
@@ -163,7 +163,7 @@ fn what_a_run_does_not_know_is_said() {
 }
 
 #[test]
-fn antipodes_are_as_many_as_the_run_counts() {
+fn antipodes_match_the_count_of_the_run() {
     let directory = fathom_tests::tempdir().unwrap();
     let path = directory.path();
     for (space, keep) in [("3x3", "all"), ("2x4", "last"), ("pancake:7", "all"), ("star:7", "last")] {
@@ -194,7 +194,7 @@ fn antipodes_are_as_many_as_the_run_counts() {
             }
         }
     }
-    // Without a run, the command searches by itself, and the answer is the same.
+    // Without a run, the command searches, and the answer is the same.
     let elsewhere = fathom_tests::tempdir().unwrap();
     assert_eq!(answer(elsewhere.path(), &["antipodes", "3x3"]), answer(path, &["antipodes", "3x3"]));
     assert_eq!(fs::read_dir(elsewhere.path()).unwrap().count(), 0);
@@ -204,7 +204,7 @@ fn antipodes_are_as_many_as_the_run_counts() {
 
 /// Commands that only read do not wait for each other, and leave nothing behind.
 #[test]
-fn whoever_reads_a_run_changes_nothing() {
+fn readers_of_a_run_change_nothing() {
     let directory = fathom_tests::tempdir().unwrap();
     let said = |arguments: &[&str]| {
         let (code, out, err) = in_directory(directory.path(), arguments);
@@ -260,7 +260,7 @@ fn damaged_layers_are_an_error() {
 }
 
 #[test]
-fn bad_questions_are_refused_with_one_message() {
+fn invalid_questions_are_refused_with_one_message() {
     let directory = fathom_tests::tempdir().unwrap();
     let path = directory.path();
     fs::create_dir(path.join("empty")).unwrap();
@@ -313,7 +313,7 @@ fn bad_questions_are_refused_with_one_message() {
     let (code, out, err) = in_directory(path, &["solve", "4x4", reversed, "--memory", "10MiB"]);
     assert_eq!((code, out.as_str()), (Some(1), ""));
     assert!(err.contains("no solution has") && err.contains("10.00 MiB of memory are full"), "{err}");
-    // A long text is not repeated as a whole.
+    // A long text is not repeated in full.
     let scramble = "V1 V1' ".repeat(1000) + "V1 H2 V3 H4 V2^2 H1 V4 H3^2 V1 H2 V3 H4 V2 H1";
     let (code, _, err) = in_directory(path, &["solve", "4x4", &scramble, "--scramble", "--memory", "10MiB"]);
     assert_eq!(code, Some(1), "{err}");
@@ -322,7 +322,7 @@ fn bad_questions_are_refused_with_one_message() {
 
 /// No moves at all lead to the solved state.
 #[test]
-fn an_empty_scramble_is_the_solved_state() {
+fn empty_scramble_is_the_solved_state() {
     for puzzle in ["3x3", "2x2x2", "pancake:4", "square1"] {
         let output = fathom().args(["solve", puzzle, "", "--scramble"]).output().unwrap();
         let (out, err) = texts(&output);
@@ -331,7 +331,7 @@ fn an_empty_scramble_is_the_solved_state() {
 }
 
 #[test]
-fn a_missing_place_for_temporary_files_is_named() {
+fn missing_temporary_directory_is_named() {
     let output = fathom().args(["antipodes", "2x3"]).env("TMPDIR", "/nonexistent").output().unwrap();
     let (out, err) = texts(&output);
     assert_eq!((output.status.code(), out.as_str()), (Some(2), ""), "{err}");
@@ -339,9 +339,8 @@ fn a_missing_place_for_temporary_files_is_named() {
     assert!(!err.contains("/nonexistent/"), "{err}");
 }
 
-/// The eight antipodes of the 2x2x2 cube in quarter turns that are left when states are taken together that
-/// the 48 symmetries of the cube or inversion carry to each other: B. Norskog, "2x2x2 Cube", forum of
-/// cubezzz.dyndns.org, which also has their 276 states.
+/// The eight antipodes of the 2x2x2 cube in quarter turns, up to the 48 symmetries of the cube and inversion:
+/// B. Norskog, "2x2x2 Cube", forum of cubezzz.dyndns.org, which also has their 276 states.
 const ANTIPODES: [&str; 8] = [
     "R R U R F R' U R R U' F U' F' U'",
     "R R U R R F' U R F' R F' U R' F'",
@@ -353,13 +352,13 @@ const ANTIPODES: [&str; 8] = [
     "R U R R F' R F R U' F' U R U' F",
 ];
 
-/// The faces of a cube, opposite ones beside each other.
+/// The faces of a cube, with opposite faces next to each other.
 const FACES: [char; 6] = ['R', 'L', 'U', 'D', 'F', 'B'];
 
-/// A quarter turn: a face by its place among [`FACES`], and whether clockwise.
+/// A quarter turn: the index of a face in [`FACES`], and whether it is clockwise.
 type Turn = (usize, bool);
 
-/// The face to which each of the six faces goes.
+/// The face to which each of the six faces is mapped.
 type Faces = [usize; 6];
 
 fn turns(sequence: &str) -> Vec<Turn> {
@@ -367,7 +366,7 @@ fn turns(sequence: &str) -> Vec<Turn> {
     sequence.split(' ').map(|turn| (face(turn), !turn.ends_with('\''))).collect()
 }
 
-/// Returns the 48 symmetries of the cube: where the faces go, and whether clockwise stays clockwise.
+/// Returns the 48 symmetries of the cube: where the faces are mapped, and whether clockwise stays clockwise.
 fn symmetries() -> Vec<(Faces, bool)> {
     let mut all = Vec::new();
     for (axes, even) in [
@@ -387,7 +386,7 @@ fn symmetries() -> Vec<(Faces, bool)> {
     all
 }
 
-/// Returns where the faces go when the whole cube is turned clockwise as seen from R, U or F.
+/// Returns where the faces are mapped when the whole cube is turned clockwise as seen from R, U or F.
 fn rotation(about: usize) -> Faces {
     // Clockwise as seen from R, from U and from F.
     let ring = match about {
@@ -403,8 +402,8 @@ fn rotation(about: usize) -> Faces {
     faces
 }
 
-/// The same turns on a cube whose corner between D, B and L is held: a turn of L is one of R, after which the
-/// cube is turned as a whole.
+/// The same turns on a cube whose corner between D, B and L is fixed: a turn of L is one of R, after which
+/// the cube is turned as a whole.
 fn held(turns: &[Turn]) -> Vec<Turn> {
     let mut frame: Faces = std::array::from_fn(|face| face);
     let mut held = Vec::new();
@@ -413,8 +412,8 @@ fn held(turns: &[Turn]) -> Vec<Turn> {
         let about = seen / 2 * 2;
         held.push((about, clockwise));
         if seen != about {
-            // The whole cube followed the turn of L, which is the other way round as seen from R; later turns
-            // are seen from before that.
+            // The whole cube followed the turn of L, which is the opposite direction as seen from R; later
+            // turns are seen from before that.
             for _ in 0..if clockwise { 1 } else { 3 } {
                 frame = frame.map(|face| rotation(about)[face]);
             }
@@ -423,7 +422,7 @@ fn held(turns: &[Turn]) -> Vec<Turn> {
     held
 }
 
-/// Returns the words of all states that symmetries and inversion make of the state after `turns`.
+/// Returns the words of all states to which symmetries and inversion map the state after `turns`.
 fn class(model: &SolveModel, turns: &[Turn]) -> HashSet<Vec<u8>> {
     let inverse: Vec<Turn> = turns.iter().rev().map(|&(face, clockwise)| (face, !clockwise)).collect();
     let mut class = HashSet::new();
@@ -451,7 +450,7 @@ fn antipodes_of_the_pocket_cube() -> (SolveModel, Vec<HashSet<Vec<u8>>>) {
 }
 
 #[test]
-fn the_published_antipodes_of_the_pocket_cube_are_antipodes() {
+fn published_antipodes_of_the_pocket_cube_are_antipodes() {
     let directory = fathom_tests::tempdir().unwrap();
     for sequence in ANTIPODES {
         let arguments = ["solve", "2x2x2", sequence, "--scramble", "--metric", "single"];
@@ -496,15 +495,15 @@ fn sizes_of_published(
 }
 
 #[test]
-fn the_antipodes_of_the_pocket_cube_are_the_published_ones() {
+fn antipodes_of_the_pocket_cube_are_the_published_ones() {
     let directory = fathom_tests::tempdir().unwrap();
     let found = |moves: [&str; 2]| {
         answer(directory.path(), &["antipodes", "2x2x2", moves[0], moves[1], "--limit", "1000"])
     };
     let (model, published) = antipodes_of_the_pocket_cube();
     let all: Vec<usize> = published.iter().map(HashSet::len).collect();
-    // A run of the cube that is held knows the symmetries that keep its corner; the other ones and inversion
-    // join these classes to eight.
+    // A run of the cube with a fixed corner knows the symmetries that fix its corner; the other ones and
+    // inversion merge these classes into eight.
     let held = sizes_of_published(&found(["--moves", "U,U',R,R',F,F'"]), &published, |class| {
         let state = model.read(class["state"].as_str().unwrap(), false).unwrap();
         let solution = model.read(class["solution"].as_str().unwrap(), true).unwrap();
@@ -521,7 +520,7 @@ fn the_antipodes_of_the_pocket_cube_are_the_published_ones() {
         let state = OrientedPermutation::parse(class["state"].as_str().unwrap(), &[3; 8]).unwrap();
         let solution = class["solution"].as_str().unwrap();
         assert!(turns.contains(&state.then(&product(&whole, solution))));
-        // Three faces do, so the cube that is held is solved by the same moves.
+        // Three faces do, so the same moves solve the cube with a fixed corner.
         model.word(&model.read(solution, true).unwrap().inverse())
     });
     assert_eq!(free, all);
@@ -539,7 +538,7 @@ fn product(puzzle: &Definition, sequence: &str) -> OrientedPermutation {
     })
 }
 
-/// Returns the 24 ways to hold a cube.
+/// Returns the 24 rotations of a cube.
 fn turns_of_the_whole(puzzle: &Definition) -> HashSet<OrientedPermutation> {
     let ways = ["", "x", "x2", "x'", "x y x'", "x y' x'"];
     let turns: HashSet<_> = ways
@@ -551,7 +550,7 @@ fn turns_of_the_whole(puzzle: &Definition) -> HashSet<OrientedPermutation> {
 }
 
 #[test]
-fn a_cube_in_the_hand_is_solved_with_and_without_a_run() {
+fn cube_in_the_hand_is_solved_with_and_without_a_run() {
     let directory = fathom_tests::tempdir().unwrap();
     let path = directory.path();
     answer(path, &["run", "2x2x2", "--keep", "all", "--dir", "hand", "-q"]);
@@ -566,7 +565,7 @@ fn a_cube_in_the_hand_is_solved_with_and_without_a_run() {
             assert_eq!(value!(solution.split_whitespace().count()), of_run["distance"]);
             assert!(!solution.contains(['x', 'y', 'L', 'D', 'B']));
         }
-        // As far as the same cube, held still.
+        // As far as the same cube with a fixed corner.
         let converted =
             fathom().args(["convert", "2x2x2", scramble.trim_matches(['(', ')'])]).output().unwrap();
         if !texts(&converted).0.trim().is_empty() {
@@ -583,7 +582,7 @@ fn a_cube_in_the_hand_is_solved_with_and_without_a_run() {
 }
 
 #[test]
-fn antipodes_where_moves_have_no_inverses_come_with_scrambles() {
+fn antipodes_without_inverse_moves_come_with_scrambles() {
     let directory = fathom_tests::tempdir().unwrap();
     let path = directory.path();
     let run = answer(path, &["run", "lx:6", "--dir", "lx", "-q"]);

@@ -1,4 +1,4 @@
-//! `fathom audit`: what it proves, what it finds, and what it says that it could not check.
+//! `fathom audit`: what it proves, what it finds, and what it reports as unchecked.
 
 use fathom_layer::{Digest, LayerDigest, run_digest};
 use fathom_tests::cluster::{Cluster, undisturbed};
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/examples");
 
-/// A puzzle with a free move: the whole ring is turned in the hand.
+/// A puzzle with a free move: the whole ring is turned by hand.
 const RING: &str = "name = \"ring\"\ndegree = 6\n[moves]\nU = \"(1,2,3)\"\n\"U'\" = \"(1,3,2)\"\n[free]\nr = \"(1,2,3,4,5,6)\"\n";
 
 struct Run(tempfile::TempDir);
@@ -105,7 +105,7 @@ fn exhaustive_audit_proves_small_spaces() {
             assert_eq!(layer["checked"], layer["states"], "{space:?}: {found}");
         }
         assert_eq!(found["unchecked"].as_array().unwrap().len(), 0);
-        // Samples agree too. Layers smaller than the sample are checked as a whole.
+        // Samples agree, too. Layers smaller than the sample are checked completely.
         let (code, found) = run.audit(&["--samples", "50", "--seed", "1"]);
         assert_eq!((code, &found["wrong"], &found["proof"]), (Some(0), &0.into(), &false.into()), "{found}");
         let is_guarded = space[0] == bandaged || space[0] == limited;
@@ -117,9 +117,9 @@ fn exhaustive_audit_proves_small_spaces() {
     }
 }
 
-/// MultisetRanker of the search may tell how the puzzle is held, of which an audit knows nothing.
+/// Words of the search may depend on how the puzzle is held, which an audit does not use.
 #[test]
-fn puzzles_that_can_be_held_in_two_ways_are_proven() {
+fn puzzles_with_two_ways_to_hold_them_are_proven() {
     let orbits = "{ name = \"C\", cells = 1, orientations = 2 }, { name = \"D\", cells = 1 }, { name = \"B\", cells = 2 }";
     let run = Run(fathom_tests::tempdir().unwrap());
     fs::write(run.path("held.toml"), format!("orbits = [{orbits}]\nalways = [2]\n[moves]\nm = \"(3,4)\"\n"))
@@ -133,7 +133,7 @@ fn puzzles_that_can_be_held_in_two_ways_are_proven() {
 
 /// An audit proves the committed layers of an unfinished run.
 #[test]
-fn the_layers_of_an_unfinished_run() {
+fn layers_of_an_unfinished_run_are_proven() {
     for space in ["2x4", "lx:6", "burnt-pancake:4"] {
         let run = Run::new(&[space, "--keep", "all", "--max-depth", "3"]);
         let (code, found) = run.audit(&["--exhaustive"]);
@@ -146,7 +146,7 @@ fn the_layers_of_an_unfinished_run() {
 }
 
 #[test]
-fn with_two_layers_kept_some_statements_are_not_checked() {
+fn with_two_layers_some_statements_are_not_checked() {
     let run = Run::new(&["3x3"]);
     let (code, found) = run.audit(&["--samples", "700", "--seed", "2"]);
     assert_eq!((code, &found["wrong"]), (Some(0), &0.into()), "{found}");
@@ -171,9 +171,9 @@ fn with_two_layers_kept_some_statements_are_not_checked() {
 }
 
 /// A layer file has one state in the wrong place, and the journal agrees with the file. `verify` cannot find
-/// the fault; an audit does.
+/// the error; an audit does.
 #[test]
-fn a_state_in_a_wrong_place_is_found() {
+fn misplaced_state_is_found() {
     // The last two layers are not compressed.
     for (max_depth, depths) in [("5", [4, 5]), ("8", [7, 8])] {
         for depth in depths {
@@ -197,7 +197,7 @@ fn a_state_in_a_wrong_place_is_found() {
 
 /// With only two layers kept, the remaining checks still find the misplaced state.
 #[test]
-fn a_state_in_a_wrong_place_is_found_with_two_layers() {
+fn misplaced_state_is_found_with_two_layers() {
     let run = Run::new(&["3x3", "--max-depth", "5"]);
     move_state(&run.path("run/layers/d005/s00000.layer"), 3);
     run.commit(5);
@@ -208,7 +208,7 @@ fn a_state_in_a_wrong_place_is_found_with_two_layers() {
 }
 
 #[test]
-fn what_cannot_be_audited_is_refused() {
+fn audit_without_a_run_is_refused() {
     let run = Run::new(&["2x3"]);
     let output = fathom().args(["audit", "nowhere"]).current_dir(run.0.path()).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
@@ -218,7 +218,7 @@ fn what_cannot_be_audited_is_refused() {
 
 /// An audit reads the layers of a served run in the stores of the workers.
 #[test]
-fn layers_held_by_workers() {
+fn layers_held_by_workers_are_audited() {
     let space = ["2x6", "--metric", "single", "--shards", "16"];
     let mut cluster = Cluster::new(&space, &["--keep", "all", "--audit", "0"]);
     cluster.stands_still("here", 7);
@@ -232,7 +232,7 @@ fn layers_held_by_workers() {
     assert_eq!(layers.len(), 7);
     for (depth, layer) in layers.iter().enumerate() {
         assert_eq!(layer["states"], known[depth], "{depth}");
-        // The first layers have fewer states than the number of samples.
+        // The first layers have fewer states than the sample size.
         assert!(
             if depth < 2 { layer["all"] == true } else { layer["all"] == true || layer["checked"] == 60 },
             "{layer}"
@@ -246,7 +246,7 @@ fn layers_held_by_workers() {
     exchange_cosets(&path);
     let (_, err) = texts(&cluster.ask("audit", &["--samples", "2000"]));
     assert!(err.contains(&format!("shard {shard} of depth {depth} cannot be looked into: ")), "{err}");
-    // No worker holds the files any more.
+    // The files have no holders any more.
     cluster.kill(&["here"]);
     cluster.until_worker_is("here", "lost");
     let output = cluster.ask("audit", &["--samples", "60"]);
@@ -255,12 +255,12 @@ fn layers_held_by_workers() {
     assert!(err.contains("is held by no worker that is there"), "{err}");
 }
 
-/// One state is in the wrong place, both in a worker's file and in the journal of the coordinator.
+/// One state is in the wrong place, both in a worker's file and in the coordinator's journal.
 #[test]
-fn a_wrong_layer_held_by_a_worker() {
+fn wrong_layer_held_by_a_worker_is_found() {
     let mut cluster = Cluster::new(&["3x3", "--shards", "1"], &["--keep", "all", "--audit", "0"]);
     cluster.stands_still("w1", 6);
-    // The processes that know the original file are gone while the file is changed.
+    // The processes that know the original file have exited when the file is changed.
     cluster.signal_coordinator(libc::SIGKILL);
     cluster.coordinator_dies();
     cluster.kill(&["w1"]);
@@ -278,7 +278,7 @@ fn a_wrong_layer_held_by_a_worker() {
 }
 
 #[test]
-fn without_layers_nothing_can_be_audited() {
+fn run_without_layers_cannot_be_audited() {
     let run = Run::new(&["3x3"]);
     let removed = fathom().args(["remove", "run"]).current_dir(run.0.path()).output().unwrap();
     assert!(removed.status.success());
@@ -287,7 +287,7 @@ fn without_layers_nothing_can_be_audited() {
 
 /// The piece turns by one of 256 steps, so each depth has one state.
 #[test]
-fn as_many_orientations_as_a_byte_has_values() {
+fn piece_with_256_orientations() {
     let directory = fathom_tests::tempdir().unwrap();
     let dial = "orbits = [{ name = \"dial\", cells = 1, orientations = 256 }]\n[moves]\nR = \"(1+1)\"\n";
     fs::write(directory.path().join("dial.toml"), dial).unwrap();

@@ -1,6 +1,6 @@
-//! Another program writes to a layer file in place, while the layer above it is made. A coset is compared
-//! with its checksum when it is read first, so what a task reads later could be anything. No file counts that
-//! was made meanwhile.
+//! Another program writes to a layer file in place while the next layer is computed from it. A coset is
+//! compared with its checksum only when it is first read, so what a task reads later could be anything. Files
+//! computed in the meantime do not count.
 
 use fathom_engine::directory::RunDirectory;
 use fathom_engine::run::ShardId;
@@ -23,7 +23,7 @@ fn files(run: &Path, depth: u32) -> Vec<PathBuf> {
     entries.into_iter().flatten().map(|entry| entry.unwrap().path()).collect()
 }
 
-/// Changes one bit of each file, and leaves its length.
+/// Changes one bit of each file, and keeps its length.
 fn change(files: &[PathBuf]) {
     for path in files {
         let file = File::options().read(true).write(true).open(path).unwrap();
@@ -33,8 +33,8 @@ fn change(files: &[PathBuf]) {
     }
 }
 
-/// Lets a command stop itself before its last shard of depth 8 is durable, changes depth 7, and lets the
-/// command go on. Then puts depth 7 back, as a copy in place would.
+/// Lets a command suspend itself before its last shard of depth 8 is durable, changes depth 7, and resumes
+/// the command. Then restores depth 7, as a copy in place would.
 fn disturbed(mut command: Command, shards: u32, run: &Path) -> Output {
     command.env("FATHOM_FAILPOINT", format!("writing:{shards}:stop"));
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -63,9 +63,9 @@ fn search(run: &Path, keep: &str) -> Command {
 }
 
 #[test]
-fn a_search_makes_the_layer_again() {
-    // Two tasks at most are under way at once, so before the last of ten is made, eight are given back. The
-    // ninth may have ended just before the stop.
+fn search_recomputes_the_layer() {
+    // At most two tasks are in progress at the same time, so before the last of ten shards is computed, eight
+    // are released. The ninth may have been completed just before the stop.
     for (keep, given_back) in [("last", 0..=0), ("all", 0..=0), ("two", 8..=9)] {
         let directory = fathom_tests::tempdir().unwrap();
         let run = directory.path().join("run");
@@ -73,7 +73,7 @@ fn a_search_makes_the_layer_again() {
         let journal = RunDirectory::open(&run).unwrap().journal;
         let layers = journal.layers().unwrap();
         assert_eq!(layers.len(), 8);
-        // What was made from a shard that was given back cannot be made again, and was compared before.
+        // Shards computed from a released shard cannot be recomputed, and were compared before.
         let stay: Vec<ShardId> = journal.given_back(&layers).unwrap().into_keys().collect();
         assert!(given_back.contains(&stay.len()), "{keep}: {stay:?}");
         let mut names = files(&run, 8);
@@ -87,9 +87,9 @@ fn a_search_makes_the_layer_again() {
     }
 }
 
-/// The bytes of the older layer stay as they are: what counts is that the file was written to.
+/// The bytes of the older layer stay the same: what counts is that the file was written to.
 #[test]
-fn the_older_layer_is_looked_at_too() {
+fn older_layer_is_checked_too() {
     for keep in ["last", "two"] {
         let directory = fathom_tests::tempdir().unwrap();
         let run = directory.path().join("run");
@@ -107,10 +107,10 @@ fn the_older_layer_is_looked_at_too() {
     }
 }
 
-/// A process that is killed, or that a fault of the disk ends, has not looked at what it had read. The next
-/// one believes no file that is older than the last change of what it was made from.
+/// A process that is killed or fails on a disk error has not checked what it had read. The next process
+/// trusts no file that is older than the last change of its sources.
 #[test]
-fn what_was_made_before_a_file_was_put_back_is_made_again() {
+fn files_older_than_their_sources_are_recomputed() {
     for (puts_back, are_found) in [(false, true), (true, false)] {
         let directory = fathom_tests::tempdir().unwrap();
         let run = directory.path().join("run");
@@ -139,7 +139,7 @@ fn tasks_leave_no_file() {
     };
     assert!(task("0-3").output().unwrap().status.success());
     assert_refused(&disturbed(task("2-9"), 6, &run));
-    // The earlier task had read the files as they were written.
+    // The earlier task had read the original files.
     assert_eq!(files(&run, 8).len(), 4);
     assert!(task("0-9").output().unwrap().status.success());
     assert!(fathom().args(["merge", "-q", "--depth", "8"]).arg(&run).output().unwrap().status.success());
@@ -147,7 +147,7 @@ fn tasks_leave_no_file() {
 }
 
 #[test]
-fn a_worker_makes_its_tasks_again() {
+fn worker_recomputes_its_tasks() {
     for more in [&["--keep", "all", "--audit", "0"][..], &["--audit", "100%", "--replicas", "2"]] {
         let mut cluster = Cluster::new(&SPACE, more);
         cluster.serve();
@@ -169,13 +169,13 @@ fn a_worker_makes_its_tasks_again() {
     }
 }
 
-/// Returns a cluster with a shared store, and that store. The worker `w1` sleeps between tasks and their
-/// report.
+/// Returns a cluster with a shared store, and that store. The worker `w1` is suspended between tasks and
+/// their report.
 fn before_a_report(keep: &str) -> (Cluster, PathBuf) {
     sleeping(keep, "reporting:12:stop")
 }
 
-/// Returns a cluster with a shared store, and that store. The worker `w1` sleeps at a failpoint.
+/// Returns a cluster with a shared store, and that store. The worker `w1` is suspended at a failpoint.
 fn sleeping(keep: &str, failpoint: &str) -> (Cluster, PathBuf) {
     let mut cluster =
         Cluster::new(&SPACE, &["--audit", "0", "--keep", keep, "--lease", "2s", "--shared-store"]);
@@ -188,10 +188,10 @@ fn sleeping(keep: &str, failpoint: &str) -> (Cluster, PathBuf) {
     (cluster, shared)
 }
 
-/// A worker sleeps between a task and its report, for longer than its lease. When it wakes, the files in the
-/// store are another worker's, who has read the changed ones.
+/// A worker is suspended between a task and its report, for longer than its lease. When it resumes, the files
+/// in the store are those of another worker, which has read the changed ones.
 #[test]
-fn a_worker_that_wakes_deletes_nothing_of_others() {
+fn resumed_worker_deletes_no_files_of_others() {
     let (mut cluster, shared) = before_a_report("all");
     let depth = (0..).find(|&depth| files(&shared, depth + 1).is_empty()).unwrap();
     for path in files(&shared, depth - 1) {
@@ -201,7 +201,7 @@ fn a_worker_that_wakes_deletes_nothing_of_others() {
     cluster.join_until("w2", "computing:15:stop");
     cluster.until_stopped("w2");
     cluster.signal("w1", libc::SIGCONT);
-    until("the first worker has looked at its files", || {
+    until("the first worker has checked its files", || {
         !cluster.logged_by("w1", "another worker has made or reported the file, and it stays").is_empty()
     });
     cluster.signal("w2", libc::SIGCONT);
@@ -211,10 +211,11 @@ fn a_worker_that_wakes_deletes_nothing_of_others() {
     assert!(verified.status.success(), "{}", texts(&verified).1);
 }
 
-/// A worker sleeps between tasks and their report, for longer than its lease. Another one finds the files and
-/// reports them, and their layer counts. Then what they were made from changes, and the sleeper wakes.
+/// A worker is suspended between tasks and their report, for longer than its lease. Another one finds the
+/// files and reports them, and their layer is committed. Then their sources change, and the first worker
+/// resumes.
 #[test]
-fn a_worker_that_wakes_deletes_nothing_that_others_have_reported() {
+fn resumed_worker_deletes_no_reported_files() {
     let (mut cluster, shared) = before_a_report("last");
     let depth = (0..40).rev().find(|&depth| !files(&shared, depth).is_empty()).unwrap();
     let mut made = files(&shared, depth);
@@ -224,7 +225,7 @@ fn a_worker_that_wakes_deletes_nothing_that_others_have_reported() {
     let before: Vec<Option<u64>> = made.iter().map(inode).collect();
     let status = cluster.until_worker_is("w1", "lost");
     assert_eq!(status["depth"], depth);
-    // The other worker stops in the middle of the next depth. Some shards of this one may be reported.
+    // The other worker stops in the middle of the next depth. Some shards of that depth may be reported.
     let left = 10 - status["shards_done"].as_u64().unwrap();
     cluster.join_until("w2", &format!("computing:{}:stop", left + 5));
     cluster.until_stopped("w2");
@@ -233,7 +234,7 @@ fn a_worker_that_wakes_deletes_nothing_that_others_have_reported() {
         File::open(path).unwrap().set_modified(SystemTime::now()).unwrap();
     }
     cluster.signal("w1", libc::SIGCONT);
-    until("the first worker has looked at its files", || {
+    until("the first worker has checked its files", || {
         !cluster.logged_by("w1", "another worker has made or reported the file, and it stays").is_empty()
     });
     assert_eq!(made.iter().map(inode).collect::<Vec<_>>(), before);
@@ -242,11 +243,11 @@ fn a_worker_that_wakes_deletes_nothing_that_others_have_reported() {
     assert!(cluster.logged_by("w1", "file deleted that may be wrong").is_empty());
 }
 
-/// A worker sleeps between the last coset of a task and the task's file, for longer than its lease. Another
-/// one makes the file and reports it, and its layer counts. Then what it was made from changes, and the
-/// sleeper wakes.
+/// A worker is suspended between the last coset of a task and the task's file, for longer than its lease.
+/// Another one computes the file and reports it, and its layer is committed. Then its sources change, and the
+/// first worker resumes.
 #[test]
-fn a_worker_that_wakes_replaces_nothing_that_others_have_reported() {
+fn resumed_worker_replaces_no_reported_files() {
     let (mut cluster, shared) = sleeping("last", "writing:95:stop");
     cluster.until_worker_is("w1", "lost");
     cluster.join_until("w2", "computing:15:stop");
@@ -261,7 +262,7 @@ fn a_worker_that_wakes_replaces_nothing_that_others_have_reported() {
     made.retain(|path, _| path.extension().is_some_and(|of| of == "layer"));
     assert_eq!((made.len(), inodes().len()), (10, 11), "the first worker has written its file");
     cluster.signal("w1", libc::SIGCONT);
-    until("the first worker has ended its task", || files(&shared, 9).len() == 10);
+    until("the first worker has completed its task", || files(&shared, 9).len() == 10);
     assert_eq!(inodes(), made);
     cluster.signal("w2", libc::SIGCONT);
     assert_same(&cluster.finishes(), &undisturbed(&SPACE));

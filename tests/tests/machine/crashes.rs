@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// A disk that fails from some operation on. The failing write may still write half of its bytes.
+/// A disk that fails from a given operation on. The failing write may still write half of its bytes.
 #[derive(Clone, Debug)]
 struct FailingDisk(Arc<Mutex<State>>);
 
@@ -54,15 +54,15 @@ struct Rename {
     replaced: Option<Vec<u8>>,
 }
 
-/// How a run comes to its end.
+/// How a run is interrupted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Crash {
     /// The process dies, and the operating system keeps what was written.
     Process,
-    /// The power fails. New names of files and directories that are not durable are lost, and half of the
-    /// contents that are not.
+    /// The power fails. New names of files and directories that are not durable are lost, and so is half of
+    /// the contents that are not.
     PowerWithNames,
-    /// The power fails, and all names stay.
+    /// The power fails, and all names survive.
     PowerWithContents,
 }
 
@@ -102,13 +102,13 @@ impl FailingDisk {
         Ok(state)
     }
 
-    /// Lets another process go on, for so many operations: what is not durable stays so.
+    /// Lets another process continue for a number of operations: what is not durable stays so.
     fn go_on_for(&self, operations: usize) {
         let mut state = self.state();
         (state.left, state.failed) = (operations, None);
     }
 
-    /// Undoes what the end of the run may undo.
+    /// Undoes what the crash may undo.
     fn crash(&self, crash: Crash) {
         let state = &mut *self.state();
         if crash == Crash::Process {
@@ -136,8 +136,9 @@ impl FailingDisk {
         }
     }
 
-    /// Puts the journal back to what it was when the last operation before the failure began: the run ended
-    /// between that operation and the transaction after it, if there was one. Returns whether it was another.
+    /// Restores the journal to its state when the last operation before the failure began: the run ended
+    /// between that operation and the transaction after it, if there was one. Returns whether the state was a
+    /// different one.
     fn forget_last_transaction(&self) -> bool {
         let state = self.state();
         let Some(before) = &state.before else { return false };
@@ -151,7 +152,7 @@ impl FailingDisk {
 fn contents_of(database: &Path) -> Option<Vec<u8>> {
     let connection = Connection::open_with_flags(database, OpenFlags::SQLITE_OPEN_READ_WRITE).ok()?;
     connection.busy_timeout(Duration::from_secs(60)).unwrap();
-    // While this query is under way, nobody changes the file.
+    // During this query no other thread changes the file.
     let mut query = connection.prepare("SELECT name FROM sqlite_schema").ok()?;
     let mut rows = query.query([]).unwrap();
     rows.next().unwrap()?;
@@ -257,7 +258,7 @@ fn question() -> SpaceSpec {
     SpaceSpec { source: PuzzleSpec::Board(board), metric: Metric::Single, labels: Labels::distinct(8) }
 }
 
-/// Begins a run on `disk`, or resumes the run that is there. The layers go into `store` beside the run, or into
+/// Starts a run on `disk`, or resumes the existing run. The layers go into `store` beside the run, or into
 /// its directory.
 fn attempt_in(
     store: Option<&str>,
@@ -275,18 +276,18 @@ fn attempt_in(
     setup.go_on(&mut run, disk)
 }
 
-/// Makes a temporary directory: [`FailingDisk`] decides what becomes durable.
+/// Creates a temporary directory: [`FailingDisk`] decides what becomes durable.
 fn directory() -> TempDir {
     fathom_tests::tempdir().unwrap()
 }
 
-/// What is run, and ends at some operation.
+/// A run that is interrupted at some operation.
 #[derive(Clone, Copy, Debug)]
 struct Plan<'a> {
     question: &'a SpaceSpec,
     setup: Setup,
     store: Option<&'a str>,
-    /// The last depth that another process has made before.
+    /// The last depth that another process has computed before.
     begun: Option<u32>,
 }
 
@@ -301,12 +302,12 @@ impl<'a> Plan<'a> {
         Self { setup: Setup { checkpoint_every: Duration::from_secs(3600), ..self.setup }, ..self }
     }
 
-    /// Begins the run, or goes on with it.
+    /// Starts the run, or continues it.
     fn attempt(&self, path: &Path, disk: &dyn Disk) -> anyhow::Result<Summary> {
         attempt_in(self.store, self.question, self.setup, path, disk)
     }
 
-    /// Makes the layers that were made before.
+    /// Computes the layers that the earlier process computed.
     fn begin(&self, path: &Path) {
         if self.begun.is_some() {
             let setup = Setup { max_depth: self.begun, ..self.setup };
@@ -315,7 +316,7 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// Ends a run at each of its operations, and resumes each run that was ended. Returns the operations that
+/// Interrupts a run at each of its operations, and resumes each interrupted run. Returns the operations that
 /// failed.
 fn crash_everywhere(plan: Plan<'_>, crashes: &[Crash]) -> BTreeSet<&'static str> {
     let undisturbed = plan.setup.search(plan.question.clone());
@@ -325,7 +326,7 @@ fn crash_everywhere(plan: Plan<'_>, crashes: &[Crash]) -> BTreeSet<&'static str>
     let mut failed = BTreeSet::new();
     let mut forgotten = 0;
     let crashes = || crashes.iter().flat_map(|&crash| [(crash, false), (crash, true)]);
-    // On a busy machine tables are kept in a file, which takes a few operations more.
+    // On a busy machine tables are kept in a file, which takes a few more operations.
     let operations = (0..).find(|&number| {
         crashes().any(|(crash, forgets)| match crash_at(number, plan, crash, forgets, &undisturbed) {
             Some((operation, is_forgotten)) => {
@@ -344,8 +345,8 @@ fn crash_everywhere(plan: Plan<'_>, crashes: &[Crash]) -> BTreeSet<&'static str>
     failed
 }
 
-/// Ends a run at one operation, and resumes it. If `forgets`, the last transaction of the journal has not
-/// happened if it came after the operation before. Returns the operation, and whether there was such a
+/// Interrupts a run at one operation, and resumes it. If `forgets`, the last transaction of the journal is
+/// undone if it came after the previous operation. Returns the operation, and whether there was such a
 /// transaction; `None` if the run has fewer operations.
 fn crash_at(
     number: usize,
@@ -399,7 +400,7 @@ const ALL: [&str; 7] =
 const POWER: [Crash; 2] = [Crash::PowerWithNames, Crash::PowerWithContents];
 
 #[test]
-fn the_process_dies_at_any_change() {
+fn process_dies_at_any_change() {
     for keep in [Keep::Last, Keep::Two] {
         let hit = crash_everywhere(Plan::new(&question(), keep), &[Crash::Process]);
         assert!(ALL.iter().chain(&["write"]).all(|operation| hit.contains(operation)), "{hit:?}");
@@ -407,18 +408,18 @@ fn the_process_dies_at_any_change() {
 }
 
 #[test]
-fn the_power_fails_at_any_change() {
+fn power_fails_at_any_change() {
     for keep in [Keep::Last, Keep::Two] {
         let hit = crash_everywhere(Plan::new(&question(), keep), &POWER);
         assert!(ALL.iter().chain(&["write"]).all(|operation| hit.contains(operation)), "{hit:?}");
     }
 }
 
-/// All that a process makes waits for one checkpoint at its end; with two layers kept, for the next shard that
-/// is given back. The first process has made nothing durable before, the second one has some layers from which
-/// the run must be able to go on.
+/// Everything that a process computes waits for one checkpoint at its end; with two layers kept, for the next
+/// released shard. The first process has made nothing durable before, the second one has some layers from
+/// which the run must be able to continue.
 #[test]
-fn a_crash_between_two_checkpoints() {
+fn crash_between_two_checkpoints() {
     for keep in [Keep::Last, Keep::Two, Keep::All] {
         for begun in [None, Some(4)] {
             let question = question();
@@ -432,10 +433,11 @@ fn a_crash_between_two_checkpoints() {
     }
 }
 
-/// A process dies, another one goes on with the files that the first one has left, and then the power fails.
-/// Of the first one's files some are not durable: what rests on them must not be committed before they are.
+/// A process dies, another one continues with the files that the first one has left, and then the power
+/// fails. Some of the first one's files are not durable: what depends on them must not be committed before
+/// they are.
 #[test]
-fn the_power_fails_after_another_process_has_gone_on() {
+fn power_fails_after_another_process_has_continued() {
     let question = question();
     for keep in [Keep::Last, Keep::Two] {
         let often = Plan::new(&question, keep);
@@ -448,7 +450,7 @@ fn the_power_fails_after_another_process_has_gone_on() {
                 if first.attempt(&path, &disk).is_ok() {
                     break;
                 }
-                // Long enough for one or two layers, at most.
+                // Long enough for at most one or two layers.
                 disk.go_on_for(5 + number * 7 % 40);
                 let _ = often.attempt(&path, &disk);
                 disk.crash(POWER[number % 2]);
@@ -461,9 +463,9 @@ fn the_power_fails_after_another_process_has_gone_on() {
     }
 }
 
-/// The store and its mark are made in the run, too.
+/// The run also creates the store and its mark.
 #[test]
-fn the_power_fails_at_any_change_of_a_run_with_a_store() {
+fn power_fails_at_any_change_of_a_run_with_a_store() {
     let question = question();
     for keep in [Keep::Last, Keep::Two] {
         let plan = Plan { store: Some("store"), ..Plan::new(&question, keep) };
@@ -473,13 +475,13 @@ fn the_power_fails_at_any_change_of_a_run_with_a_store() {
 }
 
 #[test]
-fn the_power_fails_while_layers_are_archived() {
+fn power_fails_while_layers_are_compressed() {
     let hit = crash_everywhere(Plan::new(&question(), Keep::All), &POWER);
     assert!(hit.contains("rename"), "{hit:?}");
 }
 
 #[test]
-fn layers_that_are_gone_before_a_checkpoint_are_never_made_durable() {
+fn layers_removed_before_a_checkpoint_are_never_synced() {
     let question = question();
     let temporary = directory();
     let path = temporary.path().join("run");
@@ -490,7 +492,7 @@ fn layers_that_are_gone_before_a_checkpoint_are_never_made_durable() {
     assert_eq!(disk.state().synced, BTreeSet::from_iter(kept.into_iter().chain([path])));
 }
 
-/// A disk that loses what was written to one file, and says so once, when the file is synced.
+/// A disk that loses what was written to one file, and reports it once, when the file is synced.
 #[derive(Debug)]
 struct LosingDisk {
     lost: PathBuf,
@@ -503,7 +505,7 @@ struct LosingFile(Box<dyn DiskFile>);
 impl Disk for LosingDisk {
     fn create(&self, path: &Path) -> io::Result<Box<dyn DiskFile>> {
         let file = LocalDisk.create(path)?;
-        // A layer is written under a temporary name that begins with its own.
+        // A layer is written under a temporary name that begins with the name of the layer.
         let name = |path: &Path| path.file_name().unwrap().to_str().unwrap().to_owned();
         let is_it = path.parent() == self.lost.parent() && name(path).starts_with(&name(&self.lost));
         match is_it && self.losses.fetch_add(1, Ordering::Relaxed) == 0 {
@@ -525,7 +527,7 @@ impl DiskFile for LosingFile {
 
 /// Until the machine is restarted, the file can be read as it was written.
 #[test]
-fn a_failed_sync_ends_the_run_and_the_file_is_made_again() {
+fn failed_sync_ends_the_run_and_the_file_is_recomputed() {
     let question = question();
     for (keep, checkpoint_every) in
         [(Keep::Last, Duration::ZERO), (Keep::Last, Duration::MAX), (Keep::Two, Duration::MAX)]
@@ -535,7 +537,7 @@ fn a_failed_sync_ends_the_run_and_the_file_is_made_again() {
         let undisturbed = plan.setup.search(question.clone());
         let temporary = directory();
         let path = temporary.path().join("run");
-        // One of the last two layers, which are made durable in any case.
+        // One of the last two layers, which are synced in any case.
         let lost = path.join(format!("layers/d{:03}/s00001.layer", undisturbed.counts.len() - 2));
         let disk = LosingDisk { lost: lost.clone(), losses: AtomicUsize::new(0) };
         let error = format!("{:#}", plan.attempt(&path, &disk).unwrap_err());
@@ -547,21 +549,21 @@ fn a_failed_sync_ends_the_run_and_the_file_is_made_again() {
         assert!(committed <= undisturbed.counts.len() - 2, "{keep}: {committed}");
         let found = plan.attempt(&path, &disk).unwrap();
         assert_eq!(found.digest, undisturbed.digest);
-        assert_eq!(disk.losses.into_inner(), 2, "it was made twice");
+        assert_eq!(disk.losses.into_inner(), 2, "the file was written twice");
     }
 }
 
 /// The moves have no inverses, so every layer is read until the end of the run, compressed or not.
 #[test]
-fn the_power_fails_where_all_layers_are_read() {
+fn power_fails_in_a_run_that_reads_all_layers() {
     let question = SpaceSpec { metric: Metric::Given, ..question() };
     let hit = crash_everywhere(Plan::new(&question, Keep::All), &POWER);
     assert!(hit.contains("rename"), "{hit:?}");
 }
 
-/// Whether a write or a sync finds that there is no room.
+/// Both a write and a sync may find the disk full.
 #[test]
-fn a_full_disk_is_an_error_that_says_how_to_go_on() {
+fn full_disk_error_names_the_command_to_continue() {
     let question = question();
     let often = Plan::new(&question, Keep::Last);
     let digest = often.setup.search(question.clone()).digest;

@@ -1,5 +1,5 @@
-//! A search whose layers do not fit into its memory: the older layer is read ahead and past the page cache,
-//! and the new one is written behind, whatever a file system supports, refuses or loses on the way.
+//! A search whose layers do not fit into its memory: the older layer is read ahead and bypasses the page
+//! cache, and the new one is written behind, whatever a file system supports, refuses or loses.
 
 use fathom_engine::directory::RunDirectory;
 use fathom_engine::run::budget::memory_bytes;
@@ -40,14 +40,14 @@ fn setup(keep: Keep) -> Setup {
     Setup { threads: 1, shards: Some(SHARDS as u32), keep, memory_bytes: little_memory(), ..Setup::default() }
 }
 
-/// A disk that counts what is read past the page cache and written behind, and fails at some point of it.
+/// A disk that counts the reads that bypass the page cache and the writes behind, and fails at some point.
 #[derive(Clone, Debug)]
 struct Faulty {
-    /// The way of reading that is tried first; through the page cache if there is none.
+    /// The way of reading that is tried first; `None` means through the page cache.
     way: Option<Way>,
-    /// The reads of each file before its file system refuses.
+    /// The number of reads of each file before its file system refuses.
     reads_left: usize,
-    /// The writes behind before the disk is full.
+    /// The number of writes behind before the disk is full.
     writes_left: usize,
     counts: Arc<Counts>,
 }
@@ -154,17 +154,17 @@ fn assert_equal(found: &Summary, expected: &Summary) {
 }
 
 #[test]
-fn each_way_of_reading_and_writing_gives_the_same_digest() {
+fn all_ways_of_reading_and_writing_give_the_same_digest() {
     let expected = Setup::default().search(question());
     for keep in [Keep::Last, Keep::Two] {
         for (root, way, reads_left) in [
             (std::env::temp_dir(), None, usize::MAX),
             (std::env::temp_dir(), Some(Way::DontCache), usize::MAX),
             (std::env::temp_dir(), Some(Way::Direct), usize::MAX),
-            // A file system that refuses at once, or in the middle of each file.
+            // A file system that refuses immediately, or in the middle of each file.
             (std::env::temp_dir(), None, 0),
             (std::env::temp_dir(), None, 20),
-            // Linux 6.18 has no way past the cache of files in memory.
+            // Linux 6.18 cannot bypass the page cache for files in memory.
             ("/dev/shm".into(), Some(Way::DontCache), usize::MAX),
         ] {
             let Ok(directory) = tempfile::tempdir_in(&root) else {
@@ -178,12 +178,12 @@ fn each_way_of_reading_and_writing_gives_the_same_digest() {
             match (way, reads_left) {
                 (Some(_), _) => {}
                 (None, usize::MAX) => assert!(reads > 100 && refusals == 0, "{reads} {refusals}"),
-                // A file that has fewer pieces is read whole.
+                // A file with fewer pieces is read whole.
                 (None, left) => assert!(refusals > 1 && reads >= refusals * (left + 1), "{reads} {refusals}"),
             }
         }
     }
-    // With more memory nothing goes past the page cache.
+    // With more memory nothing bypasses the page cache.
     let directory = tempfile::tempdir().unwrap();
     let disk = Faulty::default();
     let found = search(Setup::default(), &directory.path().join("run"), &disk).unwrap();
@@ -192,7 +192,7 @@ fn each_way_of_reading_and_writing_gives_the_same_digest() {
 }
 
 #[test]
-fn a_disk_that_runs_full_while_writing_behind() {
+fn disk_fills_up_during_writeback() {
     let expected = Setup::default().search(question());
     for keep in [Keep::Last, Keep::Two] {
         let whole = Faulty::default();
@@ -205,17 +205,17 @@ fn a_disk_that_runs_full_while_writing_behind() {
             let disk = Faulty { writes_left, ..Faulty::default() };
             let error = search(setup(keep), &path, &disk).unwrap_err();
             assert!(format!("{error:#}").contains("the disk is full at depth"), "{error:#}");
-            // The error ends the task, but a task of the other file may be under way.
+            // The error ends the task, but a task of the other file may be in progress.
             assert!(disk.count(|counts| &counts.writes_behind) > writes_left);
             assert_equal(&search(setup(keep), &path, &LocalDisk).unwrap(), &expected);
         }
     }
 }
 
-/// What is wrong with the older layer on the disk is found wherever the layer is read, and a copy of the file
-/// is enough to go on.
+/// Damage to the older layer on the disk is found wherever the layer is read, and a copy of the file is
+/// enough to continue.
 #[test]
-fn damage_of_the_older_layer_is_found() {
+fn damage_to_the_older_layer_is_found() {
     let expected = Setup::default().search(question());
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("run");
@@ -237,10 +237,10 @@ fn damage_of_the_older_layer_is_found() {
     assert_equal(&search(setup(Keep::Last), &path, &LocalDisk).unwrap(), &expected);
 }
 
-/// Files that are made durable while the next ones are computed are no more than files that were begun, until
-/// their tasks are reported.
+/// Files that are synced while the next ones are computed count only as started, until their tasks are
+/// reported.
 #[test]
-fn killed_between_writing_and_making_durable() {
+fn killed_between_write_and_sync() {
     let run = |path: &Path, keep: &str| {
         let mut command: Command = fathom();
         command.args(["run", SPACE, "--json", "-q", "--threads", "1"]);

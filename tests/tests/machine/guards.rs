@@ -27,11 +27,11 @@ type State = Vec<u16>;
 #[derive(Clone, Debug, Default)]
 struct Plain {
     solved: State,
-    /// Where each move carries the piece on each cell, and the cells that must show what they show when
-    /// solved.
+    /// Where each move carries the piece on each cell, and the cells whose labels must equal those of the
+    /// solved state.
     moves: Vec<(Vec<usize>, Vec<u16>)>,
     free: Vec<Vec<usize>>,
-    /// Pairs of a cell and a piece such that no piece with the label of that piece is ever there.
+    /// Pairs of a cell and a piece such that no piece with that piece's label is ever on the cell.
     never: Vec<(u16, u16)>,
 }
 
@@ -58,7 +58,7 @@ impl Plain {
         definition
     }
 
-    /// Returns the states that free moves make one with a state, which is one of them.
+    /// Returns the states that free moves identify with a state, including the state itself.
     fn equals(&self, state: &State) -> Vec<State> {
         let mut all = vec![state.clone()];
         let mut next = 0;
@@ -129,10 +129,10 @@ fn searched(definition: &Definition, labels: Labels) -> Option<Vec<u64>> {
     Some(found.counts)
 }
 
-/// A free move of which renaming does not keep what a guard asks for, and moves that free moves make one, but
-/// that are possible in different states.
+/// A free move whose relabelling does not preserve the condition of a guard, and moves that free moves
+/// identify, but that are possible in different states.
 #[test]
-fn free_moves_do_not_change_what_guards_ask_for() {
+fn free_moves_do_not_change_guard_conditions() {
     // Each state has one word in which the lock is in order, and then two swaps of three pieces: a hexagon.
     let lock = Plain {
         solved: distinct(5),
@@ -155,7 +155,7 @@ fn free_moves_do_not_change_what_guards_ask_for() {
 }
 
 #[test]
-fn guards_and_free_moves_grow_as_a_plain_search_says() {
+fn guards_and_free_moves_agree_with_a_plain_search() {
     let mut random = fastrand::Rng::with_seed(1);
     let mut compared = 0;
     for _ in 0..400 {
@@ -165,7 +165,7 @@ fn guards_and_free_moves_grow_as_a_plain_search_says() {
         let mut plain = Plain { solved, ..Plain::default() };
         for _ in 0..random.usize(1..=3) {
             let mut to = shuffled(&mut random, cells);
-            // A guard asks for cells that the move leaves alone, so that it can be undone.
+            // A guard checks cells that the move does not change, so that it can be undone.
             let cell = random.usize(..cells);
             let from = to.iter().position(|&to| to == cell).unwrap();
             to.swap(from, cell);
@@ -182,9 +182,10 @@ fn guards_and_free_moves_grow_as_a_plain_search_says() {
     assert!(compared > 100, "{compared}");
 }
 
-/// Whether labels stand in the file or are options: what looks like a piece that is ruled out is ruled out.
+/// Whether labels are in the file or given as options: a piece that looks like an excluded piece is excluded,
+/// too.
 #[test]
-fn what_looks_like_a_ruled_out_piece_is_ruled_out() {
+fn pieces_that_look_like_an_excluded_piece_are_excluded() {
     let mut random = fastrand::Rng::with_seed(2);
     let mut compared = 0;
     for _ in 0..300 {
@@ -213,9 +214,9 @@ fn what_looks_like_a_ruled_out_piece_is_ruled_out() {
     assert!(compared > 100, "{compared}");
 }
 
-/// Guards ask for labels, so labels that tell more apart would change what they mean.
+/// Guards check labels, so finer labels would change their meaning.
 #[test]
-fn labels_may_not_tell_apart_what_guards_take_for_one() {
+fn labels_finer_than_those_of_guards_are_refused() {
     let directory = fathom_tests::tempdir().unwrap();
     let path = directory.path().join("g.toml");
     let moves = "A = { cycles = \"(1,2)\", guard = [3] }\nB = \"(2,3,4)\"\n\"B'\" = \"(2,4,3)\"";
@@ -228,7 +229,7 @@ fn labels_may_not_tell_apart_what_guards_take_for_one() {
 }
 
 #[test]
-fn states_of_guarded_moves_have_no_classes_up_to_inversion() {
+fn guarded_moves_have_no_classes_up_to_inversion() {
     let directory = fathom_tests::tempdir().unwrap();
     let path = directory.path().join("g.toml");
     let moves = "A = { cycles = \"(1,2)\", guard = [3] }\nB = \"(2,3,4)\"\n\"B'\" = \"(2,4,3)\"";

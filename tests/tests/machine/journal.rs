@@ -1,4 +1,4 @@
-//! Journals that another process has written to, or holds.
+//! Journals that another process has written to, or has locked.
 
 use anyhow::{Result, anyhow};
 use fathom_engine::journal::{Change, Entry, Files, Journal, LayerRow, LayersAt, Maker, ShardRow};
@@ -16,7 +16,7 @@ fn journal(path: &Path) -> Journal {
     Journal::create(path, RUN, &[]).unwrap()
 }
 
-/// Someone who hands over a run directory could have put code into its journal.
+/// Someone who passes on a run directory could have put code into its journal.
 #[test]
 fn triggers_and_views_of_a_foreign_journal_are_refused() {
     for (code, what) in [
@@ -55,14 +55,15 @@ fn entry(depth: u32) -> Entry {
     Entry { layer, shards, retired, found: Vec::new(), process: None, waits: None }
 }
 
-/// Layers wait in memory: readers see those of the last checkpoint, at once, and so does the next process.
+/// Layers wait in memory: readers see only those of the last checkpoint, without waiting, and so does the
+/// next process.
 #[test]
 fn added_layers_are_committed_at_a_checkpoint() {
     let directory = fathom_tests::tempdir().unwrap();
     let path = directory.path().join("run.db");
     let mut journal = journal(&path);
     let reader = Connection::open(&path).unwrap();
-    // Whoever would have to wait fails.
+    // A reader that would have to wait fails.
     reader.busy_timeout(Duration::ZERO).unwrap();
     let committed =
         || reader.query_row("SELECT count(*) FROM layer", [], |row| row.get::<_, u32>(0)).unwrap();
@@ -77,22 +78,22 @@ fn added_layers_are_committed_at_a_checkpoint() {
     assert_eq!(committed(), 3);
     journal.add(entry(3)).unwrap();
     drop(journal);
-    // The run digests that were committed are those of the layers, or they would be refused.
+    // The committed run digests are those of the layers, or they would be refused.
     let mut next = Journal::open(&path, RUN).unwrap();
     let held: Vec<Files> = states(&next);
     assert_eq!(held, expected);
     assert_eq!(next.digests(Depth(1), 1).unwrap(), [entry(1).shards[0].digest]);
     next.checkpoint().unwrap();
-    // What is given back rests on the layers before it.
+    // A release depends on the layers before it.
     next.add(entry(3)).unwrap();
     next.give_back(&[report(Task { depth: Depth(4), shard: ShardId(0) })], Depth(2)).unwrap();
     assert_eq!((committed(), next.shards_done().unwrap()), (4, 1));
     assert_eq!(next.given_back(&next.layers().unwrap()).unwrap(), BTreeMap::from([(ShardId(0), false)]));
 }
 
-/// A checkpoint that fails changes nothing, and the next one commits all that waits.
+/// A failed checkpoint changes nothing, and the next one commits everything that waits.
 #[test]
-fn a_checkpoint_that_fails_commits_nothing() {
+fn failed_checkpoint_commits_nothing() {
     let directory = fathom_tests::tempdir().unwrap();
     let path = directory.path().join("run.db");
     let mut journal = journal(&path);
@@ -107,9 +108,9 @@ fn a_checkpoint_that_fails_commits_nothing() {
     assert_eq!(committed(), 2);
 }
 
-/// The maker of a shard is forgotten with its report, or if a later report does not tell.
+/// The producer of a shard is forgotten with its report, or if a later report does not name one.
 #[test]
-fn makers_are_those_of_the_last_reports() {
+fn producers_are_those_of_the_last_reports() {
     let directory = fathom_tests::tempdir().unwrap();
     let path = directory.path().join("run.db");
     let mut journal = journal(&path);
@@ -123,10 +124,10 @@ fn makers_are_those_of_the_last_reports() {
     assert_eq!(journal.producers().unwrap(), BTreeMap::from([(tasks[2], MAKER)]));
 }
 
-/// A shard of which two results differ stays suspect when its report is forgotten or replaced, until a
-/// process that goes on alone makes it again.
+/// A shard with two different results stays suspect when its report is forgotten or replaced, until a process
+/// that continues without workers recomputes it.
 #[test]
-fn doubts_last_until_the_shards_are_made_again() {
+fn shards_stay_suspect_until_they_are_recomputed() {
     let directory = fathom_tests::tempdir().unwrap();
     let path = directory.path().join("run.db");
     let mut journal = journal(&path);
@@ -147,9 +148,9 @@ fn doubts_last_until_the_shards_are_made_again() {
     assert_eq!(again.invalidated().unwrap(), BTreeSet::from([task]));
 }
 
-/// What another crate writes beside the journal's tables is there with them, or neither is.
+/// Rows that another crate writes next to the journal's tables are committed with them, or neither is.
 #[test]
-fn what_fails_beside_the_journal_changes_nothing() {
+fn failure_beside_the_journal_changes_nothing() {
     let directory = fathom_tests::tempdir().unwrap();
     let path = directory.path().join("run.db");
     let mut journal = journal(&path);
@@ -179,7 +180,7 @@ fn what_fails_beside_the_journal_changes_nothing() {
 
 /// A trigger that is added after the journal was opened does not run either.
 #[test]
-fn a_late_trigger_does_not_run() {
+fn late_trigger_does_not_run() {
     let directory = fathom_tests::tempdir().unwrap();
     let path = directory.path().join("run.db");
     let mut journal = journal(&path);

@@ -1,4 +1,4 @@
-//! Known growth tables, by both engines. Each table in `tests/data` names its source.
+//! Known growth tables, with both engines. Each table in `tests/data` names its source.
 
 use fathom_engine::summary::Summary;
 use fathom_engine::task::Kernel;
@@ -23,8 +23,8 @@ fn assert_is(found: &Summary, known: &KnownTable) {
 }
 
 #[test]
-fn boards_by_both_engines_states_and_classes() {
-    // Above these numbers of states, the plain search takes seconds, and minutes.
+fn boards_with_both_engines_states_and_classes() {
+    // Above these numbers of states, the plain search takes seconds, then minutes.
     let reference_up_to = fathom_slow::choose(1_000_000, 10_000_000);
     let tables = known_tables("boards.json");
     assert_eq!(tables.len(), 18);
@@ -40,7 +40,7 @@ fn boards_by_both_engines_states_and_classes() {
 }
 
 #[test]
-fn labelled_spaces_by_both_engines() {
+fn labelled_spaces_with_both_engines() {
     for known in known_tables("colourings.json") {
         let by_cosets = Setup::default().search(known.question());
         assert_is(&by_cosets, &known);

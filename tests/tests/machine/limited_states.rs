@@ -1,13 +1,14 @@
-//! Puzzles whose states are limited: some cells always or never hold some pieces.
+//! Puzzles with limited states: some cells always or never hold some pieces.
 
 use crate::command_line::puzzles::run;
 use serde_json::json as value;
 use std::collections::HashSet;
 use std::fs;
 
-/// No move can be made, so there is only the solved state. What all moves demand is no limit of the states.
+/// No move is possible, so there is only the solved state. A condition on all moves does not limit the
+/// states.
 #[test]
-fn a_limited_puzzle_may_have_one_state() {
+fn limited_puzzle_may_have_one_state() {
     let directory = fathom_tests::tempdir().unwrap();
     let path = directory.path().join("one.toml");
     let never = "never = [{ cell = 1, pieces = [2] }, { cell = 2, pieces = [1] }]";
@@ -15,7 +16,7 @@ fn a_limited_puzzle_may_have_one_state() {
     assert_eq!(run(&[path.to_str().unwrap()])["counts"], value!([1]));
 }
 
-/// Twelve pieces, of which nine never leave their cells: three states, and 12! arrangements. A table of all
+/// Twelve pieces, nine of which never leave their cells: three states, and 12! arrangements. A table of all
 /// arrangements would take 1.9 GB.
 #[test]
 fn few_states_of_many_arrangements_take_little_memory() {
@@ -29,10 +30,10 @@ fn few_states_of_many_arrangements_take_little_memory() {
     assert_eq!(run(&[path.to_str().unwrap(), "--memory", "64MiB"])["counts"], value!([1, 2]));
 }
 
-/// A rim of two layers with large pieces, cut only where none lies across: a search that knows nothing but
-/// these rules finds what the file says.
+/// A rim of two layers with large pieces, which is cut only where no piece is in the way: a search that uses
+/// only these rules finds the states that the file allows.
 #[test]
-fn what_a_file_rules_out_is_never_reached() {
+fn excluded_states_are_never_reached() {
     const BEFORE_A_LARGE_PIECE: u8 = 9;
     let solved: [u8; 12] = [9, 1, 5, 9, 2, 6, 9, 3, 7, 9, 4, 8];
     let turned = |mut rim: [u8; 12], layer: usize, by: usize| {

@@ -1,4 +1,4 @@
-//! Puzzles of more than 255 cells whose space is small, compared with a plain search.
+//! Puzzles with more than 255 cells and a small space, compared with a plain search.
 
 use fathom_algebra::{OrientedPermutation, Permutation};
 use fathom_engine::run::{Keep, SpaceSpec};
@@ -78,7 +78,7 @@ fn question(moves: &[Images]) -> SpaceSpec {
     SpaceSpec { labels: Labels::distinct(source.cells()), source, metric: Metric::Given }
 }
 
-/// Returns the moves of the symmetric group of six cells, with an action on `cells` more cells.
+/// Returns the moves of the symmetric group on six cells, with an action on `cells` more cells.
 fn six_and(cells: usize, more: impl Fn(usize, usize) -> usize) -> Vec<Images> {
     let moves = [[1, 2, 3, 4, 5, 0], [1, 0, 2, 3, 4, 5]].iter().enumerate().map(|(number, six)| {
         images(6 + cells, |cell| if cell < 6 { six[cell] } else { 6 + more(number, cell - 6) })
@@ -87,17 +87,17 @@ fn six_and(cells: usize, more: impl Fn(usize, usize) -> usize) -> Vec<Images> {
 }
 
 #[test]
-fn small_groups_on_many_cells_grow_as_a_plain_search_says() {
+fn small_groups_on_many_cells_agree_with_a_plain_search() {
     let cyclic = |cells: usize| vec![images(cells, |cell| (cell + 1) % cells)];
     let dihedral = vec![images(300, |cell| (cell + 1) % 300), images(300, |cell| (300 - cell) % 300)];
     // x + 1 and 3x modulo the prime 257.
     let affine = vec![images(257, |x| (x + 1) % 257), images(257, |x| 3 * x % 257)];
-    // Four cells with all permutations, beside 300 cells that turn with the first move.
+    // Four cells with all permutations, and 300 cells that turn with the first move.
     let turned = [[1, 2, 3, 0], [1, 0, 2, 3]].iter().enumerate().map(|(number, four)| {
         images(304, |cell| if cell < 4 { four[cell] } else { 4 + (cell - 3 - number) % 300 })
     });
     let turned = turned.collect();
-    // Two orbits of 200 cells that turn apart.
+    // Two orbits of 200 cells that turn independently.
     let rings = [0, 200].map(|first| {
         images(400, |cell| match cell.checked_sub(first) {
             Some(at) if at < 200 => first + (at + 1) % 200,
@@ -126,9 +126,9 @@ fn small_groups_on_many_cells_grow_as_a_plain_search_says() {
     }
 }
 
-/// Orbits that follow from others are left out, so that the search is that of the others alone.
+/// Orbits determined by others are omitted, so that the search is that of the others.
 #[test]
-fn orbits_that_follow_cost_nothing() {
+fn orbits_determined_by_others_cost_nothing() {
     let alone = SETUP.search(question(&with_inverses(&six_and(0, |_, cell| cell))));
     // The ordered pairs of six cells, ten times.
     let pairs: Vec<(usize, usize)> =
@@ -145,7 +145,7 @@ fn orbits_that_follow_cost_nothing() {
 
 /// PSL(2, 257) has order 257 (257^2 - 1) / 2 and acts on the 258 points of the projective line.
 #[test]
-fn a_linear_group_on_a_line_is_searched() {
+fn linear_group_on_a_projective_line_is_searched() {
     const P: usize = 257;
     let power = |x: usize, exponent: usize| (0..exponent).fold(1, |product, _| product * x % P);
     let turned = |x: usize| match x {
@@ -167,8 +167,8 @@ fn a_linear_group_on_a_line_is_searched() {
     }
 }
 
-/// Two pieces of 300 are told apart: on a ring whose first two pieces may be exchanged they reach all places,
-/// and on a ring that only turns they stay side by side.
+/// Two pieces of 300 are distinct: on a ring whose first two pieces may be exchanged they reach all places,
+/// and on a ring that only turns they stay adjacent.
 #[test]
 fn few_labels_on_many_cells_are_searched() {
     let turn = images(300, |cell| (cell + 1) % 300);
@@ -206,7 +206,7 @@ fn states_are_read_and_written_with_all_their_points() {
         format!("name = \"ring\"\ndegree = 300\n\n[moves]\nr = \"{}\"\n", cycle(300)),
     )
     .unwrap();
-    // The piece of cell 0 stands on cell 7, that of cell 1 on cell 8, and so on.
+    // The piece of cell 0 is on cell 7, that of cell 1 on cell 8, and so on.
     let tiles = |by: usize| -> String {
         let tiles: Vec<String> = (0..300).map(|cell| ((cell + 300 - by) % 300).to_string()).collect();
         tiles.join(" ")
@@ -259,10 +259,10 @@ fn states_are_read_and_written_with_all_their_points() {
     assert!(code == Some(0) && out.contains("order: 300\n") && out.contains("tiles: 293 294 "), "{out}{err}");
 }
 
-/// Two turns of a torus of 8 times 8 cells. MultisetRanker of 64 pieces that are told apart are too long, and where
-/// one piece stands determines where all others do.
+/// Two turns of a torus of 8 times 8 cells. Words of 64 distinct pieces are too long, and the position of one
+/// piece determines those of all others.
 #[test]
-fn the_pieces_that_determine_all_others_are_named() {
+fn pieces_that_determine_all_others_are_named() {
     let torus =
         |down: usize, right: usize| images(64, |cell| (cell / 8 + down) % 8 * 8 + (cell % 8 + right) % 8);
     let moves = with_inverses(&[torus(1, 0), torus(0, 1)]);
@@ -281,7 +281,7 @@ fn the_pieces_that_determine_all_others_are_named() {
 }
 
 #[test]
-fn what_is_too_large_is_refused() {
+fn too_large_puzzles_are_refused() {
     let directory = fathom_tests::tempdir().unwrap();
     let at = directory.path();
     fs::write(at.join("all.gap"), format!("all := Group({}, (1,2));\n", cycle(300))).unwrap();
@@ -306,9 +306,9 @@ fn what_is_too_large_is_refused() {
     assert_eq!(left.len(), 3, "{left:?}");
 }
 
-/// Orientations of more than 128 kinds are added without a carry, and distances may exceed 255.
+/// With more than 128 orientations no carry may occur in sums, and distances may exceed 255.
 #[test]
-fn many_orientations_and_long_ways_are_searched_as_by_the_reference() {
+fn many_orientations_and_large_distances_agree_with_the_reference() {
     let directory = fathom_tests::tempdir().unwrap();
     let file = directory.path().join("puzzle.toml");
     let turns = |orientations: u32| {
@@ -347,10 +347,10 @@ fn many_orientations_and_long_ways_are_searched_as_by_the_reference() {
     }
 }
 
-/// Five rings that turn together, with one marked piece each, come back after 69,300 moves. The reference
-/// tells distances up to 65,534.
+/// Five rings that turn together, with one marked piece each, return after 69,300 moves. The reference can
+/// store distances up to 65,534.
 #[test]
-fn the_reference_says_where_its_distances_end() {
+fn reference_reports_distances_beyond_its_limit() {
     let directory = fathom_tests::tempdir().unwrap();
     let (mut cycles, mut labels, mut first) = (String::new(), Vec::new(), 1);
     for size in [4, 7, 9, 11, 25] {

@@ -1,5 +1,5 @@
-//! Moves that are not closed under inverses: there is no move back, so distances are along moves, from the
-//! solved state.
+//! Moves that are not closed under inverses: no move goes back, so distances are measured along moves, from
+//! the solved state.
 
 use fathom_algebra::{OrientedPermutation, Permutation};
 use fathom_engine::run::{Depth, ShardId};
@@ -64,7 +64,7 @@ fn lx(n: usize) -> Vec<Vec<usize>> {
 }
 
 #[test]
-fn the_ring_that_turns_one_way_grows_as_published() {
+fn one_way_ring_grows_as_published() {
     // OEIS A039745 (the largest distance) and A186144 (states there), from n = 3.
     for (n, (distance, farthest)) in (3..).zip([(2, 3), (6, 3), (11, 2), (18, 1), (25, 2), (35, 1), (45, 2)])
     {
@@ -83,7 +83,7 @@ fn the_ring_that_turns_one_way_grows_as_published() {
 
 /// A board whose lines shift in one direction only has fewer symmetries than the usual board.
 #[test]
-fn boards_shift_one_way_too() {
+fn one_way_boards_agree_with_a_plain_search() {
     for (board, moves) in [("2x3", 5), ("3x3", 6), ("2x4", 6)] {
         let question = word(board);
         let space = question.space().unwrap();
@@ -101,7 +101,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(16))]
 
     #[test]
-    fn any_moves_grow_as_a_plain_search_finds(
+    fn any_moves_agree_with_a_plain_search(
         moves in (4..=8_usize).prop_flat_map(|n| {
             prop::collection::vec(Just((0..n).collect::<Vec<usize>>()).prop_shuffle(), 1..4)
         }),
@@ -145,10 +145,10 @@ fn each_depth_adds_one_layer_to_the_union() {
     let layers: Vec<Layer> =
         (0..counts.len()).map(|depth| store.open(&job.geometry, Depth(depth as u32)).unwrap()).collect();
     let nothing = Layer::partial(cut, None);
-    let union = job.union.as_ref().expect("the union of so small a space fits into memory");
+    let union = job.union.as_ref().expect("the union of a small space fits into memory");
     let positions = || job.graph.shape().positions();
     for shard in cut.ids() {
-        // Begins in the middle, as a resumed process does.
+        // Starts in the middle, as a resumed process does.
         for depth in 20..counts.len() {
             let newest_first = || layers[..depth].iter().rev();
             let before: Vec<&Layer> = match depth {
@@ -170,7 +170,7 @@ fn each_depth_adds_one_layer_to_the_union() {
                 }
             }
         }
-        // The union holds later layers too, so a lost file of an earlier depth is made again without it.
+        // The union includes later layers, so a lost file of an earlier depth is recomputed without it.
         let before: Vec<&Layer> = layers[..15].iter().rev().collect();
         assert!(union.of_task(shard, &before).unwrap().is_none());
     }
@@ -212,8 +212,7 @@ fn workers_and_tasks_find_the_same() {
     assert_same(&run(&at("tasks"), &[]), &expected);
 }
 
-/// A damaged layer of long ago is found when it is read, and a run that would not keep what it reads is
-/// refused.
+/// Damage to an old layer is found when it is read, and a run that would not keep what it reads is refused.
 #[test]
 fn all_layers_are_read_and_kept() {
     let directory = fathom_tests::tempdir().unwrap();
@@ -241,7 +240,7 @@ fn all_layers_are_read_and_kept() {
     refused(&["resume", "run"], "leave out --keep");
 }
 
-/// A result of one-way distances says so, whatever prints it and however quiet the command is.
+/// Every output of a result with one-way distances says so, even with --quiet.
 #[test]
 fn results_say_that_distances_are_one_way() {
     let directory = fathom_tests::tempdir().unwrap();
@@ -297,8 +296,8 @@ fn results_say_that_distances_are_one_way() {
     texts_of(&["resume", "lx", "-q", "--on-done", env]);
     assert_eq!(std::fs::read_to_string(path.join("closed")).unwrap(), "false\n");
 
-    // With the inverses the same pieces have a God's number, and so has a ring whose free move makes a turn
-    // its inverse.
+    // With the inverses the same pieces have a God's number, and so does a ring with a free move that makes a
+    // turn its inverse.
     let ring = "degree = 4\n[moves]\nR = \"(1,2,3,4)\"\n[free]\nx = \"(1,3)\"\n";
     std::fs::write(path.join("ring.toml"), ring).unwrap();
     for (name, puzzle) in

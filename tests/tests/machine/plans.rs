@@ -1,9 +1,9 @@
-//! Recorded plans: a run by a plan has the digest that it had when the plan was made, whatever the planner
-//! would choose now.
+//! Recorded plans: a run with a plan has the digest that it had when the plan was written, whatever the
+//! planner would choose now.
 //!
-//! `tests/data/plans` has plans of the records and of puzzles that need each reduction. `digests.csv` has, for
-//! each, the words of the command, the last depth, and the digest and the number of visited states that commit
-//! 469a6641 printed, which planned each time that a run was opened.
+//! `tests/data/plans` has plans of the records and of puzzles that need each reduction. `digests.csv` has,
+//! for each plan, the arguments of the command, the last depth, and the digest and the number of visited
+//! states that commit 469a6641 printed, which planned whenever a run was opened.
 
 use fathom_tests::{fathom, json, tempdir, texts};
 use std::fs;
@@ -33,7 +33,7 @@ fn golden() -> Vec<Golden> {
 }
 
 #[test]
-fn runs_by_recorded_plans_keep_their_digests() {
+fn runs_with_recorded_plans_keep_their_digests() {
     let cases = golden();
     let mut kinds = Vec::new();
     for Golden { name, words, depth, digest, states } in &cases {
@@ -65,9 +65,10 @@ fn runs_by_recorded_plans_keep_their_digests() {
     }
 }
 
-/// The planner chooses as it did. Whoever improves it removes the puzzle here, and keeps its recorded plan.
+/// The planner chooses as before. A change that improves a plan removes the puzzle here, and keeps its
+/// recorded plan.
 #[test]
-fn the_planner_chooses_the_recorded_plans() {
+fn planner_chooses_the_recorded_plans() {
     for Golden { name, words, .. } in golden() {
         let directory = tempdir().unwrap();
         let plan = directory.path().join("plan.toml");
@@ -79,7 +80,7 @@ fn the_planner_chooses_the_recorded_plans() {
     }
 }
 
-/// Exit code, standard output and standard error of `fathom` in a directory.
+/// Returns the exit code and standard error of `fathom` in a directory; it prints nothing to standard output.
 fn said(at: &Path, arguments: &[&str]) -> (Option<i32>, String) {
     let output = fathom().args(arguments).current_dir(at).output().unwrap();
     let (out, err) = texts(&output);
@@ -117,10 +118,10 @@ fn plans_that_do_not_fit_are_refused() {
     let newer = text.replacen("format = 1", "format = 2", 1);
     refused("newer.toml", &newer, &["2x4"], "it has format 2, and this version of Fathom reads format 1");
     refused("none.toml", "x = 1\n", &["2x4"], "cannot use the plan none.toml");
-    // A plan is written once.
+    // A plan is never overwritten.
     let (code, err) = said(at, &["plan", "2x4", "-o", "plan.toml"]);
     assert!(code == Some(2) && err.contains("plan.toml already exists"), "{err}");
-    // A run keeps the plan with which it began.
+    // A run keeps the plan with which it started.
     let succeeds = |arguments: &[&str]| {
         assert!(fathom().args(arguments).current_dir(at).output().unwrap().status.success(), "{arguments:?}");
     };
@@ -133,7 +134,7 @@ fn plans_that_do_not_fit_are_refused() {
 }
 
 #[test]
-fn runs_from_before_the_first_release_are_refused() {
+fn runs_from_before_version_1_are_refused() {
     let directory = tempdir().unwrap();
     let run = directory.path().join("run");
     fs::create_dir(&run).unwrap();

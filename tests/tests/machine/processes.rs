@@ -1,4 +1,4 @@
-//! The real command, killed, stopped, started twice and out of disk space.
+//! The real command: killed, stopped, started twice, and out of disk space.
 
 use fathom_tests::process::{signal, until, until_stopped};
 use fathom_tests::{assert_same, fathom, json, texts};
@@ -42,7 +42,7 @@ fn undisturbed() -> Value {
 }
 
 /// Runs a command that kills itself when it reaches a failpoint for the n-th time. Returns false if the
-/// command never gets there.
+/// command never reaches it.
 fn is_killed(mut command: Command, point: &str, n: usize) -> bool {
     let output = command.env("FATHOM_FAILPOINT", format!("{point}:{n}")).output().unwrap();
     match output.status.signal() {
@@ -82,7 +82,7 @@ fn killed_anywhere_and_resumed() {
     }
 }
 
-/// Each life of the run writes fifteen shards at most, and one more at the other thread.
+/// Each process of the run writes at most fifteen shards, and the other thread one more.
 #[test]
 fn killed_again_and_again() {
     let expected = undisturbed();
@@ -92,14 +92,14 @@ fn killed_again_and_again() {
     let mut kills = 1;
     while is_killed(resume(&path), "writing", 15) {
         kills += 1;
-        assert!(kills < LAYERS * SHARDS, "the run gets nowhere: {} layers", committed(&path));
+        assert!(kills < LAYERS * SHARDS, "the run makes no progress: {} layers", committed(&path));
     }
     assert!(kills >= LAYERS * SHARDS / 16, "only {kills} kills");
     assert_same(&json(&resume(&path).output().unwrap()), &expected);
 }
 
 #[test]
-fn a_signal_stops_it_in_order() {
+fn signal_stops_in_order() {
     let expected = undisturbed();
     for number in [libc::SIGTERM, libc::SIGINT] {
         let directory = tempfile::tempdir().unwrap();
@@ -118,10 +118,10 @@ fn a_signal_stops_it_in_order() {
     }
 }
 
-/// `timeout` signals a process, and then the process's group. This test sends signals of two kinds, because
-/// signals of one kind become one while a process is stopped.
+/// `timeout` signals a process, and then the process group. This test sends signals of two kinds, because
+/// signals of one kind are merged while a process is stopped.
 #[test]
-fn signals_that_come_together_are_one_request() {
+fn simultaneous_signals_are_one_request() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("run");
     let child = run(&path).env("FATHOM_FAILPOINT", "writing:85:stop").spawn().unwrap();
@@ -138,10 +138,10 @@ fn signals_that_come_together_are_one_request() {
 }
 
 #[test]
-fn a_second_process_is_refused() {
+fn second_process_is_refused() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("run");
-    // The first process is there all the time: it stands still in the middle of depth 1.
+    // The first process is running all the time: it is suspended in the middle of depth 1.
     let mut first = run(&path).env("FATHOM_FAILPOINT", "writing:15:stop").spawn().unwrap();
     until_stopped(&first);
     for command in ["resume", "verify"] {
@@ -152,17 +152,18 @@ fn a_second_process_is_refused() {
     assert_eq!(run(&path).output().unwrap().status.code(), Some(2));
     // Readers need no lock.
     assert_eq!(committed(&path), 1);
-    assert!(first.try_wait().unwrap().is_none(), "the first process goes on");
+    assert!(first.try_wait().unwrap().is_none(), "the first process is still running");
     first.kill().unwrap();
     first.wait().unwrap();
     // A lock does not outlive its process.
     assert!(fathom().arg("verify").arg(&path).output().unwrap().status.success());
 }
 
-/// A file system of its own that really runs full: a tmpfs in a mount namespace. As root, or where users may
-/// make namespaces; elsewhere the test says that it did nothing, unless `FATHOM_TEST_ALL` asks for it.
+/// A separate file system that really fills up: a tmpfs in a mount namespace. Runs as root, or where users
+/// may create namespaces; elsewhere the test prints that it was skipped, or fails if `FATHOM_TEST_ALL` is
+/// set.
 #[test]
-fn a_full_file_system() {
+fn full_file_system() {
     let namespace = |script: &str| {
         let root = Command::new("id").arg("-u").output().is_ok_and(|id| id.stdout == b"0\n");
         let flags: &[&str] = if root { &["-m"] } else { &["-r", "-m"] };
@@ -177,7 +178,8 @@ fn a_full_file_system() {
         return;
     }
     let fathom_path = fathom().get_program().to_string_lossy().into_owned();
-    // First a layer that is a guess, and is begun; then one that will be dense for certain, and is not.
+    // First a layer whose size is a guess, and which is started; then one that is certainly dense, and is
+    // not.
     let output = namespace(&format!(
         "mount -t tmpfs -o size=24m none {mount}
          fill() {{
@@ -214,9 +216,9 @@ fn a_full_file_system() {
     assert_same(&whole, &undisturbed());
 }
 
-/// A connection that breaks takes standard error with it. What a command says there is lost, and no more.
+/// A broken connection closes standard error. What a command writes there is lost, and nothing else.
 #[test]
-fn a_closed_standard_error_ends_no_command() {
+fn closed_standard_error_ends_no_command() {
     let directory = tempfile::tempdir().unwrap();
     let run = directory.path().join("run");
     let run = run.to_str().unwrap();
@@ -235,7 +237,7 @@ fn a_closed_standard_error_ends_no_command() {
 }
 
 #[test]
-fn a_signal_removes_temporary_files() {
+fn signal_removes_temporary_files() {
     let directory = fathom_tests::tempdir().unwrap();
     let are_there = || fs::read_dir(directory.path()).unwrap().next().is_some();
     let mut command = fathom();
@@ -245,14 +247,14 @@ fn a_signal_removes_temporary_files() {
     signal(&child, libc::SIGINT);
     let mut err = String::new();
     child.stderr.take().unwrap().read_to_string(&mut err).unwrap();
-    // On a slow machine a line before says what the command is doing.
+    // On a slow machine an earlier line says what the command is doing.
     assert_eq!((child.wait().unwrap().code(), err.lines().last()), (Some(130), Some("stopped")));
     assert!(!are_there());
 }
 
-/// SQLite takes a name that begins with `file:` for an address, of another file.
+/// SQLite interprets a name that begins with `file:` as a URI, of another file.
 #[test]
-fn a_run_may_have_any_name() {
+fn run_may_have_any_name() {
     let directory = fathom_tests::tempdir().unwrap();
     let fathom = |arguments: &[&str]| {
         let output = fathom().args(arguments).current_dir(directory.path()).output().unwrap();
@@ -269,9 +271,9 @@ fn a_run_may_have_any_name() {
     assert_eq!(fs::read_dir(directory.path().join("foo")).unwrap().count(), 0);
 }
 
-/// A named pipe would wait for a writer for ever.
+/// Opening a named pipe would wait for a writer forever.
 #[test]
-fn a_pipe_in_the_place_of_a_new_shard_is_refused() {
+fn pipe_in_place_of_a_new_shard_is_refused() {
     let directory = fathom_tests::tempdir().unwrap();
     let begin = |dir, depth| {
         let run = ["run", "3x3", "-q", "--shards", "2", "--keep", "all", "--max-depth", depth, "--dir", dir];

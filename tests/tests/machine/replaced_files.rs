@@ -1,6 +1,6 @@
-//! A layer file in the place of another one, whole and of the same place in the same run, with all checksums
-//! in order: one state stands elsewhere. Whoever opens the file compares what it holds with what run.db says
-//! was committed.
+//! A layer file that was replaced by another one, complete and of the same place in the same run, with valid
+//! checksums: one state is in another place. Whoever opens the file compares its contents with what run.db
+//! says was committed.
 
 use fathom_engine::directory::RunDirectory;
 use fathom_engine::journal::{Journal, LayerRow};
@@ -59,7 +59,7 @@ impl Run {
 }
 
 #[test]
-fn a_search_is_not_made_from_another_file() {
+fn search_does_not_read_a_replaced_file() {
     for (keep, depth) in [("last", 5), ("last", 4), ("all", 5), ("all", 4)] {
         let run = Run::new(&["--max-depth", "5", "--keep", keep]);
         run.replace(depth);
@@ -70,7 +70,7 @@ fn a_search_is_not_made_from_another_file() {
     }
 }
 
-/// Moves a state in the file of a layer when the one after it is committed.
+/// Moves a state in the file of a layer when the next layer is committed.
 struct Replacing(PathBuf, Depth);
 
 impl Observer for Replacing {
@@ -83,7 +83,7 @@ impl Observer for Replacing {
 
 /// A search keeps the files of a layer open from one depth to the next.
 #[test]
-fn a_file_that_is_replaced_between_two_depths_is_not_read() {
+fn file_replaced_between_two_depths_is_not_read() {
     let directory = fathom_tests::tempdir().unwrap();
     let path = directory.path().join("run");
     let spec = SpaceSpec {
@@ -107,7 +107,7 @@ fn a_file_that_is_replaced_between_two_depths_is_not_read() {
 }
 
 #[test]
-fn a_layer_behind_a_link_stays_and_the_run_goes_on() {
+fn layer_behind_a_link_stays_and_the_run_continues() {
     let run = Run::new(&["--max-depth", "5"]);
     let (layer, elsewhere) = (run.0.path().join("run/layers/d004"), run.0.path().join("elsewhere"));
     fs::rename(&layer, &elsewhere).unwrap();
@@ -119,14 +119,14 @@ fn a_layer_behind_a_link_stays_and_the_run_goes_on() {
 }
 
 #[test]
-fn a_layer_that_is_archived_was_committed() {
+fn replaced_layer_is_not_compressed() {
     let run = Run::new(&["--max-depth", "5", "--keep", "all"]);
     run.replace(4);
-    // The search makes depth 6 from depths 5 and 4, and then compresses depth 4.
+    // The search computes depth 6 from depths 5 and 4, and then compresses depth 4.
     run.refuses(fathom(), &["resume", "run", "-q", "--max-depth", "6"], 4);
     let ended = Run::new(&["--keep", "all"]);
     let last = ended.command(&["status", "run", "--json"], &[])["god_number"].as_u64().unwrap() as u32;
-    // As it was before the search compressed it, which is no difference.
+    // The file from before its compression counts as the same.
     let earlier = Run::new(&["--max-depth", &(last - 1).to_string()]);
     fs::copy(earlier.file(last - 2), ended.file(last - 2)).unwrap();
     assert!(ended.of(fathom(), &["verify", "run"]).output().unwrap().status.success());
@@ -135,7 +135,7 @@ fn a_layer_that_is_archived_was_committed() {
 }
 
 #[test]
-fn tasks_and_merges_compare_as_well() {
+fn tasks_and_merges_compare_too() {
     let run = Run::new(&["--max-depth", "5"]);
     let whole = fs::read(run.file(5)).unwrap();
     run.replace(5);
@@ -144,7 +144,7 @@ fn tasks_and_merges_compare_as_well() {
     assert!(!run.file(6).exists());
     fs::write(run.file(5), &whole).unwrap();
     assert!(run.of(fathom_worker(), &task).output().unwrap().status.success());
-    // What the layer was made from changed before the merge: nobody knows what the task has read.
+    // The sources of the layer changed before the merge: what the task has read is unknown.
     run.replace(5);
     run.refuses(fathom(), &["merge", "run", "-q", "--depth", "6"], 5);
     fs::write(run.file(5), &whole).unwrap();
@@ -152,8 +152,8 @@ fn tasks_and_merges_compare_as_well() {
     assert_eq!(merged["counts"].as_array().unwrap().len(), 7);
 }
 
-/// A process alone goes on where a coordinator has noted something of a shard, while another file is in the
-/// shard's place. The process makes the shard again, and a merge refuses the layer.
+/// A process continues without workers after a coordinator has noted something about a shard, and the shard's
+/// file has been replaced. The process recomputes the shard, and a merge refuses the layer.
 fn goes_on_from_another_file(note: impl Fn(&mut Journal, Task, ShardReport), merge_says: &str) {
     let run = Run::new(&["--max-depth", "5"]);
     let arguments = ["task", "-q", "--run", "run", "--depth", "6", "--shards", "0"];
@@ -176,7 +176,7 @@ fn goes_on_from_another_file(note: impl Fn(&mut Journal, Task, ShardReport), mer
 }
 
 #[test]
-fn a_file_that_a_coordinator_has_disowned_is_made_again() {
+fn file_invalidated_by_a_coordinator_is_recomputed() {
     let disown = |journal: &mut Journal, task, _| {
         journal.change(|change| change.forget_reports(&[task])).unwrap();
     };
@@ -184,13 +184,13 @@ fn a_file_that_a_coordinator_has_disowned_is_made_again() {
 }
 
 #[test]
-fn a_file_that_a_coordinator_doubts_is_made_again() {
+fn file_suspected_by_a_coordinator_is_recomputed() {
     let doubt = |journal: &mut Journal, task, _| journal.doubt(task).unwrap();
     goes_on_from_another_file(doubt, "files of shards 0 may be wrong");
 }
 
 #[test]
-fn a_file_that_differs_from_its_report_is_made_again() {
+fn file_that_differs_from_its_report_is_recomputed() {
     let save = |journal: &mut Journal, _, report: ShardReport| {
         journal.change(|change| change.save_reports(&[(&report, None)])).unwrap();
     };
@@ -198,7 +198,7 @@ fn a_file_that_differs_from_its_report_is_made_again() {
 }
 
 #[test]
-fn what_is_told_of_states_comes_from_committed_files() {
+fn answers_about_states_come_from_committed_files() {
     let run = Run::new(&["--max-depth", "5", "--keep", "all"]);
     let found = run.command(&["antipodes", "run", "--depth", "5", "--json"], &[]);
     let state = found["representatives"][0]["state"].as_str().unwrap().to_owned();

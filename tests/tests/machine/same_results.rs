@@ -17,7 +17,7 @@ fn question(board: &str, metric: Metric) -> SpaceSpec {
 }
 
 #[test]
-fn digests_do_not_depend_on_threads_shards_kernel_or_archiving() {
+fn digests_do_not_depend_on_threads_shards_kernel_or_compression() {
     let board = fathom_slow::choose("2x4", "2x5");
     for metric in Metric::ALL {
         let expected =
@@ -38,7 +38,7 @@ fn digests_do_not_depend_on_threads_shards_kernel_or_archiving() {
     }
 }
 
-/// Layers of 2x6 take 2.6 MB: with this memory a part of one is read at a time, and what is written leaves
+/// Layers of 2x6 take 2.6 MB: with this memory only a part of one is read at a time, and written data leaves
 /// memory.
 #[test]
 fn digests_do_not_depend_on_memory() {
@@ -53,8 +53,8 @@ fn digests_do_not_depend_on_memory() {
     assert_eq!(found.counts, expected.counts);
 }
 
-/// Layers of 11 pancakes take 5 MB. Where memory cannot hold one, shards are made in an order by bisection,
-/// with two layers on disk as well.
+/// Layers of 11 pancakes take 5 MB. If memory cannot hold one, shards are computed in an order by bisection,
+/// also with two layers on disk.
 #[test]
 fn digests_do_not_depend_on_the_order_of_shards() {
     let source = PuzzleSpec::by_name("pancake:11").unwrap();
@@ -82,7 +82,7 @@ fn digests_do_not_depend_on_the_order_of_shards() {
 
 #[test]
 fn degenerate_boards() {
-    // A line of n cells alone is a cyclic group: n states, and n / 2 single shifts reach the farthest.
+    // A single line of n cells is a cyclic group: n states, and n / 2 single shifts reach the farthest.
     for n in 1..=13 {
         let multi = Setup::default().search(question(&format!("1x{n}"), Metric::Multi));
         let expected: Vec<u64> = if n == 1 { vec![1] } else { vec![1, n - 1] };

@@ -1,4 +1,4 @@
-//! Spot checks: a search holds states of its newest layers against the puzzle's moves before they count.
+//! Spot checks: a search checks states of its newest layers against the puzzle's moves before they count.
 
 use fathom_engine::run::SpaceSpec;
 use fathom_layer::LocalDisk;
@@ -14,10 +14,10 @@ fn board(word: &str) -> SpaceSpec {
     SpaceSpec { source, metric: Metric::Multi, labels: Labels::distinct(6) }
 }
 
-/// A search whose layers are of other moves than it was given ends before its last layer counts, and so does
-/// whoever goes on with it.
+/// A search whose layers were computed with other moves than it was given ends before its last layer counts,
+/// and so does a search that continues it.
 #[test]
-fn a_search_that_contradicts_the_moves_is_wrong() {
+fn search_that_contradicts_the_moves_fails() {
     let directory = fathom_tests::tempdir().unwrap();
     let path = directory.path().join("run");
     let mut run = Setup::default().begin(board("2x3"), &path, &LocalDisk).unwrap();
@@ -28,21 +28,21 @@ fn a_search_that_contradicts_the_moves_is_wrong() {
         assert!(error.contains("depth 7 contradicts the puzzle's moves in the state "), "{error}");
         assert_eq!(run.visited().unwrap().layers.len(), 7);
     }
-    // The first layer of a process that goes on is looked at whatever its depth.
+    // The first layer of a continuing process is checked whatever its depth.
     let other = directory.path().join("other");
     let mut run = Setup::default().begin(board("2x3"), &other, &LocalDisk).unwrap();
     Setup { max_depth: Some(3), ..Setup::default() }.go_on(&mut run, &LocalDisk).unwrap();
     run.manifest.spec = board("3x2");
     let error = Setup::default().go_on(&mut run, &LocalDisk).unwrap_err().to_string();
     assert!(error.contains("depth 4 contradicts"), "{error}");
-    // The moves that the layers were made by agree with them.
+    // The moves with which the layers were computed agree with them.
     run.manifest.spec = right;
     assert_eq!(Setup::default().go_on(&mut run, &LocalDisk).unwrap().god_number, Some(7));
 }
 
-/// Whatever a run keeps, its last layer is looked at.
+/// The last layer is checked whatever the run keeps.
 #[test]
-fn the_last_layer_is_checked() {
+fn last_layer_is_checked() {
     for (keep, space) in [("last", "2x3"), ("two", "2x3"), ("all", "2x3"), ("last", "2x2+flip")] {
         let directory = fathom_tests::tempdir().unwrap();
         let run = |more: &[&str]| {
@@ -57,7 +57,7 @@ fn the_last_layer_is_checked() {
     }
 }
 
-/// Returns the depths that were checked, by the log.
+/// Returns the depths that were checked, from the log.
 fn checked(log: &Path) -> Vec<u64> {
     let lines = fs::read_to_string(log).unwrap();
     let lines = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());

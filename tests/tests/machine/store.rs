@@ -1,5 +1,5 @@
 //! Runs whose layers are in a directory of their own, on another disk than the run's directory: the same
-//! results, killed, full, copied and gone.
+//! results, after kills, on full disks, and with copied or missing stores.
 
 use fathom_tests::cluster::{Cluster, undisturbed};
 use fathom_tests::layers::layer_files;
@@ -35,7 +35,7 @@ impl Run {
         command
     }
 
-    /// Returns the command that begins the run, or continues it.
+    /// Returns the command that starts the run, or continues it.
     fn run(&self) -> Command {
         let mut command = self.command(&["run"]);
         command.args(SPACE).args(["--json", "-q", "--threads", "1"]);
@@ -47,7 +47,7 @@ impl Run {
         self.command(&["resume", "run", "--json", "-q"])
     }
 
-    /// Runs until a depth is made.
+    /// Runs until a depth is complete.
     fn until(&self, depth: u32) {
         well(&self.run().args(["--max-depth", &depth.to_string()]).output().unwrap());
     }
@@ -89,14 +89,14 @@ impl Run {
 }
 
 #[test]
-fn a_store_changes_nothing_but_where_files_are() {
+fn store_changes_only_where_files_are() {
     for &keep in fathom_slow::choose(&["two"][..], &["last", "two", "all"]) {
         let run = Run::new();
         let found = json(&run.run().args(["--keep", keep]).output().unwrap());
         assert_same(&found, &undisturbed(&SPACE));
         assert!(!run.path("run/layers").exists());
         assert!(!layer_files(&run.store().join("layers")).is_empty());
-        // The other commands find the files by the run's directory.
+        // The other commands locate the files through the run's directory.
         let verified = json(&run.command(&["verify", "run", "--json"]).output().unwrap());
         assert_eq!(verified["files"].as_u64().unwrap() % 10, 0);
         well(&run.command(&["audit", "run", "--samples", "20"]).output().unwrap());
@@ -132,7 +132,7 @@ fn killed_anywhere_and_resumed() {
     }
 }
 
-/// The store is made before the run's directory, and gets its mark after it.
+/// The store is created before the run's directory, and gets its mark after it.
 #[test]
 fn killed_before_the_store_has_its_mark() {
     let run = Run::new();
@@ -165,7 +165,7 @@ fn other_stores_are_refused() {
     fs::create_dir_all(run.path("other").join(name).join("notes")).unwrap();
     run.refuses(&mut begin("second", "other"), "it holds something else, notes");
     run.refuses(&mut begin("second", "second/layers"), "is in the run's directory");
-    // The layers of a run stay in its directory, too.
+    // The layers of a run also stay in its directory.
     well(&run.command(&["run", "3x3", "-q", "--dir", "without"]).output().unwrap());
     let mut with = run.command(&["run", "3x3", "-q", "--dir", "without", "--store", "other"]);
     run.refuses(&mut with, "are in without, and stay there");
@@ -187,13 +187,13 @@ fn workers_of_one_machine_use_the_store() {
 }
 
 #[test]
-fn a_store_that_is_gone_is_named_and_not_made_anew() {
+fn missing_store_is_named_and_not_created_again() {
     let run = Run::new();
     run.until(6);
     let store = run.store();
     fs::rename(run.path("disk"), run.path("unmounted")).unwrap();
     let gone = format!("there is no directory {}, where the layers of the run in run lie", store.display());
-    // With the disk, only the mount point is left.
+    // Without the disk, only the mount point is left.
     fs::create_dir(run.path("disk")).unwrap();
     for arguments in [
         &["verify", "run"][..],
@@ -209,7 +209,7 @@ fn a_store_that_is_gone_is_named_and_not_made_anew() {
     well(&run.command(&["report", "run", "--format", "csv"]).output().unwrap());
     fs::remove_dir(run.path("disk")).unwrap();
     fs::rename(run.path("unmounted"), run.path("disk")).unwrap();
-    // The disk goes while the process is stopped before depth 8.
+    // The disk disappears while the process is suspended before depth 8.
     let child = run.resume().env("FATHOM_FAILPOINT", "committed:1:stop").spawn().unwrap();
     until_stopped(&child);
     fs::rename(run.path("disk"), run.path("unmounted")).unwrap();
@@ -227,7 +227,7 @@ fn a_store_that_is_gone_is_named_and_not_made_anew() {
 }
 
 #[test]
-fn layers_on_a_disk_that_is_gone_are_not_removed() {
+fn layers_on_a_missing_disk_are_not_removed() {
     let run = Run::new();
     well(&run.run().output().unwrap());
     let (store, before) = (run.store(), layer_files(&run.store().join("layers")));
@@ -241,10 +241,10 @@ fn layers_on_a_disk_that_is_gone_are_not_removed() {
 }
 
 #[test]
-fn a_limit_is_one_of_the_store() {
+fn disk_limit_applies_to_the_store() {
     let run = Run::new();
     let mut begin = run.command(&["run", "2x6", "--dir", "run", "--threads", "1", "--keep", "last"]);
-    // A search that makes nothing durable before its end gives up what it no longer reads all the same.
+    // A search that syncs nothing before its end still deletes what it no longer reads.
     begin.args(["--store", "disk", "--disk-limit"]);
     let planned = run.command(&["plan", "2x6", "--json", "--keep", "last"]).output().unwrap();
     let needed = json(&planned)["disk_peak_bytes"].as_u64().unwrap();
@@ -253,7 +253,7 @@ fn a_limit_is_one_of_the_store() {
     run.refuses(&mut too_little, "are free at disk within --disk-limit");
     let found = json(&begin.args([&format!("{needed}B"), "--json", "-q"]).output().unwrap());
     assert_eq!(found["counts"], undisturbed(&SPACE)["counts"]);
-    // The layers that are there count.
+    // Existing layers count.
     let part = Run::new();
     part.until(6);
     let mut resume = part.resume();
@@ -280,7 +280,7 @@ fn tasks_without_a_coordinator_use_the_store_of_the_run() {
 
 /// A run of one process continues on several hosts, if all of them see its store.
 #[test]
-fn a_store_can_be_served_as_a_shared_store() {
+fn store_can_be_served_as_a_shared_store() {
     let mut cluster = Cluster::new(&SPACE, &["--shared-store"]);
     let (run, disk) = (cluster.run(), cluster.path().join("disk"));
     let mut begin = fathom();
@@ -308,7 +308,7 @@ fn a_store_can_be_served_as_a_shared_store() {
 
 /// The copy names the same store. Two processes would delete each other's layers.
 #[test]
-fn a_copy_of_the_directory_does_not_use_the_store() {
+fn copied_directory_does_not_use_the_store() {
     let run = Run::new();
     let begin = ["run", "3x3", "--max-depth", "5", "--dir", "run", "--store", "disk", "-q"];
     well(&run.command(&begin).output().unwrap());
@@ -321,7 +321,7 @@ fn a_copy_of_the_directory_does_not_use_the_store() {
         let (_, err) = texts(&output);
         assert!(output.status.code() == Some(2) && err.contains("is a copy of"), "{arguments:?}: {err}");
     }
-    // If the first one is gone, or is the same under another name, the copy has the store.
+    // If the original is gone, or is the same directory under another name, the copy may use the store.
     symlink(run.path("run"), run.path("link")).unwrap();
     well(&run.command(&["resume", "link", "-q", "--max-depth", "6"]).output().unwrap());
     fs::remove_dir_all(run.path("run")).unwrap();

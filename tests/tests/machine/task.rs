@@ -1,4 +1,4 @@
-//! The tests of tasks from outside.
+//! The external tests of tasks.
 
 mod durable;
 mod links;

@@ -22,7 +22,7 @@ const SHARDS: u32 = 6;
 const SLOW_SPACE: &str = "2x7";
 const SLOW_DEPTH: u32 = 9;
 
-/// The directory of a run that was begun, up to some depth.
+/// The directory of a run that was started, up to some depth.
 struct Run {
     _temporary: tempfile::TempDir,
     path: PathBuf,
@@ -39,7 +39,7 @@ impl Run {
         Self { _temporary: temporary, path }
     }
 
-    /// Begins a run whose tasks at [`SLOW_DEPTH`] take a while.
+    /// Starts a run whose tasks at [`SLOW_DEPTH`] take a while.
     fn slow() -> Self {
         Self::begin(SLOW_SPACE, SLOW_DEPTH - 1, &[])
     }
@@ -83,7 +83,7 @@ impl Run {
         paths.filter(|path| path.extension().is_some_and(|extension| extension == "tmp")).collect()
     }
 
-    /// Computes a layer with three processes at once, and merges the layer.
+    /// Computes a layer with three processes in parallel, and merges the layer.
     fn advance(&self, depth: u32) -> Value {
         let tasks = ["0-2", "3,5", "4"].map(|shards| self.task(depth, shards).spawn().unwrap());
         for task in tasks {
@@ -109,8 +109,8 @@ impl Run {
     fn meet(&self, depth: u32, process: &mut Child) {
         let begun = Instant::now();
         while self.unfinished(depth).is_empty() {
-            assert!(process.try_wait().unwrap().is_none(), "it ended before it was met");
-            assert!(begun.elapsed() < Duration::from_secs(120), "no task of depth {depth} was ever begun");
+            assert!(process.try_wait().unwrap().is_none(), "the process ended before it was observed");
+            assert!(begun.elapsed() < Duration::from_secs(120), "no task of depth {depth} was started");
             sleep(Duration::from_micros(200));
         }
     }
@@ -134,7 +134,7 @@ impl Run {
         found
     }
 
-    /// Asserts that a command fails, and that it changes nothing.
+    /// Asserts that a command fails and changes nothing.
     fn refuses(&self, command: &mut Command, code: i32, says: &str) {
         let before = self.contents();
         let output = command.output().unwrap();
@@ -161,7 +161,7 @@ fn undisturbed(space: &str, more: &[&str]) -> Value {
 }
 
 #[test]
-fn a_whole_search_by_tasks_ends_as_one_by_run() {
+fn search_by_tasks_ends_like_a_run() {
     let run = Run::begin(SPACE, 0, &[]);
     let found = run.drive(None);
     let expected = undisturbed(SPACE, &[]);
@@ -176,30 +176,30 @@ fn a_whole_search_by_tasks_ends_as_one_by_run() {
 }
 
 #[test]
-fn a_run_changes_hands() {
+fn run_alternates_between_tasks_and_one_process() {
     let expected = undisturbed(SPACE, &[]);
     let begun_by_run = Run::begin(SPACE, 5, &[]);
     assert_same(&begun_by_run.drive(None), &expected);
 
     let begun_by_tasks = Run::begin(SPACE, 0, &[]);
     begun_by_tasks.drive(Some(7));
-    // Tasks make some shards of the next layer too, and `resume` uses those shards unchanged.
+    // Tasks compute some shards of the next layer too, and `resume` uses those shards unchanged.
     succeeds(&begun_by_tasks.task(8, "1-3").output().unwrap());
     let made = fs::metadata(begun_by_tasks.file(8, 2)).unwrap().ino();
     let mut to_depth_8 = begun_by_tasks.resume();
     json(&to_depth_8.args(["--max-depth", "8"]).output().unwrap());
-    assert_eq!(fs::metadata(begun_by_tasks.file(8, 2)).unwrap().ino(), made, "it was made again");
+    assert_eq!(fs::metadata(begun_by_tasks.file(8, 2)).unwrap().ino(), made, "the shard was recomputed");
     assert_same(&json(&begun_by_tasks.resume().output().unwrap()), &expected);
 }
 
 #[test]
-fn a_task_or_a_merge_that_is_done_is_left_as_it_is() {
+fn completed_task_or_merge_is_not_repeated() {
     let run = Run::begin(SPACE, 4, &[]);
     succeeds(&run.task(5, "0-5").output().unwrap());
     let inodes = || [0, 1, 2, 3, 4, 5].map(|shard| fs::metadata(run.file(5, shard)).unwrap().ino());
     let made = inodes();
     succeeds(&run.task(5, "0-3").output().unwrap());
-    assert_eq!(inodes(), made, "shards were made again");
+    assert_eq!(inodes(), made, "shards were recomputed");
 
     let merged = json(&run.merge(5).output().unwrap());
     assert_eq!(merged["counts"].as_array().unwrap().len(), 6);
@@ -212,24 +212,24 @@ fn a_task_or_a_merge_that_is_done_is_left_as_it_is() {
 }
 
 #[test]
-fn two_processes_may_make_the_same_shard() {
+fn two_processes_may_compute_the_same_shard() {
     let run = Run::slow();
     let mut first = run.task(SLOW_DEPTH, "0").spawn().unwrap();
     run.meet(SLOW_DEPTH, &mut first);
     signal(&first, libc::SIGSTOP);
     let file = run.file(SLOW_DEPTH, 0);
-    assert!(!file.exists(), "the first process was met too late");
+    assert!(!file.exists(), "the first process was observed too late");
     succeeds(&run.task(SLOW_DEPTH, "0").output().unwrap());
     let made = (fs::read(&file).unwrap(), fs::metadata(&file).unwrap().ino());
     signal(&first, libc::SIGCONT);
     succeeds(&first.wait_with_output().unwrap());
-    assert!(run.unfinished(SLOW_DEPTH).is_empty(), "the first process has ended its file");
-    assert_eq!(fs::metadata(&file).unwrap().ino(), made.1, "the file was there first");
+    assert!(run.unfinished(SLOW_DEPTH).is_empty(), "the first process has completed its file");
+    assert_eq!(fs::metadata(&file).unwrap().ino(), made.1, "the existing file was kept");
     assert!(fs::read(&file).unwrap() == made.0);
 }
 
 #[test]
-fn a_killed_task_is_run_again() {
+fn killed_task_is_run_again() {
     let run = Run::slow();
     let mut task = run.task(SLOW_DEPTH, "0-5").spawn().unwrap();
     run.meet(SLOW_DEPTH, &mut task);
@@ -240,11 +240,11 @@ fn a_killed_task_is_run_again() {
     succeeds(&run.task(SLOW_DEPTH, "0-5").output().unwrap());
     let found = json(&run.merge(SLOW_DEPTH).output().unwrap());
     assert_same(&found, &undisturbed(SLOW_SPACE, &["--max-depth", &SLOW_DEPTH.to_string()]));
-    assert!(run.unfinished(SLOW_DEPTH).is_empty(), "what was killed stays on the disk");
+    assert!(run.unfinished(SLOW_DEPTH).is_empty(), "the file of the killed task remains");
 }
 
 #[test]
-fn a_task_stops_at_sigterm_and_goes_on() {
+fn task_stops_at_sigterm_and_continues() {
     let run = Run::slow();
     for number in [libc::SIGTERM, libc::SIGINT] {
         let mut task = run.task(SLOW_DEPTH, "0-5").spawn().unwrap();
@@ -262,9 +262,9 @@ fn a_task_stops_at_sigterm_and_goes_on() {
 }
 
 #[test]
-fn a_merge_that_was_killed_leaves_nothing_behind_when_run_again() {
+fn merge_after_a_killed_merge_leaves_nothing_behind() {
     let run = Run::begin(SPACE, 6, &[]);
-    // Restores the state after a power cut between the commit of depth 7 and the removal of depth 5.
+    // Reproduces the state after a power cut between the commit of depth 7 and the removal of depth 5.
     let old: Vec<_> =
         (0..SHARDS).map(|shard| run.file(5, shard)).map(|path| (fs::read(&path).unwrap(), path)).collect();
     let merged = run.advance(7);
@@ -272,7 +272,7 @@ fn a_merge_that_was_killed_leaves_nothing_behind_when_run_again() {
     fs::create_dir(run.layer(5)).unwrap();
     old.iter().for_each(|(bytes, path)| fs::write(path, bytes).unwrap());
     assert_eq!(json(&run.merge(7).output().unwrap()), merged);
-    assert!(!run.layer(5).exists(), "a layer that is read no longer stays on the disk");
+    assert!(!run.layer(5).exists(), "a layer that is no longer read remains");
     assert!(run.layer(6).exists() && run.layer(7).exists());
 }
 
@@ -289,7 +289,7 @@ fn missing_shards_are_named() {
 }
 
 #[test]
-fn what_cannot_be_made_yet_or_is_not_there_is_refused() {
+fn tasks_and_merges_out_of_order_are_refused() {
     let run = Run::begin(SPACE, 3, &[]);
     run.refuses(&mut run.merge(5), 2, "depth 5 cannot be merged before depth 4");
     run.refuses(&mut run.task(5, "0"), 2, "depth 5 is made from depth 4, which is not there as a whole");
@@ -310,7 +310,7 @@ fn what_cannot_be_made_yet_or_is_not_there_is_refused() {
 }
 
 #[test]
-fn tasks_and_a_process_that_decides_exclude_each_other() {
+fn tasks_exclude_a_deciding_process() {
     let busy = "another process is working on this run";
     let run = Run::slow();
     let mut task = run.task(SLOW_DEPTH, "0-5").spawn().unwrap();
@@ -349,7 +349,7 @@ fn damage(file: &Path) {
 }
 
 #[test]
-fn a_damaged_file_of_the_layer_in_the_making_is_made_again() {
+fn damaged_file_of_the_unfinished_layer_is_recomputed() {
     let run = Run::begin(SPACE, 6, &[]);
     succeeds(&run.task(7, "0-5").output().unwrap());
     let (bits, header) = (run.file(7, 2), run.file(7, 4));
@@ -368,7 +368,7 @@ fn a_damaged_file_of_the_layer_in_the_making_is_made_again() {
 }
 
 #[test]
-fn a_damaged_file_of_the_layer_before_is_named_with_its_coset() {
+fn damaged_source_is_named_with_its_coset() {
     let run = Run::begin(SPACE, 6, &[]);
     let whole = fs::read(run.file(6, 3)).unwrap();
     damage(&run.file(6, 3));
@@ -410,7 +410,7 @@ fn watched_states_are_found_through_tasks() {
     assert_eq!(table(&by_tasks), table(&by_run));
 }
 
-/// A driver that was interrupted asks for the tasks of a merged layer again.
+/// An interrupted driver requests the tasks of a merged layer again.
 #[test]
 fn tasks_of_a_merged_layer_are_done() {
     let run = Run::begin(SPACE, 3, &[]);
@@ -422,9 +422,9 @@ fn tasks_of_a_merged_layer_are_done() {
     assert!(json(&run.merge(3).output().unwrap())["counts"].as_array().unwrap().len() == 4);
 }
 
-/// The directory of a run is no worker's store: cleaning it would remove the run's log.
+/// A run's directory is not a worker's store: cleaning it would remove the run's log.
 #[test]
-fn the_directory_of_a_run_is_no_store() {
+fn directory_of_a_run_is_not_a_store() {
     let run = Run::begin(SPACE, 1, &[]);
     for arguments in [&["--join", "127.0.0.1:1", "--store"][..], &["clean", "--all", "--store"]] {
         let output = fathom_worker().args(arguments).arg(&run.path).output().unwrap();
@@ -435,10 +435,10 @@ fn the_directory_of_a_run_is_no_store() {
     assert!(!run.path.join("worker-id").exists() && run.path.join("log.jsonl").exists());
 }
 
-/// A run that keeps two layers deletes shards of the older one while it makes the next. Tasks cannot make the
-/// rest, and the message leads to the command that can.
+/// A run that keeps two layers deletes shards of the older one while it computes the next. Tasks cannot
+/// compute the rest, and the message names the command that can.
 #[test]
-fn a_depth_half_made_with_two_layers_is_finished_by_the_run() {
+fn half_computed_depth_with_two_layers_needs_the_run() {
     let run = Run::begin(SPACE, 6, &["--keep", "two"]);
     let killed = run.resume().env("FATHOM_FAILPOINT", "deleted:2").output().unwrap();
     assert_eq!(killed.status.signal(), Some(libc::SIGKILL), "{}", texts(&killed).1);
@@ -449,9 +449,9 @@ fn a_depth_half_made_with_two_layers_is_finished_by_the_run() {
     assert_same(&json(&run.resume().output().unwrap()), &cluster::undisturbed(&[SPACE]));
 }
 
-/// A file of a finished depth that is gone cannot be made again by tasks.
+/// Tasks cannot recompute a missing file of a finished depth.
 #[test]
-fn a_file_of_a_finished_depth_that_is_gone_is_to_be_put_back() {
+fn missing_file_of_a_finished_depth_must_be_restored() {
     let run = Run::begin(SPACE, 5, &[]);
     fs::remove_file(run.file(5, 2)).unwrap();
     run.refuses(

@@ -1,5 +1,5 @@
-//! Runs that keep two layers at the peak: a shard is given back as soon as the only shard that is computed
-//! from it is durable and in the journal.
+//! Runs that keep two layers at the peak: a shard is released as soon as the only shard that is computed from
+//! it is durable and in the journal.
 
 use fathom_engine::run::{Keep, SpaceSpec};
 use fathom_layer::{Disk, LocalDisk, tree_bytes};
@@ -16,7 +16,7 @@ use std::sync::Mutex;
 /// 12! states in 15 layers.
 const SPACE: &str = "2x6";
 const SHARDS: usize = 10;
-/// Numbers of failpoints in depth 8, whose layer is large; depths 0 and 1 give nothing back.
+/// Numbers of failpoints in depth 8, whose layer is large; depths 0 and 1 release nothing.
 const IN_DEPTH_8: [usize; 3] = [6 * SHARDS + 1, 6 * SHARDS + 5, 7 * SHARDS];
 
 fn run(path: &Path, keep: &str) -> Command {
@@ -54,7 +54,7 @@ fn shards(path: &Path, depth: u32) -> Vec<PathBuf> {
 }
 
 #[test]
-fn killed_around_giving_back_and_resumed() {
+fn killed_around_release_and_resumed() {
     let expected = undisturbed();
     for (point, given) in [("deleting", 0), ("deleted", 1)] {
         for n in IN_DEPTH_8 {
@@ -74,7 +74,8 @@ fn killed_around_giving_back_and_resumed() {
     }
 }
 
-/// From eight kernel threads on, other threads delete files. Two of them may be killed in the middle of it.
+/// With at least eight kernel threads, other threads delete files. Two of them may be killed in the middle of
+/// that.
 #[test]
 fn killed_while_threads_delete_and_resumed() {
     let expected = undisturbed();
@@ -96,10 +97,10 @@ fn killed_while_threads_delete_and_resumed() {
     }
 }
 
-/// A transaction of the journal takes longer than a shard that has almost no states: an eighth of a small
-/// layer is given back in one.
+/// A transaction of the journal takes longer than a shard with almost no states: an eighth of a small layer
+/// is released in one transaction.
 #[test]
-fn small_shards_are_given_back_together() {
+fn small_shards_are_released_together() {
     const MANY: usize = 32;
     let directory = fathom_tests::tempdir().unwrap();
     let path = directory.path().join("run");
@@ -109,7 +110,7 @@ fn small_shards_are_given_back_together() {
         command.args(["--shards", &MANY.to_string(), "--max-depth", "4", "--dir"]).arg(&path);
         command
     };
-    // Depth 2 is the first one that gives files back. One thread has two tasks under way, which may end
+    // Depth 2 is the first one that releases files. One thread has two tasks in progress, which may end
     // together: the first transaction has an eighth of the files, or one more.
     for (n, made) in [(1, MANY / 8), (MANY / 8 + 2, MANY / 4)] {
         let _ = std::fs::remove_dir_all(&path);
@@ -123,10 +124,10 @@ fn small_shards_are_given_back_together() {
     assert_same(&resumed, &json(&run().output().unwrap()));
 }
 
-/// A new shard that is damaged, lost or exchanged is made again as long as its source is there. Once that is
-/// given back, the run ends and says so: it never counts without it.
+/// A new shard that is damaged, lost or exchanged is recomputed as long as its source exists. Once the source
+/// is released, the run ends with an error: it never counts without the shard.
 #[test]
-fn damaged_new_shards_are_made_again() {
+fn damaged_new_shards_are_recomputed() {
     let expected = undisturbed();
     let spoil: [fn(&Path, &Path); 3] = [
         |file, _| {
@@ -170,7 +171,7 @@ fn damaged_new_shards_are_made_again() {
 }
 
 #[test]
-fn a_lost_source_is_an_error() {
+fn lost_source_is_an_error() {
     let directory = fathom_tests::tempdir().unwrap();
     let path = directory.path().join("run");
     killed(&path, "deleted", 6 * SHARDS + 3);
@@ -181,7 +182,7 @@ fn a_lost_source_is_an_error() {
     assert!(err.contains("s00007.layer") && err.contains("begin again"), "{err}");
 }
 
-/// A disk that notes the largest number of bytes that the files of a run take, and may refuse to delete.
+/// A disk that records the largest number of bytes that the files of a run take, and may refuse to delete.
 #[derive(Debug)]
 struct Watching {
     run: PathBuf,
@@ -219,9 +220,9 @@ fn question() -> SpaceSpec {
     SpaceSpec { source: PuzzleSpec::Board(board), metric: Metric::Multi, labels: Labels::distinct(12) }
 }
 
-/// With one kernel thread the thread that searches deletes files, with sixteen others do.
+/// With one kernel thread the search thread deletes files, with sixteen other threads do.
 #[test]
-fn a_file_that_cannot_be_deleted_ends_the_run_which_goes_on() {
+fn undeletable_file_ends_the_run_which_can_continue() {
     let expected = undisturbed();
     for (keep, threads) in [(Keep::Last, 1), (Keep::Last, 16), (Keep::Two, 1), (Keep::Two, 16)] {
         let directory = fathom_tests::tempdir().unwrap();
@@ -232,7 +233,7 @@ fn a_file_that_cannot_be_deleted_ends_the_run_which_goes_on() {
         let error = format!("{:#}", setup.go_on(&mut run, &refusing).unwrap_err());
         assert!(error.contains("could not be deleted; go on with 'fathom resume"), "{error}");
         assert!(error.contains("layers/d000/s0000"), "{error}");
-        // What is given back in depth 2 must be gone before that depth is committed.
+        // What is released in depth 2 must be deleted before that depth is committed.
         let made = if keep == Keep::Two { 2 } else { 3 };
         assert_eq!(run.journal.layers().unwrap().len(), made, "{keep}, {threads} threads");
         let ended = setup.go_on(&mut run, &LocalDisk).unwrap();
@@ -241,7 +242,7 @@ fn a_file_that_cannot_be_deleted_ends_the_run_which_goes_on() {
 }
 
 #[test]
-fn the_peak_is_two_layers_and_the_shards_in_the_making() {
+fn peak_is_two_layers_and_the_shards_in_progress() {
     let peak = |keep| {
         let directory = fathom_tests::tempdir().unwrap();
         let path = directory.path().join("run");
@@ -255,14 +256,14 @@ fn the_peak_is_two_layers_and_the_shards_in_the_making() {
     let (three, expected) = peak(Keep::Last);
     let (two, digest) = peak(Keep::Two);
     assert_eq!(digest, expected);
-    assert!(three > 2.8, "a run that keeps the last layers has three at its peak, here {three}");
-    // One thread makes a shard while the source of another one is given back; files end with whole blocks.
+    assert!(three > 2.8, "with --keep last the peak is three layers, not {three}");
+    // One thread computes a shard while the source of another one is released; files end with whole blocks.
     assert!(two < 2.0 + 2.5 / SHARDS as f64, "{two} layers at the peak");
 }
 
-/// Where three layers do not fit but two do, a run keeps two by itself, and `plan` has said so.
+/// If three layers do not fit but two do, a run keeps two automatically, and `plan` has predicted it.
 #[test]
-fn a_disk_for_two_layers_is_enough() {
+fn disk_for_two_layers_is_enough() {
     let expected = undisturbed();
     let plan = |keep: &[&str]| {
         let mut command = fathom();

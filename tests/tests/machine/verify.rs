@@ -1,5 +1,5 @@
-//! `fathom verify` and `fathom-worker verify`: what they read, and that they never call a file verified that
-//! they have not read.
+//! `fathom verify` and `fathom-worker verify`: what they read, and that they never report a file as verified
+//! that they have not read.
 
 use fathom_tests::cluster::{Cluster, undisturbed};
 use fathom_tests::forge::{exchange_cosets, move_state, set_visited};
@@ -26,7 +26,7 @@ fn fails(output: &Output, code: i32, says: &str) {
 
 /// A process that died may leave files of a layer that counts as removed.
 #[test]
-fn files_of_a_removed_layer_say_nothing_of_the_next_one() {
+fn files_of_a_removed_layer_are_ignored() {
     let directory = fathom_tests::tempdir().unwrap();
     let run = directory.path().join("run");
     let arguments = ["run", "3x3", "--max-depth", "5", "--keep", "last", "-q", "--dir"];
@@ -37,7 +37,7 @@ fn files_of_a_removed_layer_say_nothing_of_the_next_one() {
     assert!(output.status.success(), "{}", texts(&output).1);
 }
 
-/// Has two workers search a space, which keep the layers in their stores.
+/// Has two workers search a space; they keep the layers in their stores.
 fn by_workers() -> Cluster {
     let mut cluster = Cluster::new(&["3x4", "--shards", "4"], &["--audit", "0"]);
     cluster.serve();
@@ -47,7 +47,7 @@ fn by_workers() -> Cluster {
 }
 
 #[test]
-fn layers_held_by_workers() {
+fn layers_held_by_workers_are_verified() {
     let cluster = by_workers();
     let run = cluster.run();
     let says = "nothing could be verified: the layers of the run in";
@@ -94,7 +94,7 @@ fn layers_held_by_workers() {
 }
 
 #[test]
-fn what_is_no_store_or_an_empty_one() {
+fn missing_or_empty_store_is_refused() {
     let directory = fathom_tests::tempdir().unwrap();
     fails(&verify_store(directory.path(), &[]), 2, "is no store of a worker");
     fails(&verify_store(&directory.path().join("nowhere"), &[]), 2, "is no store of a worker");
@@ -103,7 +103,7 @@ fn what_is_no_store_or_an_empty_one() {
     fails(&verify_store(directory.path(), &[]), 1, "nothing could be verified: there are no layer files in");
 }
 
-/// Makes the run 3x3 up to depth 5. Returns its directory.
+/// Creates the run 3x3 up to depth 5. Returns its directory.
 fn half(directory: &Path) -> PathBuf {
     let path = directory.join("run");
     let mut command = fathom();
@@ -112,10 +112,10 @@ fn half(directory: &Path) -> PathBuf {
     path
 }
 
-/// The number of visited states of a coset follows from the layer before; counts and digests do not depend on
-/// it.
+/// The number of visited states of a coset follows from the previous layer; counts and digests do not depend
+/// on it.
 #[test]
-fn numbers_of_visited_states() {
+fn wrong_numbers_of_visited_states_are_found() {
     for (depth, change) in [(0, 1), (3, 1), (4, -1), (5, 1)] {
         let directory = fathom_tests::tempdir().unwrap();
         let run = half(directory.path());
@@ -126,7 +126,7 @@ fn numbers_of_visited_states() {
 }
 
 #[test]
-fn a_run_without_layers() {
+fn run_without_layers_is_not_verified() {
     let directory = fathom_tests::tempdir().unwrap();
     let run = half(directory.path());
     rusqlite::Connection::open(run.join("run.db"))
@@ -136,9 +136,9 @@ fn a_run_without_layers() {
     fails(&verify(&run, &[]), 1, "nothing could be verified: the run in");
 }
 
-/// A file that cannot be opened says nothing about the counts.
+/// A file that cannot be opened shows nothing about the counts.
 #[test]
-fn a_file_that_cannot_be_opened() {
+fn file_that_cannot_be_opened() {
     let directory = fathom_tests::tempdir().unwrap();
     let file = half(directory.path()).join("layers/d005/s00000.layer");
     fs::remove_file(&file).unwrap();
@@ -147,19 +147,19 @@ fn a_file_that_cannot_be_opened() {
     fails(&verify(&directory.path().join("run"), &[]), 1, "depth 5 cannot be checked: cannot open");
 }
 
-/// Watched states are looked up in the files that were committed.
+/// Watched states are looked up in the committed files.
 #[test]
-fn a_replaced_file_of_a_run() {
+fn replaced_file_of_a_run_is_found() {
     let directory = fathom_tests::tempdir().unwrap();
     let run = half(directory.path());
     move_state(&run.join("layers/d005/s00000.layer"), 3);
     fails(&verify(&run, &[]), 1, "s00000.layer is not the file that was committed");
 }
 
-/// With the coordinator's address, workers verify the files in their own stores, and find damaged and
+/// Given the coordinator's address, workers verify the files in their own stores, and find damaged and
 /// replaced files.
 #[test]
-fn what_workers_hold_is_verified_while_the_run_is_served() {
+fn workers_verify_their_files_while_the_run_is_served() {
     const SPACE: [&str; 5] = ["2x6", "--metric", "single", "--shards", "16"];
     let mut cluster = Cluster::new(&SPACE, &["--audit", "0"]);
     cluster.stands_still("here", 7);
@@ -171,7 +171,7 @@ fn what_workers_hold_is_verified_while_the_run_is_served() {
 
     let depth = cluster.status().unwrap()["depth"].as_u64().unwrap() as u32 - 1;
     let mut files = cluster.files("here").into_iter().filter(|(of, _, _)| *of == depth);
-    let (_, _, path) = files.next_back().expect("the newest layer is there");
+    let (_, _, path) = files.next_back().expect("the newest layer has files");
     let right = fs::read(&path).unwrap();
     exchange_cosets(&path);
     fails(&cluster.ask("verify", &[]), 1, "not what was reported: shard ");

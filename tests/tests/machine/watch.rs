@@ -49,7 +49,7 @@ fn run(path: &Path, more: &[&str]) -> Output {
 }
 
 #[test]
-fn every_state_of_a_board_is_noted_at_its_distance_across_an_interruption() {
+fn every_state_is_recorded_at_its_distance_across_an_interruption() {
     let distances = distances();
     let directory = fathom_tests::tempdir().unwrap();
     let (list, path) = (directory.path().join("states"), directory.path().join("run"));
@@ -67,7 +67,7 @@ fn every_state_of_a_board_is_noted_at_its_distance_across_an_interruption() {
         assert_eq!(row, format!("{},{expected}", line(state)));
     }
 
-    // The same list may be named again, or left out.
+    // The same list may be given again, or omitted.
     let all = run(&path, &["--watch-states", list]);
     let (out, err) = texts(&all);
     assert!(all.status.success(), "{err}");
@@ -82,7 +82,7 @@ fn every_state_of_a_board_is_noted_at_its_distance_across_an_interruption() {
     assert_eq!(texts(&again).0, out);
 }
 
-/// Whatever the labels are called, states are given by tiles; the solved state has them in order.
+/// States are given by tiles, whatever the labels are; the solved state has them in order.
 #[test]
 fn states_of_labelled_and_of_even_boards() {
     let directory = fathom_tests::tempdir().unwrap();
@@ -106,7 +106,7 @@ fn states_of_labelled_and_of_even_boards() {
     let multi = watched("multi", &["run", "3x3"]);
     let depths: Vec<&str> = multi.lines().skip(1).map(|line| line.split_once(',').unwrap().1).collect();
     assert_eq!(depths, ["1", "1", "2"]);
-    // Three edges with two facelets each: states are given by facelets, which keep together.
+    // Three edges with two facelets each: states are given by facelets, which move together.
     let file = directory.path().join("edges.gap");
     fs::write(&file, "Group((1,3,5)(2,4,6), (1,4)(2,3));").unwrap();
     fs::write(&list, "4 5 0 1 2 3\n3 2 1 0 4 5\n").unwrap();
@@ -119,7 +119,7 @@ fn states_of_labelled_and_of_even_boards() {
 }
 
 #[test]
-fn a_depth_that_is_not_that_of_its_layer_is_found() {
+fn wrong_depth_of_a_watched_state_is_found() {
     let directory = fathom_tests::tempdir().unwrap();
     let (list, path) = (directory.path().join("states"), directory.path().join("run"));
     fs::write(&list, "0 1 2 3 4 5 6 7\n").unwrap();
@@ -134,7 +134,7 @@ fn a_depth_that_is_not_that_of_its_layer_is_found() {
 }
 
 #[test]
-fn a_run_watches_what_it_was_begun_with() {
+fn list_of_watched_states_cannot_be_changed() {
     let directory = fathom_tests::tempdir().unwrap();
     let (list, path) = (directory.path().join("states"), directory.path().join("run"));
     fs::write(&list, "0 1 2 3 4 5 6 7\n").unwrap();

@@ -1,12 +1,11 @@
-//! The rules that the folder tree promises: which crate may use which, and where a few kinds of code may
-//! stand.
+//! The rules of the folder tree: which crate may use which, and where a few kinds of code may be.
 
 use fathom_tests::imports::Modules;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Crates from the lowest to the highest: each uses only crates that stand before it.
+/// Crates from the lowest to the highest: each uses only crates listed before it.
 const ORDER: [&str; 16] = [
     "tests/slow",
     "algebra",
@@ -26,11 +25,11 @@ const ORDER: [&str; 16] = [
     "tests",
 ];
 
-/// Pairs of crates that do not know each other, although their order would allow it.
+/// Pairs of crates that do not use each other, although their order would allow it.
 const STRANGERS: [(&str, &str); 5] =
     [("report", "solve"), ("layer", "space"), ("layer", "kernel"), ("command", "puzzle"), ("worker", "page")];
 
-/// External crates that one crate alone uses, or that are for crates outside `shared` alone.
+/// External crates that only one crate uses, or that only crates outside `shared` may use.
 const RESERVED: [(&str, &[&str]); 18] = [
     ("askama", &["report"]),
     ("plotters", &["report"]),
@@ -61,7 +60,7 @@ fn folder(name: &str) -> PathBuf {
     if shared.is_dir() { shared } else { root().join(name) }
 }
 
-/// Returns the names of a crate's dependencies, without those that only its tests use.
+/// Returns the names of a crate's dependencies, except those that only its tests use.
 fn dependencies(name: &str) -> Vec<String> {
     let text = fs::read_to_string(folder(name).join("Cargo.toml")).unwrap();
     let manifest: toml::Table = text.parse().unwrap();
@@ -70,7 +69,7 @@ fn dependencies(name: &str) -> Vec<String> {
     named.flat_map(|table| table.keys().cloned().collect::<Vec<_>>()).collect()
 }
 
-/// Returns the Rust files below a folder, with their text. There must be some.
+/// Returns the Rust files below a folder, with their text. Panics if there are none.
 fn sources(folder: &Path) -> BTreeMap<PathBuf, String> {
     fn add(folder: &Path, found: &mut BTreeMap<PathBuf, String>) {
         let entries = fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
@@ -92,7 +91,7 @@ fn sources(folder: &Path) -> BTreeMap<PathBuf, String> {
 
 #[test]
 #[should_panic(expected = "has no Rust files")]
-fn a_folder_without_sources_is_noticed() {
+fn folder_without_sources_is_noticed() {
     sources(&root().join("docs/decisions"));
 }
 
@@ -124,7 +123,7 @@ fn every_crate_has_its_place() {
 }
 
 #[test]
-fn libraries_are_used_where_they_belong() {
+fn libraries_are_used_only_where_allowed() {
     for name in ORDER {
         for dependency in dependencies(name) {
             let reserved = RESERVED.iter().find(|(library, _)| *library == dependency);
@@ -136,7 +135,7 @@ fn libraries_are_used_where_they_belong() {
 }
 
 #[test]
-fn unsafe_code_stands_in_kernels_and_layers_alone() {
+fn only_kernel_and_layer_have_unsafe_code() {
     for name in ORDER.iter().filter(|name| !["kernel", "layer"].contains(name)) {
         for (path, text) in sources(&folder(name).join("src")) {
             let found = text.lines().find(|line| {
@@ -149,7 +148,7 @@ fn unsafe_code_stands_in_kernels_and_layers_alone() {
 }
 
 #[test]
-fn modules_with_parts_are_files_beside_folders() {
+fn modules_are_files_beside_their_folders() {
     for name in ORDER {
         for path in sources(&folder(name).join("src")).keys() {
             assert!(!path.ends_with("mod.rs"), "{}: use NAME.rs beside NAME/", path.display());
@@ -157,17 +156,17 @@ fn modules_with_parts_are_files_beside_folders() {
     }
 }
 
-/// The command line's types know nothing of commands.
+/// The types of the command line do not use commands.
 #[test]
-fn arguments_do_not_know_commands() {
+fn arguments_do_not_use_commands() {
     for (path, text) in sources(&folder("cli").join("src/arguments")) {
         assert!(!text.contains("crate::commands"), "{}", path.display());
     }
 }
 
-/// A page shows a run; a run does not know that it is shown.
+/// A page shows a run; a run does not know about its page.
 #[test]
-fn a_cluster_does_not_know_its_page() {
+fn cluster_does_not_use_its_page() {
     for (path, text) in sources(&folder("coordinator").join("src/cluster")) {
         for word in ["fathom_page", "crate::feed"] {
             assert!(!text.contains(word), "{}: {word}", path.display());
@@ -175,10 +174,10 @@ fn a_cluster_does_not_know_its_page() {
     }
 }
 
-/// Modules below one module count as part of it. What a scan of the text does not see, such as calls of methods,
+/// Modules below one module count as part of it. What a scan of the text does not see, such as method calls,
 /// may still go both ways.
 #[test]
-fn modules_do_not_import_each_other_in_circles() {
+fn modules_do_not_import_each_other_in_cycles() {
     let mut imports = 0;
     for name in ORDER {
         let src = folder(name).join("src");
@@ -186,5 +185,5 @@ fn modules_do_not_import_each_other_in_circles() {
         imports += modules.imports();
         assert_eq!(modules.circle(), None, "{name}");
     }
-    assert!(imports > 400, "only {imports} imports are seen");
+    assert!(imports > 400, "only {imports} imports were seen");
 }

@@ -1,5 +1,5 @@
-//! The crates that Fathom is built from: their licences, where they come from, and those that are banned, by
-//! `deny.toml`. `cargo deny check` says more, where it is installed.
+//! The crates that Fathom is built from: their licences, their origin, and those banned by `deny.toml`.
+//! `cargo deny check` reports more, where it is installed.
 
 use fathom_tests::docs::root;
 use serde_json::Value;
@@ -33,7 +33,7 @@ fn crates() -> Vec<Value> {
 }
 
 #[test]
-fn licences_allow_binaries_to_be_passed_on() {
+fn licences_allow_redistribution_of_binaries() {
     let allowed = words(&rules()["licenses"]["allow"]);
     for package in crates() {
         let licence =

@@ -1,4 +1,4 @@
-//! Checks that the documentation shows what the programs print.
+//! The documentation shows what the programs print.
 
 use fathom_tests::docs::{Block, MARKS, blocks, files, note_of, root, run};
 use rayon::prelude::*;
@@ -6,10 +6,10 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// The blocks of each file are run in order, in one directory, because a block may read a run that an earlier
-/// block of the file made.
+/// The blocks of each file are run in order, in one directory, because a block may read a run of an earlier
+/// block of the file.
 #[test]
-fn blocks_are_what_the_programs_print() {
+fn blocks_show_what_the_programs_print() {
     let told = files().into_par_iter().flat_map_iter(|file| {
         let directory = fathom_tests::tempdir().unwrap();
         let blocks = blocks(&file).into_iter().filter(|block| !block.is_marked);
@@ -53,7 +53,7 @@ fn each_block_is_run_by_a_test_or_by_the_script() {
             file.display(),
             MARKS[0]
         );
-        // A line that looks like a command but is outside of a block would not be run.
+        // A line that looks like a command but is outside a block would not be run.
         let stray = text.lines().find(|line| line.starts_with("    $ "));
         assert_eq!(stray, None, "{}: use a fence", file.display());
     }
@@ -62,7 +62,7 @@ fn each_block_is_run_by_a_test_or_by_the_script() {
     let marked: Vec<String> =
         files().iter().flat_map(|file| blocks(file)).filter(|b| b.is_marked).map(|b| note_of(&b)).collect();
     for note in notes.lines() {
-        assert!(marked.iter().any(|of| note.starts_with(of.as_str())), "there is no such block now: {note}");
+        assert!(marked.iter().any(|of| note.starts_with(of.as_str())), "no block for this note: {note}");
     }
     let script = fs::read_to_string(root().join("records/docs.sh")).unwrap();
     assert!(script.contains("--example docs"));

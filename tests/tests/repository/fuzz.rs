@@ -16,10 +16,10 @@ fn names(folder: &Path) -> BTreeSet<String> {
     entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
 }
 
-/// Each input is also truncated at some places, and gets single bits flipped. This finds the faults that a
+/// Each input is also truncated at some places, and single bits are flipped. This finds the faults that a
 /// fuzzer would find first.
 #[test]
-fn every_target_takes_its_corpus() {
+fn targets_accept_their_corpora() {
     for (name, target) in TARGETS {
         let corpus = folder().join("corpus").join(name);
         for input in names(&corpus) {
@@ -78,7 +78,7 @@ proptest! {
     /// Changes inputs at random, like a fuzzer without guidance. The environment variable `PROPTEST_CASES`
     /// sets the number of cases.
     #[test]
-    fn every_target_takes_changed_inputs(which in 0..TARGETS.len(), input in any::<Index>(), changes in changes()) {
+    fn targets_accept_mutations(which in 0..TARGETS.len(), input in any::<Index>(), changes in changes()) {
         let (name, target) = TARGETS[which];
         let corpus = folder().join("corpus").join(name);
         let inputs: Vec<Vec<u8>> =

@@ -1,6 +1,6 @@
-//! Checks that the committed code of the messages is what the generator makes of `fathom.proto`.
+//! The committed code of the messages is what the generator produces from `fathom.proto`.
 //!
-//! After a change of the messages, `FATHOM_GENERATE=1 cargo test --release --test all generated::` writes the
+//! After a change to the messages, `FATHOM_GENERATE=1 cargo test --release --test all generated::` writes the
 //! code again.
 
 use std::fs;
@@ -9,7 +9,7 @@ use std::path::Path;
 const HEADER: &str = "// Generated from proto/fathom/v1/fathom.proto; do not edit (see tests/tests/repository/generated.rs).\n";
 
 #[test]
-fn the_code_of_the_messages_is_current() {
+fn generated_message_code_is_current() {
     let proto = Path::new(env!("CARGO_MANIFEST_DIR")).join("../proto");
     let include = proto.join("proto");
     let descriptors = protox::compile([include.join("fathom/v1/fathom.proto")], [include]).unwrap();

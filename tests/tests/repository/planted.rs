@@ -1,16 +1,16 @@
 //! The planted faults of `tests/planted.sh` still apply to the code, and the tests that must find them exist:
-//! whoever changes the code around a fault, or renames its test, must update the fault.
+//! a change to the code around a fault, or a renamed test, must update the fault.
 
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
 #[test]
-fn planted_faults_can_be_planted() {
+fn planted_faults_still_apply() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     if Command::new("git").arg("--version").output().is_err() {
-        assert!(std::env::var_os("FATHOM_TEST_ALL").is_none(), "git is not here");
-        eprintln!("skipped: git is not here");
+        assert!(std::env::var_os("FATHOM_TEST_ALL").is_none(), "git is not installed");
+        eprintln!("skipped: git is not installed");
         return;
     }
     let mut faults = 0;

@@ -83,8 +83,8 @@ fn classes(question: &SpaceSpec, orbit: impl Fn(usize) -> usize) -> u64 {
         }
         let commuting: u64 =
             cycles.iter().map(|((_, k), &m)| k.pow(m as u32) * (1..=m).product::<u64>()).product();
-        // Unless all of them are even, half of them are. An odd one is a cycle of even length alone, or the
-        // exchange of two equal cycles of odd length.
+        // Unless all commuting states are even, half of them are. An odd one is a single cycle of even
+        // length, or the exchange of two equal cycles of odd length.
         let has_odd = cycles.iter().any(|((_, k), &m)| k % 2 == 0 || m > 1);
         fixed += if only_even && has_odd { commuting / 2 } else { commuting };
     }
@@ -93,7 +93,7 @@ fn classes(question: &SpaceSpec, orbit: impl Fn(usize) -> usize) -> u64 {
 }
 
 #[test]
-fn each_record_adds_up_to_the_order_of_the_group_and_to_the_number_of_classes() {
+fn records_match_the_orders_of_groups_and_the_numbers_of_classes() {
     for (name, record) in records() {
         let question = record.question();
         assert_eq!(name, format!("{}-{}", record.space, record.metric));
@@ -110,7 +110,7 @@ fn each_record_adds_up_to_the_order_of_the_group_and_to_the_number_of_classes() 
 }
 
 #[test]
-fn small_records_are_made_again() {
+fn small_records_are_reproduced() {
     for name in ["3x4-multi", "3x4-single", "2x6-multi", "2x6-single"] {
         let record = &records()[name];
         let found = Setup::default().search(record.question());
@@ -119,11 +119,11 @@ fn small_records_are_made_again() {
     }
 }
 
-/// T. Rokicki, by solving cosets: the largest distance of the 4x4 board is 18 where a move shifts a line by
-/// one cell. xyzzy (speedsolving.com, thread 75180): the distances of the 8! states of the 4x4 board whose
-/// top two rows are solved.
+/// T. Rokicki, by solving cosets: the largest distance of the 4x4 board is 18 if a move shifts a line by one
+/// cell. xyzzy (speedsolving.com, thread 75180): the distances of the 8! states of the 4x4 board whose top
+/// two rows are solved.
 #[test]
-fn the_4x4_board_agrees_with_independent_work() {
+fn board_4x4_agrees_with_independent_work() {
     let multi = [1, 6, 9, 24, 288, 1132, 1340, 8936, 16721, 8992, 2703, 168];
     let single = [1, 4, 6, 20, 137, 428, 934, 3172, 8410, 11024, 9792, 5276, 880, 236];
     let records = records();
@@ -142,7 +142,7 @@ fn numbers(record: &Value, key: &str) -> Vec<u64> {
     record[key].as_array().unwrap().iter().map(|number| number.as_u64().unwrap()).collect()
 }
 
-/// The edges that each turn of a face of Rubik's cube carries: those on each place to the next place, the
+/// The edges that each turn of a face of Rubik's cube carries: from each place to the next place, from the
 /// last to the first. Places: UF UR UB UL, DF DR DB DL, FR FL BR BL. Faces: U D R L F B.
 const EDGES: [[usize; 4]; 6] =
     [[0, 3, 2, 1], [4, 5, 6, 7], [1, 10, 5, 8], [3, 9, 7, 11], [0, 8, 4, 9], [2, 11, 6, 10]];
@@ -150,10 +150,10 @@ const EDGES: [[usize; 4]; 6] =
 const CORNERS: [[usize; 4]; 6] =
     [[0, 3, 2, 1], [7, 4, 5, 6], [0, 1, 5, 4], [2, 3, 7, 6], [3, 0, 4, 7], [1, 2, 6, 5]];
 
-/// The edges of Rubik's cube: 12 places and 2 ways to stand there, an even number of them turned. The first
-/// counts are made anew.
+/// The edges of Rubik's cube: 12 places and 2 orientations, an even number of edges turned. The first counts
+/// are computed again.
 #[test]
-fn the_edges_of_rubiks_cube_add_up_and_begin_right() {
+fn rubiks_cube_edges_have_the_right_sum_and_first_counts() {
     let (counts, _) = complete("3x3x3-edges-multi", (1..=12_u64).product::<u64>() << 11);
     // An edge is twice its number, and one more when it is turned over, as turns of F and B do.
     let solved: [u8; 12] = std::array::from_fn(|place| 2 * place as u8);
@@ -168,10 +168,10 @@ fn the_edges_of_rubiks_cube_add_up_and_begin_right() {
     assert_eq!(growth(solved, turned, &[1, 2, 3], deepest), counts[..=deepest]);
 }
 
-/// The places of the corners and edges of Rubik's cube, however these are turned. Corners and edges have one
-/// parity. The first counts are made anew.
+/// The places of the corners and edges of Rubik's cube, regardless of their orientations. Corners and edges
+/// have the same parity. The first counts are computed again.
 #[test]
-fn the_positions_of_rubiks_cube_add_up_and_begin_right() {
+fn rubiks_cube_positions_have_the_right_sum_and_first_counts() {
     let factorial = |n: u64| (1..=n).product::<u64>();
     let source = PuzzleSpec::by_name("3x3x3-positions").unwrap();
     let question = SpaceSpec { source, metric: Metric::Multi, labels: Labels::distinct(20) };
@@ -185,7 +185,7 @@ fn the_positions_of_rubiks_cube_add_up_and_begin_right() {
         }
         image
     };
-    // Half turns are moves in one metric alone.
+    // Half turns are moves in only one metric.
     for (metric, powers) in [("multi", &[1, 2, 3][..]), ("single", &[1, 3])] {
         let name = format!("3x3x3-positions-{metric}");
         let (counts, up_to_symmetry) = complete(&name, factorial(8) * factorial(12) / 2);
@@ -196,7 +196,7 @@ fn the_positions_of_rubiks_cube_add_up_and_begin_right() {
 }
 
 /// Returns the counts, and the number of classes, of the complete record of a part of Rubik's cube with this
-/// number of states, which has 48 symmetries.
+/// number of states and 48 symmetries.
 fn complete(name: &str, states: u64) -> (Vec<u64>, u64) {
     let path = directory().join(format!("puzzles/{name}.json"));
     let record: Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
@@ -209,7 +209,7 @@ fn complete(name: &str, states: u64) -> (Vec<u64>, u64) {
 }
 
 /// Returns the number of states at each depth up to `deepest`, by a plain search. A move turns one of six
-/// faces as often as one of `powers` says, at most three times.
+/// faces by one of `powers` quarter turns, at most three.
 fn growth<const N: usize>(
     solved: [u8; N],
     turned: impl Fn(&[u8; N], usize) -> [u8; N],
@@ -318,7 +318,7 @@ fn records_of_puzzles_are_as_published() {
         let deepest = published.len() - 1;
         assert_eq!((&record["complete"], &record["god_number"]), (&value!(true), &value!(deepest)));
     }
-    // Of the moonspinner's 6 large, 7 five-sided and 12 tiny pieces, those of one colour look alike.
+    // Of the moonspinner's 6 large, 7 five-sided and 12 tiny pieces, those of the same colour look alike.
     let file = directory().join("../docs/examples/moonspinner.toml");
     let source = PuzzleSpec::by_name(file.to_str().unwrap()).unwrap();
     let labels = Labels::from_values(source.solved());
@@ -326,10 +326,10 @@ fn records_of_puzzles_are_as_published() {
     assert_eq!(space.states().to_string(), moonspinner.to_string());
 }
 
-/// A search that was begun. S. Chen (2017), by J. Scherphuis, Puzzle Pages, has the first counts; T. Rokicki
+/// An unfinished search. S. Chen (2017), by J. Scherphuis, Puzzle Pages, has the first counts; T. Rokicki
 /// (repository rokicki/twsearch-results, `godsnumber/squareone-g8.log`) has all of these.
 #[test]
-fn what_was_begun_of_square_one_is_as_published() {
+fn unfinished_square_one_is_as_published() {
     let path = directory().join("begun/square1-face.json");
     let record: Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
     let (counts, classes) = (numbers(&record, "counts"), numbers(&record, "classes"));

@@ -1,4 +1,4 @@
-//! What workers send each other, beside what `fathom plan --workers` predicts.
+//! What workers send each other, compared with what `fathom plan --workers` predicts.
 
 use super::{in_time, serve};
 use fathom_engine::directory::RunDirectory;
@@ -28,7 +28,7 @@ const MEMORY: u64 = 1 << 30;
 const TOGETHER: usize = 2;
 
 /// Lets each of `workers` workers fetch what its tasks read, depth by depth, from one peer that has all files
-/// of the run. Returns the bytes that the peer sent.
+/// of the run. Returns the number of bytes that the peer sent.
 async fn sent(manifest: &RunManifest, path: &Path, workers: u32) -> u64 {
     let resources = Resources { kernel: Kernel::Fastest, threads: 1, memory_bytes: MEMORY, max_depth: None };
     let Job { graph, geometry, .. } = Job::load(manifest, path, resources, &LocalDisk).unwrap();
@@ -73,9 +73,10 @@ async fn sent(manifest: &RunManifest, path: &Path, workers: u32) -> u64 {
     meter.sent.load(Ordering::Relaxed)
 }
 
-/// The formula of `plan` allows a third; a coset that is fetched twice, or is not compressed, exceeds that.
+/// The formula of `plan` allows a deviation of a third; a coset that is fetched twice, or is not compressed,
+/// exceeds that.
 #[tokio::test(flavor = "multi_thread")]
-async fn workers_send_as_much_as_is_predicted() {
+async fn workers_send_as_much_as_predicted() {
     for (board, workers) in [("3x4", 2), ("3x4", 4), ("2x6", 2)] {
         let board: Board = board.parse().unwrap();
         let labels = Labels::distinct(board.cells());

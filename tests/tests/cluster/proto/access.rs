@@ -1,5 +1,5 @@
 //! Which callers are admitted, over real sockets: a refused caller gets one clear line, the log another, and
-//! all others are served as before.
+//! all other callers are served as before.
 
 mod limits;
 mod options;
@@ -19,18 +19,18 @@ use tokio::net::{TcpListener, TcpStream};
 use world::{Files, Host, LIMIT, TOKEN, ask, future, now, past};
 
 #[tokio::test]
-async fn the_right_token_and_certificate_are_let_in() {
+async fn valid_token_and_certificate_are_accepted() {
     let files = Files::new();
     let host = Host::serve(&files.all()).await;
     assert_eq!(host.ask(&files.all()).await.unwrap(), "127.0.0.1");
     assert_eq!(host.lines.now(), [""; 0]);
 
-    // Nothing at all is asked for on one machine, and a token alone can be.
+    // On one machine no credentials may be required, or only a token.
     let open = AccessArguments::default();
     assert!(Host::serve(&open).await.ask(&open).await.is_ok());
     let token = files.token(&files.path("token"));
     assert!(Host::serve(&token).await.ask(&token).await.is_ok());
-    // A caller with a token may use a server that needs none.
+    // A caller with a token may use a server that requires none.
     assert!(Host::serve(&open).await.ask(&token).await.is_ok());
     // Without --tls-ca callers need no certificate.
     let one_way = AccessArguments { tls_ca: None, ..files.all() };
@@ -39,7 +39,7 @@ async fn the_right_token_and_certificate_are_let_in() {
 }
 
 #[tokio::test]
-async fn a_wrong_token_or_none_is_refused() {
+async fn wrong_or_missing_token_is_refused() {
     let files = Files::new();
     let host = Host::serve(&files.all()).await;
     let way_out = "give the keys of this run with --keys, or its token with --token-file";
@@ -58,7 +58,7 @@ async fn a_wrong_token_or_none_is_refused() {
 }
 
 #[tokio::test]
-async fn who_asks_on_and_on_is_one_line() {
+async fn repeated_refusals_are_logged_once() {
     let files = Files::new();
     let host = Host::serve(&files.all()).await;
     let access = Access::load(&AccessArguments { token_file: None, ..files.all() }).unwrap();
@@ -72,7 +72,7 @@ async fn who_asks_on_and_on_is_one_line() {
 }
 
 #[tokio::test]
-async fn certificates_of_callers() {
+async fn invalid_client_certificates_are_refused() {
     let (files, foreign) = (Files::new(), Files::new());
     let host = Host::serve(&files.all()).await;
     let ours = "it does not accept the certificate of this side, which";
@@ -98,7 +98,7 @@ async fn certificates_of_callers() {
 }
 
 #[tokio::test]
-async fn certificates_of_those_that_are_called() {
+async fn invalid_server_certificates_are_refused() {
     let (files, foreign) = (Files::new(), Files::new());
     files.certificate("old-", TLS_NAME, &past());
     files.certificate("other-", "elsewhere", &now());
@@ -125,14 +125,14 @@ async fn certificates_of_those_that_are_called() {
         &files.all(),
     )
     .await;
-    // The name that it has will do if it is expected.
+    // The name in the certificate is accepted if it is the expected one.
     let host = Host::serve(&files.tls("other-")).await;
     let caller = AccessArguments { tls_name: Some("elsewhere".into()), ..files.tls("") };
     assert!(host.ask(&caller).await.is_ok());
 }
 
 #[tokio::test]
-async fn plain_text_and_tls() {
+async fn plain_text_and_tls_do_not_mix() {
     let files = Files::new();
     let token = files.token(&files.path("token"));
     let required = "the server requires TLS: add --keys DIR (or set FATHOM_KEYS)";
@@ -144,7 +144,7 @@ async fn plain_text_and_tls() {
     }
 }
 
-/// A stream of bytes that is the same every time: xorshift64.
+/// A stream of bytes that is the same in each run: xorshift64.
 fn noise(seed: u64) -> impl Iterator<Item = u8> {
     let mut state = seed;
     std::iter::repeat_with(move || {
@@ -171,14 +171,14 @@ fn hello() -> Vec<u8> {
 /// Sends bytes, and reads until the other side closes the connection.
 async fn say(host: &Host, bytes: &[u8]) {
     let mut tcp = TcpStream::connect(host.address).await.unwrap();
-    // The other side may hang up before all is said.
+    // The other side may hang up before everything is sent.
     let _ = tcp.write_all(bytes).await;
     let _ = tcp.shutdown().await;
     let _ = tokio::time::timeout(LIMIT, tcp.read_to_end(&mut Vec::new())).await.expect("it hangs up");
 }
 
 #[tokio::test]
-async fn nonsense_is_one_line_each() {
+async fn invalid_bytes_are_logged_once_per_connection() {
     let files = Files::new();
     let hello = hello();
     let mut nonsense: Vec<Vec<u8>> = (1..=60).map(|n| noise(n).take(7 * n as usize).collect()).collect();
@@ -195,7 +195,7 @@ async fn nonsense_is_one_line_each() {
         for (count, bytes) in nonsense.iter().enumerate() {
             assert_eq!(host.lines.now().len(), count);
             say(&host, bytes).await;
-            // A task that panics says nothing here.
+            // If a task panicked, nothing would be logged here.
             let lines = host.lines.wait(count + 1).await;
             assert_eq!(lines.len(), count + 1, "{bytes:?}");
             assert!(lines[count].contains("connection refused"), "{}", lines[count]);
@@ -208,7 +208,7 @@ async fn nonsense_is_one_line_each() {
 }
 
 #[tokio::test]
-async fn the_silent_hold_up_nobody() {
+async fn silent_connections_block_nobody() {
     let files = Files::new();
     for good in [files.all(), AccessArguments::default()] {
         let host = Host::serve(&good).await;
@@ -223,8 +223,8 @@ async fn the_silent_hold_up_nobody() {
                 silent.push(tcp);
             }
         };
-        tokio::time::timeout(LIMIT, come).await.expect("there is room for all");
-        // Some of them have made room for others, which is told for some of those alone.
+        tokio::time::timeout(LIMIT, come).await.expect("all connect");
+        // Some of them were closed to admit others; only some of those closures are logged.
         assert!(host.ask(&good).await.is_ok());
     }
 }
@@ -243,7 +243,7 @@ async fn hangs_up(good: &AccessArguments, begun: &[u8]) {
 }
 
 #[test]
-fn the_silent_are_gone_after_a_while() {
+fn silent_connections_time_out() {
     let (files, hello) = (Files::new(), hello());
     let silent = [
         (files.all(), &[][..]),
@@ -251,7 +251,7 @@ fn the_silent_are_gone_after_a_while() {
         (AccessArguments::default(), &[]),
         (AccessArguments::default(), b"PRI * HTTP"),
     ];
-    // Side by side, for each takes the whole of the time.
+    // In parallel, because each takes the whole time limit.
     std::thread::scope(|scope| {
         for (good, begun) in &silent {
             scope.spawn(|| {
@@ -263,9 +263,9 @@ fn the_silent_are_gone_after_a_while() {
 }
 
 #[tokio::test]
-async fn others_that_are_called() {
+async fn connecting_to_other_servers_fails() {
     let files = Files::new();
-    // The port stays ours when nobody listens any more.
+    // The port stays reserved after the listener is closed.
     let address = format!("127.0.0.1:{}", free_port());
     let listener = TcpListener::bind(&address).await.unwrap();
     let other = tokio::spawn(async move {
@@ -285,14 +285,14 @@ async fn others_that_are_called() {
     let _ = other.await;
 
     let access = Access::load(&open).unwrap();
-    // The first frame of a coordinator, cut off at each of its bytes.
+    // The first frame of a coordinator, truncated after each number of bytes.
     let settings = [0, 0, 18, 4, 0, 0, 0, 0, 0];
     for length in 0..settings.len() {
         let cutting = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = cutting.local_addr().unwrap().to_string();
         let cut = tokio::spawn(async move {
             let (mut tcp, _) = cutting.accept().await.unwrap();
-            // What was not read would reset the connection.
+            // Unread bytes would reset the connection.
             let _ = tcp.read(&mut [0; 1 << 10]).await;
             tcp.write_all(&settings[..length]).await.unwrap();
         });
@@ -315,7 +315,7 @@ async fn others_that_are_called() {
 }
 
 #[tokio::test]
-async fn nobody_waits_for_the_silent() {
+async fn silent_server_is_not_waited_for() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap().to_string();
     let files = Files::new();
@@ -328,7 +328,7 @@ async fn nobody_waits_for_the_silent() {
 }
 
 #[tokio::test]
-async fn a_coordinator_that_comes_back_changed() {
+async fn connection_follows_a_restarted_coordinator() {
     let (files, foreign) = (Files::new(), Files::new());
     let address = (Ipv4Addr::LOCALHOST, free_port()).into();
     let host = Host::serve_at(address, &files.all()).await;
@@ -339,7 +339,7 @@ async fn a_coordinator_that_comes_back_changed() {
 
     let foreigner = Host::serve_at(address, &foreign.all()).await;
     let mut found = None;
-    // The first request may still find the old connection.
+    // The first request may still use the old connection.
     for _ in 0..3 {
         let status = client.get_status(GetStatusRequest {}).await.unwrap_err();
         found = found.or(ConnectError::behind(&status).cloned());
@@ -355,5 +355,5 @@ async fn a_coordinator_that_comes_back_changed() {
     for _ in 0..3 {
         answered |= client.get_status(GetStatusRequest {}).await.is_ok();
     }
-    assert!(answered, "the connection is made anew");
+    assert!(answered, "the connection is established again");
 }

@@ -71,7 +71,7 @@ fn commands() -> Vec<Command<String>> {
     commands.into_iter().chain(leave.map(Command::Leave)).collect()
 }
 
-/// Random bytes, or real ones of which some are changed.
+/// Random bytes, or real ones with some of them changed.
 fn bytes(real: Vec<Vec<u8>>) -> impl Strategy<Value = Vec<u8>> {
     let changed = (prop::sample::select(real), vec((any::<prop::sample::Index>(), any::<u8>()), 0..4))
         .prop_map(|(mut bytes, changes)| {
@@ -104,7 +104,7 @@ fn real_chunk() -> v1::Chunk {
 }
 
 #[test]
-fn what_is_said_is_understood() {
+fn messages_survive_a_round_trip() {
     for outcome in outcomes() {
         assert_eq!(convert::outcome(v1::Outcome::from(outcome.clone()), &GEOMETRY()), Ok(outcome));
     }
@@ -114,7 +114,7 @@ fn what_is_said_is_understood() {
 }
 
 #[test]
-fn what_the_run_does_not_have_is_refused() {
+fn items_unknown_to_the_run_are_refused() {
     let file = |depth, shard| convert::file(Some(&v1::File { depth, shard }), &GEOMETRY());
     assert!(file(5, 6).is_ok());
     assert_eq!(file(5, 7).unwrap_err().to_string(), "shard: there is no shard 7: the run has 7");
@@ -130,7 +130,7 @@ fn what_the_run_does_not_have_is_refused() {
     }
     let refused = convert::outcome(report, &GEOMETRY()).unwrap_err().to_string();
     assert_eq!(refused, "checksums: 33 bytes are not 15 checksums");
-    assert!(convert::worker_id(&[0; 16]).is_err(), "the shared store is no worker");
+    assert!(convert::worker_id(&[0; 16]).is_err(), "the shared store is not a worker");
     let geometry = GEOMETRY();
     let first = geometry.cut.range(ShardId(6)).start;
     let places =
@@ -148,7 +148,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(4096))]
 
     #[test]
-    fn outcomes_of_any_bytes(bytes in bytes(real_outcomes())) {
+    fn outcomes_decode_from_any_bytes(bytes in bytes(real_outcomes())) {
         if let Ok(message) = v1::Outcome::decode(&bytes[..]) {
             let understood = convert::outcome(message, &GEOMETRY());
             if let Ok(Outcome { task, .. }) = understood {
@@ -158,7 +158,7 @@ proptest! {
     }
 
     #[test]
-    fn orders_of_any_bytes(bytes in bytes(real_orders())) {
+    fn commands_decode_from_any_bytes(bytes in bytes(real_orders())) {
         if let Ok(message) = v1::Command::decode(&bytes[..])
             && let Ok(Command::Compute(task, _) | Command::Release(task)) = convert::command(message, &GEOMETRY())
         {
@@ -167,7 +167,7 @@ proptest! {
     }
 
     #[test]
-    fn chunks_of_any_bytes(bytes in bytes(vec![real_chunk().encode_to_vec()])) {
+    fn chunks_decode_from_any_bytes(bytes in bytes(vec![real_chunk().encode_to_vec()])) {
         if let Ok(message) = v1::Chunk::decode(&bytes[..])
             && let Ok(bytes) = chunk::decompress(&message.zstd, message.uncompressed_bytes as usize)
         {
@@ -177,7 +177,7 @@ proptest! {
     }
 
     #[test]
-    fn pieces_of_any_bytes(bytes in bytes(vec![real_chunk().zstd.to_vec()]), length in 0..3_000_usize) {
+    fn pieces_decode_from_any_bytes(bytes in bytes(vec![real_chunk().zstd.to_vec()]), length in 0..3_000_usize) {
         if let Ok(bytes) = chunk::decompress(&bytes, length) {
             prop_assert_eq!(bytes.len(), length);
         }

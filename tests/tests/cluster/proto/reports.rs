@@ -1,4 +1,4 @@
-//! Tests that impossible reports are refused.
+//! Impossible reports are refused.
 
 use fathom_engine::run::{Geometry, ShardCut};
 use fathom_proto::{convert, v1};
@@ -12,9 +12,9 @@ fn outcome(result: v1::outcome::Result) -> v1::Outcome {
     v1::Outcome { file: Some(v1::File { depth: 5, shard: 0 }), attempt: None, result: Some(result) }
 }
 
-/// SQLite keeps numbers below 2^63.
+/// SQLite stores numbers below 2^63.
 #[test]
-fn numbers_that_no_journal_keeps_are_refused() {
+fn numbers_too_large_for_the_journal_are_refused() {
     let most = i64::MAX as u64;
     for field in 0..5 {
         for (number, is_kept) in [(most, true), (most + 1, false), (u64::MAX, false)] {
@@ -36,7 +36,7 @@ fn numbers_that_no_journal_keeps_are_refused() {
 }
 
 #[test]
-fn messages_do_not_reach_a_terminal_raw() {
+fn messages_are_escaped_for_terminals() {
     let message = format!("\u{1b}[2Jgone\n\u{202e}{}", "long".repeat(100_000));
     for kind in [
         v1::failure::Kind::Other(v1::Other { message: message.clone() }),

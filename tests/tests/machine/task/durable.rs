@@ -1,4 +1,4 @@
-//! Which directories of a store are made durable, and how often.
+//! Which directories of a store are synced, and how often.
 
 use fathom_engine::run::Depth;
 use fathom_engine::task::Store;
@@ -7,7 +7,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Mutex;
 
-/// Records the names of the directories that are made durable.
+/// Records the names of the directories that are synced.
 #[derive(Debug, Default)]
 struct Recording(Mutex<Vec<String>>);
 
@@ -25,7 +25,7 @@ impl Disk for Recording {
 }
 
 #[test]
-fn the_directory_of_a_layer_is_made_durable_once_for_all_shards() {
+fn directory_of_a_layer_is_synced_once_for_all_shards() {
     let directory = tempfile::tempdir().unwrap();
     let run = directory.path().join("run");
     std::fs::create_dir(&run).unwrap();
@@ -40,7 +40,7 @@ fn the_directory_of_a_layer_is_made_durable_once_for_all_shards() {
     assert!(prepare(0).is_empty());
     assert_eq!(prepare(1), both);
     assert!(prepare(1).is_empty());
-    // A directory that is made again is a new one.
+    // A directory that is created again is a new one.
     store.remove_empty(Depth(1)).unwrap();
     assert_eq!(prepare(1), both);
     std::fs::remove_dir(run.join("layers/d001")).unwrap();

@@ -9,7 +9,7 @@ use std::os::unix::fs::symlink;
 const FOREIGN: [&str; 2] = ["s00000.layer", "s00001.layer.0123456789abcdef.tmp"];
 
 #[test]
-fn layers_behind_a_link_lie_where_the_link_leads() {
+fn layers_behind_a_link_are_stored_at_its_target() {
     let directory = tempfile::tempdir().unwrap();
     let (run, elsewhere) = (directory.path().join("run"), directory.path().join("elsewhere"));
     fs::create_dir(&run).unwrap();

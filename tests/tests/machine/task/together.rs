@@ -1,4 +1,4 @@
-//! Tasks that all threads of a pool do together make the same files as tasks of one thread each.
+//! Tasks that all threads of a pool do together write the same files as tasks of one thread each.
 
 use fathom_engine::run::{Depth, RunManifest, ShardReport, Task, budget};
 use fathom_engine::run::{Keep, SpaceSpec};
@@ -19,7 +19,8 @@ use std::time::{Duration, SystemTime};
 const SHARDS: u32 = 3;
 const MIB: u64 = 1 << 20;
 
-/// Makes a job for a puzzle, with `cache_bytes` bytes for layers besides what tables and threads take.
+/// Creates a job for a puzzle, with `cache_bytes` bytes for layers in addition to what tables and threads
+/// take.
 fn job(puzzle: &str, threads: usize, cache_bytes: u64, directory: &Path) -> Job {
     let (source, metric) = match puzzle.parse() {
         Ok(board) => (PuzzleSpec::Board(board), Metric::Multi),
@@ -37,7 +38,7 @@ fn job(puzzle: &str, threads: usize, cache_bytes: u64, directory: &Path) -> Job 
     Job::load(&manifest, directory, resources, &LocalDisk).unwrap()
 }
 
-/// Does tasks with the threads of a pool, and returns what became of each, in order of shards.
+/// Does tasks with the threads of a pool, and returns their outcomes, in the order of shards.
 fn ended(job: &Job, store: &Store<'_>, tasks: &[Task], before: &[Arc<Layer>], stop: bool) -> Vec<Ended> {
     ended_with(Leftover::Counts, job, store, tasks, before, stop)
 }
@@ -76,7 +77,7 @@ fn tasks(job: &Job, depth: Depth) -> Vec<Task> {
     job.geometry.cut.ids().map(|shard| Task { depth, shard }).collect()
 }
 
-/// Opens what tasks at a depth read.
+/// Opens the files that tasks at a depth read.
 fn before(job: &Job, store: &Store<'_>, depth: Depth) -> Vec<Arc<Layer>> {
     let below = job.lookback.below(depth);
     let open = |(number, below)| job.windowed(store.open(&job.geometry, below).unwrap(), number == 0);
@@ -95,7 +96,7 @@ fn search(job: &Job, store: &Store<'_>) -> Vec<ShardReport> {
         if of_depth.iter().all(|report| report.totals.states == 0) {
             return reports;
         }
-        // What is found done is the same.
+        // Tasks found done have the same reports.
         if depth.0 == 4 {
             let again = ended(job, store, &tasks(job, depth), &before, false);
             assert!(again.into_iter().map(|ended| ended.result.unwrap()).eq(of_depth.iter().cloned()));
@@ -106,7 +107,7 @@ fn search(job: &Job, store: &Store<'_>) -> Vec<ShardReport> {
 }
 
 #[test]
-fn threads_together_make_the_files_that_each_makes_alone() {
+fn threads_together_write_the_same_files_as_single_threads() {
     let mut found = Vec::new();
     // With so little memory for layers, the largest are read ahead and written behind.
     for (threads, shares_tasks, cache_bytes) in [(1, false, 1 << 30), (3, true, 1 << 30), (3, true, 7 * MIB)]
@@ -117,7 +118,7 @@ fn threads_together_make_the_files_that_each_makes_alone() {
         let store = Store::at(directory.path(), &LocalDisk).unwrap();
         found.push(search(&job, &store));
         let files = std::fs::read_dir(store.directory_of(Depth(4))).unwrap();
-        assert_eq!(files.count(), SHARDS as usize, "nothing but the files is left");
+        assert_eq!(files.count(), SHARDS as usize, "only the files of the layer remain");
     }
     let states: u64 = found[0].iter().map(|report| report.totals.states).sum();
     assert_eq!(states, (1..=11).product::<u64>());
@@ -125,7 +126,7 @@ fn threads_together_make_the_files_that_each_makes_alone() {
     assert_eq!(found[2], found[0]);
 }
 
-/// Makes a job whose threads work together, and the first `depths` layers.
+/// Creates a job whose threads work together, and computes the first `depths` layers.
 fn begun<'d>(directory: &Path, disk: &'d dyn Disk, depths: u32) -> (Job, Store<'d>) {
     let mut job = job("2x4", 3, 1 << 30, directory);
     job.shares_tasks = true;
@@ -139,7 +140,7 @@ fn begun<'d>(directory: &Path, disk: &'d dyn Disk, depths: u32) -> (Job, Store<'
     (job, store)
 }
 
-/// In a store that workers share, the file may be another worker's, who has read the changed layer.
+/// In a store that workers share, the file may be that of another worker, which has read the changed layer.
 #[test]
 fn no_file_is_replaced_after_a_source_has_changed() {
     for shares_tasks in [true, false] {
@@ -148,7 +149,7 @@ fn no_file_is_replaced_after_a_source_has_changed() {
         job.shares_tasks = shares_tasks;
         let (before, tasks) = (before(&job, &store, Depth(4)), tasks(&job, Depth(4)));
         let path = before[0].files().next().unwrap().path();
-        // Later by more than a tick of the file system's clock.
+        // Later by more than one tick of the file system's clock.
         let later = SystemTime::now() + Duration::from_secs(1);
         File::options().write(true).open(path).unwrap().set_modified(later).unwrap();
         let stamps = || tasks.iter().map(|task| Stamp::new(&store.path(task.depth, task.shard)).unwrap());
@@ -160,12 +161,12 @@ fn no_file_is_replaced_after_a_source_has_changed() {
             |ended: &Ended| matches!(ended.result, Err(TaskError::Layer(LayerError::Changed { .. })));
         assert!(all.iter().all(is_changed), "{all:?}");
         assert!(stamps().eq(stay));
-        // Who opens the file now has read nothing else.
+        // A task that opens the file now has read nothing else.
         assert!(replaced(&self::before(&job, &store, Depth(4))).iter().all(|ended| ended.made.is_some()));
     }
 }
 
-/// Checks that each task at a depth has ended once, in an error, and left no file.
+/// Checks that each task at a depth has ended once, with an error, and left no file.
 fn assert_all_failed(job: &Job, store: &Store<'_>, depth: Depth, all: &[Ended]) {
     assert!(all.iter().map(|ended| ended.task).eq(tasks(job, depth)));
     assert!(all.iter().all(|ended| ended.result.is_err()), "{all:?}");
@@ -174,7 +175,7 @@ fn assert_all_failed(job: &Job, store: &Store<'_>, depth: Depth, all: &[Ended]) 
 }
 
 #[test]
-fn a_task_that_is_stopped_or_that_the_disk_refuses_ends_once() {
+fn stopped_or_refused_task_ends_once() {
     let directory = tempfile::tempdir().unwrap();
     let (job, store) = begun(directory.path(), &LocalDisk, 4);
     let (depth, before) = (Depth(4), before(&job, &store, Depth(4)));
@@ -187,15 +188,15 @@ fn a_task_that_is_stopped_or_that_the_disk_refuses_ends_once() {
     assert_all_failed(&job, &store, depth, &refused);
     let is_full = |ended: &Ended| matches!(&ended.result, Err(TaskError::Layer(e)) if e.is_disk_full());
     assert!(refused.iter().all(is_full), "{refused:?}");
-    // Nothing is left that would keep the tasks from being done.
+    // Nothing is left that would prevent the tasks from being done.
     assert!(ended(&job, &store, &tasks(&job, depth), &before, false).iter().all(|e| e.result.is_ok()));
 }
 
 #[test]
-fn a_task_whose_threads_panic_ends_once() {
+fn task_whose_threads_panic_ends_once() {
     let directory = tempfile::tempdir().unwrap();
     let (job, store) = begun(directory.path(), &LocalDisk, 4);
-    // A coset of another shard is read that is not here: only a bug would do that.
+    // A coset of a shard that is not here is read, which only a bug would do.
     let task = tasks(&job, Depth(4))[0];
     let partial = |depth| {
         let layer = Layer::partial(job.geometry.cut, None);
@@ -209,12 +210,12 @@ fn a_task_whose_threads_panic_ends_once() {
 }
 
 #[test]
-fn tasks_are_shared_where_memory_cannot_hold_what_as_many_tasks_as_threads_read() {
+fn tasks_are_shared_if_memory_is_short() {
     let directory = tempfile::tempdir().unwrap();
     let shares = |board, threads, cache| job(board, threads, cache, directory.path()).shares_tasks;
     assert!(shares("2x7", 2, 64 * MIB));
-    assert!(!shares("2x7", 1, 64 * MIB), "one thread does all anyway");
+    assert!(!shares("2x7", 1, 64 * MIB), "one thread does all tasks anyway");
     assert!(!shares("2x7", 2, 8 << 30), "memory holds all layers");
-    assert!(!shares("2x7", 2, 2 * MIB), "memory holds no cosets that wait");
+    assert!(!shares("2x7", 2, 2 * MIB), "no memory for waiting cosets");
     assert!(!shares("3x4", 2, 2 * MIB), "cosets are too small");
 }

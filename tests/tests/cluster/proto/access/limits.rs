@@ -1,4 +1,4 @@
-//! Limits to what one caller can take of a server: connections, streams, memory.
+//! Limits on the resources that one caller can take from a server: connections, streams, memory.
 
 use super::world::{Files, Host, LIMIT};
 use fathom_proto::access::budget::Budget;
@@ -9,11 +9,12 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tonic::Code;
 
-/// A number of connections above the limit for handshakes at once, and below the descriptors of a test.
+/// A number of connections above the limit for simultaneous handshakes, and below the number of descriptors
+/// of a test.
 const FLOOD: usize = 400;
 
 #[tokio::test]
-async fn those_who_come_later_get_the_room_of_the_silent() {
+async fn later_callers_displace_silent_ones() {
     let files = Files::new();
     for good in [files.all(), AccessArguments::default()] {
         let host = Host::serve(&good).await;
@@ -30,16 +31,16 @@ async fn those_who_come_later_get_the_room_of_the_silent() {
     }
 }
 
-/// The beginning of an HTTP/2 connection, with an empty frame of settings.
+/// The start of an HTTP/2 connection, with an empty settings frame.
 const BEGIN: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
-/// Types of frames: RFC 9113, section 6.
+/// Frame types: RFC 9113, section 6.
 const RST_STREAM: u8 = 3;
 const SETTINGS: u8 = 4;
 const GOAWAY: u8 = 7;
 /// A setting: RFC 9113, section 6.5.2.
 const MAX_CONCURRENT_STREAMS: u16 = 3;
 
-/// Returns a frame that begins a request and does not end it.
+/// Returns a frame that starts a request and does not end it.
 fn begin(stream: u32) -> Vec<u8> {
     // POST, http, two names as literals, and the content type. RFC 7541, appendix A.
     let mut block = vec![0x83, 0x86];
@@ -69,7 +70,7 @@ async fn frame(tcp: &mut TcpStream) -> Option<(u8, Vec<u8>)> {
 }
 
 #[tokio::test]
-async fn streams_of_a_connection_are_limited() {
+async fn streams_per_connection_are_limited() {
     let host = Host::serve(&AccessArguments::default()).await;
     let mut tcp = TcpStream::connect(host.address).await.unwrap();
     tcp.write_all(BEGIN).await.unwrap();
@@ -84,7 +85,7 @@ async fn streams_of_a_connection_are_limited() {
         (id, u32::from_be_bytes([setting[2], setting[3], setting[4], setting[5]]))
     });
     let most = settings.filter(|(id, _)| *id == MAX_CONCURRENT_STREAMS).map(|(_, most)| most).next();
-    let most = most.expect("there is a limit");
+    let most = most.expect("a limit is set");
     assert!(most <= 64, "{most}");
     // A client that ignores the limit has its streams refused, or its connection closed.
     for number in 0..2 * most {
@@ -101,9 +102,9 @@ async fn streams_of_a_connection_are_limited() {
     assert!(host.ask(&AccessArguments::default()).await.is_ok());
 }
 
-/// Messages that together take too much memory are refused, and memory is given back afterwards.
+/// Messages that together take too much memory are refused, and memory is released afterwards.
 #[tokio::test]
-async fn messages_of_all_callers_have_a_budget() {
+async fn messages_of_all_callers_share_a_budget() {
     const MOST: u64 = 1 << 20;
     let open = AccessArguments::default();
     let host = Host::serve_with(Budget::new(MOST), &open).await;

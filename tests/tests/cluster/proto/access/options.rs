@@ -1,4 +1,4 @@
-//! What is asked for on the command line, and may not be.
+//! What may be requested on the command line, and what is refused.
 
 use super::world::{Files, TOKEN};
 use fathom_command::exit::BadInput;
@@ -16,7 +16,7 @@ fn refuses(asked: &AccessArguments, says: &str) {
 }
 
 #[test]
-fn files_that_are_not_what_they_should_be() {
+fn unusable_files_are_refused() {
     let files = Files::new();
     for (mode, says) in [(0o644, "644"), (0o640, "640"), (0o604, "604"), (0o620, "620"), (0o666, "666")] {
         let path = files.write("shared", TOKEN, mode);
@@ -81,7 +81,7 @@ fn files_that_are_not_what_they_should_be() {
 }
 
 #[test]
-fn where_a_process_may_listen() {
+fn unprotected_addresses_are_refused() {
     let files = Files::new();
     let token = files.token(&files.path("token"));
     let tls = files.tls("");
@@ -121,7 +121,7 @@ fn where_a_process_may_listen() {
 }
 
 #[tokio::test]
-async fn nobody_is_let_in_where_nobody_may_listen() {
+async fn unprotected_listener_is_refused() {
     let access = Access::load(&AccessArguments::default()).unwrap();
     let listener = tokio::net::TcpListener::bind("0.0.0.0:0").await.unwrap();
     assert!(access.incoming(listener).unwrap_err().is::<BadInput>());

@@ -1,4 +1,4 @@
-//! A run's files, a coordinator that does next to nothing, and the lines of its log.
+//! A run's files, a coordinator that does almost nothing, and the lines of its log.
 
 use fathom_proto::access::budget::Budget;
 use fathom_proto::access::keys::Authority;
@@ -69,7 +69,7 @@ impl Files {
         path
     }
 
-    /// Makes a certificate of a special kind.
+    /// Creates a certificate of a special kind.
     pub(crate) fn certificate(&self, what: &str, name: &str, valid: &Range<SystemTime>) {
         let (certificate, key) = self.authority.certificate(name, valid).unwrap();
         self.write(&format!("{what}cert.pem"), &certificate, 0o644);
@@ -81,7 +81,7 @@ impl Files {
         AccessArguments { token_file: Some(self.path("token")), ..self.tls("") }
     }
 
-    /// Mutual TLS with a certificate that is somehow special.
+    /// Mutual TLS with a special certificate.
     pub(crate) fn tls(&self, what: &str) -> AccessArguments {
         AccessArguments {
             tls_cert: Some(self.path(&format!("{what}cert.pem"))),
@@ -91,13 +91,13 @@ impl Files {
         }
     }
 
-    /// A token alone.
+    /// Only a token.
     pub(crate) fn token(&self, path: &Path) -> AccessArguments {
         AccessArguments { token_file: Some(path.into()), ..AccessArguments::default() }
     }
 }
 
-/// The lines that are logged by this thread.
+/// The lines logged by this thread.
 #[derive(Clone, Default)]
 pub(crate) struct Lines {
     text: Arc<Mutex<Vec<u8>>>,
@@ -146,7 +146,7 @@ impl Lines {
     }
 }
 
-/// A coordinator that can be called.
+/// A coordinator that accepts calls.
 pub(crate) struct Host {
     pub(crate) address: SocketAddr,
     pub(crate) lines: Lines,
@@ -168,7 +168,7 @@ impl Host {
         Self::serve_within(budget, GREETING_LIMIT, "127.0.0.1:0".parse().unwrap(), asked).await
     }
 
-    /// Serves callers who begin within `limit`.
+    /// Serves callers that identify themselves within `limit`.
     pub(crate) async fn serve_impatiently(limit: Duration, asked: &AccessArguments) -> Self {
         let budget = Budget::new(BUDGET_BYTES);
         Self::serve_within(budget, limit, "127.0.0.1:0".parse().unwrap(), asked).await
@@ -199,7 +199,7 @@ impl Host {
         self.serving.await.unwrap();
     }
 
-    /// Asks for the status: the answer, or the one line that people get to see.
+    /// Requests the status: the answer, or the one line that users see.
     pub(crate) async fn ask(&self, asked: &AccessArguments) -> Result<String, String> {
         ask(&self.address.to_string(), asked).await
     }
@@ -234,7 +234,7 @@ pub(crate) async fn ask(address: &str, asked: &AccessArguments) -> Result<String
     answer.map(|answer| answer.into_inner().json).map_err(|status| status.message().to_owned())
 }
 
-/// Tells who asks for the status, and does nothing else.
+/// Answers each status request with the caller's address, and does nothing else.
 struct Idle;
 
 macro_rules! nothing {
