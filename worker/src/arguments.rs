@@ -27,18 +27,18 @@ pub struct WorkerArguments {
 
 const JOIN_EXAMPLES: &str = "\
 Examples:
-  fathom-worker --join node-0:7400 --listen 0.0.0.0:0 --store /scratch/fathom --keys keys
-  fathom-worker --join 127.0.0.1:7400 --store store --threads 8 --memory 16GiB --disk-limit 500GiB";
+  fathom worker --join node-0:7400 --listen 0.0.0.0:0 --store /scratch/fathom --keys keys
+  fathom worker --join 127.0.0.1:7400 --store store --threads 8 --memory 16GiB --disk-limit 500GiB";
 const TASK_EXAMPLES: &str = "\
 Examples:
-  fathom-worker task --run runs/4x4-multi --depth 9 --shards 0-15";
+  fathom worker task --run runs/4x4-multi --depth 9 --shards 0-15";
 const VERIFY_EXAMPLES: &str = "\
 Examples:
-  fathom-worker verify --store /scratch/fathom";
+  fathom worker verify --store /scratch/fathom";
 const CLEAN_EXAMPLES: &str = "\
 Examples:
-  fathom-worker clean --store /scratch/fathom --dry-run
-  fathom-worker clean --store /scratch/fathom --run 5bd33b82961f9c6a";
+  fathom worker clean --store /scratch/fathom --dry-run
+  fathom worker clean --store /scratch/fathom --run 5bd33b82961f9c6a";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 /// Returns the names of all commands.
 fn commands() -> Vec<String> {
-    let (help, _) = texts(&fathom().arg("-h").output().unwrap());
+    let (help, _) = texts(&fathom().args(["help", "--all"]).output().unwrap());
     let names = help.lines().filter_map(|line| {
         let (name, about) = line.strip_prefix("  ")?.split_once("  ")?;
         let is_name = !about.is_empty() && name.bytes().all(|byte| byte.is_ascii_lowercase());
@@ -20,11 +20,11 @@ fn commands() -> Vec<String> {
 #[test]
 fn commands_are_grouped_and_have_their_own_help() {
     let (help, _) = texts(&fathom().arg("-h").output().unwrap());
-    for group in ["Run:", "Cluster:", "Results:", "Mathematics:", "This program:"] {
+    for group in ["Runs:", "Clusters:", "Results:", "Puzzles:", "Output:"] {
         assert!(help.lines().any(|line| line == group), "{help}");
     }
     let commands = commands();
-    assert!(commands.len() >= 26, "{commands:?}");
+    assert!(commands.len() >= 29, "{commands:?}");
     for name in &commands {
         let (short, _) = texts(&fathom().args([name, "-h"]).output().unwrap());
         let (long, _) = texts(&fathom().args([name, "--help"]).output().unwrap());
@@ -135,13 +135,13 @@ fn completions_and_manual_pages_have_every_command() {
     }
     let read = |name: &str| fs::read_to_string(pages.join(name)).unwrap();
     let solve = read("fathom-solve.1");
-    let (puzzle, state) = (solve.find("SPACE|DIR").unwrap(), solve.find("STATE").unwrap());
+    let (puzzle, state) = (solve.find("PUZZLE|DIR").unwrap(), solve.find("STATE").unwrap());
     assert!(puzzle < state, "{solve}");
     assert!(!read("fathom.1").contains("kernels on this machine"));
     let file = pages.join("fathom.1");
     let output = fathom().arg("man").arg(&file).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
-    assert!(texts(&output).1.contains("is no directory"));
+    assert!(texts(&output).1.contains("is not a directory"));
 }
 
 /// Help that cannot be written is a failure.
