@@ -33,7 +33,7 @@ struct File<'a> {
     #[serde(borrow)]
     moves: Entries<&'a RawValue>,
     #[serde(borrow, default, alias = "experimentalDerivedMoves")]
-    spare: Option<Entries<&'a RawValue>>,
+    derived_moves: Option<Entries<&'a RawValue>>,
 }
 
 #[derive(Deserialize)]
@@ -113,7 +113,7 @@ fn read_json(text: &str) -> Result<Definition, Fault> {
     }
     // In cubing.js a move may have any amount: R2 is one move, and so is R3.
     puzzle.set_metric(Metric::Multi);
-    let derived = file.spare.map_or(Vec::new(), |entries| entries.0);
+    let derived = file.derived_moves.map_or(Vec::new(), |entries| entries.0);
     reader.derived(&mut puzzle, &derived)?;
     let ignored: Vec<String> = reader.ignored.into_inner().into_iter().collect();
     if !ignored.is_empty() {
