@@ -41,7 +41,7 @@ pub fn fingerprint(space: &Space, colouring: &Colouring) -> [u8; 32] {
     for symmetry in space.symmetries() {
         field("symmetry", &bytes_of(&symmetry.cells, space.cells()));
         if turns {
-            field("symbols", symmetry.symbols());
+            field("letters", symmetry.symbols());
         }
     }
     field("colouring", colouring.of_pieces());
