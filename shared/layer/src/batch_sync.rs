@@ -234,7 +234,7 @@ impl DiskFile for DeferredFile {
     fn write_at(&mut self, bytes: &[u8], offset: u64) -> io::Result<()> {
         match &mut self.file {
             Some(file) => file.write_at(bytes, offset),
-            None => Err(io::Error::other("the file was finished before")),
+            None => Err(io::Error::other("the file is already finished")),
         }
     }
 

@@ -45,7 +45,7 @@ pub struct Coset<'a> {
 
 /// A chunk differs from what was sent.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a chunk of cosets was damaged on its way: {0}")]
+#[error("a chunk of cosets was damaged in transit: {0}")]
 pub struct BadChunk(String);
 
 /// Appends a coset to the bytes of a chunk.
@@ -143,9 +143,9 @@ thread_local! {
 pub fn decompress(zstd: &[u8], length: usize) -> Result<Vec<u8>, BadChunk> {
     use std::io::Read;
     if length > MAX_BYTES {
-        return Err(BadChunk(format!("it says that it has {length} bytes")));
+        return Err(BadChunk(format!("it claims {length} bytes, which is too long")));
     }
-    let bad = |error: std::io::Error| BadChunk(format!("it does not decompress: {error}"));
+    let bad = |error: std::io::Error| BadChunk(format!("decompression failed: {error}"));
     let bytes = if length <= SMALL_BYTES {
         DECOMPRESSOR.with_borrow_mut(|decompressor| decompressor.decompress(zstd, length)).map_err(bad)?
     } else {
@@ -156,7 +156,7 @@ pub fn decompress(zstd: &[u8], length: usize) -> Result<Vec<u8>, BadChunk> {
         bytes
     };
     if bytes.len() != length {
-        return Err(BadChunk(format!("it has other than the {length} bytes that it says")));
+        return Err(BadChunk(format!("it does not have the {length} bytes that it claims")));
     }
     Ok(bytes)
 }
@@ -170,7 +170,7 @@ pub fn unpack<'a>(zstd: &[u8], plain: &'a [u8], length: usize) -> Result<Cow<'a,
     match plain.len() {
         0 => decompress(zstd, length).map(Cow::Owned),
         plain_length if plain_length == length => Ok(Cow::Borrowed(plain)),
-        _ => Err(BadChunk(format!("it has other than the {length} bytes that it says"))),
+        _ => Err(BadChunk(format!("it does not have the {length} bytes that it claims"))),
     }
 }
 
@@ -189,13 +189,13 @@ pub fn cosets(mut bytes: &[u8]) -> impl Iterator<Item = Result<Coset<'_>, BadChu
 fn first(bytes: &[u8]) -> Result<(Coset<'_>, &[u8]), BadChunk> {
     let (header, rest) = bytes
         .split_first_chunk::<HEADER_BYTES>()
-        .ok_or_else(|| BadChunk("it ends within a header".into()))?;
+        .ok_or_else(|| BadChunk("it ends in the middle of a header".into()))?;
     let number = |at: usize| u32::from_le_bytes(header[at..at + 4].try_into().expect("four bytes"));
     let encoding = Encoding::from_byte(header[4])
-        .ok_or_else(|| BadChunk(format!("there is no encoding {}", header[4])))?;
+        .ok_or_else(|| BadChunk(format!("unknown encoding {}", header[4])))?;
     let (canonical, rest) = rest
         .split_at_checked(number(12) as usize)
-        .ok_or_else(|| BadChunk("it ends within a coset".into()))?;
+        .ok_or_else(|| BadChunk("it ends in the middle of a coset".into()))?;
     Ok((Coset { number: number(0), encoding, states: number(8), canonical }, rest))
 }
 

@@ -75,7 +75,7 @@ impl Encoding {
             Self::Dense | Self::DenseZstd => (canonical.len() == packed_bytes as usize, count(canonical)),
         };
         if !right_length {
-            return Err(format!("{} bytes are no coset of {packed_bytes} packed bytes", canonical.len()));
+            return Err(format!("{} bytes is not a valid length for a coset of {packed_bytes} packed bytes", canonical.len()));
         }
         if self == Self::Sparse {
             let positions = canonical.as_chunks().0.iter().map(|&position| u32::from_le_bytes(position));
@@ -96,10 +96,10 @@ impl Encoding {
             Self::Dense | Self::DenseZstd => !tensor.has_no_bit_behind_a_row(canonical),
         };
         if behind_a_row {
-            return Err(format!("it has a state behind the end of a row of {} bits", tensor.row_bits));
+            return Err(format!("it has a state beyond the end of a row of {} bits", tensor.row_bits));
         }
         if found != u64::from(states) {
-            return Err(format!("it has {found} states, its entry says {states}"));
+            return Err(format!("it has {found} states, but its entry says {states}"));
         }
         Ok(())
     }

@@ -26,7 +26,7 @@ pub enum LayerError {
         reason: String,
     },
     /// The file does not begin like a layer file.
-    #[error("{path} is no layer file: it begins with {got:02x?}", path = path.display())]
+    #[error("{path} is not a layer file: it begins with {got:02x?}", path = path.display())]
     NotALayer {
         /// The file.
         path: PathBuf,

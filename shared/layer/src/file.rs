@@ -259,7 +259,7 @@ impl LayerFile {
             return Ok(Stored::Empty);
         }
         let packed_bytes = self.header.identity.packed_bytes as usize;
-        let data = data.ok_or_else(|| damaged("its data would lie outside of the file".into()))?;
+        let data = data.ok_or_else(|| damaged("its data extends past the end of the file".into()))?;
         let stored = match entry.encoding {
             Encoding::Empty => Stored::Empty,
             Encoding::Sparse => Stored::Sparse(data),
@@ -269,7 +269,7 @@ impl LayerFile {
                 let mut packed = Vec::with_capacity(packed_bytes + SLACK_BYTES as usize);
                 DECOMPRESSOR
                     .with_borrow_mut(|zstd| zstd.decompress_to_buffer(data, &mut packed))
-                    .map_err(|error| damaged(format!("it does not decompress: {error}")))?;
+                    .map_err(|error| damaged(format!("decompression failed: {error}")))?;
                 packed.resize(packed.len() + SLACK_BYTES as usize, 0);
                 Stored::Decompressed(packed)
             }
@@ -373,7 +373,7 @@ impl LayerFile {
         match self.header.totals.stored {
             expected if expected == stored => Ok(()),
             expected => {
-                let reason = format!("it says {expected} stored states, its cosets have {stored}");
+                let reason = format!("it claims {expected} stored states, but its cosets have {stored}");
                 Err(LayerError::DamagedHeader { path: self.path.clone(), reason })
             }
         }

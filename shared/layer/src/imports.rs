@@ -242,10 +242,10 @@ impl Imports {
     fn check(&self, import: &Import<'_>, next: u32) -> Result<(), String> {
         let &Import { coset, encoding, states, canonical } = import;
         if coset < next || coset >= self.cosets {
-            return Err("it is out of order, or there is none of that number".into());
+            return Err("it is out of order, or its number is out of range".into());
         }
         if encoding == Encoding::DenseZstd || canonical.len() > self.tensor.packed_bytes as usize {
-            return Err("it is not written down as it should be".into());
+            return Err("its encoding or length is invalid".into());
         }
         encoding.check(canonical, states, self.tensor)
     }
@@ -298,7 +298,7 @@ impl Imports {
             if end.offset + pending.bytes.len() as u64 + bytes > self.segment_bytes {
                 self.write(&mut end, &mut pending)?;
                 let begun = self.file().and_then(|file| self.begin(file));
-                *end = begun.map_err(LayerError::io("make a file in", &self.directory))?;
+                *end = begun.map_err(LayerError::io("create a file in", &self.directory))?;
             }
             let offset = end.offset + pending.bytes.len() as u64;
             let length = canonical.len() as u32;
@@ -341,7 +341,7 @@ impl Imports {
     /// Adds an empty segment, and returns its beginning.
     fn begin(&self, segment: Segment) -> io::Result<End> {
         let number = self.begun.fetch_add(1, Ordering::Relaxed);
-        let place = self.segments.get(number).ok_or_else(|| io::Error::other("cosets came twice"))?;
+        let place = self.segments.get(number).ok_or_else(|| io::Error::other("cosets were imported twice"))?;
         place.set(segment).expect("no number is given out twice");
         Ok(End { segment: number, offset: 0 })
     }

@@ -51,7 +51,7 @@ impl Disk for LimitedDisk {
             return Err(io::Error::new(
                 io::ErrorKind::StorageFull,
                 format!(
-                    "the files in {} take the {} bytes of --disk-limit",
+                    "the files in {} have used up the {} bytes of --disk-limit",
                     self.directory(path).display(),
                     self.most
                 ),

@@ -75,7 +75,7 @@ impl Map {
         // fault, which ends the process (see `report_faults`).
         let map = unsafe { Mmap::map(&file)? };
         if map.len() as u64 != file.metadata()?.len() {
-            return Err(io::Error::other("its length changes while it is opened"));
+            return Err(io::Error::other("its length changed while it was being opened"));
         }
         let slot = Slot::take(&map, path);
         Ok(Self { map, stamp: Stamp::from(&is), slot, file: Kept::new(file) })

@@ -16,6 +16,6 @@ pub fn open_regular(path: &Path) -> io::Result<(File, Metadata)> {
     let is = file.metadata()?;
     match is.is_file() {
         true => Ok((file, is)),
-        false => Err(io::Error::other("it is not a regular file, and only those keep their bytes")),
+        false => Err(io::Error::other("not a regular file")),
     }
 }

@@ -60,6 +60,6 @@ impl WriteBack {
     pub(crate) fn end(self) -> io::Result<()> {
         let Self { filled, written: _written, thread } = self;
         drop(filled);
-        thread.join().unwrap_or_else(|_| Err(io::Error::other("the thread that writes has panicked")))
+        thread.join().unwrap_or_else(|_| Err(io::Error::other("the writer thread panicked")))
     }
 }

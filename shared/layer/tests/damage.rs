@@ -95,9 +95,9 @@ fn each_kind_has_its_own_message() {
     // A later format has more that is new than its number.
     let says = "has layer format 3, and this version of Fathom reads up to 2";
     assert!(message(&|b| (b[8], b[48]) = (3, 9)).contains(says));
-    assert!(message(&|b| b[8] = 3).contains("format version 3, but the checksum of 2"));
-    assert!(message(&|b| b[8] = 1).contains("format version 1 is not read any more"));
-    assert!(message(&|b| b[0] = 0).contains("is no layer file"));
+    assert!(message(&|b| b[8] = 3).contains("format version 3, but the checksum of version 2"));
+    assert!(message(&|b| b[8] = 1).contains("format version 1 is no longer supported"));
+    assert!(message(&|b| b[0] = 0).contains("is not a layer file"));
     assert!(message(&|b| b[48] ^= 1).contains("has a damaged header"));
     assert!(message(&|b| b[260] ^= 1).contains("has a damaged directory"));
     assert!(message(&|b| b[384] ^= 1).contains("is damaged at coset 0"));

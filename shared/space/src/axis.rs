@@ -70,7 +70,7 @@ impl TryFrom<String> for AxisView {
 
 /// The error for a text that does not describe an axis.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("an axis is given as colours with p, o or b behind each, such as '1p 2o', not as {0:?}")]
+#[error("invalid axis {0:?}: write colours, each followed by p, o or b, such as '1p 2o'")]
 pub struct NoAxis(String);
 
 impl fmt::Display for AxisView {

@@ -77,7 +77,7 @@ impl Refusal {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ColouringError {
     /// The list does not have one colour for each piece, or its colours are not numbered 0, 1, 2, …
-    #[error("a colouring gives each of {pieces} pieces a colour, numbered from 0 without gaps")]
+    #[error("a colouring must give each of the {pieces} pieces a colour, numbered from 0 without gaps")]
     NotAPartition {
         /// Pieces of the puzzle.
         pieces: usize,
@@ -96,20 +96,20 @@ pub enum ColouringError {
     },
     /// A guard asks for one label of a colour that has several, so the pattern does not tell whether the move
     /// is possible.
-    #[error("colour {colour} hides whether a move can be made")]
+    #[error("colour {colour} does not determine whether a move is possible")]
     HidesGuard {
         /// The colour.
         colour: u8,
     },
     /// An axis names a colour or orientations that do not exist, or the axes do not hold everything that the
     /// pattern leaves open exactly once.
-    #[error("the axes do not tell all that the colours leave open, or tell it twice")]
+    #[error("the axes must determine everything that the colours leave open, exactly once")]
     BadAxes,
     /// Moves have guards, so the reachable states of a pattern are not images of one state under a group.
-    #[error("axes of what moves reach need moves that can be made in all states")]
+    #[error("reachable axes require moves that are possible in every state")]
     Guarded,
     /// An axis or the number of patterns exceeds the engine's limits.
-    #[error("the colouring gives tensors or patterns beyond the limits of the engine")]
+    #[error("the colouring's tensors or patterns exceed the limits of the engine")]
     TooLarge,
 }
 

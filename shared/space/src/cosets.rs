@@ -101,7 +101,7 @@ pub struct CosetTables {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CosetError {
     /// There are more table entries than 32-bit numbers.
-    #[error("{patterns} patterns under {symmetries} symmetries are too many for the pattern table")]
+    #[error("the pattern table is too large: {patterns} patterns under {symmetries} symmetries")]
     TooMany {
         /// Patterns of the colouring.
         patterns: u64,
@@ -112,11 +112,11 @@ pub enum CosetError {
     #[error("the bit tensor of a coset is too large")]
     TensorTooLarge,
     /// The words of an axis differ in too many cosets.
-    #[error("the words of an axis are different ones in too many cosets")]
+    #[error("the words of an axis differ in too many cosets")]
     TooManyFrames,
     /// The number of states contradicts the number of patterns, so one of them is wrong.
     #[error(
-        "{words} words of states are not shared out evenly among {patterns} patterns, or are more than {most} for each: the number of states is wrong, which is a fault of Fathom: please report it, with the puzzle"
+        "{words} state words do not divide evenly among {patterns} patterns, or exceed {most} per pattern: the number of states is wrong. This is a bug in Fathom; please report it, with the puzzle"
     )]
     Miscounted {
         /// The words: each state has one for each free move.
@@ -127,7 +127,7 @@ pub enum CosetError {
         most: u64,
     },
     /// Stored tables are not those of the space and the colouring.
-    #[error("the tables of cosets are not those of this space and colouring")]
+    #[error("the coset tables belong to another space or colouring")]
     ForeignTables,
 }
 

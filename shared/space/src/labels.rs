@@ -17,7 +17,7 @@ pub struct Labels<L = u16> {
 pub enum LabelError {
     /// The list has more or fewer labels than the puzzle has pieces.
     #[error(
-        "the label list has {got} entries, but the puzzle has {pieces} tiles: give one label a tile, row by row"
+        "the label list has {got} entries, but the puzzle has {pieces} tiles. Give one label per tile, row by row"
     )]
     WrongLength {
         /// The number of entries of the list.
@@ -27,11 +27,11 @@ pub enum LabelError {
     },
     /// An entry is not a number.
     #[error(
-        "{0:?} is no label: give whole numbers from 0 to 4294967295, separated by commas, such as 0,0,1,1"
+        "invalid label {0:?}: give whole numbers from 0 to 4294967295, separated by commas, such as 0,0,1,1"
     )]
     NotALabel(String),
     /// An entry of a track list is neither a number nor a range.
-    #[error("{0:?} names no tiles: give numbers and ranges separated by commas, such as 0-3,8")]
+    #[error("invalid tiles {0:?}: give numbers and ranges separated by commas, such as 0-3,8")]
     NotATile(String),
     /// A tracked piece does not exist.
     #[error("tile {tile} is off the board: its {pieces} tiles are numbered from 0 to {last}", last = pieces - 1)]

@@ -48,20 +48,20 @@ const OPEN: u8 = u8::MAX;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoInverses {
     /// Some pieces look alike, so a state does not determine a permutation.
-    #[error("pieces that look alike leave it open which permutation a state is")]
+    #[error("pieces that look alike leave a state's permutation undetermined")]
     Alike,
     /// MultisetRanker tell only some of the pieces apart.
-    #[error("its pieces are too many to tell all apart in words")]
+    #[error("it has too many pieces for a state to distinguish all of them")]
     ToldInPart,
     /// The moves that are possible depend on the state.
     #[error("its moves can be made only in some states")]
     Guarded,
     /// The inverse of a move may not be a move, so the inverse of a state may be at another distance.
-    #[error("the inverse of a move may be no move")]
+    #[error("the inverse of a move may not be a move")]
     OneWay,
     /// The words of one state have inverses in different states, or symmetries that would map these inverses
     /// to each other were not found.
-    #[error("its free moves are not all known as symmetries")]
+    #[error("not all of its free moves are known to be symmetries")]
     FreeMoves,
 }
 

@@ -55,7 +55,7 @@ pub struct Plan {
 pub enum PlanError {
     /// Every candidate exceeds the limits of the engine.
     #[error(
-        "{space} has {} states, too many to search: no colouring gives axes of at most {axis} arrangements and tables of at most {gibibytes} GiB: choose a smaller puzzle, or tell fewer pieces apart with --track or --labels",
+        "{space} has {} states, too many to search: no colouring keeps axes within {axis} arrangements and tables within {gibibytes} GiB. Choose a smaller puzzle, or distinguish fewer pieces with --track or --labels",
         grouped(states), axis = Colouring::MAX_AXIS, gibibytes = Plan::MAX_TABLE_BYTES >> 30
     )]
     TooLarge {

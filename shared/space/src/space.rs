@@ -71,17 +71,17 @@ pub enum SpaceError {
     /// A guarded move has no inverse among the moves. The states that moves reach are then not those from
     /// which moves lead back.
     #[error(
-        "{0} has moves that can be made only in some states, and they are not closed under inverses: add the inverses, which --metric single does unless cells are limited by always or never"
+        "{0} has moves that can be made only in some states, and they are not closed under inverses. Add the inverses (--metric single does, unless cells are limited by 'always' or 'never')"
     )]
     GuardedOneWay(String),
     /// With these labels, the limits on the puzzle's states exclude the solved state.
     #[error(
-        "the labels rule out the solved state of {0}: they make a piece look like one that may never stand where it belongs: tell more apart"
+        "the labels rule out the solved state of {0}: they give a piece the same label as one that is excluded from its home cell. Use more labels"
     )]
     SolvedRuledOut(String),
     /// There are more symbols than a byte can tell apart.
     #[error(
-        "{name} has {}more pieces and orientations than words have symbols for: {symbols}, of at most 255: tell fewer apart with --track, --labels or --ignore-orientation, or leave some out with --omit",
+        "{name} has {}too many pieces and orientations to encode: {symbols} symbols, of at most 255. Distinguish fewer with --track, --labels or --ignore-orientation, or omit an orbit with --omit",
         states_and(states.as_ref())
     )]
     TooManyLetters {
@@ -93,11 +93,11 @@ pub enum SpaceError {
         symbols: usize,
     },
     /// A free move may change nothing in some states, which would then have fewer words than others.
-    #[error("{0} has free moves that may change nothing that can be seen: tell more of its pieces apart")]
+    #[error("{0} has free moves that may change nothing visible: distinguish more of its pieces")]
     NotFree(String),
     /// There are so many cells that nothing is known of the group.
     #[error(
-        "the states of {name} cannot be counted: with {cells} cells, the order of its group takes too long to find: leave some out with --omit"
+        "the states of {name} cannot be counted: with {cells} cells, finding the order of its group takes too long. Omit an orbit with --omit"
     )]
     UnknownGroup {
         /// The name.
@@ -108,7 +108,7 @@ pub enum SpaceError {
     /// The elements of the group that change nothing visible take too long to count, or states are listed and
     /// are too many.
     #[error(
-        "the labelled states of {name} cannot be counted: its group has order {order}, and what cannot be seen of it, or where its moves are blocked, is too much to go through: tell more pieces apart, or leave some out with --omit"
+        "the labelled states of {name} cannot be counted: its group has order {order}, too large to enumerate the elements that change nothing visible or the states that block moves. Use more labels, or omit an orbit with --omit"
     )]
     Uncounted {
         /// The puzzle.

@@ -29,7 +29,7 @@ pub struct Encoding {
 pub enum EncodingError {
     /// A reduction does not apply to the puzzle.
     #[error(
-        "reduction {number} of the plan does not fit {puzzle}: the plan is of another puzzle, or was edited"
+        "reduction {number} of the plan does not fit {puzzle}: the plan belongs to another puzzle, or was edited"
     )]
     Reduction {
         /// The number of the reduction, from 1.
@@ -39,7 +39,7 @@ pub enum EncodingError {
     },
     /// A symmetry is not one of the puzzle.
     #[error(
-        "symmetry {number} of the plan is not a symmetry of {puzzle}: the plan is of another puzzle, or was edited"
+        "symmetry {number} of the plan is not a symmetry of {puzzle}: the plan belongs to another puzzle, or was edited"
     )]
     Symmetry {
         /// The number of the symmetry, from 1.

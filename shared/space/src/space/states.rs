@@ -142,6 +142,6 @@ mod tests {
         dials.set_solved(&pieces).unwrap();
         let puzzle = dials.puzzle(Metric::Given).unwrap();
         let error = Space::new(puzzle, Metric::Given, Labels::distinct(DIALS)).unwrap_err().to_string();
-        assert!(error.starts_with("dials has 144 states and more pieces and orientations"), "{error}");
+        assert!(error.starts_with("dials has 144 states and too many pieces and orientations"), "{error}");
     }
 }
