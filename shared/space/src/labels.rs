@@ -4,8 +4,7 @@ use std::collections::HashMap;
 use std::hash::Hash;
 
 /// One label for each piece, as a number of type `L`. Labels are numbered from 0 in the order of first
-/// appearance, so that two lists with the same meaning are equal. What stands on the cells of words has
-/// labels of one byte.
+/// appearance, so that two lists with the same meaning are equal. Labels on the cells of words take one byte.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Labels<L = u16> {
     of_piece: Box<[L]>,
@@ -108,7 +107,7 @@ impl Labels {
         Ok(Self::from_values(values))
     }
 
-    /// Reads a list such as `0-3,8`. The listed pieces keep their identity, and all others are alike.
+    /// Reads a list such as `0-3,8`. The listed pieces keep their identity; all others are interchangeable.
     ///
     /// # Errors
     /// [`LabelError`] if an entry is neither a number nor a range, or names a piece that does not exist.
@@ -154,7 +153,7 @@ impl<L: Copy> Labels<L> {
         &self.sizes
     }
 
-    /// Returns whether all pieces are told apart.
+    /// Returns whether all pieces are distinguished.
     pub fn are_distinct(&self) -> bool {
         self.sizes.len() == self.of_piece.len()
     }

@@ -8,13 +8,13 @@ use crate::cells::{Cell, CellOrbit};
 use crate::{MultisetRanker, SymbolTable};
 
 /// All words in which every orbit of cells has the same marks as in the solved word, each in any orientation.
-/// The rank is a number in mixed radix: for each orbit the [rank](MultisetRanker) of its marks, followed by the
-/// orientation on each of its cells. If the sum of an orbit's orientations never changes, its last cell has
-/// no digit.
+/// The rank is a number in mixed radix: for each orbit the [rank](MultisetRanker) of its marks, followed by
+/// the orientation on each of its cells. If the sum of an orbit's orientations never changes, its last cell
+/// has no digit.
 #[derive(Clone, Debug)]
 pub struct Ranks {
     parts: Box<[Part]>,
-    /// By letter: the number of its mark among the marks of the orbit.
+    /// By symbol: the number of its mark among the marks of the orbit.
     locals: Box<[u8]>,
     orientations: Box<[u8]>,
     /// The number of symbols of a mark.

@@ -7,7 +7,7 @@ use crate::{Colouring, Space};
 ///
 /// Axis c has one entry for each arrangement of colour c. The last axis lies inside a row; rows are numbered
 /// in row-major order of the other axes. A packed row takes `row_bytes` bytes: bit i of the row is bit
-/// `i % 8` of its byte `i / 8`, and the bits behind the last are zero. A long last axis may be cut into
+/// `i % 8` of its byte `i / 8`, and the bits after the last are zero. A long last axis may be cut into
 /// *blocks* if all maps carry blocks to blocks. Each block is then a row, and rows are in row-major order of
 /// the other axes and of the blocks. The *position* of a state is its bit offset in that packing,
 /// `(row * row_bytes + i / 8) * 8 + i % 8`.
@@ -151,8 +151,8 @@ impl Shape {
         self.odd.as_deref()
     }
 
-    /// Returns whether a coset has a state with these indices. `odd` tells whether the parities of the
-    /// indices of the coset's states have an odd sum. Always true unless the last axis is halved.
+    /// Returns whether a coset has a state with these indices. `odd` is whether the parities of the indices
+    /// of the coset's states have an odd sum. Always true unless the last axis is halved.
     pub fn holds(&self, indices: &[u32], odd: bool) -> bool {
         self.odd.as_ref().is_none_or(|is_odd| {
             indices.iter().fold(false, |sum, &index| sum ^ is_odd[index as usize]) == odd
@@ -195,7 +195,7 @@ impl Shape {
         row * self.row_bytes() * 8 + if self.odd.is_some() { last / 2 } else { last }
     }
 
-    /// Writes the indices of the state at a position: the inverse of [`Shape::position`]. `odd` tells whether
+    /// Writes the indices of the state at a position: the inverse of [`Shape::position`]. `odd` is whether
     /// the parities of the indices of the coset's states have an odd sum; it matters only if the last axis is
     /// halved.
     pub fn indices(&self, position: u32, odd: bool, indices: &mut [u32]) {

@@ -41,8 +41,8 @@ fn the_designs_choices_for_large_boards() {
     assert_eq!(sizes("3x6"), (17_153_136, 240_095, 72, 46_656_000));
 }
 
-/// Candidates that cannot be the cheapest are not judged. The choice is that of judging all of them, and no
-/// candidate costs less than was said of it before.
+/// Candidates that cannot be the cheapest are not judged. The result is the same as if all were judged, and
+/// no candidate costs less than its lower bound.
 #[test]
 fn the_cheapest_candidate_is_found_without_judging_all() {
     let of_board = |word, track| space(word, track);
@@ -82,7 +82,7 @@ fn the_cheapest_candidate_is_found_without_judging_all() {
     assert!(skipped > 0);
 }
 
-/// Whether a symmetry has an action on colours is told without making the action.
+/// Whether a symmetry has an action on colours is determined without computing the action.
 #[test]
 fn symmetries_that_respect_a_colouring_have_an_action() {
     for word in ["3x3", "2x2x2", "pyraminx", "skewb"] {
@@ -149,7 +149,7 @@ fn a_ring_that_each_move_turns_is_no_axis() {
     let by_twists = PuzzleSpec::by_name("square1").unwrap().in_metric(Metric::Twist).unwrap();
     for (source, metric, bits, period) in [
         (by_twists, Metric::Twist, 24_u64.pow(4), 2),
-        // The middle and how the puzzle is held.
+        // The middle, and the cell for how the puzzle is held.
         (PuzzleSpec::by_name("square1").unwrap(), Metric::Face, 2 * 2 * 24_u64.pow(4), 1),
     ] {
         let labels = Labels::from_values(source.solved());
@@ -189,7 +189,7 @@ fn a_group_without_sets_is_cut_by_points_of_a_base() {
 }
 
 /// Nine tiles, of which squares of four turn. A symmetry that leaves all tiles in place and turns them by
-/// different amounts renames no move, so it changes no state, and is left out. The others are used.
+/// different amounts renames no move, so it changes no state, and is omitted. The others are used.
 #[test]
 fn a_symmetry_that_changes_no_state_is_not_used() {
     let orbits = vec![Orbit { name: "tiles".into(), cells: 9, orientations: 4 }];
@@ -225,9 +225,9 @@ fn where_pieces_look_alike_whole_sets_are_axes() {
     assert_eq!((plan.representative_cosets, plan.shape.bits()), (1, 210 * 462));
 }
 
-/// 20 cells, permuted in all ways, with 7, 7, 3 and 3 pieces alike. With a colour for one label or for two
-/// labels alone there are too many patterns or words. Two labels in one colour and two in another serve:
-/// C(20, 6) x C(14, 7) x C(6, 3) states.
+/// 20 cells, permuted in all ways, with 7, 7, 3 and 3 pieces alike. With one or two labels in a colour of
+/// their own, there are too many patterns or words. Two labels in one colour and two in another work: C(20,
+/// 6) x C(14, 7) x C(6, 3) states.
 #[test]
 fn sets_are_cut_into_parts_where_nothing_else_serves() {
     let labels = [7, 7, 3, 3].iter().zip(0..).flat_map(|(&n, label)| vec![label; n]);
@@ -256,9 +256,9 @@ fn few_states_with_guards_are_stored_densely() {
     assert!(bits <= 60, "{bits} bits for 60 states");
 }
 
-/// The states of a ring of n cells are its n turns, and turns by k and by -k are alike: n / 2 + 1 classes,
-/// rounded down. Axes of several cells would store many times as many bits. A table of n! patterns must not
-/// become large for that.
+/// The states of a ring of n cells are its n turns, and turns by k and by -k are equivalent: n / 2 + 1
+/// classes, rounded down. Axes of several cells would store many times as many bits. A table of n! patterns
+/// must not become large for that.
 #[test]
 fn tiny_spaces_of_few_words_are_cut_into_single_states() {
     for cells in [4, 5, 7] {
@@ -274,7 +274,7 @@ fn tiny_spaces_of_few_words_are_cut_into_single_states() {
 }
 
 /// All 720 permutations of six cells, and as many symmetries: a class for each cycle type, of which there are
-/// 11. To list the cosets of each candidate under so many symmetries takes longer than any search, and axes
+/// 11. Listing the cosets of each candidate under so many symmetries takes longer than any search, and axes
 /// would lose most symmetries.
 #[test]
 fn few_words_with_many_symmetries_are_cut_into_single_states() {
@@ -340,7 +340,8 @@ fn a_set_whose_axis_would_be_too_long_is_cut_into_parts() {
     assert!(plan.shape.bits() >= 24 && plan.fill(&space) > 0.4, "{:?}", plan.shape.lengths());
 }
 
-/// A move with many sets of pieces has many candidates, and 72 states are not worth to judge all of them.
+/// A move with many sets of pieces has many candidates, and with 72 states it is not worth judging all of
+/// them.
 #[test]
 fn a_small_space_is_planned_in_the_time_that_it_is_worth() {
     let orbit = |name: &str, cells, orientations| Orbit { name: name.into(), cells, orientations };
