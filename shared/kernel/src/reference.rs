@@ -1,5 +1,5 @@
-//! The whole search as a plain breadth-first search: no cosets, no symmetries, two bytes a state. It is the
-//! oracle of every other engine, so it is kept as short and as obviously right as possible.
+//! The whole search as a plain breadth-first search: no cosets, no symmetries, two bytes per state. It is the
+//! oracle of every other engine, so it is kept as short and as obviously correct as possible.
 
 use fathom_space::{Ranks, Space, SymbolTable};
 
@@ -11,7 +11,7 @@ pub struct Distances {
     distances: Vec<u16>,
 }
 
-/// Why a space cannot be searched this way.
+/// The reason why a space cannot be searched this way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unfit {
     /// The search would take too much memory.
@@ -22,7 +22,7 @@ pub enum Unfit {
         /// The memory limit, in bytes.
         limit: u64,
     },
-    /// There are states beyond the largest distance that the search can tell.
+    /// There are states beyond the largest distance that the search can represent.
     TooFar,
 }
 

@@ -1,5 +1,5 @@
-//! Cosets on the wire: several in a row, compressed together with a checksum by zstd, or plain where that
-//! saves nothing. The checksums of the cosets were checked when the sender read its file.
+//! Cosets on the wire: several in a row, compressed together with a checksum by zstd, or uncompressed if
+//! compression saves nothing. The checksums of the cosets were checked when the sender read its file.
 //!
 //! Each coset consists of, little-endian: its number (4 bytes), encoding (1 byte, then 3 zero bytes), number
 //! of states (4), length of its canonical bytes (4), and these bytes.
@@ -20,11 +20,11 @@ pub const HEADER_BYTES: usize = 16;
 /// A low level, because the links between nodes are faster than higher levels of compression.
 const ZSTD_LEVEL: i32 = 1;
 
-/// The number of chunks that stay plain after one that does not compress.
+/// The number of chunks that are sent uncompressed after one that does not compress.
 const PLAIN_CHUNKS: u32 = 7;
 
-/// Returns how many of `bytes` of one answer, which do not compress, are tried: the first of eight chunks,
-/// and all of a short answer.
+/// Returns on how many of the `bytes` of an incompressible answer compression is tried: the first of every
+/// eight chunks, and all of a short answer.
 pub fn tried_bytes(bytes: f64) -> f64 {
     let chunk = CHUNK_BYTES as f64;
     bytes.min((bytes / (chunk * f64::from(PLAIN_CHUNKS + 1))).ceil() * chunk)
@@ -43,7 +43,7 @@ pub struct Coset<'a> {
     pub canonical: &'a [u8],
 }
 
-/// A chunk differs from what was sent.
+/// The error for a chunk that differs from what was sent.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a chunk of cosets was damaged in transit: {0}")]
 pub struct BadChunk(String);
@@ -57,10 +57,10 @@ pub fn push(bytes: &mut Vec<u8>, coset: Coset<'_>) {
     bytes.extend_from_slice(coset.canonical);
 }
 
-/// Compresses chunks, and pieces of files, one after the other.
+/// Compresses chunks and pieces of files, in sequence.
 pub struct Compressor {
     zstd: zstd::bulk::Compressor<'static>,
-    /// The number of chunks that are sent plain before the next one is tried.
+    /// The number of chunks that are sent uncompressed before compression is tried again.
     plain: u32,
 }
 
@@ -69,27 +69,28 @@ pub struct Compressor {
 pub enum Packed {
     /// Compressed.
     Zstd(Vec<u8>),
-    /// As they are.
+    /// Uncompressed.
     Plain(Vec<u8>),
 }
 
 impl Compressor {
-    /// Makes a compressor, with the memory that zstd needs.
+    /// Creates a compressor, with the memory that zstd needs.
     ///
     /// # Panics
-    /// If zstd gets no memory.
+    /// If zstd cannot allocate memory.
     pub fn new() -> Self {
         let mut zstd = zstd::bulk::Compressor::new(ZSTD_LEVEL).expect("there is memory for zstd");
         zstd.include_checksum(true).expect("zstd knows checksums");
         Self { zstd, plain: 0 }
     }
 
-    /// Compresses bytes if that pays. Cosets of which half of the bits are set, as in the largest layers, do
-    /// not compress, and zstd takes both sides longer than everything else but the copies of the kernel. So
-    /// after bytes that zstd makes less than 1/32 shorter, the next seven chunks are left plain.
+    /// Compresses bytes if it is worthwhile. Cosets with half of their bits set, as in the largest layers, do
+    /// not compress, and zstd then costs both sides more time than anything else except the copies of the
+    /// kernel. So after bytes that zstd shortens by less than 1/32, the next seven chunks are sent
+    /// uncompressed.
     ///
     /// # Panics
-    /// If zstd gets no memory.
+    /// If zstd cannot allocate memory.
     pub fn pack(&mut self, bytes: Vec<u8>) -> Packed {
         if self.plain > 0 {
             self.plain -= 1;
@@ -109,13 +110,13 @@ impl Compressor {
     /// Compresses bytes, and adds their checksum (32 bits of XXH64: RFC 8878, section 3.1.1).
     ///
     /// # Panics
-    /// If zstd gets no memory.
+    /// If zstd cannot allocate memory.
     pub fn compress(&mut self, bytes: &[u8]) -> Vec<u8> {
         self.zstd.compress(bytes).expect("there is memory for a chunk")
     }
 }
 
-/// Returns whether bytes are sent compressed, if zstd makes `compressed` of `plain` bytes.
+/// Returns whether bytes are sent compressed, if zstd compresses `plain` bytes to `compressed` bytes.
 pub fn pays(compressed: usize, plain: usize) -> bool {
     compressed < plain - plain / 32
 }
@@ -126,11 +127,11 @@ impl Default for Compressor {
     }
 }
 
-/// The largest size for which memory is allocated at once, whatever the compressed bytes are.
+/// The largest size for which memory is allocated in advance, whatever the compressed bytes are.
 const SMALL_BYTES: usize = 2 * CHUNK_BYTES;
 
 thread_local! {
-    /// Used again for each chunk, because zstd's memory takes longer to prepare than a small chunk.
+    /// Reused for each chunk, because preparing zstd's memory takes longer than decompressing a small chunk.
     static DECOMPRESSOR: RefCell<zstd::bulk::Decompressor<'static>> =
         RefCell::new(zstd::bulk::Decompressor::new().expect("there is memory for zstd"));
 }
@@ -161,8 +162,8 @@ pub fn decompress(zstd: &[u8], length: usize) -> Result<Vec<u8>, BadChunk> {
     Ok(bytes)
 }
 
-/// Returns the bytes of a chunk or of a piece of a file: the `plain` ones if there are any, otherwise what
-/// `zstd` decompresses to. The result has exactly `length` bytes.
+/// Returns the bytes of a chunk or of a piece of a file: the `plain` ones if there are any, otherwise the
+/// decompressed `zstd`. The result has exactly `length` bytes.
 ///
 /// # Errors
 /// [`BadChunk`] if the bytes are damaged, or the result has another length.
@@ -232,13 +233,13 @@ mod tests {
         .map(Cow::into_owned)
     }
 
-    /// Returns a chunk of bits, of which a checksum of a number is as good as random ones.
+    /// Returns a chunk of pseudo-random bits: checksums of numbers.
     fn noise() -> Vec<u8> {
         let checksum = |number: u32| crate::Digest::new(&number.to_le_bytes()).0;
         (0..CHUNK_BYTES as u32 / 32).flat_map(checksum).collect()
     }
 
-    /// Random bits are plain, and so are the seven chunks after them, whatever they are.
+    /// Random bits are sent uncompressed, and so are the seven chunks after them, whatever their contents.
     #[test]
     fn what_does_not_compress_is_plain() {
         let noise = noise();
@@ -255,11 +256,11 @@ mod tests {
         assert!(!is_plain(&sparse) && is_plain(&noise));
         assert!((0..PLAIN_CHUNKS).all(|_| is_plain(&sparse)));
         assert!(!is_plain(&sparse));
-        // A short chunk that does not compress is plain alone.
+        // After a short chunk that does not compress, the next chunk is tried again.
         assert!(is_plain(&noise[..100].to_vec()) && !is_plain(&sparse));
     }
 
-    /// Of an answer of noise, as many chunks are tried as the forecast counts.
+    /// For an answer of noise, the number of tried chunks is the predicted one.
     #[test]
     fn tried_chunks_are_counted() {
         let noise = noise();

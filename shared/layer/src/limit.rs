@@ -1,11 +1,11 @@
-//! A disk with a limit on the bytes that may be used.
+//! A disk with a limit on the bytes in use.
 
 use crate::disk::{Disk, DiskFile, LocalDisk, free_bytes, tree_bytes};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// The local file system, with a limit on the total size of the files below a directory, and perhaps below
+/// The local file system, with a limit on the total size of the files below a directory, and optionally below
 /// another one. A new file can be created as long as the limit of its directory is not reached, so files that
 /// are being written at the same time may together exceed the limit.
 #[derive(Clone, Debug)]
@@ -23,12 +23,13 @@ impl LimitedDisk {
         Self { directory, other: OnceLock::new(), most }
     }
 
-    /// Limits the files below another directory, too, to as many bytes. Only the first such call counts.
+    /// Also limits the files below another directory to the same number of bytes. Only the first such call
+    /// has an effect.
     pub fn limit_too(&self, other: PathBuf) {
         let _ = self.other.set(other);
     }
 
-    /// Returns the directory whose limit counts for a path.
+    /// Returns the directory whose limit applies to a path.
     fn directory(&self, path: &Path) -> &Path {
         self.other.get().filter(|other| path.starts_with(other)).unwrap_or(&self.directory)
     }

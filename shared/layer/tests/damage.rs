@@ -1,4 +1,4 @@
-//! Every kind of damage to a layer file is noticed, and named.
+//! Every kind of damage to a layer file is detected and reported.
 
 use fathom_layer::{Identity, LayerError, LayerFile, LayerWriter, LocalDisk, Totals, archive};
 use std::fs;
@@ -92,7 +92,7 @@ fn each_kind_has_its_own_message() {
         fs::write(&path, bytes).unwrap();
         read(&path).unwrap_err().to_string()
     };
-    // A later format has more that is new than its number.
+    // A later format differs in more than its version number.
     let says = "has layer format 3, and this version of Fathom reads up to 2";
     assert!(message(&|b| (b[8], b[48]) = (3, 9)).contains(says));
     assert!(message(&|b| b[8] = 3).contains("format version 3, but the checksum of version 2"));
@@ -114,7 +114,7 @@ fn files_of_other_runs_and_places_are_refused() {
     write(&path);
     let error = |other: Identity| LayerFile::open(&path, &other).unwrap_err();
     let refusal = |other: Identity| error(other).to_string();
-    // A file of another run is not thrown away.
+    // A file of another run is not deleted.
     let [of_run, of_shard] =
         [Identity { fingerprint: [2; 32], ..identity() }, Identity { shard: 1, ..identity() }];
     assert!(!error(of_run).is_damage() && error(of_shard).is_damage());

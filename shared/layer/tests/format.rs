@@ -177,7 +177,7 @@ fn two_writers_of_one_file_share_nothing() {
     assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
 }
 
-/// Most cosets of most layers are empty, and are known to be without a look at their entries.
+/// Most cosets of most layers are empty, which is known without examining their entries.
 #[test]
 fn cosets_with_states_are_found_among_empty_ones() {
     let directory = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! What a map of a file shows when the file at its path is replaced or changed in place. The module `map`
-//! says what is guaranteed.
+//! The contents of a map when the file at its path is replaced or changed in place. The module `map` states
+//! the guarantees.
 
 use fathom_layer::map::{Map, Stamp};
 use fathom_layer::{Disk, Identity, LayerFile, LayerWriter, LocalDisk, Totals};
@@ -33,7 +33,7 @@ fn write(path: &Path, byte: u8) {
     writer.finish(Totals { stored, states: stored, ..Totals::default() }).unwrap();
 }
 
-/// Writes to the data of the second coset in place, as no part of Fathom does.
+/// Writes to the data of the second coset in place, which Fathom itself never does.
 fn change_in_place(path: &Path) {
     let end = fs::metadata(path).unwrap().len();
     File::options().write(true).open(path).unwrap().write_all_at(&[0xff], end - 200).unwrap();
@@ -115,7 +115,7 @@ fn a_change_is_noticed_whatever_becomes_of_the_name() {
     let open = || LayerFile::open(&path, &identity()).unwrap();
     let file = open();
     file.check_unchanged().unwrap();
-    // Its names and permissions are none of its contents.
+    // Its names and permissions are not part of its contents.
     fs::hard_link(&path, &other).unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o400)).unwrap();
     fs::rename(&other, &path).unwrap();
@@ -131,7 +131,7 @@ fn a_change_is_noticed_whatever_becomes_of_the_name() {
     assert!(file.check_unchanged().is_err());
     write(&path, 1);
     assert!(file.check_unchanged().is_err());
-    // A file that is cut and filled again.
+    // A file that is truncated and filled again.
     let file = open();
     let whole = fs::read(&path).unwrap();
     fs::write(&path, whole).unwrap();

@@ -1,4 +1,4 @@
-//! Reading ahead returns what the map returns, whatever the file system refuses on the way.
+//! Reading ahead returns the same as the map, whatever the file system refuses.
 
 use fathom_layer::direct_io::{ALIGNED_BYTES, Reader, Way};
 use fathom_layer::readahead::ReadAhead;
@@ -42,7 +42,7 @@ fn write(path: &Path) {
     writer.finish(Totals { stored, states: stored, ..Totals::default() }).unwrap();
 }
 
-/// How reads of a [`Faulty`] disk end.
+/// The outcome of reads of a [`Faulty`] disk.
 #[derive(Clone, Copy, Debug)]
 enum End {
     /// The file system refuses.
@@ -53,7 +53,7 @@ enum End {
     Panicked,
 }
 
-/// A disk whose files are read in one way, through the page cache if there is none, until a read fails.
+/// A disk whose files are read by one method, or through the page cache if there is none, until a read fails.
 #[derive(Clone, Debug)]
 struct Faulty {
     way: Option<Way>,
@@ -127,7 +127,7 @@ fn compare(path: &Path, disk: &dyn Disk) -> Result<bool, LayerError> {
     Ok(true)
 }
 
-/// Returns the ways in which a file can be read here.
+/// Returns the methods by which a file can be read here.
 fn ways(path: &Path) -> Vec<Option<Way>> {
     let mut memory = vec![0; 2 * ALIGNED_BYTES];
     let skip = memory.as_ptr().align_offset(ALIGNED_BYTES);
@@ -205,7 +205,7 @@ fn damage_on_the_disk_is_found() {
     }
 }
 
-/// Where a map ends the process, a read is an error that names the file and both lengths.
+/// Where a map would end the process, a read returns an error that names the file and both lengths.
 #[test]
 fn a_file_that_is_shortened_is_an_error() {
     let directory = tempfile::tempdir().unwrap();

@@ -7,7 +7,7 @@ use fathom_space::{CosetGraph, CosetId, Labels, Plan, Space, Transforms};
 use std::collections::HashSet;
 
 /// Free moves of four cells and of two others have thousands of renamings. Two pieces look alike, so that no
-/// free moves are left out.
+/// free moves are omitted.
 #[test]
 fn pairs_are_those_that_are_found_one_by_one() {
     let action = |cycles: &str| OrientedPermutation::from_cells(Permutation::parse(cycles, 11).unwrap());

@@ -1,5 +1,5 @@
-//! The laws of reductions, on random puzzles: the growth stays the same, states are carried there and back,
-//! and a space that is made from its encoding is the space that was searched for.
+//! The laws of reductions, on random puzzles: the growth stays the same, states are mapped in both
+//! directions, and a space that is rebuilt from its encoding is the space that was found.
 
 use fathom_algebra::{OrientedPermutation, Permutation};
 use fathom_puzzle::{Definition, Metric, Orbit};
@@ -82,7 +82,7 @@ fn layers<S: Clone + Ord + std::hash::Hash>(start: S, step: impl Fn(&S) -> Vec<S
     }
 }
 
-/// What is on each cell: the label of the piece, with its orbit, and its orientation.
+/// The contents of each cell: the label of the piece, with its orbit, and its orientation.
 type Pieces = Vec<(usize, usize, u16)>;
 
 /// Returns the states of a puzzle by distance, from its moves only. A state is the smallest of its images

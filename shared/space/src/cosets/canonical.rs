@@ -33,7 +33,7 @@ pub(super) struct Canonical {
 struct Source {
     /// The new symbol of each symbol.
     renamed: Box<[u8]>,
-    /// For each cell of the image: the cell from which its symbol comes, and the turn of that letter.
+    /// For each cell of the image: the cell from which its symbol comes, and the turn of that symbol.
     comes: Box<[(Cell, u8)]>,
     /// The number of the symmetry.
     symmetry: usize,
@@ -43,7 +43,7 @@ struct Source {
 #[derive(Debug)]
 struct Preimage {
     /// For each cell of the image: the cell from which its symbol comes, and where the renaming of that
-    /// letter begins.
+    /// symbol begins.
     comes: Box<[(Cell, u32)]>,
     /// The number of the symmetry.
     symmetry: usize,

@@ -391,7 +391,7 @@ impl<'g> Actions<'g> {
     }
 
     /// Reads a transform of the states of a source pattern. `goes_to` returns, for each cell, where its
-    /// letter goes and the turn of that letter.
+    /// symbol goes and the turn of that symbol.
     fn read(&mut self, pattern: &[u8], goes_to: impl Fn(usize) -> (Cell, u16)) {
         self.moved.iter_mut().for_each(Vec::clear);
         for (cell, &letter) in pattern.iter().enumerate() {

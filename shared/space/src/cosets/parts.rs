@@ -51,14 +51,14 @@ struct Part<'a> {
 }
 
 /// The action of a symmetry on a part: for each cell of the image, the cell from which its symbol comes and
-/// the turn of that letter; and the renaming of symbols before they are turned.
+/// the turn of that symbol; and the renaming of symbols before they are turned.
 struct Action<'a> {
     comes: Vec<(u8, u8)>,
     renamed: &'a [u8],
 }
 
 /// The inverse of an arrival on a part: for each cell, the cell from which its symbol comes and the turn of
-/// that letter; and the guard, which the result must meet.
+/// that symbol; and the guard, which the result must meet.
 struct Source {
     comes: Vec<(u8, u8)>,
     guard: Vec<GuardTerm>,

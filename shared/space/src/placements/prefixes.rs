@@ -27,7 +27,7 @@ pub(super) struct Prefixes {
     /// By cell: its first point, and the number of its points.
     points: Vec<(usize, usize)>,
     /// By symbol: the point to which the inverse of a word carries the first point of a cell with this
-    /// letter.
+    /// symbol.
     images: Vec<u8>,
     /// By cell: whether it is on a ring.
     in_ring: Vec<bool>,

@@ -226,8 +226,8 @@ fn where_pieces_look_alike_whole_sets_are_axes() {
 }
 
 /// 20 cells, permuted in all ways, with 7, 7, 3 and 3 pieces alike. With one or two labels in a colour of
-/// their own, there are too many patterns or words. Two labels in one colour and two in another work: C(20,
-/// 6) x C(14, 7) x C(6, 3) states.
+/// their own, there are too many patterns or words. With two labels in one colour and two in another, there
+/// are C(20, 6) x C(14, 7) x C(6, 3) states.
 #[test]
 fn sets_are_cut_into_parts_where_nothing_else_serves() {
     let labels = [7, 7, 3, 3].iter().zip(0..).flat_map(|(&n, label)| vec![label; n]);
