@@ -254,7 +254,7 @@ fn check_graph(space: &Space, plain: &Plain, graph: &CosetGraph, views: &[AxisVi
 }
 
 #[test]
-fn searches_along_all_cuts_of_small_groups_are_the_plain_search() {
+fn all_cuts_of_small_groups_match_plain_search() {
     let mut used = 0;
     for family in FAMILIES {
         let space = space(family, None);
@@ -269,7 +269,7 @@ fn searches_along_all_cuts_of_small_groups_are_the_plain_search() {
 }
 
 #[test]
-fn searches_of_random_subgroups_are_the_plain_search() {
+fn random_subgroups_match_plain_search() {
     let mut used = 0;
     for number in fathom_slow::one_in(7, 0..120) {
         let family = FAMILIES[number as usize % FAMILIES.len()];
@@ -287,7 +287,7 @@ fn searches_of_random_subgroups_are_the_plain_search() {
 }
 
 #[test]
-fn what_the_planner_chooses_is_the_plain_search() {
+fn planned_axes_match_plain_search() {
     for family in FAMILIES {
         let space = space(family, None);
         let plain = Plain::new(&space);
@@ -302,7 +302,7 @@ fn what_the_planner_chooses_is_the_plain_search() {
 /// M11 is sharply transitive on each four points (C. C. Sims; 11 x 10 x 9 x 8 elements). The pattern gives
 /// some points, and the words of the others are carried from coset to coset.
 #[test]
-fn carried_frames_of_a_group_without_structure_are_the_plain_search() {
+fn carried_frames_match_plain_search() {
     let mut definition = Definition::of_degree("m11", 11).unwrap();
     for (name, cycles) in [("a", "(1,2,3,4,5,6,7,8,9,10,11)"), ("b", "(3,7,11,8)(4,10,5,6)")] {
         let action = OrientedPermutation::from_cells(Permutation::parse(cycles, 11).unwrap());

@@ -191,7 +191,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(fathom_slow::choose(300, 800)))]
 
     #[test]
-    fn pulls_and_subtractions_are_what_the_definition_says((shape, steps, known) in cases()) {
+    fn kernels_match_the_definition((shape, steps, known) in cases()) {
         let mut expected = BTreeSet::new();
         let both = |engine| [(engine, true), (engine, false)];
         for (engine, use_dense) in SimdLevel::ALL.into_iter().flat_map(both) {

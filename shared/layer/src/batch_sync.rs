@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn each_flush_makes_durable_what_was_written_since_the_one_before() {
+    fn flush_syncs_writes_since_previous_flush() {
         let counting = Counting::default();
         let disk = Deferred::new(&counting, MOST);
         write(&disk, "a");
@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_removed_before_a_flush_is_not_made_durable() {
+    fn removed_files_are_not_synced() {
         let counting = Counting::default();
         let disk = Deferred::new(&counting, MOST);
         for name in ["a", "b"] {
@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_leaves_the_cache_once_it_is_durable() {
+    fn durable_file_leaves_the_cache() {
         let counting = Counting::default();
         let disk = Deferred::new(&counting, MOST);
         let mut file = disk.create(Path::new("a")).unwrap();
@@ -374,7 +374,7 @@ mod tests {
 
     /// The system reports lost writes once, and has the contents in memory for whoever reads them next.
     #[test]
-    fn after_a_file_was_lost_it_is_gone_and_no_flush_succeeds() {
+    fn lost_file_is_removed_and_flushes_fail() {
         let counting = Counting::default();
         let disk = Deferred::new(&counting, MOST);
         write(&disk, "lost");
@@ -388,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn after_a_lost_directory_no_flush_succeeds_and_the_kind_of_the_error_is_known() {
+    fn lost_directory_fails_flushes_with_its_error_kind() {
         let counting = Counting::default();
         let disk = Deferred::new(&counting, MOST);
         disk.sync_directory(Path::new("lost")).unwrap();
@@ -399,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn only_so_many_files_wait_as_may_be_open() {
+    fn waiting_files_are_limited() {
         let counting = Counting::default();
         let disk = Deferred::new(&counting, MOST);
         ["a", "b", "c"].iter().for_each(|name| write(&disk, name));
@@ -441,7 +441,7 @@ mod tests {
     }
 
     #[test]
-    fn others_write_while_a_flush_waits_for_the_disk() {
+    fn writers_proceed_during_a_flush() {
         let (go, gone) = mpsc::channel();
         let slow = Slow(Mutex::new(Some(gone)));
         let disk = Deferred::new(&slow, MOST);

@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_compressed_is_decompressed() {
+    fn compression_round_trips() {
         let mut compressor = Compressor::new();
         compressor.compress(b"something before");
         let bytes = decompress(&compressor.compress(&sample()), sample().len()).unwrap();
@@ -241,7 +241,7 @@ mod tests {
 
     /// Random bits are sent uncompressed, and so are the seven chunks after them, whatever their contents.
     #[test]
-    fn what_does_not_compress_is_plain() {
+    fn incompressible_chunks_are_sent_plain() {
         let noise = noise();
         let sparse: Vec<u8> = noise.iter().map(|byte| u8::from(byte % 8 == 0)).collect();
         let mut compressor = Compressor::new();
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn a_small_message_takes_little_memory_whatever_it_says() {
+    fn small_message_cannot_claim_much_memory() {
         let zstd = Compressor::new().compress(&vec![0; 100 << 20]);
         assert!(zstd.len() < 20_000);
         for length in [1000, SMALL_BYTES, MAX_BYTES, u32::MAX as usize] {
@@ -301,7 +301,7 @@ mod tests {
     proptest! {
         /// Any bytes are cosets or an error, and the cosets are never longer than the bytes.
         #[test]
-        fn nonsense_is_refused(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        fn arbitrary_bytes_decode_within_bounds(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
             let mut seen = 0;
             for coset in cosets(&bytes) {
                 match coset {
@@ -313,7 +313,7 @@ mod tests {
         }
 
         #[test]
-        fn damaged_chunks_are_refused(at in any::<prop::sample::Index>(), bit in 0..8_u8) {
+        fn damaged_chunks_are_rejected(at in any::<prop::sample::Index>(), bit in 0..8_u8) {
             let mut zstd = Compressor::new().compress(&sample());
             let at = at.index(zstd.len());
             zstd[at] ^= 1 << bit;

@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn writing_goes_on_where_it_was_cut_short() {
+    fn short_writes_are_continued() {
         let (written, result) = told(usize::MAX, Errno::IO);
         assert_eq!(result, (10, false));
         let expected = [(&b"012"[..], 100), (b"345", 103), (b"678", 106), (b"9", 109)];
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_in_the_middle_leaves_the_rest() {
+    fn midway_refusal_reports_bytes_written() {
         assert_eq!(told(2, Errno::OPNOTSUPP).1, (6, true));
         // A full disk does not count as a refusal of the flag.
         assert_eq!(told(2, Errno::NOSPC).1, (6, false));
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_read_is_tried_another_way_from_its_last_whole_block() {
+    fn refused_read_falls_back_at_block_boundary() {
         use Way::{Direct, DontCache};
         const BLOCK: u64 = ALIGNED_BYTES as u64;
         let (reads, got) = read_told(&[Ok(5000), Err(Errno::INTR), Err(Errno::OPNOTSUPP)]);
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn reading_ends_at_the_end_of_a_file() {
+    fn reads_stop_at_end_of_file() {
         let (reads, got) = read_told(&[Ok(ALIGNED_BYTES), Ok(0)]);
         assert_eq!((reads.len(), got.unwrap()), (2, ALIGNED_BYTES));
         // If a read ends in the middle of a block, the whole block is read again.
@@ -300,7 +300,7 @@ mod tests {
 
     /// Reads a disk, and a file system in memory, which refuses both methods with Linux 6.18.
     #[test]
-    fn each_way_reads_what_is_there() {
+    fn every_read_method_returns_file_contents() {
         for directory in [std::env::temp_dir(), "/dev/shm".into()] {
             let Ok(directory) = tempfile::tempdir_in(&directory) else {
                 continue;
@@ -329,7 +329,7 @@ mod tests {
 
     /// Tests a disk, and a file system in memory, where Linux 6.18 refuses the flag.
     #[test]
-    fn files_hold_what_was_written_wherever_they_lie() {
+    fn written_bytes_read_back_on_every_file_system() {
         for directory in [std::env::temp_dir(), "/dev/shm".into()] {
             let Ok(directory) = tempfile::tempdir_in(&directory) else {
                 continue;

@@ -386,7 +386,7 @@ mod tests {
     use rustix::fs::{IFlags, ioctl_getflags};
 
     #[test]
-    fn a_file_gets_a_new_name_and_no_other_loses_one() {
+    fn rename_new_never_replaces_a_file() {
         type Rename = fn(&Path, &Path) -> io::Result<()>;
         let ways: [Rename; 3] = [|from, to| LocalDisk.rename_new(from, to), link_new, rename_if_absent];
         for rename in ways {
@@ -405,7 +405,7 @@ mod tests {
 
     /// A file server may link a file, and its answer may be lost. The client then retries.
     #[test]
-    fn a_link_that_was_made_before_counts() {
+    fn existing_link_to_same_file_is_success() {
         let directory = tempfile::tempdir().unwrap();
         let [first, name] = ["first", "name"].map(|name| directory.path().join(name));
         fs::write(&first, [1]).unwrap();
@@ -415,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn ext4_lays_layers_apart_and_who_cannot_is_not_bothered() {
+    fn spread_hint_on_ext4_is_best_effort() {
         const EXT4: i64 = 0xef53;
         let directory = tempfile::tempdir().unwrap();
         lay_apart(&directory.path().join("absent"));

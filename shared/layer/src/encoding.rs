@@ -144,7 +144,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn positions_are_the_set_bits_in_order(packed in proptest::collection::vec(any::<u8>(), 0..40)) {
+        fn positions_list_set_bits_in_order(packed in proptest::collection::vec(any::<u8>(), 0..40)) {
             let mut listed = Vec::new();
             positions(&packed, &mut listed);
             let expected: Vec<u8> = (0..packed.len() as u32 * 8)
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn the_encoding_depends_on_the_number_of_states() {
+    fn encoding_depends_on_state_count() {
         assert_eq!(Encoding::new(0, 41_472), Encoding::Empty);
         assert_eq!(Encoding::new(1_296, 41_472), Encoding::Sparse);
         assert_eq!(Encoding::new(1_297, 41_472), Encoding::Dense);

@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_leave_memory_and_can_be_read_again() {
+    fn evicted_parts_can_be_read_again() {
         // In units of half a page.
         let ranges = [(3..6, false, false), (9..13, true, false), (14..16, false, false)];
         for (keep_open, together) in [(true, true), (true, false), (false, true)] {

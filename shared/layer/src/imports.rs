@@ -454,7 +454,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_is_in_memory_and_the_rest_on_disk() {
+    fn cosets_spill_to_disk_beyond_the_budget() {
         let all = u64::from(ROUNDS) * (DENSE + SPARSE);
         for most in [0, 1, DENSE - 1, DENSE, all / 2, all - 1, all, u64::MAX] {
             let (imports, memory) = added(most);
@@ -467,7 +467,7 @@ mod tests {
     }
 
     #[test]
-    fn layers_share_the_memory() {
+    fn layers_share_the_budget() {
         let (first, memory) = added(DENSE);
         memory.set_most(3 * DENSE);
         let directory = tempfile::tempdir().unwrap();
@@ -496,7 +496,7 @@ mod tests {
 
     /// A layer reuses the memory of a dropped one, but does not see its contents.
     #[test]
-    fn memory_is_used_again() {
+    fn segments_are_reused() {
         let directory = tempfile::tempdir().unwrap();
         let memory = Arc::new(ImportMemory::new(u64::MAX));
         // A dense coset takes 128 bytes, and one of a single state 64.
@@ -547,7 +547,7 @@ mod tests {
     }
 
     #[test]
-    fn a_disk_that_refuses_is_asked_again() {
+    fn failed_spill_is_retried() {
         let directory = tempfile::tempdir().unwrap();
         let gone = directory.path().join("gone");
         let memory = Arc::new(ImportMemory::new(DENSE));
@@ -565,7 +565,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_coset_is_refused() {
+    fn invalid_cosets_are_rejected() {
         let directory = tempfile::tempdir().unwrap();
         let imports = Imports::new(
             directory.path(),

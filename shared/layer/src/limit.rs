@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_file_is_begun_beyond_the_limit() {
+    fn create_fails_beyond_the_limit() {
         let directory = tempfile::tempdir().unwrap();
         let disk = LimitedDisk::new(directory.path().into(), 1 << 16);
         assert_eq!(disk.free_bytes(directory.path()).unwrap(), 1 << 16);
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn files_behind_a_link_count() {
+    fn linked_files_count_towards_the_limit() {
         let [own, other] = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
         let disk = LimitedDisk::new(own.path().into(), 1 << 16);
         let link = own.path().join("link");
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn another_directory_has_a_limit_of_its_own() {
+    fn second_directory_has_its_own_limit() {
         let [own, shared] = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
         let disk = LimitedDisk::new(own.path().into(), 1 << 16);
         disk.limit_too(shared.path().into());

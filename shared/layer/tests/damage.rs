@@ -38,7 +38,7 @@ fn read(path: &Path) -> Result<(), LayerError> {
 }
 
 #[test]
-fn any_flipped_bit_that_means_something_is_noticed() {
+fn flipped_bits_are_detected() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("layer");
     for archived in [false, true] {
@@ -67,7 +67,7 @@ fn any_flipped_bit_that_means_something_is_noticed() {
 }
 
 #[test]
-fn any_truncation_is_noticed() {
+fn truncation_is_detected() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("layer");
     let whole = write(&path);
@@ -82,7 +82,7 @@ fn any_truncation_is_noticed() {
 }
 
 #[test]
-fn each_kind_has_its_own_message() {
+fn each_kind_of_damage_has_its_own_message() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("layer");
     let whole = write(&path);
@@ -108,7 +108,7 @@ fn each_kind_has_its_own_message() {
 }
 
 #[test]
-fn files_of_other_runs_and_places_are_refused() {
+fn misplaced_files_are_rejected() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("layer");
     write(&path);

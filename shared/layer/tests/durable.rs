@@ -84,7 +84,7 @@ fn finished(writer: LayerWriter<'_>) -> Written {
 
 /// Two processes write the same file of a shared store, with or without an existing file.
 #[test]
-fn a_file_takes_the_place_of_what_was_there_and_of_nothing_later() {
+fn rename_replaces_only_the_observed_file() {
     for is_first in [true, false] {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("s00000.layer");
@@ -126,7 +126,7 @@ fn a_file_takes_the_place_of_what_was_there_and_of_nothing_later() {
 }
 
 #[test]
-fn a_file_is_durable_before_it_has_its_name() {
+fn file_is_synced_before_rename() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("s00000.layer");
     let disk = Noting::default();

@@ -40,7 +40,7 @@ fn change_in_place(path: &Path) {
 }
 
 #[test]
-fn a_replaced_file_leaves_its_map_as_it_was() {
+fn replacing_a_file_keeps_its_map() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("s00000.layer");
     write(&path, 1);
@@ -60,7 +60,7 @@ fn a_replaced_file_leaves_its_map_as_it_was() {
 }
 
 #[test]
-fn each_change_of_a_file_changes_its_stamp() {
+fn every_change_alters_the_stamp() {
     let directory = tempfile::tempdir().unwrap();
     let (path, other) = (directory.path().join("s00000.layer"), directory.path().join("other"));
     write(&path, 1);
@@ -89,7 +89,7 @@ fn each_change_of_a_file_changes_its_stamp() {
 /// A change in place shows through a map. A coset that is first read after the change is refused; a coset
 /// that was read before is not compared again, which is why code that keeps files open compares their stamps.
 #[test]
-fn the_first_read_of_a_coset_compares_its_checksum() {
+fn first_read_of_a_coset_checks_its_checksum() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("s00000.layer");
     write(&path, 1);
@@ -108,7 +108,7 @@ fn the_first_read_of_a_coset_compares_its_checksum() {
 }
 
 #[test]
-fn a_change_is_noticed_whatever_becomes_of_the_name() {
+fn change_is_detected_after_rename_or_removal() {
     let directory = tempfile::tempdir().unwrap();
     let (path, other) = (directory.path().join("s00000.layer"), directory.path().join("other"));
     write(&path, 1);
@@ -139,7 +139,7 @@ fn a_change_is_noticed_whatever_becomes_of_the_name() {
 }
 
 #[test]
-fn what_keeps_no_bytes_is_not_mapped() {
+fn only_regular_files_are_mapped() {
     let directory = tempfile::tempdir().unwrap();
     assert!(Map::open(directory.path()).is_err());
     assert!(Map::open(Path::new("/dev/zero")).is_err());

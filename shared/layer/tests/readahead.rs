@@ -138,7 +138,7 @@ fn ways(path: &Path) -> Vec<Option<Way>> {
 }
 
 #[test]
-fn each_way_of_reading_returns_what_the_map_has() {
+fn every_read_method_matches_the_map() {
     for directory in [std::env::temp_dir(), "/dev/shm".into()] {
         let directory = tempfile::tempdir_in(&directory).unwrap();
         let path = directory.path().join("s00001.layer");
@@ -151,7 +151,7 @@ fn each_way_of_reading_returns_what_the_map_has() {
 }
 
 #[test]
-fn a_refusal_in_the_middle_loses_nothing() {
+fn midway_refusal_loses_no_data() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("s00001.layer");
     write(&path);
@@ -169,7 +169,7 @@ fn a_refusal_in_the_middle_loses_nothing() {
 }
 
 #[test]
-fn a_disk_that_fails_is_an_error() {
+fn disk_failure_is_an_error() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("s00001.layer");
     write(&path);
@@ -184,7 +184,7 @@ fn a_disk_that_fails_is_an_error() {
 }
 
 #[test]
-fn damage_on_the_disk_is_found() {
+fn damage_on_disk_is_detected() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("s00001.layer");
     write(&path);
@@ -207,7 +207,7 @@ fn damage_on_the_disk_is_found() {
 
 /// Where a map would end the process, a read returns an error that names the file and both lengths.
 #[test]
-fn a_file_that_is_shortened_is_an_error() {
+fn shortened_file_is_an_error() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("s00001.layer");
     write(&path);
@@ -230,7 +230,7 @@ fn a_file_that_is_shortened_is_an_error() {
 }
 
 #[test]
-fn another_file_of_the_same_name_is_not_read() {
+fn replaced_file_is_not_read() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("s00001.layer");
     write(&path);
@@ -245,7 +245,7 @@ fn another_file_of_the_same_name_is_not_read() {
 }
 
 #[test]
-fn buffers_that_are_too_small_are_not_used() {
+fn undersized_buffers_are_not_used() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("s00001.layer");
     write(&path);

@@ -79,7 +79,7 @@ fn never() -> Failing {
 }
 
 #[test]
-fn the_bytes_are_the_same() {
+fn writeback_produces_identical_bytes() {
     for directory in [std::env::temp_dir(), "/dev/shm".into()] {
         let directory = tempfile::tempdir_in(&directory).unwrap();
         let [here, behind] = ["here", "behind"].map(|name| directory.path().join(name));
@@ -90,7 +90,7 @@ fn the_bytes_are_the_same() {
 }
 
 #[test]
-fn an_error_of_the_other_thread_is_the_writers_and_leaves_no_file() {
+fn writeback_error_reaches_the_writer() {
     let directory = tempfile::tempdir().unwrap();
     let undisturbed = never();
     write(&undisturbed, &directory.path().join("whole"), true).unwrap();

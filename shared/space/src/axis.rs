@@ -313,7 +313,7 @@ pub(crate) struct Carry {
 }
 
 impl Carry {
-    /// Makes the action from words of form `from` to words of form `to` that sends symbol s at place j to
+    /// Creates the action from words of form `from` to words of form `to` that sends symbol s at place j to
     /// `image(j, s)`, a place and a symbol of the target.
     pub(crate) fn new(from: &Form, to: &Form, mut image: impl FnMut(usize, u8) -> (usize, u8)) -> Self {
         let (mut images, mut starts) = (Vec::new(), Vec::new());
@@ -372,7 +372,7 @@ pub(crate) struct List {
 }
 
 impl List {
-    /// Makes the list of `words`, which must be distinct.
+    /// Creates the list of `words`, which must be distinct.
     pub(crate) fn new(mut words: Vec<u128>) -> Self {
         words.sort_unstable();
         let mut numbers = hashbrown::HashTable::with_capacity(words.len());
@@ -407,7 +407,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn axes_are_read_as_they_are_written() {
+    fn axis_text_round_trips() {
         for text in ["0p", "1p 2o", "12b 3b 4b"] {
             assert_eq!(text.parse::<AxisView>().unwrap().to_string(), text);
         }
@@ -417,7 +417,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_compared_by_pieces_and_then_by_orientations() {
+    fn words_order_by_pieces_then_orientations() {
         let both = Component { colour: 0, view: View::Both };
         let form = Form::new(&[(both, 3, 3, 2)], |_| None).unwrap();
         let word = |symbols: [u8; 3]| {
@@ -441,7 +441,7 @@ mod tests {
     /// Words of 300 places, with two labels on one place each and a third one on all others; and words of
     /// three places with two labels that turn.
     #[test]
-    fn sparse_components_tell_where_labels_are() {
+    fn sparse_components_store_label_positions() {
         let many = Component { colour: 0, view: View::Pieces };
         let both = Component { colour: 1, view: View::Both };
         let components = [(many, 300, 3, 1), (both, 3, 2, 2)];
@@ -480,7 +480,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_number_their_words() {
+    fn lists_number_words_in_order() {
         let words: Vec<u128> = (0..3000_u128).map(|i| ((i * i) << 40) | ((i * 7919) % 3001)).collect();
         let list = List::new(words.clone());
         assert!(list.words().is_sorted());

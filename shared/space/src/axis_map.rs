@@ -10,7 +10,7 @@ pub struct AxisMap {
 }
 
 impl AxisMap {
-    /// Makes the map that sends index i to `to[i]`.
+    /// Creates the map that sends index i to `to[i]`.
     ///
     /// # Panics
     /// If `to` is not a bijection.

@@ -128,7 +128,7 @@ impl Colouring {
     /// The largest length of an axis, such as the number of arrangements of one colour.
     pub const MAX_AXIS: u64 = 1 << 14;
 
-    /// Makes the colouring that gives piece `p` the colour `of_piece[p]`, with one axis for each colour.
+    /// Creates the colouring that gives piece `p` the colour `of_piece[p]`, with one axis for each colour.
     ///
     /// # Errors
     /// [`ColouringError`] if `of_piece` is not a partition that keeps equal labels together and different
@@ -152,7 +152,7 @@ impl Colouring {
         Ok(colouring)
     }
 
-    /// Makes the colouring with these axes, each of which holds the words that moves reach without changing
+    /// Creates the colouring with these axes, each of which holds the words that moves reach without changing
     /// the pattern. Orientations that an axis holds are not part of the pattern. Without `views`, the result
     /// is that of [`Colouring::new`].
     ///
@@ -256,7 +256,7 @@ impl Colouring {
         Form::new(&view.0.iter().map(component).collect::<Vec<_>>(), sparse)
     }
 
-    /// Makes the partition without axes. Also returns, for each colour, the sizes of its labels. The
+    /// Creates the partition without axes. Also returns, for each colour, the sizes of its labels. The
     /// orientations of the colours in `turned` are not part of the pattern.
     pub(crate) fn partition(
         of_piece: &[u8],
@@ -589,7 +589,7 @@ mod tests {
     }
 
     #[test]
-    fn partitions_that_are_none_are_refused() {
+    fn invalid_partitions_are_rejected() {
         let labels = space(Labels::distinct(4));
         let error = ColouringError::NotAPartition { pieces: 4 };
         assert_eq!(Colouring::new(&[0, 0, 2, 2], &labels).unwrap_err(), error);

@@ -164,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lists_that_say_the_same_are_equal() {
+    fn equivalent_label_lists_are_equal() {
         let labels = Labels::parse_list("7,7,3,3", 4).unwrap();
         assert_eq!(labels, Labels::parse_list("0, 0, 1, 1", 4).unwrap());
         assert_eq!(labels.of_pieces(), [0, 0, 1, 1]);
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_lists_are_refused() {
+    fn invalid_lists_are_rejected() {
         assert_eq!(Labels::parse_list("0,1", 4), Err(LabelError::WrongLength { got: 2, pieces: 4 }));
         assert_eq!(Labels::parse_list("0,x,1,1", 4), Err(LabelError::NotALabel("x".into())));
         assert_eq!(Labels::parse_list("", 4), Err(LabelError::NotALabel("".into())));

@@ -51,7 +51,7 @@ impl Ranks {
     /// tables for an orbit would be too large.
     pub const TOO_MANY: u64 = u64::MAX;
 
-    /// Makes the ranks of the words that have in every orbit the marks of `solved`.
+    /// Creates the ranks of the words that have in every orbit the marks of `solved`.
     pub(crate) fn new(orbits: &[CellOrbit], symbols: &SymbolTable, solved: &[u8]) -> Self {
         let mut locals = vec![0; symbols.count()];
         let mut parts = Vec::new();

@@ -45,15 +45,15 @@ impl Shape {
         }
     }
 
-    /// Makes the shape with these axes of arrangements of pieces of a space; `None` if positions would exceed
-    /// 32 bits.
+    /// Creates the shape with these axes of arrangements of pieces of a space; `None` if positions would
+    /// exceed 32 bits.
     pub(crate) fn in_space(space: &Space, lengths: &[u32]) -> Option<Self> {
         let last = *lengths.last()?;
         let halved = space.has_only_even_states() && last.is_multiple_of(2) && last <= Self::MAX_HALVED;
         if halved { Self::halved(lengths) } else { Self::new(lengths) }
     }
 
-    /// Makes a shape with these axes, each of the permutations of some pieces, the last one halved. Returns
+    /// Creates a shape with these axes, each of the permutations of some pieces, the last one halved. Returns
     /// `None` if there is no axis, or if positions would exceed 32 bits.
     ///
     /// # Panics
@@ -80,13 +80,13 @@ impl Shape {
         Some(Self { lengths: lengths.into(), odd: Some(odd.into()), ..half })
     }
 
-    /// Makes a shape with these axes. Returns `None` if there is no axis, or if positions would exceed 32
+    /// Creates a shape with these axes. Returns `None` if there is no axis, or if positions would exceed 32
     /// bits.
     pub fn new(lengths: &[u32]) -> Option<Self> {
         Self::blocked(lengths, *lengths.last()?)
     }
 
-    /// Makes a shape with these axes, the last of which is cut into blocks of `row` entries. Returns `None`
+    /// Creates a shape with these axes, the last of which is cut into blocks of `row` entries. Returns `None`
     /// if there is no axis, or if positions would exceed 32 bits. Maps of the last axis must carry blocks to
     /// blocks, and no other axis may become the last.
     ///
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn halved_shapes_hold_each_state_of_a_parity_once() {
+    fn halved_shapes_store_each_state_once() {
         let shape = Shape::halved(&[6, 2, 6]).unwrap();
         assert_eq!((shape.rows(), shape.row_bits(), shape.bits()), (12, 3, 36));
         for odd in [false, true] {

@@ -134,8 +134,8 @@ impl Space {
     /// The largest number of words that are listed to count the states of a puzzle with guards.
     const MAX_LISTED: usize = 1 << 20;
 
-    /// Makes the space of a puzzle with labels. `metric` must be the metric for which the puzzle's moves were
-    /// created.
+    /// Builds the space of a puzzle with labels. `metric` must be the metric for which the puzzle's moves
+    /// were created.
     ///
     /// # Errors
     /// [`SpaceError`] if guarded moves have no inverses, the labels rule out the solved state, there are too
@@ -170,7 +170,7 @@ impl Space {
         Ok(())
     }
 
-    /// Makes the space of a problem, with the identity as its only symmetry.
+    /// Builds the space of a problem, with the identity as its only symmetry.
     fn of(
         problem: Problem,
         metric: Metric,
@@ -485,7 +485,7 @@ mod tests {
     }
 
     #[test]
-    fn words_that_free_moves_make_of_each_other_are_one_state() {
+    fn free_move_equivalent_words_are_one_state() {
         let mut ring = Definition::of_degree("ring", 6).unwrap();
         let parse = |cycles| OrientedPermutation::from_cells(Permutation::parse(cycles, 6).unwrap());
         ring.add_move("U", parse("(1,2,3)")).unwrap();
@@ -513,7 +513,7 @@ mod tests {
     /// Three rows of facelets that always move together: renaming facelets row by row changes no state. The
     /// only remaining symmetry is the reversal of the rows, which exchanges the moves.
     #[test]
-    fn of_symmetries_that_act_alike_on_states_one_is_used() {
+    fn equivalent_symmetries_are_deduplicated() {
         let moved = |cell: usize, a: usize, b: usize| match cell % 3 {
             at if at == a => cell - a + b,
             at if at == b => cell - b + a,
@@ -541,7 +541,7 @@ mod tests {
     }
 
     #[test]
-    fn slugs_tell_spaces_apart() {
+    fn slugs_are_distinct() {
         assert_eq!(space("3x4", None).slug(), "3x4-multi");
         let labelled = space("2x2", Some("5,5,1,1"));
         assert_eq!(labelled.slug(), "2x2-multi-aabb");

@@ -16,7 +16,7 @@ pub struct SymbolTable {
 }
 
 impl SymbolTable {
-    /// Makes the symbols of marks, where mark k shows `seen[k]` orientations and is turned by less than
+    /// Creates the symbols of marks, where mark k shows `seen[k]` orientations and is turned by less than
     /// `turns`. Returns `None` if there are more than 255 symbols, if `turns` is more than 255, or if a mark
     /// shows no orientation.
     pub fn new(seen: &[u16], turns: u16) -> Option<Self> {
@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn letters_are_marks_with_orientations() {
+    fn symbols_encode_marks_and_orientations() {
         let symbols = SymbolTable::new(&[3, 1, 3], 3).unwrap();
         assert_eq!((symbols.count(), symbols.width()), (9, 3));
         for (mark, orientation) in [(0, 0), (0, 2), (1, 0), (2, 1)] {

@@ -83,12 +83,12 @@ const UNKNOWN: u32 = u32::MAX;
 const MAX_OF_ARRIVALS: usize = 1 << 18;
 
 impl<'g> Transforms<'g> {
-    /// Makes an empty table for the cosets of `graph`, which keeps all maps.
+    /// Creates an empty table for the cosets of `graph`, which keeps all maps.
     pub fn new(graph: &'g CosetGraph) -> Self {
         Self::within(graph, usize::MAX)
     }
 
-    /// Makes an empty table for the cosets of `graph`, which [drops](Transforms::drop_maps) all maps before
+    /// Creates an empty table for the cosets of `graph`, which [drops](Transforms::drop_maps) all maps before
     /// they could take more than `most_bytes`, or more than those of one transform if these are more.
     pub fn within(graph: &'g CosetGraph, most_bytes: usize) -> Self {
         let colouring = graph.colouring();

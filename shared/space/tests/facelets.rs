@@ -124,7 +124,7 @@ fn symmetries_keep_distances() {
 /// The 24 facelets of the corners of a cube: the six faces have the symmetries of the cube, and all of them
 /// are used. Before pieces were found, sixteen were, and a layer took 212 GiB.
 #[test]
-fn corners_of_a_cube_have_the_axes_of_pieces() {
+fn cube_corner_facelets_become_pieces() {
     let stickers = [
         "(1,3,9,7)(17,41,33,29)(19,47,31,23)",
         "(51,53,59,57)(11,27,39,43)(13,21,37,49)",
@@ -159,7 +159,7 @@ const ORIENTED: [(&[u16], &[Action<'_>], usize); 3] = [
 /// Orientations that follow from the positions of pieces are not symbols, and words have the states of the
 /// group.
 #[test]
-fn orientations_that_follow_from_the_rest_are_not_told() {
+fn implied_orientations_are_not_symbols() {
     for (orientation_counts, generators, symbols) in ORIENTED {
         let orbit = Orbit {
             name: "pieces".into(),

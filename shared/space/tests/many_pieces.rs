@@ -111,7 +111,7 @@ fn words_and_elements_correspond() {
 }
 
 #[test]
-fn plans_have_an_address_for_each_state() {
+fn every_state_has_an_address() {
     for (definition, cells) in examples() {
         let space = space(&definition);
         let plan = Plan::new(&space).unwrap();
@@ -135,7 +135,7 @@ fn plans_have_an_address_for_each_state() {
 
 /// A damaged layer may have words that are not states.
 #[test]
-fn words_to_which_no_moves_lead_are_no_states() {
+fn unreachable_words_are_not_states() {
     let definition = puzzle(
         400,
         &[&|cell| if cell < 200 { (cell + 1) % 200 } else { cell }, &|cell| {
@@ -150,7 +150,7 @@ fn words_to_which_no_moves_lead_are_no_states() {
 }
 
 #[test]
-fn members_are_told_from_others() {
+fn group_membership_is_decided() {
     let definition = puzzle(300, &[&|cell| (cell + 1) % 300]);
     let space = space(&definition);
     let is_member = space.membership().unwrap();
@@ -180,7 +180,7 @@ fn few_labels_on_many_cells_are_counted() {
 
 /// With interchangeable pieces, a base is not determined by a state, and large groups have no short base.
 #[test]
-fn what_needs_more_letters_is_refused_with_its_states() {
+fn too_many_symbols_are_rejected_with_state_count() {
     let refused = |definition: &Definition, labels: Labels| {
         let puzzle = definition.puzzle(Metric::Single).unwrap();
         match Space::new(puzzle, Metric::Single, labels).unwrap_err() {

@@ -15,7 +15,7 @@ fn five() -> Definition {
 }
 
 #[test]
-fn a_number_of_states_that_cosets_cannot_have_is_noticed() {
+fn impossible_state_count_is_detected() {
     let built = |states: u32| {
         let counted = Some(Counted { labels: (0..5).collect(), states: states.into() });
         let puzzle = Puzzle { counted, ..five().puzzle(Metric::Single).unwrap() };

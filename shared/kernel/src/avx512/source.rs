@@ -217,7 +217,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_pieces_of_a_block_cover_the_block_and_end_inside() {
+    fn block_pieces_cover_the_block() {
         for block in SLOT..=4 * SLOT {
             let pieces = starts(block).map(|start| start..start + SLOT);
             assert!(pieces.iter().all(|piece| piece.end <= block), "{block}: {pieces:?}");

@@ -216,7 +216,7 @@ mod tests {
     /// The expected lengths were computed by hand. A skewb with one corner fixed has 6 centres that are
     /// permuted evenly, 4 corners that are permuted evenly, and 3 corners that only turn.
     #[test]
-    fn axes_have_what_the_group_reaches() {
+    fn axis_lengths_match_group_orbits() {
         let space = space("skewb");
         let mut orbits: Vec<usize> = space.orbits().iter().map(|orbit| orbit.cells.len()).collect();
         orbits.sort_unstable();

@@ -356,7 +356,7 @@ mod tests {
 
     /// Both ways find the same orbits with the same numbers, and ways to their representatives.
     #[test]
-    fn images_that_are_listed_lead_to_the_same_orbits() {
+    fn listed_images_give_the_same_orbits() {
         let pyraminx = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/examples/pyraminx-free.tws");
         for word in ["3x3", "2x2x2", "pyraminx", "skewb", "pancake:7", pyraminx] {
             let spec = PuzzleSpec::by_name(word).unwrap();

@@ -168,7 +168,7 @@ mod tests {
     /// Covers pieces that turn, symmetries that rename symbols, several orbits, puzzles that turn freely as a
     /// whole, and a move whose inverse is not a move.
     #[test]
-    fn ranks_by_tables_are_those_of_images() {
+    fn table_ranks_match_image_ranks() {
         let words = [
             ("3x3", true),
             ("2x5", true),

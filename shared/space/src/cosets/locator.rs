@@ -159,7 +159,7 @@ mod tests {
     /// One locator finds the same addresses for many words as a new locator does for each, also for
     /// unreachable words, and for more patterns than it caches.
     #[test]
-    fn what_a_locator_remembers_changes_no_address() {
+    fn locator_cache_does_not_change_addresses() {
         for word in ["3x3", "2x2x2", "pyraminx", "skewb"] {
             let puzzle = PuzzleSpec::by_name(word).unwrap().puzzle(Metric::Multi).unwrap();
             let labels = Labels::distinct(puzzle.cells);

@@ -397,7 +397,7 @@ mod tests {
 
     /// Checks that both closures agree, except for the choice among symmetries that lead to the same image.
     #[test]
-    fn parts_close_as_whole_patterns_do() {
+    fn partwise_closure_matches_whole_patterns() {
         let example = |name: &str| format!("{}/../../docs/examples/{name}", env!("CARGO_MANIFEST_DIR"));
         let words =
             [example("bandaged.toml"), example("pyraminx-free.tws"), "pyraminx".into(), "skewb".into()];

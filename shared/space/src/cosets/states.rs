@@ -124,7 +124,7 @@ mod tests {
 
     /// In whatever order states are requested, each is the one at its position.
     #[test]
-    fn a_word_does_not_depend_on_the_one_before() {
+    fn words_are_independent_of_query_order() {
         // With axes of all arrangements, a halved one, and axes of reached pieces and orientations.
         for word in ["2x2x2", "3x3", "skewb", "pyraminx"] {
             let source = PuzzleSpec::by_name(word).unwrap();

@@ -285,7 +285,7 @@ mod tests {
     /// Compares with the definition: the orbits of the reachable patterns, each numbered by its smallest
     /// rank.
     #[test]
-    fn a_table_has_the_orbits_of_what_moves_reach() {
+    fn table_contains_orbits_of_reachable_patterns() {
         let words =
             ["2x2", "3x3", "2x5", "2x2x2", "pancake:8", "lrx:10", "topspin:7,4", "all-transpositions:8"];
         for word in words {

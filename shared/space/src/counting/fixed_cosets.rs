@@ -187,7 +187,7 @@ mod tests {
 
     /// A second layer is counted from the cached positions of the first, as far as the cache is large enough.
     #[test]
-    fn remembered_states_are_counted_as_others() {
+    fn cached_states_are_counted_correctly() {
         for (word, metric) in
             [("skewb", Metric::Multi), ("2x2x2", Metric::Multi), ("pyraminx", Metric::Single)]
         {

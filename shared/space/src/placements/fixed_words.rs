@@ -240,7 +240,7 @@ mod tests {
     /// identity are their own inverses. Of the other words that are their own inverses, 35,696 - 166, none is
     /// visited.
     #[test]
-    fn words_that_moves_do_not_reach_are_passed_over() {
+    fn unreachable_words_are_skipped() {
         let mut definition = Definition::of_degree("m11", 11).unwrap();
         for (name, cycles) in [("a", "(1,2,3,4,5,6,7,8,9,10,11)"), ("b", "(3,7,11,8)(4,10,5,6)")] {
             let action = OrientedPermutation::from_cells(Permutation::parse(cycles, 11).unwrap());

@@ -64,8 +64,8 @@ impl Prefixes {
     /// Prefixes rule out too little if moves reach at least one of this number of words.
     const WORTH: u64 = 2;
 
-    /// Makes the chain of a space. Returns `None` if words are not elements of a group, if there are too many
-    /// points, or if moves reach most words.
+    /// Creates the chain of a space. Returns `None` if words are not elements of a group, if there are too
+    /// many points, or if moves reach most words.
     pub(super) fn new(space: &Space) -> Option<Self> {
         let shows_all =
             |(cell, &label): (usize, &u8)| u16::from(space.symbols().seen(label)) == space.order(cell);

@@ -31,7 +31,7 @@ impl CodedRanks {
     /// The largest number of entries of a table: larger ones would not stay in a processor's cache.
     const MAX_TABLE: u64 = 1 << 18;
 
-    /// Makes the tables; `None` if they would be too large, or if ranks or codes exceed 32 and 64 bits.
+    /// Creates the tables; `None` if they would be too large, or if ranks or codes exceed 32 and 64 bits.
     pub(crate) fn new(ranks: &Ranks) -> Option<Self> {
         u32::try_from(ranks.total).ok()?;
         let mut coded = Self {

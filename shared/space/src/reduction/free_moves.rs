@@ -266,7 +266,7 @@ mod tests {
     /// Every product of moves and free moves has a word to which the moves lead, at its distance, and
     /// products have words of one state if they differ by a free move, and only then.
     #[test]
-    fn every_state_keeps_a_word() {
+    fn free_move_reduction_preserves_states() {
         let beside = puzzle(&[(3, 1), (3, 1)], &["(1,2)"], &["(1,2,3)", "(4,5,6)"]);
         let apart = puzzle(&[(3, 1), (3, 1)], &["(1,2)"], &["(2,3)(4,5)", "(4,5,6)"]);
         let turned = puzzle(&[(2, 3), (1, 2), (2, 2)], &["(1+1,2+2)"], &["(1,2)(3+1)", "(4+1,5+0)"]);

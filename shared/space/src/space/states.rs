@@ -127,7 +127,7 @@ mod tests {
     /// another move all others, so there are 12 x 12 states. As one dial hides whether it is turned by half,
     /// a base does not suffice to determine what is visible.
     #[test]
-    fn states_are_counted_where_letters_are_too_many() {
+    fn states_are_counted_beyond_symbol_limit() {
         const DIALS: usize = 50;
         let orbits = vec![Orbit { name: "dials".into(), cells: DIALS, orientations: 12 }];
         let mut dials = Definition::new("dials", orbits).unwrap();

@@ -441,7 +441,7 @@ mod tests {
     /// The pieces that come to cells 2 and 3 show two of four turns, and the piece on cell 1 shows all.
     /// Turning cell 3 by two changes nothing visible.
     #[test]
-    fn symmetries_do_not_differ_by_what_cannot_be_seen() {
+    fn symmetries_ignore_invisible_differences() {
         let orbit = Orbit { name: "A".into(), cells: 3, orientations: 4 };
         let mut definition = Definition::new("t", vec![orbit]).unwrap();
         let action = OrientedPermutation::parse("(2,3+1)", &definition.orientation_counts()).unwrap();
@@ -466,7 +466,7 @@ mod tests {
     /// state: no two of the symmetries have the same action on states, and those that rename by the free move
     /// are among them.
     #[test]
-    fn symmetries_beside_free_moves_do_not_act_alike() {
+    fn symmetries_with_free_moves_are_distinct() {
         let orbit = Orbit { name: "A".into(), cells: 9, orientations: 1 };
         let mut definition = Definition::new("t", vec![orbit]).unwrap();
         let orientation_counts = definition.orientation_counts().to_vec();
