@@ -192,8 +192,8 @@ fn first(bytes: &[u8]) -> Result<(Coset<'_>, &[u8]), BadChunk> {
         .split_first_chunk::<HEADER_BYTES>()
         .ok_or_else(|| BadChunk("it ends in the middle of a header".into()))?;
     let number = |at: usize| u32::from_le_bytes(header[at..at + 4].try_into().expect("four bytes"));
-    let encoding = Encoding::from_byte(header[4])
-        .ok_or_else(|| BadChunk(format!("unknown encoding {}", header[4])))?;
+    let encoding =
+        Encoding::from_byte(header[4]).ok_or_else(|| BadChunk(format!("unknown encoding {}", header[4])))?;
     let (canonical, rest) = rest
         .split_at_checked(number(12) as usize)
         .ok_or_else(|| BadChunk("it ends in the middle of a coset".into()))?;

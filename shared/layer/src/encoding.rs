@@ -75,7 +75,10 @@ impl Encoding {
             Self::Dense | Self::DenseZstd => (canonical.len() == packed_bytes as usize, count(canonical)),
         };
         if !right_length {
-            return Err(format!("{} bytes is not a valid length for a coset of {packed_bytes} packed bytes", canonical.len()));
+            return Err(format!(
+                "{} bytes is not a valid length for a coset of {packed_bytes} packed bytes",
+                canonical.len()
+            ));
         }
         if self == Self::Sparse {
             let positions = canonical.as_chunks().0.iter().map(|&position| u32::from_le_bytes(position));

@@ -149,13 +149,15 @@ impl Header {
                 let mut usual = *bytes;
                 usual[8..12].copy_from_slice(&VERSION.to_le_bytes());
                 return Err(match Digest::new(&usual[..CHECKSUM_AT]) == digest_at(CHECKSUM_AT) {
-                    true => {
-                        BadHeader::Damaged(format!("format version {newer}, but the checksum of version {VERSION}"))
-                    }
+                    true => BadHeader::Damaged(format!(
+                        "format version {newer}, but the checksum of version {VERSION}"
+                    )),
                     false => BadHeader::Newer(newer),
                 });
             }
-            older => return Err(BadHeader::Damaged(format!("format version {older} is no longer supported"))),
+            older => {
+                return Err(BadHeader::Damaged(format!("format version {older} is no longer supported")));
+            }
         }
         let (got, expected) = (Digest::new(&bytes[..CHECKSUM_AT]), digest_at(CHECKSUM_AT));
         if got != expected {

@@ -341,7 +341,8 @@ impl Imports {
     /// Adds an empty segment, and returns its start.
     fn begin(&self, segment: Segment) -> io::Result<End> {
         let number = self.begun.fetch_add(1, Ordering::Relaxed);
-        let place = self.segments.get(number).ok_or_else(|| io::Error::other("cosets were imported twice"))?;
+        let place =
+            self.segments.get(number).ok_or_else(|| io::Error::other("cosets were imported twice"))?;
         place.set(segment).expect("no number is given out twice");
         Ok(End { segment: number, offset: 0 })
     }
