@@ -2,8 +2,8 @@
 //!
 //! The code, its layout and the argument that it is right are those of [`crate::portable`]. Here the compiler
 //! may use vectors of 32 bytes, which hold eight rows of up to 32 bits, or four words of longer rows. All hot
-//! code there is marked `#[inline(always)]`, so that it is compiled once more here. Measured: little gain for
-//! rows of one word, where gathering the rows is most of the work, and twice the rate for longer ones
+//! code there is marked `#[inline(always)]`, so that it is compiled a second time here. Measured: little gain
+//! for rows of one word, where gathering the rows is most of the work, and twice the rate for longer ones
 //! (`docs/performance.md`).
 
 use crate::kernel::{Bits, Kernel};
@@ -57,8 +57,7 @@ impl<W: Word> Kernel for Avx2<W> {
     }
 
     fn pull(&mut self, source: Bits<'_>, transform: &Transform, maps: &[AxisMap]) {
-        // SAFETY: only `avx2` makes this kernel, after it has checked that the processor has the
-        // instructions.
+        // SAFETY: only `avx2` creates this kernel, after checking that the processor has the instructions.
         unsafe { pull(&mut self.0, source, transform, maps) }
     }
 

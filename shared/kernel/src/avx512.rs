@@ -6,8 +6,8 @@
 //! in three planes. Along one axis, the *inner* one, the bytes of a plane are adjacent: a *block* is the
 //! bytes of all indices of that axis, and starts every 32 bytes, a *slot*. Two blocks fill a register. The
 //! accumulators are kept in planes. A source is read as packed rows, from which the shuffle that permutes the
-//! rows of two blocks also picks the bytes of each plane (`source`). Only where a packed block is shorter
-//! than a slot, or the last axis is halved, a source is first split into planes.
+//! rows of two blocks also picks the bytes of each plane (`source`). A source is first split into planes only
+//! if a packed block is shorter than a slot, or the last axis is halved.
 //!
 //! In this layout all parts of a transform are byte shuffles or products of 8 x 8 bit matrices:
 //! - a map along the inner axis is one byte permutation of a register (`vpermb`);
@@ -18,20 +18,21 @@
 //!   tiles change planes;
 //! - where the last axis trades places with an outer axis, the squares of bits are transposed across
 //!   registers, and the inner axis stays (`exchange`);
-//! - maps along the other axes, and permutations of these axes, only say where a block is read and written.
+//! - maps along the other axes, and permutations of these axes, only determine where a block is read and
+//!   written.
 //!
 //! The transform determines which axis of the target is the inner one. So there is an accumulator for each
 //! choice of the inner axis, and all accumulators are joined after the last pull of a coset. Every state of
 //! the source is carried by exactly the maps of the transform, because each step is a bijection of bits; and
 //! states are only ever added, so that the order does not matter.
 //!
-//! If the last axis is halved, a packed bit stands for one of two neighbouring bits of a plane. Reading a
+//! If the last axis is halved, a packed bit represents one of two neighbouring bits of a plane. Reading a
 //! source copies the packed bit to both, and keeps the one whose parity is that of the row (`halved`);
 //! packing joins both.
 //!
 //! Cost for two blocks of 24 rows of 24 bits, which are 144 bytes of the packed tensor: 32 instructions if
-//! the last axis stays, about as many if it is traded for the inner axis, and half as many again if for an
-//! outer one. Measured: a dense pull of 24 x 24 x 24 x 24 in 2.1 us, 160,000 million states a second
+//! the last axis stays, about as many if it is exchanged with the inner axis, and half as many again if with
+//! an outer one. Measured: a dense pull of 24 x 24 x 24 x 24 in 2.1 us, 160,000 million states per second
 //! (`docs/performance.md`).
 
 mod blocks;
@@ -73,7 +74,7 @@ pub fn avx512(shape: &Shape) -> Option<Box<dyn Kernel + Send>> {
     }
 }
 
-/// Byte planes in some layout, one after the other, followed by padding for loads that reach beyond the last
+/// Byte planes in some layout, in sequence, followed by padding for loads that reach beyond the last
 /// plane.
 #[derive(Debug)]
 struct Planes {
@@ -137,7 +138,7 @@ struct Avx512 {
     /// The layout for each inner axis.
     layouts: Vec<Layout>,
     /// The accumulators, by inner axis; the states collected so far are their union. In a block, the bytes
-    /// after the end of the inner axis are zero. Padding blocks may hold anything.
+    /// after the end of the inner axis are zero. Padding blocks have unspecified contents.
     collected: Vec<Planes>,
     /// Whether each of `collected` may have bits that are set.
     touched: Vec<bool>,
@@ -157,7 +158,7 @@ struct Avx512 {
     ahead: Ahead,
     walk: Walk,
     squares: Squares,
-    /// The map along the inner axis that moves nothing.
+    /// The identity map along the inner axis.
     in_order: RowMap,
     /// The walk from the source, as split, to the natural layout.
     straight: Walk,
@@ -206,8 +207,8 @@ impl Avx512 {
     }
 
     /// Splits a packed tensor into the planes of the source, if blocks are not read from the tensor itself.
-    /// `odd` tells whether the parities of its states' indices have an odd sum; without it both bits of a
-    /// halved row are set for each packed one.
+    /// `odd` is whether the parities of its states' indices have an odd sum; without it, both bits of a
+    /// halved row are set for each packed bit.
     fn split(&mut self, packed: &[u8], odd: Option<bool>) {
         let (rows, row_bytes) = (self.shape.rows(), self.shape.row_bytes());
         let Planes { bytes, stride } = &mut self.source;
@@ -332,7 +333,7 @@ fn pairs<'a>(target: &'a mut Planes, walk: &'a Walk, ahead: Ahead) -> Pairs<'a> 
     }
 }
 
-/// Returns two axis maps as shuffles, which are made on first use. Rows have a byte in each of `planes`
+/// Returns two axis maps as shuffles, which are computed on first use. Rows have a byte in each of `planes`
 /// planes.
 fn row_maps<'a>(
     made: &'a mut Vec<Option<RowMaps>>,

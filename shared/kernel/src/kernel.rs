@@ -3,10 +3,10 @@
 
 use fathom_space::{AxisMap, Transform};
 
-/// Readable bytes that follow a dense tensor at least, so that a row can be loaded as whole words.
+/// The minimum number of readable bytes after a dense tensor, so that a row can be loaded as whole words.
 pub const SLACK_BYTES: usize = 8;
 
-/// The states of one coset, as they lie in a layer file.
+/// The states of one coset, as stored in a layer file.
 #[derive(Clone, Copy, Debug)]
 pub enum Bits<'a> {
     /// No states.
@@ -29,23 +29,24 @@ impl<'a> Bits<'a> {
 ///
 /// A kernel on a device with memory of its own may take many cosets at a time: its [`batch`](Kernel::batch)
 /// is the number of cosets that are cleared, pulled and subtracted before the first of them is packed. Such a
-/// kernel copies what it is given, because sources are borrowed for one call alone.
+/// kernel copies its inputs, because sources are borrowed only for one call.
 ///
 /// The transforms given to one kernel must come from one [`fathom_space::Transforms`], whose maps are passed
 /// along: kernels cache what they derive from a map under the map's number, until
 /// [`drop_maps`](Kernel::drop_maps).
 pub trait Kernel {
-    /// Returns the most cosets that may be begun before the first of them is [packed](Kernel::pack).
+    /// Returns the largest number of cosets that may be started before the first of them is
+    /// [packed](Kernel::pack).
     fn batch(&self) -> usize {
         1
     }
 
-    /// Forgets the cosets that were begun and not packed. Kernels with a batch of 1 do so when the next one
-    /// is begun.
+    /// Discards the cosets that were started and not packed. Kernels with a batch of 1 do so when the next
+    /// one is started.
     fn forget(&mut self) {}
 
-    /// Drops all that was derived from axis maps, because their numbers mean other maps from now on. Pulls
-    /// that were made before meant the old maps.
+    /// Drops everything derived from axis maps, because their numbers refer to other maps from now on.
+    /// Earlier pulls referred to the old maps.
     fn drop_maps(&mut self) {}
 
     /// Returns the bytes that were derived from axis maps, besides those that
@@ -54,7 +55,7 @@ pub trait Kernel {
         0
     }
 
-    /// Begins a coset, without states. If the [batch](Kernel::batch) is 1, forgets the coset before.
+    /// Starts a coset without states. If the [batch](Kernel::batch) is 1, discards the previous coset.
     fn clear(&mut self);
 
     /// Announces the source of the pull after the next one, so that its bytes can be prefetched during the
@@ -69,7 +70,7 @@ pub trait Kernel {
 
     /// Overwrites `packed` with the packed tensor, and returns the number of states. The length of `packed`
     /// must be [`fathom_space::Shape::packed_bytes`]. If the [batch](Kernel::batch) is 1, the tensor is that
-    /// of the coset as it is so far, and may change and be packed again; otherwise each coset is packed once,
-    /// in the order in which the cosets were begun.
+    /// of the coset so far, which may change and be packed again; otherwise each coset is packed once, in the
+    /// order in which the cosets were started.
     fn pack(&mut self, packed: &mut [u8]) -> u32;
 }

@@ -6,7 +6,7 @@
 //! of bits), [`avx2`] (the same code compiled for AVX2), [`avx512`] (the coset kernel for processors with
 //! AVX-512 and GFNI), and [`simd_level`] (the choice among these).
 //!
-//! Invariants: the result of a kernel depends on its inputs alone, not on the order of pulls; padding bits
+//! Invariants: the result of a kernel depends only on its inputs, not on the order of pulls; padding bits
 //! stay zero.
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]

@@ -15,8 +15,8 @@ pub(crate) struct Network<W> {
 }
 
 impl<W: Word> Network<W> {
-    /// Makes the network after which bit j holds what bit `from[j]` held. `from` must be a permutation of at
-    /// most as many points as the word has bits; the other bits stay.
+    /// Creates the network after which bit j has the value of the old bit `from[j]`. `from` must be a
+    /// permutation of at most as many points as the word has bits; the other bits are unchanged.
     pub(crate) fn new(from: &[u32]) -> Self {
         let size = from.len().next_power_of_two();
         let levels = size.trailing_zeros() as usize;

@@ -2,8 +2,8 @@
 //!
 //! Layout: the states collected so far are unpacked, each row in `row_words` words of its own. A row of up to
 //! 32 bits is one `u32`, a row of up to 64 bits one `u64`, and a longer row several `u64`. Dense pulls of
-//! rows of one word are in `narrow`, in `halved` if the last axis is halved, or in `blocks` if that axis is
-//! cut into blocks; those of longer rows are in `wide`. Sources are read in place from their packed form.
+//! rows of one word are in `narrow`, in `half_axis` if the last axis is halved, or in `blocks` if that axis
+//! is cut into blocks; those of longer rows are in `wide`. Sources are read in place from their packed form.
 //!
 //! Apart from blocks, there are three kinds of pulls. *Sparse*: the indices of each state are mapped one by
 //! one, and its bit is set. *Dense, the last axis stays last*: rows are gathered in the order of the target,
@@ -13,7 +13,7 @@
 //! source is carried by exactly the maps of the transform, and states are only ever added, so that the order
 //! does not matter.
 //!
-//! Measured: a dense pull of 24 x 24 x 24 x 24 in 30 us, 11,000 million states a second
+//! Measured: a dense pull of 24 x 24 x 24 x 24 in 30 us, 11,000 million states per second
 //! (`docs/performance.md`).
 
 mod blocks;
@@ -27,7 +27,7 @@ use crate::word::Word;
 use blocks::Blocks;
 use fathom_space::{AxisMap, Shape, Transform};
 
-/// Makes the portable kernel for tensors of a shape.
+/// Creates the portable kernel for tensors of a shape.
 pub fn portable(shape: &Shape) -> Box<dyn Kernel + Send> {
     match shape.row_bits() {
         0..=32 => Box::new(Portable::<u32>::new(shape)),
@@ -208,7 +208,7 @@ impl<W: Word> Portable<W> {
         };
         let (along_row, along_row_step) = map_of(axes - 1);
         let packed_row_bits = self.shape.row_bytes() * 8;
-        // The positions of the row at hand, and the bit to which index 0 of that row would lead.
+        // The positions of the current row, and the bit to which index 0 of that row would be mapped.
         let (mut in_row, mut base) = (0..0, 0);
         for position in positions {
             if !in_row.contains(&position) {
@@ -249,7 +249,7 @@ pub(crate) fn odd_rows(shape: &Shape) -> Vec<bool> {
     })
 }
 
-/// What a dense pull does with the last axis.
+/// The role of the last axis in a dense pull.
 pub(crate) enum Meeting {
     /// The last axis stays last.
     Kept,

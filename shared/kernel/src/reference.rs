@@ -1,5 +1,5 @@
-//! The whole search as a plain breadth-first search: no cosets, no symmetries, two bytes a state. It is the
-//! oracle of every other engine, so it is kept as short and as obviously right as possible.
+//! The whole search as a plain breadth-first search: no cosets, no symmetries, two bytes per state. It is the
+//! oracle of every other engine, so it is kept as short and as obviously correct as possible.
 
 use fathom_space::{Ranks, Space, SymbolTable};
 
@@ -11,7 +11,7 @@ pub struct Distances {
     distances: Vec<u16>,
 }
 
-/// Why a space cannot be searched this way.
+/// The reason why a space cannot be searched this way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unfit {
     /// The search would take too much memory.
@@ -22,7 +22,7 @@ pub enum Unfit {
         /// The memory limit, in bytes.
         limit: u64,
     },
-    /// There are states beyond the largest distance that the search can tell.
+    /// There are states beyond the largest distance that the search can represent.
     TooFar,
 }
 
@@ -32,17 +32,17 @@ impl std::fmt::Display for Unfit {
         match self {
             Self::TooLarge { bytes: Some(bytes), limit } => write!(
                 f,
-                "the reference engine needs {:.1} GiB of memory, two bytes a state, and {:.1} GiB are allowed",
+                "the reference engine needs {:.1} GiB of memory (two bytes per state), but only {:.1} GiB is allowed",
                 gibibytes(*bytes),
                 gibibytes(*limit)
             )?,
             Self::TooLarge { bytes: None, .. } => {
-                f.write_str("the reference engine has no ranks for spaces of 2^64 states and more")?;
+                f.write_str("the reference engine does not support spaces of 2^64 or more states")?;
             }
             Self::TooFar => {
                 write!(
                     f,
-                    "there are states farther than {}, the largest distance of the reference engine",
+                    "there are states farther than {}, the largest distance that the reference engine supports",
                     UNSEEN - 1
                 )?;
             }

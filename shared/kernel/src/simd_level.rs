@@ -28,7 +28,7 @@ impl SimdLevel {
         }
     }
 
-    /// Makes a kernel for tensors of a shape; `None` if the engine does not support this processor or the
+    /// Creates a kernel for tensors of a shape; `None` if the engine does not support this processor or the
     /// shape.
     pub fn kernel(self, shape: &Shape) -> Option<Box<dyn Kernel + Send>> {
         match self {

@@ -1,11 +1,11 @@
-//! Transposition of a square of bits, one row a word.
+//! Transposition of a square of bits, one row per word.
 
 use crate::word::Word;
 
 /// Exchanges bit j of word i with bit i of word j. `rows` must have as many words as a word has bits.
 ///
 /// Blocks of half the size are exchanged across the diagonal, then blocks of a quarter inside each, and so on
-/// (Warren, *Hacker's Delight*, section 7-3): log2(bits) passes of five operations and two shifts a pair of
+/// (Warren, *Hacker's Delight*, section 7-3): log2(bits) passes of five operations and two shifts per pair of
 /// words. After each pass the halves are interleaved, so that every pass pairs the two halves (Pease, *An
 /// adaptation of the fast Fourier transform for parallel processing*, 1968), which suits vector instructions;
 /// after the last pass all rows are back in place.

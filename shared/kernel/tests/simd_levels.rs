@@ -5,10 +5,10 @@ use fathom_space::{AxisMap, MultisetRanker, Shape, Transform};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
-/// One shape for each path through the kernels: words of 32 and of 64 bits, several words a row, rows of one
-/// piece of 1,024 bits, of two, and of more than eight, few of them and enough for a square, one to four
-/// bytes a row, axes that can trade places and axes that cannot, blocks of one row, an odd number of blocks,
-/// blocks of up to 32, 64, 96 and 128 bytes, axes of length 1.
+/// One shape for each path through the kernels: words of 32 and of 64 bits, several words per row, rows of
+/// one piece of 1,024 bits, of two, and of more than eight, few of them and enough for a square, one to four
+/// bytes per row, axes that can trade places and axes that cannot, blocks of one row, an odd number of
+/// blocks, blocks of up to 32, 64, 96 and 128 bytes, axes of length 1.
 const SHAPES: [&[u32]; 33] = [
     &[2, 24, 24, 24],
     &[7, 7, 7, 7],
@@ -70,7 +70,7 @@ fn step(shape: Shape) -> impl Strategy<Value = PullStep> {
     let order = Just((0..axes as u8).collect::<Vec<_>>()).prop_shuffle();
     let target = order.prop_map({
         let lengths = lengths.clone();
-        // Only axes of equal length may become each other; where the shuffle says otherwise, every axis
+        // Only axes of equal length may become each other; if the shuffle requires anything else, every axis
         // stays.
         move |order| {
             let fits = order.iter().zip(&lengths).all(|(&t, &l)| lengths[usize::from(t)] == l);
@@ -191,7 +191,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(fathom_slow::choose(300, 800)))]
 
     #[test]
-    fn pulls_and_subtractions_are_what_the_definition_says((shape, steps, known) in cases()) {
+    fn kernels_match_the_definition((shape, steps, known) in cases()) {
         let mut expected = BTreeSet::new();
         let both = |engine| [(engine, true), (engine, false)];
         for (engine, use_dense) in SimdLevel::ALL.into_iter().flat_map(both) {
@@ -205,7 +205,7 @@ proptest! {
             kernel.clear();
             expected.clear();
             for (number, step) in steps.iter().enumerate() {
-                // The numbers of dropped maps are given to others.
+                // The numbers of dropped maps are reused.
                 if number == 1 {
                     kernel.drop_maps();
                     maps.clear();

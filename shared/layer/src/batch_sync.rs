@@ -1,13 +1,13 @@
-//! A disk that makes many files durable together, and later.
+//! A disk that delays syncs, and makes many files durable together.
 //!
-//! A sync takes milliseconds whatever the size of the file, and a search of a small space would wait for
-//! little else. So files are written and renamed as usual, and a [flush](Deferred::flush) makes durable all
-//! that was written since the flush before. After a power cut a file may have its final name and not its
-//! contents: nothing may rest on a file that was neither flushed nor compared with its checksums since then,
-//! and no file whose contents are still needed may be replaced through this disk.
+//! A sync takes milliseconds whatever the size of the file, and a search of a small space would spend most of
+//! its time waiting for syncs. So files are written and renamed as usual, and a [flush](Deferred::flush)
+//! makes durable everything that was written since the previous flush. After a power cut, a file may have its
+//! final name but not its contents: nothing may depend on a file that was neither flushed nor compared with
+//! its checksums since then, and no file whose contents are still needed may be replaced through this disk.
 //!
-//! Files and directories that are removed before the flush are never made durable. A file that waits is open,
-//! so only so many wait as may be open; the others are made durable at once.
+//! Files and directories that are removed before the flush are never made durable. A waiting file stays open,
+//! so the number of waiting files is limited; further files are made durable immediately.
 
 use crate::{Disk, DiskFile, LayerError};
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,8 +15,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The most threads that make files durable. Each waits for the disk, which does many syncs in the time of
-/// one.
+/// The largest number of threads that make files durable. Each waits for the disk, which does many syncs in
+/// the time of one.
 const SYNCS_AT_ONCE: usize = 8;
 
 /// A disk whose syncs wait for the next flush.
@@ -24,17 +24,17 @@ const SYNCS_AT_ONCE: usize = 8;
 pub struct Deferred<'d> {
     disk: &'d dyn Disk,
     waiting: Arc<Mutex<Waiting>>,
-    /// Held by a flush: none succeeds before what an earlier one has taken is durable.
+    /// Locked by a flush, so that no flush succeeds before the files of an earlier one are durable.
     flushing: Mutex<()>,
 }
 
 #[derive(Debug, Default)]
 struct Waiting {
     most_files: usize,
-    /// By the present path of each file.
+    /// The waiting files, by current path.
     files: BTreeMap<PathBuf, WaitingFile>,
     directories: BTreeSet<PathBuf>,
-    /// The number of files that have waited so far.
+    /// The number of files that have ever waited.
     numbers: u64,
     /// The first sync that failed: its path and its error.
     failed: Option<(PathBuf, io::ErrorKind, String)>,
@@ -79,13 +79,13 @@ impl Waiting {
         }
     }
 
-    /// Takes the files for a flush, with their numbers.
+    /// Takes the waiting files for a flush, with their numbers.
     fn take_files(&mut self) -> Vec<(u64, OpenFile)> {
         let file = |waiting: &mut WaitingFile| Some((waiting.number, waiting.file.take()?));
         self.files.values_mut().filter_map(file).collect()
     }
 
-    /// Ends the flush of the files that were taken. Returns the present paths of the `lost` ones, except for
+    /// Ends the flush of the files that were taken. Returns the current paths of the `lost` ones, except for
     /// those that were removed in the meantime.
     fn end_flush(&mut self, lost: &BTreeMap<u64, io::Error>) -> Vec<PathBuf> {
         let mut paths = Vec::new();
@@ -99,9 +99,9 @@ impl Waiting {
         paths
     }
 
-    /// Takes note that a file has another name now.
+    /// Records that a file was renamed.
     fn was_renamed(&mut self, from: &Path, to: &Path) {
-        // A file that `to` named before is gone.
+        // A file that had the name `to` before is gone.
         self.files.remove(to);
         if let Some(file) = self.files.remove(from) {
             self.files.insert(to.into(), file);
@@ -110,20 +110,20 @@ impl Waiting {
 }
 
 impl<'d> Deferred<'d> {
-    /// Makes a disk that delays the syncs of `disk`, of at most `most_files` files at a time.
+    /// Creates a disk that delays the syncs of `disk`, of at most `most_files` files at a time.
     pub fn new(disk: &'d dyn Disk, most_files: usize) -> Self {
         let waiting = Waiting { most_files, ..Waiting::default() };
         Self { disk, waiting: Arc::new(Mutex::new(waiting)), flushing: Mutex::default() }
     }
 
-    /// Makes durable what waits, contents before names. Other threads may go on meanwhile: what they write
-    /// waits for the next flush.
+    /// Makes all waiting files and directories durable, contents before names. Other threads may continue to
+    /// write; their files wait for the next flush.
     ///
     /// # Errors
     /// [`LayerError::Io`] if a file or a directory cannot be made durable, now or at an earlier sync: an
-    /// operating system reports lost writes once, so that a second sync of the same file may succeed though
-    /// its contents are lost. Such a file is removed, so that no later process takes it for whole because it
-    /// can still be read from memory.
+    /// operating system reports lost writes once, so a second sync of the same file may succeed although its
+    /// contents are lost. Such a file is removed, because it can still be read from memory, and a later
+    /// process might take it for complete.
     pub fn flush(&self) -> Result<(), LayerError> {
         let _flushing = lock(&self.flushing);
         let mut waiting = lock(&self.waiting);
@@ -159,7 +159,7 @@ fn sync_all(files: Vec<(u64, OpenFile)>) -> BTreeMap<u64, io::Error> {
         std::iter::from_fn(next).filter_map(|(number, file)| Some((number, file.sync().err()?))).collect()
     };
     std::thread::scope(|scope| {
-        // If the system has no more threads, those that are there do all of it.
+        // If no more threads can be spawned, the existing ones do all the work.
         let start = |_| std::thread::Builder::new().name("sync".into()).spawn_scoped(scope, sync).ok();
         let others: Vec<_> = (1..threads).filter_map(start).collect();
         let mut lost = sync();
@@ -185,7 +185,7 @@ impl Disk for Deferred<'_> {
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        // Under the lock, so that a flush that fails knows the name.
+        // This happens under the lock, so that a failing flush knows the name.
         let mut waiting = lock(&self.waiting);
         self.disk.rename(from, to)?;
         waiting.was_renamed(from, to);
@@ -202,7 +202,7 @@ impl Disk for Deferred<'_> {
     fn remove(&self, path: &Path) -> io::Result<()> {
         self.disk.remove(path)?;
         let removed = lock(&self.waiting).files.remove(path);
-        // Closing the file frees its room, which takes longer than others should wait for the lock.
+        // Closing the file frees its disk space, which takes too long to do under the lock.
         drop(removed);
         Ok(())
     }
@@ -219,7 +219,7 @@ impl Disk for Deferred<'_> {
     }
 }
 
-/// A file that joins the waiting files when it is synced.
+/// A file that is added to the waiting files when it is synced.
 #[derive(Debug)]
 struct DeferredFile {
     /// The path under which the file was created. A file is synced before it is renamed.
@@ -234,7 +234,7 @@ impl DiskFile for DeferredFile {
     fn write_at(&mut self, bytes: &[u8], offset: u64) -> io::Result<()> {
         match &mut self.file {
             Some(file) => file.write_at(bytes, offset),
-            None => Err(io::Error::other("the file was finished before")),
+            None => Err(io::Error::other("the file is already finished")),
         }
     }
 
@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn each_flush_makes_durable_what_was_written_since_the_one_before() {
+    fn flush_syncs_writes_since_previous_flush() {
         let counting = Counting::default();
         let disk = Deferred::new(&counting, MOST);
         write(&disk, "a");
@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_removed_before_a_flush_is_not_made_durable() {
+    fn removed_files_are_not_synced() {
         let counting = Counting::default();
         let disk = Deferred::new(&counting, MOST);
         for name in ["a", "b"] {
@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_leaves_the_cache_once_it_is_durable() {
+    fn durable_file_leaves_the_cache() {
         let counting = Counting::default();
         let disk = Deferred::new(&counting, MOST);
         let mut file = disk.create(Path::new("a")).unwrap();
@@ -374,7 +374,7 @@ mod tests {
 
     /// The system reports lost writes once, and has the contents in memory for whoever reads them next.
     #[test]
-    fn after_a_file_was_lost_it_is_gone_and_no_flush_succeeds() {
+    fn lost_file_is_removed_and_flushes_fail() {
         let counting = Counting::default();
         let disk = Deferred::new(&counting, MOST);
         write(&disk, "lost");
@@ -388,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn after_a_lost_directory_no_flush_succeeds_and_the_kind_of_the_error_is_known() {
+    fn lost_directory_fails_flushes_with_its_error_kind() {
         let counting = Counting::default();
         let disk = Deferred::new(&counting, MOST);
         disk.sync_directory(Path::new("lost")).unwrap();
@@ -399,21 +399,21 @@ mod tests {
     }
 
     #[test]
-    fn only_so_many_files_wait_as_may_be_open() {
+    fn waiting_files_are_limited() {
         let counting = Counting::default();
         let disk = Deferred::new(&counting, MOST);
         ["a", "b", "c"].iter().for_each(|name| write(&disk, name));
         assert_eq!(counting.take(), ["sync c"]);
         disk.flush().unwrap();
         assert_eq!(counting.take(), ["sync a", "sync b", "sync layers"]);
-        // An error of a file that does not wait counts for all that follow, too.
+        // An error of a file that does not wait also fails all later flushes.
         ["a", "b"].iter().for_each(|name| write(&disk, name));
         assert!(disk.create(Path::new("lost")).unwrap().sync().is_err());
         assert!(disk.flush().is_err());
         assert_eq!(counting.take(), ["sync lost"]);
     }
 
-    /// A disk whose syncs wait until they are let through.
+    /// A disk whose syncs block until they are released.
     #[derive(Debug)]
     struct Slow(Mutex<Option<mpsc::Receiver<()>>>);
 
@@ -435,13 +435,13 @@ mod tests {
             Ok(())
         }
         fn sync(&mut self) -> io::Result<()> {
-            // The first file waits, the others do not.
+            // The first file waits; the others do not.
             self.0.take().map_or(Ok(()), |go| go.recv().map_err(io::Error::other))
         }
     }
 
     #[test]
-    fn others_write_while_a_flush_waits_for_the_disk() {
+    fn writers_proceed_during_a_flush() {
         let (go, gone) = mpsc::channel();
         let slow = Slow(Mutex::new(Some(gone)));
         let disk = Deferred::new(&slow, MOST);

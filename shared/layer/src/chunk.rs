@@ -1,5 +1,5 @@
-//! Cosets on the wire: several in a row, compressed together with a checksum by zstd, or plain where that
-//! saves nothing. The checksums of the cosets were checked when the sender read its file.
+//! Cosets on the wire: several in a row, compressed together with a checksum by zstd, or uncompressed if
+//! compression saves nothing. The checksums of the cosets were checked when the sender read its file.
 //!
 //! Each coset consists of, little-endian: its number (4 bytes), encoding (1 byte, then 3 zero bytes), number
 //! of states (4), length of its canonical bytes (4), and these bytes.
@@ -20,11 +20,11 @@ pub const HEADER_BYTES: usize = 16;
 /// A low level, because the links between nodes are faster than higher levels of compression.
 const ZSTD_LEVEL: i32 = 1;
 
-/// The number of chunks that stay plain after one that does not compress.
+/// The number of chunks that are sent uncompressed after one that does not compress.
 const PLAIN_CHUNKS: u32 = 7;
 
-/// Returns how many of `bytes` of one answer, which do not compress, are tried: the first of eight chunks,
-/// and all of a short answer.
+/// Returns on how many of the `bytes` of an incompressible answer compression is tried: the first of every
+/// eight chunks, and all of a short answer.
 pub fn tried_bytes(bytes: f64) -> f64 {
     let chunk = CHUNK_BYTES as f64;
     bytes.min((bytes / (chunk * f64::from(PLAIN_CHUNKS + 1))).ceil() * chunk)
@@ -43,9 +43,9 @@ pub struct Coset<'a> {
     pub canonical: &'a [u8],
 }
 
-/// A chunk differs from what was sent.
+/// The error for a chunk that differs from what was sent.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a chunk of cosets was damaged on its way: {0}")]
+#[error("a chunk of cosets was damaged in transit: {0}")]
 pub struct BadChunk(String);
 
 /// Appends a coset to the bytes of a chunk.
@@ -57,10 +57,10 @@ pub fn push(bytes: &mut Vec<u8>, coset: Coset<'_>) {
     bytes.extend_from_slice(coset.canonical);
 }
 
-/// Compresses chunks, and pieces of files, one after the other.
+/// Compresses chunks and pieces of files, in sequence.
 pub struct Compressor {
     zstd: zstd::bulk::Compressor<'static>,
-    /// The number of chunks that are sent plain before the next one is tried.
+    /// The number of chunks that are sent uncompressed before compression is tried again.
     plain: u32,
 }
 
@@ -69,27 +69,28 @@ pub struct Compressor {
 pub enum Packed {
     /// Compressed.
     Zstd(Vec<u8>),
-    /// As they are.
+    /// Uncompressed.
     Plain(Vec<u8>),
 }
 
 impl Compressor {
-    /// Makes a compressor, with the memory that zstd needs.
+    /// Creates a compressor, with the memory that zstd needs.
     ///
     /// # Panics
-    /// If zstd gets no memory.
+    /// If zstd cannot allocate memory.
     pub fn new() -> Self {
         let mut zstd = zstd::bulk::Compressor::new(ZSTD_LEVEL).expect("there is memory for zstd");
         zstd.include_checksum(true).expect("zstd knows checksums");
         Self { zstd, plain: 0 }
     }
 
-    /// Compresses bytes if that pays. Cosets of which half of the bits are set, as in the largest layers, do
-    /// not compress, and zstd takes both sides longer than everything else but the copies of the kernel. So
-    /// after bytes that zstd makes less than 1/32 shorter, the next seven chunks are left plain.
+    /// Compresses bytes if it is worthwhile. Cosets with half of their bits set, as in the largest layers, do
+    /// not compress, and zstd then costs both sides more time than anything else except the copies of the
+    /// kernel. So after bytes that zstd shortens by less than 1/32, the next seven chunks are sent
+    /// uncompressed.
     ///
     /// # Panics
-    /// If zstd gets no memory.
+    /// If zstd cannot allocate memory.
     pub fn pack(&mut self, bytes: Vec<u8>) -> Packed {
         if self.plain > 0 {
             self.plain -= 1;
@@ -109,13 +110,13 @@ impl Compressor {
     /// Compresses bytes, and adds their checksum (32 bits of XXH64: RFC 8878, section 3.1.1).
     ///
     /// # Panics
-    /// If zstd gets no memory.
+    /// If zstd cannot allocate memory.
     pub fn compress(&mut self, bytes: &[u8]) -> Vec<u8> {
         self.zstd.compress(bytes).expect("there is memory for a chunk")
     }
 }
 
-/// Returns whether bytes are sent compressed, if zstd makes `compressed` of `plain` bytes.
+/// Returns whether bytes are sent compressed, if zstd compresses `plain` bytes to `compressed` bytes.
 pub fn pays(compressed: usize, plain: usize) -> bool {
     compressed < plain - plain / 32
 }
@@ -126,11 +127,11 @@ impl Default for Compressor {
     }
 }
 
-/// The largest size for which memory is allocated at once, whatever the compressed bytes are.
+/// The largest size for which memory is allocated in advance, whatever the compressed bytes are.
 const SMALL_BYTES: usize = 2 * CHUNK_BYTES;
 
 thread_local! {
-    /// Used again for each chunk, because zstd's memory takes longer to prepare than a small chunk.
+    /// Reused for each chunk, because preparing zstd's memory takes longer than decompressing a small chunk.
     static DECOMPRESSOR: RefCell<zstd::bulk::Decompressor<'static>> =
         RefCell::new(zstd::bulk::Decompressor::new().expect("there is memory for zstd"));
 }
@@ -143,9 +144,9 @@ thread_local! {
 pub fn decompress(zstd: &[u8], length: usize) -> Result<Vec<u8>, BadChunk> {
     use std::io::Read;
     if length > MAX_BYTES {
-        return Err(BadChunk(format!("it says that it has {length} bytes")));
+        return Err(BadChunk(format!("it claims {length} bytes, which is too long")));
     }
-    let bad = |error: std::io::Error| BadChunk(format!("it does not decompress: {error}"));
+    let bad = |error: std::io::Error| BadChunk(format!("decompression failed: {error}"));
     let bytes = if length <= SMALL_BYTES {
         DECOMPRESSOR.with_borrow_mut(|decompressor| decompressor.decompress(zstd, length)).map_err(bad)?
     } else {
@@ -156,13 +157,13 @@ pub fn decompress(zstd: &[u8], length: usize) -> Result<Vec<u8>, BadChunk> {
         bytes
     };
     if bytes.len() != length {
-        return Err(BadChunk(format!("it has other than the {length} bytes that it says")));
+        return Err(BadChunk(format!("it does not have the {length} bytes that it claims")));
     }
     Ok(bytes)
 }
 
-/// Returns the bytes of a chunk or of a piece of a file: the `plain` ones if there are any, otherwise what
-/// `zstd` decompresses to. The result has exactly `length` bytes.
+/// Returns the bytes of a chunk or of a piece of a file: the `plain` ones if there are any, otherwise the
+/// decompressed `zstd`. The result has exactly `length` bytes.
 ///
 /// # Errors
 /// [`BadChunk`] if the bytes are damaged, or the result has another length.
@@ -170,7 +171,7 @@ pub fn unpack<'a>(zstd: &[u8], plain: &'a [u8], length: usize) -> Result<Cow<'a,
     match plain.len() {
         0 => decompress(zstd, length).map(Cow::Owned),
         plain_length if plain_length == length => Ok(Cow::Borrowed(plain)),
-        _ => Err(BadChunk(format!("it has other than the {length} bytes that it says"))),
+        _ => Err(BadChunk(format!("it does not have the {length} bytes that it claims"))),
     }
 }
 
@@ -189,13 +190,13 @@ pub fn cosets(mut bytes: &[u8]) -> impl Iterator<Item = Result<Coset<'_>, BadChu
 fn first(bytes: &[u8]) -> Result<(Coset<'_>, &[u8]), BadChunk> {
     let (header, rest) = bytes
         .split_first_chunk::<HEADER_BYTES>()
-        .ok_or_else(|| BadChunk("it ends within a header".into()))?;
+        .ok_or_else(|| BadChunk("it ends in the middle of a header".into()))?;
     let number = |at: usize| u32::from_le_bytes(header[at..at + 4].try_into().expect("four bytes"));
-    let encoding = Encoding::from_byte(header[4])
-        .ok_or_else(|| BadChunk(format!("there is no encoding {}", header[4])))?;
+    let encoding =
+        Encoding::from_byte(header[4]).ok_or_else(|| BadChunk(format!("unknown encoding {}", header[4])))?;
     let (canonical, rest) = rest
         .split_at_checked(number(12) as usize)
-        .ok_or_else(|| BadChunk("it ends within a coset".into()))?;
+        .ok_or_else(|| BadChunk("it ends in the middle of a coset".into()))?;
     Ok((Coset { number: number(0), encoding, states: number(8), canonical }, rest))
 }
 
@@ -212,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_compressed_is_decompressed() {
+    fn compression_round_trips() {
         let mut compressor = Compressor::new();
         compressor.compress(b"something before");
         let bytes = decompress(&compressor.compress(&sample()), sample().len()).unwrap();
@@ -232,15 +233,15 @@ mod tests {
         .map(Cow::into_owned)
     }
 
-    /// Returns a chunk of bits, of which a checksum of a number is as good as random ones.
+    /// Returns a chunk of pseudo-random bits: checksums of numbers.
     fn noise() -> Vec<u8> {
         let checksum = |number: u32| crate::Digest::new(&number.to_le_bytes()).0;
         (0..CHUNK_BYTES as u32 / 32).flat_map(checksum).collect()
     }
 
-    /// Random bits are plain, and so are the seven chunks after them, whatever they are.
+    /// Random bits are sent uncompressed, and so are the seven chunks after them, whatever their contents.
     #[test]
-    fn what_does_not_compress_is_plain() {
+    fn incompressible_chunks_are_sent_plain() {
         let noise = noise();
         let sparse: Vec<u8> = noise.iter().map(|byte| u8::from(byte % 8 == 0)).collect();
         let mut compressor = Compressor::new();
@@ -255,11 +256,11 @@ mod tests {
         assert!(!is_plain(&sparse) && is_plain(&noise));
         assert!((0..PLAIN_CHUNKS).all(|_| is_plain(&sparse)));
         assert!(!is_plain(&sparse));
-        // A short chunk that does not compress is plain alone.
+        // After a short chunk that does not compress, the next chunk is tried again.
         assert!(is_plain(&noise[..100].to_vec()) && !is_plain(&sparse));
     }
 
-    /// Of an answer of noise, as many chunks are tried as the forecast counts.
+    /// For an answer of noise, the number of tried chunks is the predicted one.
     #[test]
     fn tried_chunks_are_counted() {
         let noise = noise();
@@ -277,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn a_small_message_takes_little_memory_whatever_it_says() {
+    fn small_message_cannot_claim_much_memory() {
         let zstd = Compressor::new().compress(&vec![0; 100 << 20]);
         assert!(zstd.len() < 20_000);
         for length in [1000, SMALL_BYTES, MAX_BYTES, u32::MAX as usize] {
@@ -300,7 +301,7 @@ mod tests {
     proptest! {
         /// Any bytes are cosets or an error, and the cosets are never longer than the bytes.
         #[test]
-        fn nonsense_is_refused(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        fn arbitrary_bytes_decode_within_bounds(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
             let mut seen = 0;
             for coset in cosets(&bytes) {
                 match coset {
@@ -312,7 +313,7 @@ mod tests {
         }
 
         #[test]
-        fn damaged_chunks_are_refused(at in any::<prop::sample::Index>(), bit in 0..8_u8) {
+        fn damaged_chunks_are_rejected(at in any::<prop::sample::Index>(), bit in 0..8_u8) {
             let mut zstd = Compressor::new().compress(&sample());
             let at = at.index(zstd.len());
             zstd[at] ^= 1 << bit;

@@ -2,8 +2,8 @@
 //!
 //! The digests form a tree. The checksum of a coset is the BLAKE3 hash of its canonical bytes; the digest of
 //! a layer hashes its depth and the checksums of all cosets in order; the digest of a run hashes the digests
-//! of all layers in order. So each coset is hashed once, where it is made, and a resumed run need not read
-//! old layers again.
+//! of all layers in order. So each coset is hashed once, where it is computed, and a resumed run need not
+//! read old layers again.
 
 use std::fmt;
 use std::str::FromStr;
@@ -47,12 +47,12 @@ impl FromStr for Digest {
     }
 }
 
-/// The digest of a layer that is being made. All its cosets must be added, in order.
+/// The digest of a layer that is being computed. All its cosets must be added, in order.
 #[derive(Debug)]
 pub struct LayerDigest(blake3::Hasher);
 
 impl LayerDigest {
-    /// Begins the digest of the layer at a depth.
+    /// Starts the digest of the layer at a depth.
     pub fn new(depth: u32) -> Self {
         let mut hasher = blake3::Hasher::new_derive_key("fathom 2026 layer digest, version 1");
         hasher.update(&depth.to_le_bytes());
@@ -61,7 +61,7 @@ impl LayerDigest {
 
     /// Adds the checksums of the next cosets.
     pub fn add(&mut self, checksums: &[Digest]) {
-        // BLAKE3 is faster on many blocks at a time.
+        // BLAKE3 is faster on many blocks at once.
         for some in checksums.chunks(1024) {
             self.0.update(&Digest::concatenated(some));
         }

@@ -1,15 +1,15 @@
 //! Writing and reading past the page cache.
 //!
 //! Bytes that are written once and not read before the next layer, and bytes that are read only once, should
-//! not evict bytes that are read again and again. There are two ways past the cache:
+//! not evict bytes that are read repeatedly. There are two ways to bypass the cache:
 //!
 //! - Linux from 6.14 on accepts a flag with each read and write (`RWF_DONTCACHE`): the bytes leave memory as
-//!   soon as they are read, or are on the disk.
+//!   soon as they have been read, or have reached the disk.
 //! - A file in the mode `O_DIRECT` is read without the cache, into memory that is aligned as the file system
-//!   demands (`STATX_DIOALIGN`, Linux 6.1).
+//!   requires (`STATX_DIOALIGN`, Linux 6.1).
 //!
-//! File systems that do not support a way refuse it. A refusal is remembered for each device. Files that
-//! cannot be read past the cache are read through maps, and what is written leaves memory when
+//! A file system refuses a method that it does not support. Refusals are recorded per device. Files that
+//! cannot be read past the cache are read through maps, and written bytes leave memory when
 //! [advice](crate::DiskFile::uncache) is given at the end of a file.
 
 use crate::regular_file::open_regular;
@@ -22,14 +22,14 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-/// The flag of Linux, for which some versions of the libraries have no name.
+/// The Linux flag, which some versions of the libraries do not define.
 const DONTCACHE: ReadWriteFlags = ReadWriteFlags::from_bits_retain(0x80);
 
 /// The alignment of reads past the cache: of the offset in the file, and of the memory. Direct reads are not
-/// tried where a file system demands more.
+/// tried if a file system requires more.
 pub const ALIGNED_BYTES: usize = 4096;
 
-/// A way past the page cache.
+/// A method to bypass the page cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
     /// Each read or write has the flag `RWF_DONTCACHE`.
@@ -38,7 +38,7 @@ pub enum Way {
     Direct,
 }
 
-/// The ways that file systems have refused, with their devices.
+/// The methods that file systems have refused, with their devices.
 static REFUSED: Mutex<Vec<(u64, Way)>> = Mutex::new(Vec::new());
 
 fn has_refused(device: u64, way: Way) -> bool {
@@ -97,27 +97,26 @@ pub trait ReadOnce: Debug + Send {
     /// [`ALIGNED_BYTES`].
     ///
     /// # Errors
-    /// [`io::ErrorKind::Unsupported`] if the file system has no way past the cache, so that the file must be
-    /// read through a map; otherwise the error of the operating system.
+    /// [`io::ErrorKind::Unsupported`] if the file system has no method to bypass the cache, so that the file
+    /// must be read through a map; otherwise the error of the operating system.
     fn read_at(&mut self, buffer: &mut [u8], offset: u64, needed: usize) -> io::Result<usize>;
 }
 
-/// A file of this machine that is read past the page cache. When it is closed, what the cache holds of it
-/// leaves memory.
+/// A local file that is read past the page cache. When it is closed, its pages leave the cache.
 #[derive(Debug)]
 pub struct Reader {
     file: File,
     device: u64,
-    /// The way of the next read; `None` if the file system has refused all.
+    /// The method of the next read; `None` if the file system has refused all methods.
     way: Option<Way>,
 }
 
 impl Reader {
-    /// Opens a file. `first` is the way that is tried first.
+    /// Opens a file. `first` is the method that is tried first.
     ///
     /// # Errors
-    /// [`io::ErrorKind::Unsupported`] if the file system has refused all ways before; otherwise the error of
-    /// the operating system.
+    /// [`io::ErrorKind::Unsupported`] if the file system has refused all methods before; otherwise the error
+    /// of the operating system.
     pub fn open(path: &Path, first: Way) -> io::Result<Self> {
         let (file, is) = open_regular(path)?;
         let device = is.dev();
@@ -129,7 +128,8 @@ impl Reader {
         }
     }
 
-    /// Returns the first of these ways that the file system has not refused, and sets the file's mode to it.
+    /// Returns the first of these methods that the file system has not refused, and sets the file's mode
+    /// accordingly.
     fn usable(&self, ways: impl IntoIterator<Item = Way>) -> Option<Way> {
         ways.into_iter().find(|&way| {
             !has_refused(self.device, way)
@@ -184,7 +184,7 @@ impl Drop for Reader {
     }
 }
 
-/// Reads at least `needed` bytes, or to the end of the file. `next` returns the way after one that was
+/// Reads at least `needed` bytes, or to the end of the file. `next` returns the method after one that was
 /// refused. Returns the number of bytes read.
 fn read_with(
     buffer: &mut [u8],
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn writing_goes_on_where_it_was_cut_short() {
+    fn short_writes_are_continued() {
         let (written, result) = told(usize::MAX, Errno::IO);
         assert_eq!(result, (10, false));
         let expected = [(&b"012"[..], 100), (b"345", 103), (b"678", 106), (b"9", 109)];
@@ -248,17 +248,17 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_in_the_middle_leaves_the_rest() {
+    fn midway_refusal_reports_bytes_written() {
         assert_eq!(told(2, Errno::OPNOTSUPP).1, (6, true));
-        // A full disk is no refusal of the flag.
+        // A full disk does not count as a refusal of the flag.
         assert_eq!(told(2, Errno::NOSPC).1, (6, false));
     }
 
     /// The bytes of a file for the tests of reading: a block and a part of one.
     const BYTES: usize = 2 * ALIGNED_BYTES + 100;
 
-    /// Reads a file that is [`BYTES`] long. `results` has what each read returns: a number of bytes, or an
-    /// error. Returns the ways and offsets of the reads, and the number of bytes read.
+    /// Reads a file that is [`BYTES`] long. `results` contains the result of each read: a number of bytes, or
+    /// an error. Returns the methods and offsets of the reads, and the number of bytes read.
     fn read_told(results: &[Result<usize, Errno>]) -> (Vec<(Way, u64)>, io::Result<usize>) {
         let mut results = results.iter();
         let (mut reads, mut way) = (Vec::new(), Some(Way::DontCache));
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_read_is_tried_another_way_from_its_last_whole_block() {
+    fn refused_read_falls_back_at_block_boundary() {
         use Way::{Direct, DontCache};
         const BLOCK: u64 = ALIGNED_BYTES as u64;
         let (reads, got) = read_told(&[Ok(5000), Err(Errno::INTR), Err(Errno::OPNOTSUPP)]);
@@ -283,24 +283,24 @@ mod tests {
         let (reads, got) = read_told(&[Err(Errno::INVAL), Ok(8192), Err(Errno::INVAL)]);
         assert_eq!(got.unwrap_err().kind(), io::ErrorKind::Unsupported);
         assert_eq!(reads, [(DontCache, 0), (Direct, 0), (Direct, 2 * BLOCK)]);
-        // A bad disk is no refusal.
+        // A failing disk does not count as a refusal.
         let (reads, got) = read_told(&[Err(Errno::IO)]);
         assert_eq!(got.unwrap_err().raw_os_error(), Some(Errno::IO.raw_os_error()));
         assert_eq!(reads.len(), 1);
     }
 
     #[test]
-    fn reading_ends_at_the_end_of_a_file() {
+    fn reads_stop_at_end_of_file() {
         let (reads, got) = read_told(&[Ok(ALIGNED_BYTES), Ok(0)]);
         assert_eq!((reads.len(), got.unwrap()), (2, ALIGNED_BYTES));
-        // What a read in the middle of a block leaves is read again with that block.
+        // If a read ends in the middle of a block, the whole block is read again.
         let (reads, got) = read_told(&[Ok(100), Ok(100)]);
         assert_eq!((reads.len(), got.unwrap()), (2, 100));
     }
 
-    /// Reads a disk, and a file system in memory, which refuses both ways with Linux 6.18.
+    /// Reads a disk, and a file system in memory, which refuses both methods with Linux 6.18.
     #[test]
-    fn each_way_reads_what_is_there() {
+    fn every_read_method_returns_file_contents() {
         for directory in [std::env::temp_dir(), "/dev/shm".into()] {
             let Ok(directory) = tempfile::tempdir_in(&directory) else {
                 continue;
@@ -329,7 +329,7 @@ mod tests {
 
     /// Tests a disk, and a file system in memory, where Linux 6.18 refuses the flag.
     #[test]
-    fn files_hold_what_was_written_wherever_they_lie() {
+    fn written_bytes_read_back_on_every_file_system() {
         for directory in [std::env::temp_dir(), "/dev/shm".into()] {
             let Ok(directory) = tempfile::tempdir_in(&directory) else {
                 continue;

@@ -15,8 +15,8 @@ use std::path::Path;
 ///
 /// A disk that changes some of them passes the others on to its [inner](Disk::inner) disk.
 pub trait Disk: Debug + Send + Sync {
-    /// Returns the disk that does what this one does not do itself: the file system of this machine, unless
-    /// another one is returned.
+    /// Returns the disk that handles what this one does not handle itself: by default, the file system of
+    /// this machine.
     fn inner(&self) -> &dyn Disk {
         &LocalDisk
     }
@@ -37,8 +37,8 @@ pub trait Disk: Debug + Send + Sync {
         self.inner().rename(from, to)
     }
 
-    /// Renames a file, and replaces none: two processes that rename files to one name at the same time do not
-    /// both succeed, as far as the file system can tell.
+    /// Renames a file without replacing another: if two processes rename files to the same name at the same
+    /// time, at most one succeeds, as far as the file system supports this.
     ///
     /// # Errors
     /// [`io::ErrorKind::AlreadyExists`] if there is a file of the new name; otherwise the error of the
@@ -55,7 +55,7 @@ pub trait Disk: Debug + Send + Sync {
         self.inner().remove(path)
     }
 
-    /// Creates a directory and its parents. A directory that exists is no error.
+    /// Creates a directory and its parents. An existing directory is not an error.
     ///
     /// # Errors
     /// The error of the operating system.
@@ -79,7 +79,7 @@ pub trait Disk: Debug + Send + Sync {
         self.inner().sync_directory(path)
     }
 
-    /// Makes the contents of a finished file durable that another process may have left.
+    /// Makes the contents of a finished file, which another process may have written, durable.
     ///
     /// # Errors
     /// The error of the operating system.
@@ -90,8 +90,8 @@ pub trait Disk: Debug + Send + Sync {
     /// Opens a finished file that is read once, past the page cache.
     ///
     /// # Errors
-    /// [`io::ErrorKind::Unsupported`] if the file system has no way past the cache; otherwise the error of
-    /// the operating system.
+    /// [`io::ErrorKind::Unsupported`] if the file system has no method to bypass the cache; otherwise the
+    /// error of the operating system.
     fn open_once(&self, path: &Path) -> io::Result<Box<dyn ReadOnce>> {
         self.inner().open_once(path)
     }
@@ -99,12 +99,12 @@ pub trait Disk: Debug + Send + Sync {
     /// Returns the free bytes for files at a path.
     ///
     /// # Errors
-    /// The error of the operating system, if it cannot tell.
+    /// The error of the operating system.
     fn free_bytes(&self, path: &Path) -> io::Result<u64> {
         self.inner().free_bytes(path)
     }
 
-    /// Returns the limit of the bytes that a run's files may take, if there is one besides the size of the
+    /// Returns the limit on the total size of a run's files in bytes, if there is one besides the size of the
     /// disk.
     fn limit_bytes(&self) -> Option<u64> {
         self.inner().limit_bytes()
@@ -121,23 +121,23 @@ pub trait DiskFile: Debug + Send {
     fn uncache(&mut self) {}
 }
 
-/// Asks the file system to lay down the directories in this directory apart from each other.
+/// Asks the file system to allocate the subdirectories of this directory far apart.
 ///
-/// Each layer has a directory, and when one is made, another one has just been deleted. Where both are in one
-/// group of blocks, ext4 searches for a free inode among those that were deleted in the last half minute, for
-/// each file anew: a tenth of the time of a search of some seconds.
+/// Each layer has a directory, and when one is created, another one has just been deleted. If both are in one
+/// block group, ext4 skips inodes that were deleted in the last half minute, and repeats that search for each
+/// new file: a tenth of the time of a search that takes some seconds.
 pub fn lay_apart(directory: &Path) {
     let ask = || -> io::Result<()> {
         let directory = File::open(directory)?;
         let flags = rustix::fs::ioctl_getflags(&directory)?;
         Ok(rustix::fs::ioctl_setflags(&directory, flags | rustix::fs::IFlags::TOPDIR)?)
     };
-    // If the request is not granted, it costs only time.
+    // If the request is refused, it costs only time.
     let _ = ask();
 }
 
-/// Creates a directory and those above it, and makes their names durable. An earlier process may have made the
-/// directory, and died before it did so.
+/// Creates a directory and its parents, and makes their names durable. An earlier process may have created
+/// the directory, and died before making its name durable.
 ///
 /// # Errors
 /// If a directory cannot be created, or its name cannot be made durable.
@@ -152,7 +152,7 @@ pub fn create_directory_durably(directory: &Path, disk: &dyn Disk) -> io::Result
     Ok(())
 }
 
-/// Returns how many files of one kind may be kept open without need: a third of those that this process may
+/// Returns how many files of one kind may be kept open as a cache: a third of the files that this process may
 /// have open.
 pub fn many_descriptors() -> usize {
     // `None` means that there is no limit.
@@ -163,7 +163,7 @@ pub fn many_descriptors() -> usize {
 /// Returns the free bytes of the file system on which a path is or will be.
 ///
 /// # Errors
-/// The error of the operating system, if it cannot tell.
+/// The error of the operating system.
 pub fn free_bytes(path: &Path) -> io::Result<u64> {
     let there = path.ancestors().find(|ancestor| ancestor.exists()).filter(|p| !p.as_os_str().is_empty());
     let stat = rustix::fs::statvfs(there.unwrap_or(Path::new(".")))?;
@@ -194,10 +194,10 @@ pub fn tree_bytes(path: &Path) -> io::Result<u64> {
     Ok(bytes)
 }
 
-/// Writes of at least this size are passed on to the disk at once.
+/// The writeback of writes of at least this size is started immediately.
 const WRITE_AT_ONCE: usize = 1 << 20;
 
-/// The file system of this machine. It is its own inner disk, and so does everything itself.
+/// The file system of this machine. It is its own inner disk, and handles everything itself.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LocalDisk;
 
@@ -253,28 +253,28 @@ impl Disk for LocalDisk {
     }
 }
 
-/// Returns whether a system call failed because the kernel or the file system does not offer it.
+/// Returns whether a system call failed because the kernel or the file system does not support it.
 fn is_no_offer(error: &io::Error) -> bool {
     let is = |code| error.raw_os_error() == Some(code);
     [libc::EINVAL, libc::ENOSYS, libc::EOPNOTSUPP, libc::EPERM, libc::EMLINK].into_iter().any(is)
 }
 
-/// Renames a file, and replaces none, where the file system has no call for that, such as NFS: a second name
-/// takes the place of no other file.
+/// Renames a file without replacing another on file systems without a call for that, such as NFS: creating a
+/// link does not replace a file.
 fn link_new(from: &Path, to: &Path) -> io::Result<()> {
     match fs::hard_link(from, to) {
         Ok(()) => {}
-        // A request that was sent twice finds what it has done.
+        // A request that was sent twice finds its own result.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists && is_same(from, to)? => {}
         Err(error) if is_no_offer(&error) => return rename_if_absent(from, to),
         Err(error) => return Err(error),
     }
-    // Whoever removes unfinished files removes a first name that stays.
+    // If the first name remains, it is removed together with other unfinished files.
     let _ = fs::remove_file(from);
     Ok(())
 }
 
-/// Renames a file if there is none of the new name when this function looks.
+/// Renames a file if no file has the new name at the time of a check.
 fn rename_if_absent(from: &Path, to: &Path) -> io::Result<()> {
     match to.symlink_metadata() {
         Ok(_) => Err(io::ErrorKind::AlreadyExists.into()),
@@ -282,13 +282,13 @@ fn rename_if_absent(from: &Path, to: &Path) -> io::Result<()> {
     }
 }
 
-/// Returns whether two paths are names of one file.
+/// Returns whether two paths name the same file.
 fn is_same(path: &Path, other: &Path) -> io::Result<bool> {
     let (is, other) = (path.symlink_metadata()?, other.symlink_metadata()?);
     Ok((is.dev(), is.ino()) == (other.dev(), other.ino()))
 }
 
-/// A disk that keeps nothing, for files of which only the checksums or the time are wanted.
+/// A disk that discards everything, for files of which only the checksums or the time matter.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NullDisk;
 
@@ -354,8 +354,8 @@ impl DiskFile for LocalFile {
             self.file.write_all_at(&bytes[written..], offset + written as u64)?;
         }
         if bytes.len() >= WRITE_AT_ONCE {
-            // The disk may begin to write now, so that less is left when the file is synced. This is only a
-            // hint: the sync writes whatever this call does not.
+            // The disk may start to write now, so that less remains when the file is synced. This is only a
+            // hint: the sync writes what this call does not.
             // SAFETY: the file is open, and the call touches no memory of this process.
             let _ = unsafe {
                 libc::sync_file_range(
@@ -386,7 +386,7 @@ mod tests {
     use rustix::fs::{IFlags, ioctl_getflags};
 
     #[test]
-    fn a_file_gets_a_new_name_and_no_other_loses_one() {
+    fn rename_new_never_replaces_a_file() {
         type Rename = fn(&Path, &Path) -> io::Result<()>;
         let ways: [Rename; 3] = [|from, to| LocalDisk.rename_new(from, to), link_new, rename_if_absent];
         for rename in ways {
@@ -403,9 +403,9 @@ mod tests {
         }
     }
 
-    /// A file server may link a file, and its answer may be lost. The client asks again.
+    /// A file server may link a file, and its answer may be lost. The client then retries.
     #[test]
-    fn a_link_that_was_made_before_counts() {
+    fn existing_link_to_same_file_is_success() {
         let directory = tempfile::tempdir().unwrap();
         let [first, name] = ["first", "name"].map(|name| directory.path().join(name));
         fs::write(&first, [1]).unwrap();
@@ -415,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn ext4_lays_layers_apart_and_who_cannot_is_not_bothered() {
+    fn spread_hint_on_ext4_is_best_effort() {
         const EXT4: i64 = 0xef53;
         let directory = tempfile::tempdir().unwrap();
         lay_apart(&directory.path().join("absent"));

@@ -1,11 +1,11 @@
-//! How the states of one coset are written down.
+//! Encodings of the states of one coset.
 //!
-//! The states of a coset are a packed tensor of `packed_bytes` bytes; bit `p % 8` of byte `p / 8` stands for
+//! The states of a coset are a packed tensor of `packed_bytes` bytes; bit `p % 8` of byte `p / 8` represents
 //! position `p`. The encoding in a new layer depends only on the number of states, so equal states have equal
-//! bytes, and the checksum of those bytes stands for the states.
+//! bytes, and the checksum of those bytes identifies the states.
 
-/// A coset with at least this many bits a state is stored as a list of positions, and other cosets as packed
-/// tensors.
+/// A coset with at least this many bits per state is stored as a list of positions, and other cosets as
+/// packed tensors.
 pub const SPARSE_BITS: u64 = 256;
 
 /// The shape of a run's packed tensors: rows of whole bytes, padded with zero bits.
@@ -36,7 +36,7 @@ impl Tensor {
     /// Returns whether all padding bits of a packed tensor are zero.
     fn has_no_bit_behind_a_row(self, packed: &[u8]) -> bool {
         let row_bytes = self.row_stride() as usize / 8;
-        // ORs all rows, because a wrong row is not expected.
+        // All rows are ORed before the test, because a violation is not expected.
         let last = packed.chunks_exact(row_bytes).fold(0, |all, row| all | row[row_bytes - 1]);
         last >> (8 - (self.row_stride() - self.row_bits)) == 0
     }
@@ -66,7 +66,7 @@ impl Encoding {
     /// Later readers rely on this: a kernel uses a position as an index without checking it.
     ///
     /// # Errors
-    /// The contradiction, as a text for people.
+    /// A description of the contradiction.
     pub fn check(self, canonical: &[u8], states: u32, tensor: Tensor) -> Result<(), String> {
         let packed_bytes = tensor.packed_bytes;
         let (right_length, found) = match self {
@@ -75,7 +75,10 @@ impl Encoding {
             Self::Dense | Self::DenseZstd => (canonical.len() == packed_bytes as usize, count(canonical)),
         };
         if !right_length {
-            return Err(format!("{} bytes are no coset of {packed_bytes} packed bytes", canonical.len()));
+            return Err(format!(
+                "{} bytes is not a valid length for a coset of {packed_bytes} packed bytes",
+                canonical.len()
+            ));
         }
         if self == Self::Sparse {
             let positions = canonical.as_chunks().0.iter().map(|&position| u32::from_le_bytes(position));
@@ -96,17 +99,17 @@ impl Encoding {
             Self::Dense | Self::DenseZstd => !tensor.has_no_bit_behind_a_row(canonical),
         };
         if behind_a_row {
-            return Err(format!("it has a state behind the end of a row of {} bits", tensor.row_bits));
+            return Err(format!("it has a state beyond the end of a row of {} bits", tensor.row_bits));
         }
         if found != u64::from(states) {
-            return Err(format!("it has {found} states, its entry says {states}"));
+            return Err(format!("it has {found} states, but its entry says {states}"));
         }
         Ok(())
     }
 
-    /// Returns the encoding of a coset with `states` states in a new layer. At [`SPARSE_BITS`] bits a state a
-    /// list of positions has an eighth of the size of the packed tensor, and mapping its states one by one
-    /// takes about as long as a dense pull.
+    /// Returns the encoding of a coset with `states` states in a new layer. At [`SPARSE_BITS`] bits per
+    /// state, a list of positions has an eighth of the size of the packed tensor, and mapping its states one
+    /// by one takes about as long as a dense pull.
     pub fn new(states: u32, packed_bytes: u32) -> Self {
         match states {
             0 => Self::Empty,
@@ -144,7 +147,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn positions_are_the_set_bits_in_order(packed in proptest::collection::vec(any::<u8>(), 0..40)) {
+        fn positions_list_set_bits_in_order(packed in proptest::collection::vec(any::<u8>(), 0..40)) {
             let mut listed = Vec::new();
             positions(&packed, &mut listed);
             let expected: Vec<u8> = (0..packed.len() as u32 * 8)
@@ -157,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn the_encoding_depends_on_the_number_of_states() {
+    fn encoding_depends_on_state_count() {
         assert_eq!(Encoding::new(0, 41_472), Encoding::Empty);
         assert_eq!(Encoding::new(1_296, 41_472), Encoding::Sparse);
         assert_eq!(Encoding::new(1_297, 41_472), Encoding::Dense);

@@ -17,16 +17,16 @@ pub enum LayerError {
         /// The reason.
         source: io::Error,
     },
-    /// The directory that the file lies in is not the store that it was.
+    /// The file's directory is no longer the store that it was.
     #[error("cannot use the store {path}: {reason}", path = path.display())]
     Store {
         /// The directory.
         path: PathBuf,
-        /// Why, for people.
+        /// The reason, as a message.
         reason: String,
     },
     /// The file does not begin like a layer file.
-    #[error("{path} is no layer file: it begins with {got:02x?}", path = path.display())]
+    #[error("{path} is not a layer file: it begins with {got:02x?}", path = path.display())]
     NotALayer {
         /// The file.
         path: PathBuf,
@@ -60,7 +60,7 @@ pub enum LayerError {
         field: &'static str,
         /// The value in the file.
         got: String,
-        /// The value that belongs there.
+        /// The expected value.
         expected: String,
     },
     /// The file is shorter or longer than its header says.
@@ -120,7 +120,7 @@ impl LayerError {
         move |source| Self::Io { action, path: path.into(), source }
     }
 
-    /// Returns whether the file differs from what was written, so that making it again helps. A file of
+    /// Returns whether the file differs from what was written, so that computing it again helps. A file of
     /// another shard of the run is no better than a damaged one.
     pub fn is_damage(&self) -> bool {
         match self {
@@ -141,7 +141,7 @@ impl LayerError {
         matches!(self, Self::Misplaced { field, .. } if *field != Self::RUN)
     }
 
-    /// The header field that tells the run.
+    /// The header field that identifies the run.
     pub(crate) const RUN: &str = "run fingerprint";
 
     /// Returns the path of the file.
@@ -166,12 +166,12 @@ impl LayerError {
         matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)
     }
 
-    /// Returns whether a disk quota leaves no room for the file.
+    /// Returns whether a disk quota is exceeded.
     pub fn is_quota(&self) -> bool {
         matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::QuotaExceeded)
     }
 
-    /// Returns whether there is no room for the file: the disk is full, or this process may not write more.
+    /// Returns whether there is no space for the file: the disk is full, or this process may not write more.
     pub fn is_disk_full(&self) -> bool {
         use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
         matches!(self, Self::Io { source, .. } if matches!(source.kind(), StorageFull | QuotaExceeded | FileTooLarge))

@@ -1,8 +1,8 @@
-//! Eviction: what many parts of maps hold in memory is given back to the system at once.
+//! Eviction: the pages of many parts of maps are released to the system in one call.
 //!
 //! The page cache keeps pages that a process has mapped. To unmap them, the system must interrupt all other
-//! threads of the process, which then forget where the pages were. One interruption serves many parts if
-//! they are unmapped in one call.
+//! threads of the process, which then flush their address translations. One interruption suffices for many
+//! parts if they are unmapped in one call.
 
 use crate::map::Map;
 use std::io::IoSlice;
@@ -19,8 +19,8 @@ pub struct Part<'m> {
 }
 
 impl<'m> Part<'m> {
-    /// Returns the pages that have these bytes of a map. The first and the last page may have others as well:
-    /// `but_first` and `but_last` leave them out if they do.
+    /// Returns the pages that contain these bytes of a map. The first and the last page may contain other
+    /// bytes as well: `but_first` and `but_last` omit them if they do.
     pub fn new(map: &'m Map, bytes: Range<usize>, but_first: bool, but_last: bool) -> Self {
         let page = rustix::param::page_size();
         let start = if but_first { bytes.start.next_multiple_of(page) } else { bytes.start / page * page };
@@ -35,15 +35,15 @@ impl<'m> Part<'m> {
 }
 
 /// Asks the operating system to evict parts of maps; the next read of each gets it from disk. Maps that were
-/// not [kept open](Map::file) leave in a slower way.
+/// not [kept open](Map::file) are evicted by a slower call.
 pub fn evict(parts: &[Part<'_>]) {
-    // For the system, a length of 0 is everything.
+    // For the system, a length of 0 means everything.
     let parts = parts.iter().filter(|part| !part.bytes.is_empty());
     let (open, closed): (Vec<_>, Vec<_>) = parts.partition(|part| part.map.file().is_some());
     for part in closed {
         let pages = part.pages();
         let advice = rustix::mm::Advice::LinuxPageOut;
-        // SAFETY: the range lies in a live map and begins at a page, and the call does not change its
+        // SAFETY: the range is inside a live map and starts at a page, and the call does not change its
         // contents.
         let _ = unsafe { rustix::mm::madvise(pages.as_ptr().cast_mut().cast(), pages.len(), advice) };
     }
@@ -63,16 +63,16 @@ const PIDFD_SELF: libc::c_int = -10_000;
 /// Whether the system unmaps many ranges in one call, as far as is known.
 static TOGETHER: AtomicBool = AtomicBool::new(true);
 
-/// Takes pages out of the address space; whoever reads them gets them back.
+/// Removes pages from the address space; reading them maps them again.
 fn unmap(parts: &[&Part<'_>]) {
-    /// The most ranges of one call (`UIO_MAXIOV`).
+    /// The largest number of ranges of one call (`UIO_MAXIOV`).
     const MOST: usize = 1024;
     for parts in parts.chunks(MOST) {
         let pages: Vec<_> = parts.iter().map(|part| IoSlice::new(part.pages())).collect();
         if TOGETHER.load(Ordering::Relaxed) {
-            // SAFETY: the ranges lie in live maps of files and begin at pages, and an `IoSlice` has the
-            // layout of an `iovec`. The call does not change what the maps hold: a page that was taken out is
-            // read from the file again.
+            // SAFETY: the ranges are inside live maps of files and start at pages, and an `IoSlice` has the
+            // layout of an `iovec`. The call does not change the contents of the maps: a removed page is read
+            // from the file again.
             let done = unsafe {
                 libc::syscall(
                     libc::SYS_process_madvise,
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
     use std::io::Write;
 
-    /// Returns for each page of a map whether it is in memory.
+    /// Returns, for each page of a map, whether it is in memory.
     fn in_memory(map: &Map) -> Vec<bool> {
         let bytes = map.bytes();
         let mut pages = vec![0u8; bytes.len().div_ceil(rustix::param::page_size())];
@@ -134,19 +134,19 @@ mod tests {
             Part::new(&map, range.start * page / 2..range.end * page / 2, *but_first, *but_last)
         };
         let mut parts: Vec<_> = ranges.iter().map(part).collect();
-        // Whatever begins in the last page shares this page.
+        // A range that starts in the last page shares this page.
         parts.push(Part::new(&map, bytes.len() - 1..bytes.len(), true, false));
         evict(&parts);
         let gone = in_memory(&map).iter().zip(0..).filter(|(is_in, _)| !**is_in).map(|(_, at)| at).collect();
         assert_eq!(map.bytes(), bytes, "what was evicted is read again");
-        // Files in memory have nowhere else to go.
+        // Files in a memory file system cannot be evicted.
         let is_in_memory = rustix::fs::fstatfs(file.as_file()).unwrap().f_type == libc::TMPFS_MAGIC;
         if is_in_memory { Vec::new() } else { gone }
     }
 
     #[test]
-    fn parts_leave_memory_and_can_be_read_again() {
-        // In halves of a page.
+    fn evicted_parts_can_be_read_again() {
+        // In units of half a page.
         let ranges = [(3..6, false, false), (9..13, true, false), (14..16, false, false)];
         for (keep_open, together) in [(true, true), (true, false), (false, true)] {
             TOGETHER.store(together, Ordering::Relaxed);

@@ -15,7 +15,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 thread_local! {
-    /// One decompressor for each thread: making one takes longer than decompressing a coset.
+    /// One decompressor per thread: creating one takes longer than decompressing a coset.
     static DECOMPRESSOR: RefCell<zstd::bulk::Decompressor<'static>> =
         RefCell::new(zstd::bulk::Decompressor::new().expect("there is memory for zstd"));
 }
@@ -27,9 +27,9 @@ pub struct LayerFile {
     path: PathBuf,
     map: Map,
     header: Header,
-    /// One bit a coset: whether it has states. `None` if the directory is damaged.
+    /// One bit per coset: whether it has states. `None` if the directory is damaged.
     occupied: OnceLock<Option<Box<[u64]>>>,
-    /// One bit a coset: whether its data were checked.
+    /// One bit per coset: whether its data were checked.
     checked: Box<[AtomicU64]>,
 }
 
@@ -76,7 +76,7 @@ impl Stored<'_> {
     }
 
     /// Returns the position of the state with this number, counted from 0 in increasing order of positions.
-    /// `None` if there are not so many.
+    /// `None` if there are fewer.
     pub fn nth(&self, number: u32) -> Option<u32> {
         if let Self::Sparse(positions) = self {
             return positions.as_chunks().0.get(number as usize).map(|&bytes| u32::from_le_bytes(bytes));
@@ -146,7 +146,7 @@ impl LayerFile {
     /// [`LayerError`] if the file cannot be read, or was written by a later version.
     pub fn fingerprint_of(path: &Path) -> Result<Option<Digest>, LayerError> {
         let map = Map::open(path).map_err(LayerError::io("open", path))?;
-        // The rows of tensors are of no matter here.
+        // The rows of tensors do not matter here.
         match map.bytes().first_chunk::<HEADER_BYTES>().map(|first| Header::from_bytes(first, 0)) {
             Some(Ok(header)) => Ok(Some(Digest(header.identity.fingerprint))),
             Some(Err(BadHeader::Newer(got))) => {
@@ -239,7 +239,7 @@ impl LayerFile {
         Ok(stored)
     }
 
-    /// Returns the states of a coset from its data; `data` is `None` if they would lie outside of the file.
+    /// Returns the states of a coset from its data; `data` is `None` if they would extend beyond the file.
     /// Checks the data unless they were checked before.
     pub(crate) fn decoded<'a>(
         &self,
@@ -259,7 +259,7 @@ impl LayerFile {
             return Ok(Stored::Empty);
         }
         let packed_bytes = self.header.identity.packed_bytes as usize;
-        let data = data.ok_or_else(|| damaged("its data would lie outside of the file".into()))?;
+        let data = data.ok_or_else(|| damaged("its data extends past the end of the file".into()))?;
         let stored = match entry.encoding {
             Encoding::Empty => Stored::Empty,
             Encoding::Sparse => Stored::Sparse(data),
@@ -269,7 +269,7 @@ impl LayerFile {
                 let mut packed = Vec::with_capacity(packed_bytes + SLACK_BYTES as usize);
                 DECOMPRESSOR
                     .with_borrow_mut(|zstd| zstd.decompress_to_buffer(data, &mut packed))
-                    .map_err(|error| damaged(format!("it does not decompress: {error}")))?;
+                    .map_err(|error| damaged(format!("decompression failed: {error}")))?;
                 packed.resize(packed.len() + SLACK_BYTES as usize, 0);
                 Stored::Decompressed(packed)
             }
@@ -293,7 +293,7 @@ impl LayerFile {
         Ok((encoding, entry.states, self.coset(coset)?))
     }
 
-    /// Has the data of each coset checked again when they are read next.
+    /// Requires the data of each coset to be checked again on the next read.
     pub fn forget_checks(&self) {
         self.checked.iter().for_each(|word| word.store(0, Ordering::Relaxed));
     }
@@ -303,8 +303,8 @@ impl LayerFile {
         self.map.is_at(&self.path)
     }
 
-    /// Checks that no program has written to the file since it was opened. Whoever has read cosets more than
-    /// once must check this before using what came of them: only the first read compares checksums.
+    /// Checks that no program has written to the file since it was opened. Code that has read cosets more
+    /// than once must check this before using the results: only the first read compares checksums.
     ///
     /// # Errors
     /// [`LayerError::Changed`].
@@ -315,7 +315,7 @@ impl LayerFile {
         }
     }
 
-    /// Returns what the file system said about the file when it was opened.
+    /// Returns the stamp of the file when it was opened.
     pub fn stamp(&self) -> Stamp {
         self.map.stamp()
     }
@@ -344,7 +344,7 @@ impl LayerFile {
     }
 
     /// Returns the part of the file that has the data of a coset, for [`evict`], or `None` if the coset has
-    /// none. If the coset before it or after it `stays`, pages that the two may share are left out.
+    /// none. If the coset before it or after it `stays`, pages that the two may share are omitted.
     ///
     /// # Errors
     /// [`LayerError`] if the directory is damaged.
@@ -373,7 +373,7 @@ impl LayerFile {
         match self.header.totals.stored {
             expected if expected == stored => Ok(()),
             expected => {
-                let reason = format!("it says {expected} stored states, its cosets have {stored}");
+                let reason = format!("it claims {expected} stored states, but its cosets have {stored}");
                 Err(LayerError::DamagedHeader { path: self.path.clone(), reason })
             }
         }
@@ -402,11 +402,11 @@ impl LayerFile {
         self.map.bytes()[HEADER_BYTES..HEADER_BYTES + cosets * ENTRY_BYTES].as_chunks().0
     }
 
-    /// Returns one bit a coset, whether it has states, or `None` if the directory is damaged. The directory
+    /// Returns one bit per coset, whether it has states, or `None` if the directory is damaged. The directory
     /// is checked on the first call.
     fn occupied(&self) -> Option<&[u64]> {
         let of_word = |entries: &[[u8; ENTRY_BYTES]]| {
-            // An entry that is damaged is no empty one, so it is looked at.
+            // A damaged entry does not count as empty, so it is examined.
             let is_empty = |entry| Entry::from_bytes(entry).is_some_and(|e| e.encoding == Encoding::Empty);
             entries.iter().rev().fold(0, |bits, entry| bits << 1 | u64::from(!is_empty(entry)))
         };

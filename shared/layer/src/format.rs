@@ -9,7 +9,7 @@ use crate::encoding::{Encoding, Tensor};
 
 /// The first eight bytes.
 pub const MAGIC: [u8; 8] = *b"FATHOMLY";
-/// The version that is written, and the newest that is read.
+/// The version that is written, and the newest version that can be read.
 pub const VERSION: u32 = 2;
 /// The size of the header.
 pub const HEADER_BYTES: usize = 256;
@@ -17,7 +17,7 @@ pub const HEADER_BYTES: usize = 256;
 pub const ENTRY_BYTES: usize = 56;
 /// The alignment of data in bytes.
 pub const ALIGNMENT: u64 = 64;
-/// The least number of bytes after the last data.
+/// The smallest number of bytes after the last data.
 pub const SLACK_BYTES: u64 = 8;
 
 /// The value of a number that was not counted.
@@ -57,7 +57,7 @@ impl Identity {
 pub struct Totals {
     /// States in the stored representatives.
     pub stored: u64,
-    /// States of the layer for which the stored states stand.
+    /// States of the layer that the stored states represent.
     pub states: u64,
     /// Pairs of a symmetry and a state that it fixes; `None` if not counted.
     pub pairs: Option<u64>,
@@ -75,7 +75,7 @@ impl Default for Totals {
 impl std::ops::Add for Totals {
     type Output = Self;
 
-    /// Adds the totals. A count that is missing in either part is missing in the sum.
+    /// Adds the totals. A count that is missing in either operand is missing in the sum.
     fn add(self, other: Self) -> Self {
         Self {
             stored: self.stored + other.stored,
@@ -100,7 +100,7 @@ pub(crate) struct Header {
     pub(crate) directory_checksum: Digest,
 }
 
-/// Why 256 bytes are no header.
+/// The reason why 256 bytes are not a valid header.
 #[derive(Debug)]
 pub(crate) enum BadHeader {
     Magic,
@@ -149,13 +149,15 @@ impl Header {
                 let mut usual = *bytes;
                 usual[8..12].copy_from_slice(&VERSION.to_le_bytes());
                 return Err(match Digest::new(&usual[..CHECKSUM_AT]) == digest_at(CHECKSUM_AT) {
-                    true => {
-                        BadHeader::Damaged(format!("format version {newer}, but the checksum of {VERSION}"))
-                    }
+                    true => BadHeader::Damaged(format!(
+                        "format version {newer}, but the checksum of version {VERSION}"
+                    )),
                     false => BadHeader::Newer(newer),
                 });
             }
-            older => return Err(BadHeader::Damaged(format!("format version {older} is not read any more"))),
+            older => {
+                return Err(BadHeader::Damaged(format!("format version {older} is no longer supported")));
+            }
         }
         let (got, expected) = (Digest::new(&bytes[..CHECKSUM_AT]), digest_at(CHECKSUM_AT));
         if got != expected {

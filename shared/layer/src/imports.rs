@@ -2,8 +2,8 @@
 //! beyond it on disk, in files that are mapped while the layer is read.
 //!
 //! The cosets are appended to anonymous memory, or to files without names, so that nothing remains after the
-//! process ends, however it ends. A coset is never overwritten, and is read in place. Memory and disk space
-//! are free again once the cosets are dropped.
+//! process ends for any reason. A coset is never overwritten, and is read in place. Memory and disk space are
+//! released once the cosets are dropped.
 
 use crate::encoding::{Encoding, Tensor};
 use crate::error::LayerError;
@@ -21,16 +21,16 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, RwLock};
 /// The size of a segment in bytes, unless a single coset is larger.
 const SEGMENT_BYTES: u64 = 256 << 20;
 
-/// The memory in which a process keeps cosets from other workers, of all layers together. All sizes are in
-/// bytes, and include the padding behind each coset.
+/// The memory in which a process keeps cosets from other workers, for all layers together. All sizes are in
+/// bytes, and include the padding after each coset.
 #[derive(Debug, Default)]
 pub struct ImportMemory {
     most: AtomicU64,
     taken: AtomicU64,
     kept: AtomicU64,
     spilled: AtomicU64,
-    /// Segments of layers that are dropped. The system takes their pages when it needs memory, and no sooner:
-    /// a page that is still there is written without a fault, and without being cleared first.
+    /// Segments of dropped layers. The system reclaims their pages only when it needs memory: a page that is
+    /// still present is written without a fault, and without being cleared first.
     spare: Mutex<Vec<MmapRaw>>,
 }
 
@@ -40,7 +40,7 @@ impl ImportMemory {
         Self { most: most.into(), ..Self::default() }
     }
 
-    /// Changes the budget. What is in memory stays there, also if the new budget is smaller.
+    /// Changes the budget. Cosets in memory stay there, even if the new budget is smaller.
     pub fn set_most(&self, most: u64) {
         self.most.store(most, Ordering::Relaxed);
     }
@@ -50,12 +50,12 @@ impl ImportMemory {
         self.taken.load(Ordering::Relaxed)
     }
 
-    /// Returns the bytes that were ever kept in memory.
+    /// Returns the total number of bytes kept in memory so far.
     pub fn kept(&self) -> u64 {
         self.kept.load(Ordering::Relaxed)
     }
 
-    /// Returns the bytes that were ever written to disk instead.
+    /// Returns the total number of bytes written to disk instead so far.
     pub fn spilled(&self) -> u64 {
         self.spilled.load(Ordering::Relaxed)
     }
@@ -72,7 +72,7 @@ impl ImportMemory {
         self.most.load(Ordering::Relaxed)
     }
 
-    /// Returns whether the budget allows so many bytes more.
+    /// Returns whether the budget allows that many more bytes.
     pub fn has_room(&self, bytes: u64) -> bool {
         self.taken().saturating_add(bytes) <= self.most()
     }
@@ -88,15 +88,15 @@ impl ImportMemory {
     /// Returns anonymous memory of this size. Its bytes are those of a dropped segment, or zero.
     fn segment(&self, bytes: usize) -> io::Result<MmapRaw> {
         let spare = self.spare().pop().filter(|map| map.len() == bytes);
-        // The system gives memory to pages that are written, so it need not set the rest aside.
+        // The system allocates memory to pages when they are written, so it need not reserve the rest.
         let new = || Ok(MmapOptions::new().len(bytes).no_reserve_swap().map_anon()?.into());
         spare.map_or_else(new, Ok)
     }
 
-    /// Keeps a segment that nothing refers to for [`ImportMemory::segment`].
+    /// Keeps an unreferenced segment for [`ImportMemory::segment`].
     fn put_back(&self, map: MmapRaw) {
         // SAFETY: the contents may turn to zeros at any time from now on. No reference to them is left, and
-        // who gets the segment next writes each byte before it is read.
+        // the next owner of the segment writes each byte before it is read.
         if unsafe { map.unchecked_advise(UncheckedAdvice::Free) }.is_ok() {
             self.spare().push(map);
         }
@@ -111,7 +111,7 @@ pub struct Imports {
     tensor: Tensor,
     segment_bytes: u64,
     segments: Box<[OnceLock<Segment>]>,
-    /// The number of segments that were begun.
+    /// The number of segments that were started.
     begun: AtomicUsize,
     index: RwLock<FxHashMap<u32, Place>>,
     memory: Arc<ImportMemory>,
@@ -124,7 +124,7 @@ pub struct Imports {
     on_disk: Mutex<End>,
 }
 
-/// A piece of anonymous memory, or a file without a name. Published bytes, and the slack behind them, were
+/// A piece of anonymous memory, or a file without a name. Published bytes, and the slack after them, were
 /// written, and are not written again.
 #[derive(Debug)]
 struct Segment {
@@ -152,7 +152,7 @@ pub struct Import<'a> {
     pub canonical: &'a [u8],
 }
 
-/// Cosets that have a place on disk but are not written yet, all in one segment.
+/// Cosets that have a place on disk but are not yet written, all in one segment.
 #[derive(Default)]
 struct Pending {
     /// The bytes to write at the end of the segment.
@@ -175,8 +175,8 @@ fn room(canonical: &[u8]) -> u64 {
 }
 
 impl Imports {
-    /// Prepares to hold up to `cosets` cosets with tensors of this shape: in `memory` as long as they fit,
-    /// and in files in `directory`.
+    /// Creates a store for up to `cosets` cosets with tensors of this shape: in `memory` as long as they fit,
+    /// then in files in `directory`.
     pub fn new(directory: &Path, cosets: u32, tensor: Tensor, memory: Arc<ImportMemory>) -> Self {
         Self::with_segments_of(SEGMENT_BYTES, directory, cosets, tensor, memory)
     }
@@ -190,8 +190,8 @@ impl Imports {
     ) -> Self {
         let most = (u64::from(tensor.packed_bytes) + SLACK_BYTES).next_multiple_of(ALIGNMENT);
         let segment_bytes = bytes.max(most);
-        // Each segment but the last one in memory and the last one on disk is filled until it has no room for
-        // a largest coset.
+        // Each segment, except the last one in memory and the last one on disk, is filled until it has no
+        // space for a coset of the largest size.
         let a_segment = segment_bytes / most;
         let segments = u64::from(cosets).div_ceil(a_segment) + 1;
         let full = End { segment: 0, offset: segment_bytes };
@@ -211,11 +211,11 @@ impl Imports {
         }
     }
 
-    /// Adds cosets. Cosets that are held already are skipped. If two calls add the same coset at the same
+    /// Adds cosets. Cosets that are already stored are skipped. If two calls add the same coset at the same
     /// time, it takes space twice.
     ///
     /// # Errors
-    /// [`LayerError`] if the cosets are not in increasing order, one of them is invalid, or the disk refuses.
+    /// [`LayerError`] if the cosets are not in increasing order, one of them is invalid, or writing fails.
     pub fn push(&self, cosets: &[Import<'_>]) -> Result<(), LayerError> {
         let mut next = 0;
         for import in cosets {
@@ -242,10 +242,10 @@ impl Imports {
     fn check(&self, import: &Import<'_>, next: u32) -> Result<(), String> {
         let &Import { coset, encoding, states, canonical } = import;
         if coset < next || coset >= self.cosets {
-            return Err("it is out of order, or there is none of that number".into());
+            return Err("it is out of order, or its number is out of range".into());
         }
         if encoding == Encoding::DenseZstd || canonical.len() > self.tensor.packed_bytes as usize {
-            return Err("it is not written down as it should be".into());
+            return Err("its encoding or length is invalid".into());
         }
         encoding.check(canonical, states, self.tensor)
     }
@@ -265,7 +265,7 @@ impl Imports {
             return None;
         };
         let map = &self.segments[segment].get().expect("the segment was begun").map;
-        // SAFETY: `reserve` returns a range that lies in the segment, and never returns any part of it again.
+        // SAFETY: `reserve` returns a range inside the segment, and never returns any part of it again.
         // No reader knows the range before it is published.
         unsafe {
             let to = map.as_mut_ptr().add(offset as usize);
@@ -277,7 +277,7 @@ impl Imports {
         Some(Place { segment: segment as u32, encoding, offset, length: canonical.len() as u32 })
     }
 
-    /// Returns where `bytes` bytes of memory begin that belong to the caller alone.
+    /// Returns the start of `bytes` bytes of memory that belong only to the caller.
     fn reserve(&self, bytes: u64) -> io::Result<End> {
         let mut end = self.in_memory.lock().expect("no thread panics while it holds the lock");
         if end.offset + bytes > self.segment_bytes {
@@ -298,7 +298,7 @@ impl Imports {
             if end.offset + pending.bytes.len() as u64 + bytes > self.segment_bytes {
                 self.write(&mut end, &mut pending)?;
                 let begun = self.file().and_then(|file| self.begin(file));
-                *end = begun.map_err(LayerError::io("make a file in", &self.directory))?;
+                *end = begun.map_err(LayerError::io("create a file in", &self.directory))?;
             }
             let offset = end.offset + pending.bytes.len() as u64;
             let length = canonical.len() as u32;
@@ -338,20 +338,21 @@ impl Imports {
         Ok(Segment { file: Some(file), map })
     }
 
-    /// Adds an empty segment, and returns its beginning.
+    /// Adds an empty segment, and returns its start.
     fn begin(&self, segment: Segment) -> io::Result<End> {
         let number = self.begun.fetch_add(1, Ordering::Relaxed);
-        let place = self.segments.get(number).ok_or_else(|| io::Error::other("cosets came twice"))?;
+        let place =
+            self.segments.get(number).ok_or_else(|| io::Error::other("cosets were imported twice"))?;
         place.set(segment).expect("no number is given out twice");
         Ok(End { segment: number, offset: 0 })
     }
 
-    /// Returns whether a coset is held.
+    /// Returns whether a coset is stored.
     pub fn holds(&self, coset: u32) -> bool {
         self.index.read().expect("no thread panics while it holds the lock").contains_key(&coset)
     }
 
-    /// Returns the states of a coset, if it is held.
+    /// Returns the states of a coset, if it is stored.
     pub fn coset(&self, coset: u32) -> Option<Stored<'_>> {
         let place = *self.index.read().expect("no thread panics while it holds the lock").get(&coset)?;
         if place.length == 0 {
@@ -359,7 +360,7 @@ impl Imports {
         }
         let segment = self.segments[place.segment as usize].get().expect("what is in the index was written");
         let slack = if place.encoding == Encoding::Dense { SLACK_BYTES as usize } else { 0 };
-        // SAFETY: places lie inside their segments, and the map lives as long as `self`. The bytes were
+        // SAFETY: places are inside their segments, and the map lives as long as `self`. The bytes were
         // written before the place was published in the index, and neither they nor the slack after them are
         // written again; the memory is private or of a file without a name, so no other process can change
         // it.
@@ -410,7 +411,7 @@ impl Drop for Imports {
 mod tests {
     use super::*;
 
-    /// The bytes that a dense coset takes, and a sparse one.
+    /// The bytes that a dense coset and a sparse coset take.
     const DENSE: u64 = 64;
     const SPARSE: u64 = 64;
     const ROUNDS: u32 = 25;
@@ -431,7 +432,7 @@ mod tests {
                 import(round * 4 + 1, Encoding::Sparse, 3, &sparse),
                 import(round * 4 + 2, Encoding::Empty, 0, &[]),
             ];
-            // Together in one call, and one by one.
+            // All in one call, and one by one.
             match round % 2 {
                 0 => imports.push(&cosets).unwrap(),
                 _ => cosets.iter().for_each(|coset| imports.push(&[*coset]).unwrap()),
@@ -454,7 +455,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_is_in_memory_and_the_rest_on_disk() {
+    fn cosets_spill_to_disk_beyond_the_budget() {
         let all = u64::from(ROUNDS) * (DENSE + SPARSE);
         for most in [0, 1, DENSE - 1, DENSE, all / 2, all - 1, all, u64::MAX] {
             let (imports, memory) = added(most);
@@ -467,7 +468,7 @@ mod tests {
     }
 
     #[test]
-    fn layers_share_the_memory() {
+    fn layers_share_the_budget() {
         let (first, memory) = added(DENSE);
         memory.set_most(3 * DENSE);
         let directory = tempfile::tempdir().unwrap();
@@ -482,7 +483,7 @@ mod tests {
         drop(first);
         (3..6).for_each(|coset| push(coset).unwrap());
         assert_eq!((second.memory_bytes(), memory.taken()), (3 * DENSE, 3 * DENSE));
-        // A smaller budget takes nothing away.
+        // A smaller budget removes nothing.
         memory.set_most(0);
         push(6).unwrap();
         assert!(
@@ -494,9 +495,9 @@ mod tests {
         assert_eq!(memory.taken(), 0);
     }
 
-    /// A layer gets the memory of one that was dropped, and nothing of its contents.
+    /// A layer reuses the memory of a dropped one, but does not see its contents.
     #[test]
-    fn memory_is_used_again() {
+    fn segments_are_reused() {
         let directory = tempfile::tempdir().unwrap();
         let memory = Arc::new(ImportMemory::new(u64::MAX));
         // A dense coset takes 128 bytes, and one of a single state 64.
@@ -520,7 +521,7 @@ mod tests {
             assert_eq!((&there[..100], &there[100..]), (&[1; 100][..], &[0; 8][..]), "{coset}");
         }
         assert_eq!(memory.spare().len(), 2, "three segments of five are in use");
-        // Segments of another size are of no use, and are given back to the system.
+        // Segments of another size are unusable, and are released to the system.
         let third = of(384);
         (0..6).for_each(|coset| push(&third, coset, Encoding::Dense, 100, &[1; 100]));
         assert_eq!(memory.spare().len(), 0);
@@ -547,7 +548,7 @@ mod tests {
     }
 
     #[test]
-    fn a_disk_that_refuses_is_asked_again() {
+    fn failed_spill_is_retried() {
         let directory = tempfile::tempdir().unwrap();
         let gone = directory.path().join("gone");
         let memory = Arc::new(ImportMemory::new(DENSE));
@@ -565,7 +566,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_coset_is_refused() {
+    fn invalid_cosets_are_rejected() {
         let directory = tempfile::tempdir().unwrap();
         let imports = Imports::new(
             directory.path(),

@@ -1,16 +1,16 @@
 //! Layer files: the states of one depth in one shard, immutable, checksummed, read through memory maps.
 //!
-//! Reading order: [`mod@format`] (the bytes; described for people in `docs/format.md`), [`encoding`] (how the
-//! states of one coset are written down), [`writer`], [`mod@file`] (reading), [`imports`] (cosets from other
-//! workers), [`chunk`] (cosets on the wire), [`disk`] (every change of the file system, as a trait that
-//! tests break on purpose), `regular` (files and not pipes), [`batch_sync`] (delayed syncs), `limit` (a disk
+//! Reading order: [`mod@format`] (the bytes; specified in `docs/format.md`), [`encoding`] (encodings of the
+//! states of one coset), [`writer`], [`mod@file`] (reading), [`imports`] (cosets from other workers),
+//! [`chunk`] (cosets on the wire), [`disk`] (every change of the file system, as a trait in which tests
+//! inject faults), `regular_file` (opens only regular files), [`batch_sync`] (delayed syncs), `limit` (a disk
 //! with a limit), [`direct_io`] (writing and reading past the page cache), [`readahead`] and [`writeback`]
-//! (reading and writing on other threads), [`map`] (memory maps, and what happens when the disk fails under
-//! one), [`mod@evict`] (what leaves memory), [`digest`].
+//! (reading and writing on other threads), [`map`] (memory maps, and the handling of disk faults under one),
+//! [`mod@evict`] (eviction from memory), [`digest`].
 //!
 //! Invariants: a file that has its final name is complete, unless the power failed before it was durable,
-//! which its checksums show; the bytes of a file are a function of the states
-//! alone; what is read is checked before it is used.
+//! which its checksums show; the bytes of a file are a function of the states only; data are checked before
+//! they are used.
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 

@@ -1,11 +1,11 @@
-//! A disk with a limit on the bytes that may be used.
+//! A disk with a limit on the bytes in use.
 
 use crate::disk::{Disk, DiskFile, LocalDisk, free_bytes, tree_bytes};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// The local file system, with a limit on the total size of the files below a directory, and perhaps below
+/// The local file system, with a limit on the total size of the files below a directory, and optionally below
 /// another one. A new file can be created as long as the limit of its directory is not reached, so files that
 /// are being written at the same time may together exceed the limit.
 #[derive(Clone, Debug)]
@@ -23,12 +23,13 @@ impl LimitedDisk {
         Self { directory, other: OnceLock::new(), most }
     }
 
-    /// Limits the files below another directory, too, to as many bytes. Only the first such call counts.
+    /// Also limits the files below another directory to the same number of bytes. Only the first such call
+    /// has an effect.
     pub fn limit_too(&self, other: PathBuf) {
         let _ = self.other.set(other);
     }
 
-    /// Returns the directory whose limit counts for a path.
+    /// Returns the directory whose limit applies to a path.
     fn directory(&self, path: &Path) -> &Path {
         self.other.get().filter(|other| path.starts_with(other)).unwrap_or(&self.directory)
     }
@@ -51,7 +52,7 @@ impl Disk for LimitedDisk {
             return Err(io::Error::new(
                 io::ErrorKind::StorageFull,
                 format!(
-                    "the files in {} take the {} bytes of --disk-limit",
+                    "the files in {} have used up the {} bytes of --disk-limit",
                     self.directory(path).display(),
                     self.most
                 ),
@@ -74,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_file_is_begun_beyond_the_limit() {
+    fn create_fails_beyond_the_limit() {
         let directory = tempfile::tempdir().unwrap();
         let disk = LimitedDisk::new(directory.path().into(), 1 << 16);
         assert_eq!(disk.free_bytes(directory.path()).unwrap(), 1 << 16);
@@ -91,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn files_behind_a_link_count() {
+    fn linked_files_count_towards_the_limit() {
         let [own, other] = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
         let disk = LimitedDisk::new(own.path().into(), 1 << 16);
         let link = own.path().join("link");
@@ -104,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn another_directory_has_a_limit_of_its_own() {
+    fn second_directory_has_its_own_limit() {
         let [own, shared] = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
         let disk = LimitedDisk::new(own.path().into(), 1 << 16);
         disk.limit_too(shared.path().into());

@@ -7,7 +7,7 @@
 //! on the page with the new end, whose rest then reads as zeros. If one writes to the file in place, a coset
 //! whose checksum was compared before the change is read with the change: only the first read of a coset
 //! through a map compares the checksum. The [`Stamp`] of a file shows that another program has changed or
-//! replaced it: when the file is requested again, and before anything counts that was made from it.
+//! replaced it: when the file is requested again, and before any result computed from it is used.
 //!
 //! Reading a mapped page can fail long after the file was opened: the disk is bad, a network file system is
 //! gone, or another program has truncated the file. The kernel then sends SIGBUS. [`report_faults`] installs
@@ -37,7 +37,7 @@ pub struct Map {
     file: Option<Kept>,
 }
 
-/// A file that stays open beside its map.
+/// A file that stays open together with its map.
 #[derive(Debug)]
 struct Kept(File);
 
@@ -45,7 +45,7 @@ struct Kept(File);
 static KEPT: AtomicUsize = AtomicUsize::new(0);
 
 impl Kept {
-    /// Keeps a file open, unless there are [many](many_descriptors) already.
+    /// Keeps a file open, unless [many](many_descriptors) are open already.
     fn new(file: File) -> Option<Self> {
         static MOST: LazyLock<usize> = LazyLock::new(many_descriptors);
         let kept = |kept| (kept < *MOST).then_some(kept + 1);
@@ -68,14 +68,14 @@ impl Map {
     pub fn open(path: &Path) -> io::Result<Self> {
         let (file, is) = open_regular(path)?;
         // SAFETY: the bytes of a map must not change while the map lives. Only finished files are mapped, and
-        // Fathom never writes to a file that has its final name: it replaces or removes the name, which
-        // leaves the mapped file as it was. That no other program writes to the file is a condition on the
-        // user of Fathom, which nothing here can enforce: that bytes change after their checksum was compared
-        // is noticed only when the file's stamp is compared. If the file is shortened, reads beyond its end
+        // Fathom never writes to a file that has its final name: it replaces or removes the name, which does
+        // not change the mapped file. That no other program writes to the file is a requirement on the user
+        // of Fathom, which cannot be enforced here: a change of bytes after their checksum was compared is
+        // detected only when the file's stamp is compared. If the file is shortened, reads beyond its end
         // fault, which ends the process (see `report_faults`).
         let map = unsafe { Mmap::map(&file)? };
         if map.len() as u64 != file.metadata()?.len() {
-            return Err(io::Error::other("its length changes while it is opened"));
+            return Err(io::Error::other("its length changed while it was being opened"));
         }
         let slot = Slot::take(&map, path);
         Ok(Self { map, stamp: Stamp::from(&is), slot, file: Kept::new(file) })
@@ -91,9 +91,9 @@ impl Map {
         Stamp::new(path).is_ok_and(|stamp| stamp == self.stamp)
     }
 
-    /// Returns whether a program has written to the mapped file since it was mapped. If the file was
-    /// [kept open](Self::file), this is known whatever has become of its name; otherwise only as long as the
-    /// file is at its path.
+    /// Returns whether a program has written to the mapped file since it was mapped. If the file was [kept
+    /// open](Self::file), this works whatever has happened to its name; otherwise only as long as the file is
+    /// at its path.
     pub fn has_changed(&self, path: &Path) -> bool {
         let now = match &self.file {
             Some(Kept(file)) => file.metadata().map(|is| Stamp::from(&is)),
@@ -107,7 +107,8 @@ impl Map {
         self.stamp
     }
 
-    /// Returns the file, if it was kept open: as long as the process has descriptors for other files too.
+    /// Returns the file, if it was kept open. It is if the process has enough descriptors left for other
+    /// files.
     pub fn file(&self) -> Option<&File> {
         self.file.as_ref().map(|Kept(file)| file)
     }
@@ -124,7 +125,7 @@ impl Map {
         let _ = self.map.advise(memmap2::Advice::Random);
     }
 
-    /// Starts to read these bytes into the page cache, without waiting.
+    /// Starts reading these bytes into the page cache, without waiting.
     pub fn will_need(&self, bytes: Range<usize>) {
         // If the advice is ignored, it costs only time.
         let _ = self.map.advise_range(memmap2::Advice::WillNeed, bytes.start, bytes.len());
@@ -139,8 +140,8 @@ impl Drop for Map {
     }
 }
 
-/// What the file system says about the file at a path. Another file, other contents or another length give
-/// another stamp.
+/// The identity and version of the file at a path, according to the file system. Another file, other contents
+/// or another length have a different stamp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {
     device: u64,
@@ -151,7 +152,7 @@ pub struct Stamp {
 }
 
 impl Stamp {
-    /// Returns the stamp of the file that is at a path now.
+    /// Returns the stamp of the file that is currently at a path.
     ///
     /// # Errors
     /// The error of the operating system.
@@ -159,9 +160,9 @@ impl Stamp {
         Ok(Self::from(&std::fs::metadata(path)?))
     }
 
-    /// Changes the stamp of the file at a path, so that a process which has made the file learns from
-    /// [`Stamp::has_stayed`] that others use the file. The modification time becomes a little later, as far
-    /// as the file system tells: some count microseconds or seconds.
+    /// Changes the stamp of the file at a path, so that the process that wrote the file learns from
+    /// [`Stamp::has_stayed`] that others use it. The modification time is increased by the first of 1 ns, 1
+    /// μs and 1 s that the file system records.
     ///
     /// # Errors
     /// The error of the operating system.
@@ -177,8 +178,8 @@ impl Stamp {
         Ok(())
     }
 
-    /// Returns whether the contents of this file were written after the last change of another one, in
-    /// whatever way: whoever sets times back changes the inode.
+    /// Returns whether the contents of this file were written after the last change of another one, of any
+    /// kind: setting times back also changes the inode.
     pub fn is_later_than(&self, other: &Self) -> bool {
         self.modified > other.changed
     }
@@ -189,7 +190,7 @@ impl Stamp {
     }
 
     /// Returns whether this is the file with that earlier stamp, written to since. A change of its names or
-    /// of its permissions is none of its contents.
+    /// permissions is not a change of its contents.
     fn is_changed(&self, earlier: &Self) -> bool {
         (self.device, self.file) == (earlier.device, earlier.file)
             && (self.bytes, self.modified) != (earlier.bytes, earlier.modified)
@@ -217,7 +218,7 @@ struct Slot {
     path: AtomicPtr<libc::c_char>,
 }
 
-/// Maps beyond this number work, but a fault in one is reported without the file's name.
+/// Further maps work, but a fault in one of them is reported without the file's name.
 const SLOTS: usize = 8192;
 
 static MAPS: [Slot; SLOTS] = [const {

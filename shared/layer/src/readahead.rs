@@ -1,8 +1,8 @@
 //! Reading a shard ahead of its use, past the page cache.
 //!
 //! The layer that is subtracted is read once, in order. A thread reads pieces of a few cosets into buffers,
-//! at most two pieces ahead of the one in use, so that nobody waits for the disk unless the disk is too slow.
-//! Whatever cannot be read in this way is read through the map of the file.
+//! at most two pieces ahead of the one in use, so that the search waits for the disk only if the disk is too
+//! slow. Whatever cannot be read in this way is read through the map of the file.
 
 use crate::direct_io::{ALIGNED_BYTES, ReadOnce};
 use crate::disk::Disk;
@@ -19,11 +19,11 @@ use std::thread::{Builder, JoinHandle};
 /// The number of buffers: one in use, one that is read, and one that waits for either.
 pub const BUFFERS: usize = 3;
 
-/// Bytes between two cosets that are read with them rather than passed over: a disk has read them by the time
-/// at which it would begin another request.
+/// The largest gap between two cosets that is read with them rather than skipped: a disk reads it in the time
+/// of starting another request.
 const GAP_BYTES: usize = 1 << 16;
 
-/// Reads the cosets of a shard in order, each as often as it is asked for until a later one is.
+/// Reads the cosets of a shard in order; each can be requested repeatedly until a later one is requested.
 #[derive(Debug)]
 pub struct ReadAhead {
     file: Arc<LayerFile>,
@@ -37,12 +37,12 @@ pub struct ReadAhead {
     _thread: Joined,
 }
 
-/// Cosets whose data lie together in the file.
+/// Cosets whose data are contiguous in the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Extent {
     /// The first coset and the end of the last one, numbered in the shard.
     cosets: Range<u32>,
-    /// Where their data are in the file.
+    /// The range of their data in the file.
     bytes: Range<usize>,
 }
 
@@ -75,7 +75,7 @@ impl Buffer {
     }
 }
 
-/// A thread that is waited for when it is dropped.
+/// A thread that is joined when it is dropped.
 #[derive(Debug)]
 struct Joined(Option<JoinHandle<()>>);
 
@@ -89,7 +89,7 @@ impl Drop for Joined {
 }
 
 impl ReadAhead {
-    /// Begins to read cosets of a file, in increasing order, into [`BUFFERS`] buffers of `buffer_bytes`
+    /// Starts reading cosets of a file, in increasing order, into [`BUFFERS`] buffers of `buffer_bytes`
     /// bytes. Returns `None` if a coset may be larger than that, or if the file cannot be read past the page
     /// cache. Cosets are numbered in the whole space.
     ///
@@ -106,7 +106,7 @@ impl ReadAhead {
             return Ok(None);
         }
         let extents = extents(file, cosets, buffer_bytes)?;
-        // The map may be of a file whose place another one has taken.
+        // The map may be of a file that another one has replaced.
         let Some(once) = disk.open_once(file.path()).ok().filter(|_| file.is_at_its_path()) else {
             return Ok(None);
         };
@@ -141,7 +141,7 @@ impl ReadAhead {
         }
         while self.piece.as_ref().is_none_or(|piece| piece.extent.cosets.end <= coset) {
             if let Some(piece) = self.piece.take() {
-                // The thread has ended if all is read.
+                // The thread has ended if everything was read.
                 let _ = self.used.send(piece.buffer);
             }
             match self.pieces.recv() {
@@ -178,7 +178,7 @@ impl ReadAhead {
     }
 }
 
-/// Returns where the data of these cosets lie. The data of each element, with the bytes around it that
+/// Returns the extents of the data of these cosets. The data of each element, with the bytes around it that
 /// complete aligned blocks, fit into `most_bytes`.
 fn extents(
     file: &LayerFile,
@@ -204,7 +204,7 @@ fn extents(
                 last.bytes.end = data.end;
             }
             _ if fits(data.start) => extents.push(Extent { cosets: coset..coset + 1, bytes: data }),
-            // No writer makes a coset so long: the map shows what is wrong.
+            // No writer produces a coset this long: reading it through the map reports the damage.
             _ => {}
         }
     }

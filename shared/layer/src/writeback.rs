@@ -1,4 +1,4 @@
-//! Writing behind: a thread writes one buffer of a file while the next one is filled.
+//! Write-behind: a thread writes one buffer of a file while the next one is filled.
 
 use crate::disk::DiskFile;
 use std::io;
@@ -14,7 +14,7 @@ pub(crate) type SharedFile = Arc<Mutex<Box<dyn DiskFile>>>;
 
 /// Writes at an offset.
 pub(crate) fn write_at(file: &SharedFile, bytes: &[u8], offset: u64) -> io::Result<()> {
-    // Whether a write that panicked has written anything is of no matter: its writer does not finish.
+    // It does not matter whether a write that panicked has written anything: its writer does not finish.
     file.lock().unwrap_or_else(PoisonError::into_inner).write_at(bytes, offset)
 }
 
@@ -47,7 +47,7 @@ impl WriteBack {
     }
 
     /// Hands over a buffer, and waits if two others are not written yet. Returns a buffer that is empty.
-    /// `None` says that the thread has ended, and [`WriteBack::end`] why.
+    /// Returns `None` if the thread has ended; [`WriteBack::end`] returns the reason.
     pub(crate) fn write(&self, buffer: Vec<u8>, offset: u64) -> Option<Vec<u8>> {
         self.filled.send((buffer, offset)).ok()?;
         Some(self.written.try_recv().unwrap_or_default())
@@ -60,6 +60,6 @@ impl WriteBack {
     pub(crate) fn end(self) -> io::Result<()> {
         let Self { filled, written: _written, thread } = self;
         drop(filled);
-        thread.join().unwrap_or_else(|_| Err(io::Error::other("the thread that writes has panicked")))
+        thread.join().unwrap_or_else(|_| Err(io::Error::other("the writer thread panicked")))
     }
 }

@@ -1,4 +1,4 @@
-//! Writing a layer file: under a temporary name, made durable, then given its final name.
+//! Writing a layer file: under a temporary name, which is changed to the final name once the file is durable.
 
 use crate::digest::Digest;
 use crate::disk::Disk;
@@ -18,8 +18,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 /// The suffix of the name of an unfinished file.
 pub const TEMPORARY_SUFFIX: &str = ".tmp";
 
-/// Returns a name under which a file is written before it gets its final name. Each call returns another
-/// name, so that no two writers share one, in this process or in others.
+/// Returns a name under which a file is written before it gets its final name. Each call returns a new name,
+/// so that no two writers share one, in this process or in others.
 pub fn temporary(path: &Path) -> PathBuf {
     static PROCESS: OnceLock<u64> = OnceLock::new();
     static WRITERS: AtomicU64 = AtomicU64::new(0);
@@ -31,8 +31,8 @@ pub fn temporary(path: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// Returns the files in a directory that have names of [`temporary`]. Interrupted processes have left them,
-/// if no process writes there.
+/// Returns the files in a directory that have names of [`temporary`]. If no process writes there, they were
+/// left by interrupted processes.
 ///
 /// # Errors
 /// If the directory cannot be read.
@@ -60,7 +60,7 @@ pub const BUFFER_BYTES: usize = 1 << 20;
 /// The size of a page of memory, or a divisor of that size.
 const PAGE_BYTES: u64 = 4096;
 
-/// zstd's default level: archived layers are written once and seldom read.
+/// zstd's default level: archived layers are written once and rarely read.
 const ZSTD_LEVEL: i32 = 3;
 
 /// Writes the cosets of a shard in order. If dropped before [`LayerWriter::finish`], removes the temporary
@@ -89,11 +89,11 @@ pub struct LayerWriter<'d> {
     finished: bool,
 }
 
-/// The files in whose place a new one may come.
+/// The files that a new one may replace.
 #[derive(Clone, Copy, Debug)]
 enum Replaces {
     Any,
-    /// The file with this stamp, or none.
+    /// The file with this stamp, or no file.
     Only(Option<Stamp>),
 }
 
@@ -104,7 +104,7 @@ pub struct Written {
     pub checksums: Vec<Digest>,
     /// The size of the file in bytes.
     pub bytes: u64,
-    /// Whether the file has its final name. If not, another file came there first, and this one is deleted.
+    /// Whether the file has its final name. If not, another file got the name first, and this one is deleted.
     pub is_in_place: bool,
 }
 
@@ -120,7 +120,7 @@ pub struct Ready {
 
 impl Ready {
     /// Encodes a coset; the arguments are those of [`LayerWriter::push`]. If the coset is dense, takes the
-    /// tensor away, and leaves `packed` empty.
+    /// tensor, and leaves `packed` empty.
     pub fn new(packed: &mut Vec<u8>, states: u32, visited: u32) -> Self {
         let encoding = Encoding::new(states, packed.len() as u32);
         let mut positions = Vec::new();
@@ -149,7 +149,7 @@ fn data_of<'a>(encoding: Encoding, packed: &'a [u8], positions: &'a mut Vec<u8>)
 }
 
 impl<'d> LayerWriter<'d> {
-    /// Begins the file that will be `path`, under a temporary name.
+    /// Creates the file that will be `path`, under a temporary name.
     ///
     /// # Errors
     /// [`LayerError::Io`] if the temporary file cannot be created.
@@ -177,8 +177,8 @@ impl<'d> LayerWriter<'d> {
         })
     }
 
-    /// Lets the new file take the place of the one that is there now, and of no other: in a store that
-    /// several processes share, another one may finish the same file first, and its readers rely on that.
+    /// Allows the new file to replace only the one that is there now: in a store that several processes
+    /// share, another process may finish the same file first, and its readers depend on that file.
     pub fn replace_only_what_is_there(&mut self) {
         self.replaces = Replaces::Only(Stamp::new(&self.path).ok());
     }
@@ -193,22 +193,21 @@ impl<'d> LayerWriter<'d> {
         self.file.lock().unwrap_or_else(PoisonError::into_inner).uncache();
     }
 
-    /// Has another thread write the contents, in [`writeback::BUFFERS`] buffers of `buffer_bytes` bytes. Does
-    /// nothing if a coset may be larger than that. An error is returned by a later call. Must be called
+    /// Lets another thread write the contents, in [`writeback::BUFFERS`] buffers of `buffer_bytes` bytes.
+    /// Does nothing if a coset may be larger than that. An error is returned by a later call. Must be called
     /// before the first coset is added.
     pub fn write_behind(&mut self, buffer_bytes: usize) {
         let coset_bytes = self.identity.packed_bytes as usize + ALIGNMENT as usize;
         // A buffer that is written has at least one whole page.
         if buffer_bytes >= coset_bytes + 2 * PAGE_BYTES as usize {
-            // A process that may have no more threads writes as before.
+            // If no thread can be spawned, the file is written as before.
             self.behind = WriteBack::start(&self.file).ok();
             self.buffer_bytes = buffer_bytes - coset_bytes;
             self.buffer.reserve_exact(buffer_bytes);
         }
     }
 
-    /// Returns whether more was written than fits into the buffer, so that making the file durable takes a
-    /// while.
+    /// Returns whether more was written than fits into the buffer, so that syncing the file takes a while.
     pub fn is_large(&self) -> bool {
         self.buffer_offset > data_offset(self.identity.cosets)
     }
@@ -217,7 +216,7 @@ impl<'d> LayerWriter<'d> {
     /// number of its states in this layer and all before it. If `states` is 0, `packed` is not read.
     ///
     /// # Errors
-    /// [`LayerError::Io`] if the disk refuses.
+    /// [`LayerError::Io`] if writing fails.
     pub fn push(&mut self, packed: &[u8], states: u32, visited: u32) -> Result<(), LayerError> {
         let mut positions = std::mem::take(&mut self.scratch);
         let encoding = Encoding::new(states, self.identity.packed_bytes);
@@ -231,7 +230,7 @@ impl<'d> LayerWriter<'d> {
     /// Adds the next coset, which another thread has encoded.
     ///
     /// # Errors
-    /// [`LayerError::Io`] if the disk refuses.
+    /// [`LayerError::Io`] if writing fails.
     pub fn push_ready(&mut self, ready: &Ready) -> Result<(), LayerError> {
         let &Ready { encoding, ref data, states, visited, checksum } = ready;
         self.push_encoded(encoding, data, states, visited, checksum)
@@ -263,7 +262,7 @@ impl<'d> LayerWriter<'d> {
     /// Writes header and directory, makes the file durable, and gives it its final name.
     ///
     /// # Errors
-    /// [`LayerError::Io`] if the disk refuses. Unless only the last sync, of the directory, has failed, the
+    /// [`LayerError::Io`] if writing fails. Unless only the last sync, of the directory, has failed, the
     /// final name then does not refer to this file.
     ///
     /// # Panics
@@ -311,7 +310,7 @@ impl<'d> LayerWriter<'d> {
             return rename();
         }
         match self.disk.rename_new(&self.temporary, &self.path) {
-            // What cannot be looked at, such as a link that leads nowhere, is no file of another process.
+            // A path that cannot be examined, such as a dangling link, is not a file of another process.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => match there() {
                 Ok(_) => Ok(false),
                 Err(_) => rename(),
@@ -359,7 +358,7 @@ impl<'d> LayerWriter<'d> {
 impl Drop for LayerWriter<'_> {
     fn drop(&mut self) {
         if !self.finished {
-            // The error is known already, or of no matter any more.
+            // The error is already known, or no longer matters.
             let _ = self.await_writes();
             // If this fails, the leftover file is removed when the run is resumed.
             let _ = self.disk.remove(&self.temporary);
@@ -368,10 +367,10 @@ impl Drop for LayerWriter<'_> {
 }
 
 /// Replaces a layer file by one whose dense cosets are compressed. Returns the size of the new file. A file
-/// that was replaced before stays as it is.
+/// that is already compressed is not changed.
 ///
 /// # Errors
-/// [`LayerError`] if the file is damaged or the disk refuses. Unless only the last sync, of the directory,
+/// [`LayerError`] if the file is damaged or writing fails. Unless only the last sync, of the directory,
 /// has failed, the old file then stays.
 pub fn archive(disk: &dyn Disk, path: &Path, identity: &Identity) -> Result<u64, LayerError> {
     let old = LayerFile::open(path, identity)?;

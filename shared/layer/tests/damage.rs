@@ -1,4 +1,4 @@
-//! Every kind of damage to a layer file is noticed, and named.
+//! Every kind of damage to a layer file is detected and reported.
 
 use fathom_layer::{Identity, LayerError, LayerFile, LayerWriter, LocalDisk, Totals, archive};
 use std::fs;
@@ -38,7 +38,7 @@ fn read(path: &Path) -> Result<(), LayerError> {
 }
 
 #[test]
-fn any_flipped_bit_that_means_something_is_noticed() {
+fn flipped_bits_are_detected() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("layer");
     for archived in [false, true] {
@@ -67,7 +67,7 @@ fn any_flipped_bit_that_means_something_is_noticed() {
 }
 
 #[test]
-fn any_truncation_is_noticed() {
+fn truncation_is_detected() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("layer");
     let whole = write(&path);
@@ -82,7 +82,7 @@ fn any_truncation_is_noticed() {
 }
 
 #[test]
-fn each_kind_has_its_own_message() {
+fn each_kind_of_damage_has_its_own_message() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("layer");
     let whole = write(&path);
@@ -92,12 +92,12 @@ fn each_kind_has_its_own_message() {
         fs::write(&path, bytes).unwrap();
         read(&path).unwrap_err().to_string()
     };
-    // A later format has more that is new than its number.
+    // A later format differs in more than its version number.
     let says = "has layer format 3, and this version of Fathom reads up to 2";
     assert!(message(&|b| (b[8], b[48]) = (3, 9)).contains(says));
-    assert!(message(&|b| b[8] = 3).contains("format version 3, but the checksum of 2"));
-    assert!(message(&|b| b[8] = 1).contains("format version 1 is not read any more"));
-    assert!(message(&|b| b[0] = 0).contains("is no layer file"));
+    assert!(message(&|b| b[8] = 3).contains("format version 3, but the checksum of version 2"));
+    assert!(message(&|b| b[8] = 1).contains("format version 1 is no longer supported"));
+    assert!(message(&|b| b[0] = 0).contains("is not a layer file"));
     assert!(message(&|b| b[48] ^= 1).contains("has a damaged header"));
     assert!(message(&|b| b[260] ^= 1).contains("has a damaged directory"));
     assert!(message(&|b| b[384] ^= 1).contains("is damaged at coset 0"));
@@ -108,13 +108,13 @@ fn each_kind_has_its_own_message() {
 }
 
 #[test]
-fn files_of_other_runs_and_places_are_refused() {
+fn misplaced_files_are_rejected() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("layer");
     write(&path);
     let error = |other: Identity| LayerFile::open(&path, &other).unwrap_err();
     let refusal = |other: Identity| error(other).to_string();
-    // A file of another run is not thrown away.
+    // A file of another run is not deleted.
     let [of_run, of_shard] =
         [Identity { fingerprint: [2; 32], ..identity() }, Identity { shard: 1, ..identity() }];
     assert!(!error(of_run).is_damage() && error(of_shard).is_damage());

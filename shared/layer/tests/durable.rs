@@ -1,4 +1,4 @@
-//! A layer file gets its name when it is durable, and is not written afterwards.
+//! A layer file gets its final name when it is durable, and is not written afterwards.
 
 use fathom_layer::map::Stamp;
 use fathom_layer::{Disk, DiskFile, Identity, LayerWriter, LocalDisk, Totals, Written};
@@ -82,9 +82,9 @@ fn finished(writer: LayerWriter<'_>) -> Written {
     writer.finish(Totals { stored: 64, states: 64, ..Totals::default() }).unwrap()
 }
 
-/// Two processes write one file of a store that they share, beside a file that was there before or without.
+/// Two processes write the same file of a shared store, with or without an existing file.
 #[test]
-fn a_file_takes_the_place_of_what_was_there_and_of_nothing_later() {
+fn rename_replaces_only_the_observed_file() {
     for is_first in [true, false] {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("s00000.layer");
@@ -104,7 +104,7 @@ fn a_file_takes_the_place_of_what_was_there_and_of_nothing_later() {
         assert_ne!(there, before);
         assert!(!finished(other).is_in_place);
         assert_eq!((inode(), fs::read_dir(directory.path()).unwrap().count()), (there, 1));
-        // Whoever has read the file has claimed it, and a file that has gone is replaced by any.
+        // A process that has read the file has claimed it; a missing file may be replaced by any other.
         let mut writer = begun(&LocalDisk, &path);
         writer.replace_only_what_is_there();
         Stamp::claim(&path).unwrap();
@@ -113,7 +113,7 @@ fn a_file_takes_the_place_of_what_was_there_and_of_nothing_later() {
         writer.replace_only_what_is_there();
         fs::remove_file(&path).unwrap();
         assert!(finished(writer).is_in_place);
-        // What leads nowhere is no file.
+        // A dangling link does not count as a file.
         for target in ["absent", "s00000.layer"] {
             let mut writer = begun(&LocalDisk, &path);
             writer.replace_only_what_is_there();
@@ -126,7 +126,7 @@ fn a_file_takes_the_place_of_what_was_there_and_of_nothing_later() {
 }
 
 #[test]
-fn a_file_is_durable_before_it_has_its_name() {
+fn file_is_synced_before_rename() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("s00000.layer");
     let disk = Noting::default();

@@ -8,7 +8,7 @@ const CHILD: &str = "FATHOM_TEST_FAULT_CHILD";
 
 /// The child process reads a file whose pages are gone; the parent process checks how the child ends.
 #[test]
-fn a_read_fault_names_the_file() {
+fn read_fault_names_the_file() {
     if let Ok(path) = std::env::var(CHILD) {
         map::report_faults().unwrap();
         let identity = Identity {
@@ -32,7 +32,7 @@ fn a_read_fault_names_the_file() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("s00000.layer");
     let output = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "fault::a_read_fault_names_the_file", "--nocapture"])
+        .args(["--exact", "fault::read_fault_names_the_file", "--nocapture"])
         .env(CHILD, &path)
         .output()
         .unwrap();

@@ -94,7 +94,7 @@ fn golden_bytes() {
 }
 
 #[test]
-fn what_is_written_is_read() {
+fn written_layers_read_back() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("layer");
     write(&path);
@@ -138,7 +138,7 @@ fn what_is_written_is_read() {
 }
 
 #[test]
-fn an_unfinished_file_leaves_nothing_behind() {
+fn unfinished_file_is_removed() {
     let directory = tempfile::tempdir().unwrap();
     let mut writer = LayerWriter::create(&LocalDisk, &directory.path().join("layer"), identity()).unwrap();
     writer.push(&[], 0, 0).unwrap();
@@ -147,7 +147,7 @@ fn an_unfinished_file_leaves_nothing_behind() {
 }
 
 #[test]
-fn a_disk_that_keeps_nothing_gives_the_same_checksums() {
+fn null_disk_gives_the_same_checksums() {
     let directory = tempfile::tempdir().unwrap();
     let checksums = |disk: &dyn Disk| {
         let mut writer = LayerWriter::create(disk, &directory.path().join("layer"), identity()).unwrap();
@@ -164,7 +164,7 @@ fn a_disk_that_keeps_nothing_gives_the_same_checksums() {
 
 /// Two threads of a process may write the same file. Neither touches the other's temporary file.
 #[test]
-fn two_writers_of_one_file_share_nothing() {
+fn concurrent_writers_use_separate_files() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("s00002.layer");
     let mut slow = LayerWriter::create(&LocalDisk, &path, identity()).unwrap();
@@ -177,9 +177,9 @@ fn two_writers_of_one_file_share_nothing() {
     assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
 }
 
-/// Most cosets of most layers are empty, and are known to be without a look at their entries.
+/// Most cosets of most layers are empty, which is known without examining their entries.
 #[test]
-fn cosets_with_states_are_found_among_empty_ones() {
+fn occupied_cosets_are_found_among_empty_ones() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("layer");
     for cosets in [1, 63, 64, 65, 130, 200] {

@@ -1,5 +1,5 @@
-//! What a map of a file shows when the file at its path is replaced or changed in place. The module `map`
-//! says what is guaranteed.
+//! The contents of a map when the file at its path is replaced or changed in place. The module `map` states
+//! the guarantees.
 
 use fathom_layer::map::{Map, Stamp};
 use fathom_layer::{Disk, Identity, LayerFile, LayerWriter, LocalDisk, Totals};
@@ -33,14 +33,14 @@ fn write(path: &Path, byte: u8) {
     writer.finish(Totals { stored, states: stored, ..Totals::default() }).unwrap();
 }
 
-/// Writes to the data of the second coset in place, as no part of Fathom does.
+/// Writes to the data of the second coset in place, which Fathom itself never does.
 fn change_in_place(path: &Path) {
     let end = fs::metadata(path).unwrap().len();
     File::options().write(true).open(path).unwrap().write_all_at(&[0xff], end - 200).unwrap();
 }
 
 #[test]
-fn a_replaced_file_leaves_its_map_as_it_was() {
+fn replacing_a_file_keeps_its_map() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("s00000.layer");
     write(&path, 1);
@@ -60,7 +60,7 @@ fn a_replaced_file_leaves_its_map_as_it_was() {
 }
 
 #[test]
-fn each_change_of_a_file_changes_its_stamp() {
+fn every_change_alters_the_stamp() {
     let directory = tempfile::tempdir().unwrap();
     let (path, other) = (directory.path().join("s00000.layer"), directory.path().join("other"));
     write(&path, 1);
@@ -89,7 +89,7 @@ fn each_change_of_a_file_changes_its_stamp() {
 /// A change in place shows through a map. A coset that is first read after the change is refused; a coset
 /// that was read before is not compared again, which is why code that keeps files open compares their stamps.
 #[test]
-fn the_first_read_of_a_coset_compares_its_checksum() {
+fn first_read_of_a_coset_checks_its_checksum() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("s00000.layer");
     write(&path, 1);
@@ -108,14 +108,14 @@ fn the_first_read_of_a_coset_compares_its_checksum() {
 }
 
 #[test]
-fn a_change_is_noticed_whatever_becomes_of_the_name() {
+fn change_is_detected_after_rename_or_removal() {
     let directory = tempfile::tempdir().unwrap();
     let (path, other) = (directory.path().join("s00000.layer"), directory.path().join("other"));
     write(&path, 1);
     let open = || LayerFile::open(&path, &identity()).unwrap();
     let file = open();
     file.check_unchanged().unwrap();
-    // Its names and permissions are none of its contents.
+    // Its names and permissions are not part of its contents.
     fs::hard_link(&path, &other).unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o400)).unwrap();
     fs::rename(&other, &path).unwrap();
@@ -131,7 +131,7 @@ fn a_change_is_noticed_whatever_becomes_of_the_name() {
     assert!(file.check_unchanged().is_err());
     write(&path, 1);
     assert!(file.check_unchanged().is_err());
-    // A file that is cut and filled again.
+    // A file that is truncated and filled again.
     let file = open();
     let whole = fs::read(&path).unwrap();
     fs::write(&path, whole).unwrap();
@@ -139,7 +139,7 @@ fn a_change_is_noticed_whatever_becomes_of_the_name() {
 }
 
 #[test]
-fn what_keeps_no_bytes_is_not_mapped() {
+fn only_regular_files_are_mapped() {
     let directory = tempfile::tempdir().unwrap();
     assert!(Map::open(directory.path()).is_err());
     assert!(Map::open(Path::new("/dev/zero")).is_err());

@@ -1,4 +1,4 @@
-//! Reading ahead returns what the map returns, whatever the file system refuses on the way.
+//! Reading ahead returns the same as the map, whatever the file system refuses.
 
 use fathom_layer::direct_io::{ALIGNED_BYTES, Reader, Way};
 use fathom_layer::readahead::ReadAhead;
@@ -42,7 +42,7 @@ fn write(path: &Path) {
     writer.finish(Totals { stored, states: stored, ..Totals::default() }).unwrap();
 }
 
-/// How reads of a [`Faulty`] disk end.
+/// The outcome of reads of a [`Faulty`] disk.
 #[derive(Clone, Copy, Debug)]
 enum End {
     /// The file system refuses.
@@ -53,7 +53,7 @@ enum End {
     Panicked,
 }
 
-/// A disk whose files are read in one way, through the page cache if there is none, until a read fails.
+/// A disk whose files are read by one method, or through the page cache if there is none, until a read fails.
 #[derive(Clone, Debug)]
 struct Faulty {
     way: Option<Way>,
@@ -127,7 +127,7 @@ fn compare(path: &Path, disk: &dyn Disk) -> Result<bool, LayerError> {
     Ok(true)
 }
 
-/// Returns the ways in which a file can be read here.
+/// Returns the methods by which a file can be read here.
 fn ways(path: &Path) -> Vec<Option<Way>> {
     let mut memory = vec![0; 2 * ALIGNED_BYTES];
     let skip = memory.as_ptr().align_offset(ALIGNED_BYTES);
@@ -138,7 +138,7 @@ fn ways(path: &Path) -> Vec<Option<Way>> {
 }
 
 #[test]
-fn each_way_of_reading_returns_what_the_map_has() {
+fn every_read_method_matches_the_map() {
     for directory in [std::env::temp_dir(), "/dev/shm".into()] {
         let directory = tempfile::tempdir_in(&directory).unwrap();
         let path = directory.path().join("s00001.layer");
@@ -151,7 +151,7 @@ fn each_way_of_reading_returns_what_the_map_has() {
 }
 
 #[test]
-fn a_refusal_in_the_middle_loses_nothing() {
+fn midway_refusal_loses_no_data() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("s00001.layer");
     write(&path);
@@ -169,7 +169,7 @@ fn a_refusal_in_the_middle_loses_nothing() {
 }
 
 #[test]
-fn a_disk_that_fails_is_an_error() {
+fn disk_failure_is_an_error() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("s00001.layer");
     write(&path);
@@ -184,7 +184,7 @@ fn a_disk_that_fails_is_an_error() {
 }
 
 #[test]
-fn damage_on_the_disk_is_found() {
+fn damage_on_disk_is_detected() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("s00001.layer");
     write(&path);
@@ -205,9 +205,9 @@ fn damage_on_the_disk_is_found() {
     }
 }
 
-/// Where a map ends the process, a read is an error that names the file and both lengths.
+/// Where a map would end the process, a read returns an error that names the file and both lengths.
 #[test]
-fn a_file_that_is_shortened_is_an_error() {
+fn shortened_file_is_an_error() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("s00001.layer");
     write(&path);
@@ -230,7 +230,7 @@ fn a_file_that_is_shortened_is_an_error() {
 }
 
 #[test]
-fn another_file_of_the_same_name_is_not_read() {
+fn replaced_file_is_not_read() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("s00001.layer");
     write(&path);
@@ -245,7 +245,7 @@ fn another_file_of_the_same_name_is_not_read() {
 }
 
 #[test]
-fn buffers_that_are_too_small_are_not_used() {
+fn undersized_buffers_are_not_used() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("s00001.layer");
     write(&path);

@@ -1,4 +1,5 @@
-//! A file that is written behind has the same bytes, and an error of its thread is the writer's.
+//! A file written by another thread has the same bytes, and an error of that thread is returned by the
+//! writer.
 
 use fathom_layer::{Disk, DiskFile, Identity, LayerError, LayerWriter, LocalDisk, Totals};
 use std::io;
@@ -8,10 +9,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 const COSETS: u32 = 300;
 const PACKED_BYTES: u32 = 5000;
-/// The buffers that are handed to the other thread.
+/// The buffers that are passed to the other thread.
 const BUFFER_BYTES: usize = 4 * 4096;
 
-/// A disk whose writes fail after some, on whatever thread.
+/// A disk whose writes fail after a number of writes, on any thread.
 #[derive(Clone, Debug)]
 struct Failing {
     left: usize,
@@ -78,7 +79,7 @@ fn never() -> Failing {
 }
 
 #[test]
-fn the_bytes_are_the_same() {
+fn writeback_produces_identical_bytes() {
     for directory in [std::env::temp_dir(), "/dev/shm".into()] {
         let directory = tempfile::tempdir_in(&directory).unwrap();
         let [here, behind] = ["here", "behind"].map(|name| directory.path().join(name));
@@ -89,7 +90,7 @@ fn the_bytes_are_the_same() {
 }
 
 #[test]
-fn an_error_of_the_other_thread_is_the_writers_and_leaves_no_file() {
+fn writeback_error_reaches_the_writer() {
     let directory = tempfile::tempdir().unwrap();
     let undisturbed = never();
     write(&undisturbed, &directory.path().join("whole"), true).unwrap();

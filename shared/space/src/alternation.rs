@@ -1,12 +1,12 @@
-//! OrientationPositions that tell whether a state's depth is even. If each move turns over the middle layer of Square-1, a
-//! layer's states have the middle one way. Where the middle is part of the pattern, half of the cosets of a
-//! layer are empty, and cost nothing; where the middle is part of an axis, half of the bits of each coset
-//! are.
+//! Rings that determine whether a state's depth is even. For example, if each move turns over the middle
+//! layer of Square-1, all states of a layer have the middle in the same position. Where the middle is part of
+//! the pattern, half of the cosets of a layer are empty, and cost nothing; where the middle is part of an
+//! axis, half of the bits of each coset are empty.
 
 use crate::cells::Cell;
 use crate::{Colouring, Space};
 
-/// Returns the first cells of the orientation_positions that alternate: such a ring has two cells, which each move exchanges
+/// Returns the first cells of the alternating rings. Such a ring has two cells, which every move exchanges
 /// and no free move does.
 pub(crate) fn alternating_rings(space: &Space) -> impl Iterator<Item = usize> + '_ {
     let alternates = |first: usize| {

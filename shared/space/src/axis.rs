@@ -2,12 +2,12 @@
 //! words into numbers.
 //!
 //! An axis has one or several *components*, each a colour with a [`View`]. Its word for a state consists of
-//! one symbol for each cell of each component, in the order of the components and of the cells. In the number
-//! of a word all pieces come before all orientations, so that words with equal pieces are consecutive in
+//! one symbol for each cell of each component, ordered by component and then by cell. In the number of a
+//! word, all pieces come before all orientations, so that words with equal pieces are consecutive in
 //! numerical order.
 //!
-//! In a space of very many cells, a component whose labels are on one cell each, but for one label on all
-//! others, is *sparse*: its number has for each of these labels the place where the label is.
+//! In a space of very many cells, a component is *sparse* if each of its labels is on a single cell, except
+//! for one label on all other cells. The number of its word then stores the place of each single-cell label.
 
 use crate::multiset_ranker::multinomial;
 use serde::{Deserialize, Serialize};
@@ -19,7 +19,7 @@ use std::str::FromStr;
 pub enum View {
     /// The piece on each cell.
     Pieces,
-    /// The orientation on each cell, whatever piece is there.
+    /// The orientation on each cell, regardless of the piece.
     Orientations,
     /// The piece on each cell, and its orientation.
     Both,
@@ -28,12 +28,12 @@ pub enum View {
 impl View {
     const ALL: [(Self, char); 3] = [(Self::Pieces, 'p'), (Self::Orientations, 'o'), (Self::Both, 'b')];
 
-    /// Returns whether the view tells pieces apart.
+    /// Returns whether the view distinguishes pieces.
     pub fn has_pieces(self) -> bool {
         self != Self::Orientations
     }
 
-    /// Returns whether the view tells orientations apart.
+    /// Returns whether the view distinguishes orientations.
     pub fn has_orientations(self) -> bool {
         self != Self::Pieces
     }
@@ -70,7 +70,7 @@ impl TryFrom<String> for AxisView {
 
 /// The error for a text that does not describe an axis.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("an axis is given as colours with p, o or b behind each, such as '1p 2o', not as {0:?}")]
+#[error("invalid axis {0:?}: write colours, each followed by p, o or b, such as '1p 2o'")]
 pub struct NoAxis(String);
 
 impl fmt::Display for AxisView {
@@ -112,9 +112,9 @@ pub(crate) struct Form {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Part {
     pub(crate) component: Component,
-    /// The number of labels that are told apart, 1 if the view has no pieces.
+    /// The number of labels that are distinguished, 1 if the view has no pieces.
     pub(crate) labels: u8,
-    /// The number of orientations that are told apart, 1 if the view has none.
+    /// The number of orientations that are distinguished, 1 if the view has none.
     pub(crate) turns: u8,
     /// The number of the component's first place.
     pub(crate) first: usize,
@@ -164,9 +164,9 @@ struct Place {
 }
 
 impl Form {
-    /// Makes the form of an axis from its components, each with its numbers of places, labels and
-    /// orientations. `sparse` has the sizes of the labels of a component that is to be sparse. Returns `None`
-    /// if the words need more than 128 bits.
+    /// Creates the form of an axis from its components, each with its numbers of places, labels and
+    /// orientations. `sparse` contains the label sizes of a component that is to be sparse. Returns `None` if
+    /// the words need more than 128 bits.
     pub(crate) fn new(
         components: &[(Component, usize, u8, u8)],
         sparse: impl Fn(&Component) -> Option<Vec<u16>>,
@@ -212,8 +212,8 @@ impl Form {
             for _ in 0..places {
                 label_shift -= bits(labels);
                 turn_shift -= bits(turns);
-                // A shift by 128 would overflow. It occurs only where a field has no bits, and there any
-                // shift will do.
+                // A shift by 128 would overflow. It occurs only for a field without bits, where any shift is
+                // correct.
                 all.push(Place {
                     turns,
                     label_shift: label_shift.min(127) as u8,
@@ -313,7 +313,7 @@ pub(crate) struct Carry {
 }
 
 impl Carry {
-    /// Makes the action from words of form `from` to words of form `to` that sends symbol s at place j to
+    /// Creates the action from words of form `from` to words of form `to` that sends symbol s at place j to
     /// `image(j, s)`, a place and a symbol of the target.
     pub(crate) fn new(from: &Form, to: &Form, mut image: impl FnMut(usize, u8) -> (usize, u8)) -> Self {
         let (mut images, mut starts) = (Vec::new(), Vec::new());
@@ -364,7 +364,7 @@ impl Carry {
     }
 }
 
-/// MultisetRanker in increasing order. The number of a word is its position.
+/// Words in increasing order. The number of a word is its position.
 #[derive(Clone, Debug)]
 pub(crate) struct List {
     words: Box<[u128]>,
@@ -372,7 +372,7 @@ pub(crate) struct List {
 }
 
 impl List {
-    /// Makes the list of `words`, which must be distinct.
+    /// Creates the list of `words`, which must be distinct.
     pub(crate) fn new(mut words: Vec<u128>) -> Self {
         words.sort_unstable();
         let mut numbers = hashbrown::HashTable::with_capacity(words.len());
@@ -387,7 +387,7 @@ impl List {
         &self.words
     }
 
-    /// Returns the number of a word; `None` if the list does not have the word.
+    /// Returns the number of a word; `None` if the list does not contain the word.
     #[inline]
     pub(crate) fn number(&self, word: u128) -> Option<u32> {
         self.numbers.find(hash(word), |&number| self.words[number as usize] == word).copied()
@@ -407,7 +407,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn axes_are_read_as_they_are_written() {
+    fn axis_text_round_trips() {
         for text in ["0p", "1p 2o", "12b 3b 4b"] {
             assert_eq!(text.parse::<AxisView>().unwrap().to_string(), text);
         }
@@ -417,7 +417,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_compared_by_pieces_and_then_by_orientations() {
+    fn words_order_by_pieces_then_orientations() {
         let both = Component { colour: 0, view: View::Both };
         let form = Form::new(&[(both, 3, 3, 2)], |_| None).unwrap();
         let word = |symbols: [u8; 3]| {
@@ -429,7 +429,7 @@ mod tests {
         let turned = word([1, 3, 4]);
         assert_eq!([0, 1, 2].map(|place| form.at(turned, place)), [1, 3, 4]);
         assert_eq!(form.pieces(turned), word([0, 2, 4]));
-        // 3! orientation_counts of pieces, and 2^3 ways to turn them.
+        // 3! orders of the pieces, and 2^3 ways to turn them.
         assert_eq!(form.arrangements(turned), Some(48));
         // A colour of one label that does not turn takes no bits; 24 cells with 12 labels in 2 orientations
         // take 120, and 26 cells with 24 labels take 130.
@@ -438,10 +438,10 @@ mod tests {
         assert!(Form::new(&[(both, 26, 24, 1)], |_| None).is_none());
     }
 
-    /// MultisetRanker of 300 places: two labels on one place each, a third one on all others; and of three places
-    /// with two labels that turn.
+    /// Words of 300 places, with two labels on one place each and a third one on all others; and words of
+    /// three places with two labels that turn.
     #[test]
-    fn sparse_components_tell_where_labels_are() {
+    fn sparse_components_store_label_positions() {
         let many = Component { colour: 0, view: View::Pieces };
         let both = Component { colour: 1, view: View::Both };
         let components = [(many, 300, 3, 1), (both, 3, 2, 2)];
@@ -480,7 +480,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_number_their_words() {
+    fn lists_number_words_in_order() {
         let words: Vec<u128> = (0..3000_u128).map(|i| ((i * i) << 40) | ((i * 7919) % 3001)).collect();
         let list = List::new(words.clone());
         assert!(list.words().is_sorted());

@@ -3,14 +3,14 @@
 /// A bijection from the indices of one axis to those of another of equal length.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AxisMap {
-    /// Where each index goes.
+    /// The image of each index.
     pub to: Box<[u32]>,
-    /// Where each index comes from.
+    /// The preimage of each index.
     pub from: Box<[u32]>,
 }
 
 impl AxisMap {
-    /// Makes the map that sends index i to `to[i]`.
+    /// Creates the map that sends index i to `to[i]`.
     ///
     /// # Panics
     /// If `to` is not a bijection.

@@ -1,9 +1,9 @@
-//! The cells of words, and the orbits that moves make of them.
+//! The cells of words, and their orbits under the moves.
 
 /// The number of a cell.
 pub type Cell = u16;
 
-/// Cells between which moves carry pieces.
+/// An orbit of cells: moves carry pieces between them.
 #[derive(Clone, Debug)]
 pub(crate) struct CellOrbit {
     pub(crate) cells: Box<[Cell]>,

@@ -1,4 +1,5 @@
-//! Colourings. A colouring cuts the space into cosets, each of which is all states with one colour pattern.
+//! Colourings. A colouring cuts the space into cosets; a coset is the set of all states with one colour
+//! pattern.
 
 mod pattern_stabiliser;
 
@@ -26,9 +27,9 @@ pub struct Colouring {
     symbols: SymbolTable,
     /// The symbols of states.
     state_letters: SymbolTable,
-    /// By letter of states: the letter of patterns.
+    /// By symbol of states: the symbol of patterns.
     of_letter: Box<[u8]>,
-    /// By letter of states: whether the letter is unused, because its label shows fewer orientations.
+    /// By symbol of states: whether the symbol is unused, because its label shows fewer orientations.
     is_unused: Box<[bool]>,
     solved: Box<[u8]>,
     patterns: Ranks,
@@ -46,11 +47,11 @@ pub(crate) struct ReachableAxis {
 /// The action of a symmetry on colours.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ColourAction {
-    /// Where each colour goes.
+    /// The image of each colour.
     pub colours: Box<[u8]>,
-    /// Where each axis goes.
+    /// The image of each axis.
     pub axes: Box<[u8]>,
-    /// Where each letter of a pattern goes, before it is turned.
+    /// The image of each symbol of a pattern, before it is turned.
     pub symbols: Box<[u8]>,
 }
 
@@ -77,7 +78,7 @@ impl Refusal {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ColouringError {
     /// The list does not have one colour for each piece, or its colours are not numbered 0, 1, 2, …
-    #[error("a colouring gives each of {pieces} pieces a colour, numbered from 0 without gaps")]
+    #[error("a colouring must give each of the {pieces} pieces a colour, numbered from 0 without gaps")]
     NotAPartition {
         /// Pieces of the puzzle.
         pieces: usize,
@@ -88,28 +89,28 @@ pub enum ColouringError {
         /// The label.
         label: u8,
     },
-    /// Pieces of one colour never stand on the same cells, or show different numbers of orientations.
+    /// Pieces of one colour never occupy the same cells, or show different numbers of orientations.
     #[error("colour {colour} has pieces of several kinds")]
     MixesKinds {
         /// The colour.
         colour: u8,
     },
-    /// A guard asks for one label of a colour that has several, so the pattern does not tell whether the move
-    /// is possible.
-    #[error("colour {colour} hides whether a move can be made")]
+    /// A guard requires one label of a colour that has several, so the pattern does not determine whether the
+    /// move is possible.
+    #[error("colour {colour} does not determine whether a move is possible")]
     HidesGuard {
         /// The colour.
         colour: u8,
     },
     /// An axis names a colour or orientations that do not exist, or the axes do not hold everything that the
     /// pattern leaves open exactly once.
-    #[error("the axes do not tell all that the colours leave open, or tell it twice")]
+    #[error("the axes must determine everything that the colours leave open, exactly once")]
     BadAxes,
     /// Moves have guards, so the reachable states of a pattern are not images of one state under a group.
-    #[error("axes of what moves reach need moves that can be made in all states")]
+    #[error("reachable axes require moves that are possible in every state")]
     Guarded,
     /// An axis or the number of patterns exceeds the engine's limits.
-    #[error("the colouring gives tensors or patterns beyond the limits of the engine")]
+    #[error("the colouring's tensors or patterns exceed the limits of the engine")]
     TooLarge,
 }
 
@@ -121,12 +122,13 @@ impl Colouring {
     pub(crate) const MAX_PATTERNS: usize = 1 << 18;
     /// The same limit where the axes are given.
     const MAX_PATTERNS_OF_AXES: usize = 1 << 20;
-    /// With more cells than this, an axis whose labels are on few cells tells where the labels are.
+    /// With more cells than this, an axis whose labels are on few cells is packed as the positions of the
+    /// labels.
     const MAX_CELLS_PACKED: usize = 255;
     /// The largest length of an axis, such as the number of arrangements of one colour.
     pub const MAX_AXIS: u64 = 1 << 14;
 
-    /// Makes the colouring that gives piece `p` the colour `of_piece[p]`, with one axis for each colour.
+    /// Creates the colouring that gives piece `p` the colour `of_piece[p]`, with one axis for each colour.
     ///
     /// # Errors
     /// [`ColouringError`] if `of_piece` is not a partition that keeps equal labels together and different
@@ -150,7 +152,7 @@ impl Colouring {
         Ok(colouring)
     }
 
-    /// Makes the colouring with these axes, each of which holds the words that moves reach without changing
+    /// Creates the colouring with these axes, each of which holds the words that moves reach without changing
     /// the pattern. Orientations that an axis holds are not part of the pattern. Without `views`, the result
     /// is that of [`Colouring::new`].
     ///
@@ -237,7 +239,7 @@ impl Colouring {
                 if view.has_orientations() { seen } else { 1 },
             )
         };
-        // MultisetRanker of at most 255 cells keep the packing that orientation_counts them in runs.
+        // Words of at most 255 cells keep the packing of existing runs, which determines their order.
         let sparse = |component: &Component| {
             let &Component { colour, view } = component;
             let is_of = |label: &usize| self.of_label[*label] == colour;
@@ -254,7 +256,7 @@ impl Colouring {
         Form::new(&view.0.iter().map(component).collect::<Vec<_>>(), sparse)
     }
 
-    /// Makes the partition without axes. Also returns, for each colour, the sizes of its labels. The
+    /// Creates the partition without axes. Also returns, for each colour, the sizes of its labels. The
     /// orientations of the colours in `turned` are not part of the pattern.
     pub(crate) fn partition(
         of_piece: &[u8],
@@ -411,7 +413,7 @@ impl Colouring {
         let first = axis.form.pieces(words[0]);
         let block = words.iter().take_while(|&&word| axis.form.pieces(word) == first).count();
         // The group permutes the words of pieces transitively, so each has equally many words of
-        // orientations. An axis of which another axis has the length is not cut, because a symmetry may
+        // orientations. An axis is not cut if another axis has the same length, because a symmetry may
         // exchange the two.
         let lengths = self.lengths();
         let is_alone = lengths.iter().filter(|&&length| length as usize == words.len()).count() == 1;
@@ -429,7 +431,7 @@ impl Colouring {
         &self.symbols
     }
 
-    /// Returns the letter of a pattern for a letter of a state.
+    /// Returns the symbol of a pattern for a symbol of a state.
     #[inline]
     pub fn of_letter(&self, letter: u8) -> u8 {
         self.of_letter[usize::from(letter)]
@@ -466,16 +468,16 @@ impl Colouring {
     /// axis.
     ///
     /// # Panics
-    /// If the axes hold only what moves reach.
+    /// If the axes hold only reachable words.
     pub(crate) fn is_respected_by(&self, symmetry: &Symmetry) -> bool {
         assert!(self.reached.is_none(), "axes of reachable words have actions of their own");
         let keeps_colours = induced_images(&self.of_label, &symmetry.labels).is_some();
-        // SymbolTable of one orientation are colours.
+        // Symbols of one orientation are colours.
         keeps_colours && (self.symbols.width() == 1 || self.letters_of(symmetry).is_some())
     }
 
-    /// Returns where each letter of a pattern goes; `None` if that depends on the piece. SymbolTable that no
-    /// piece shows may go anywhere.
+    /// Returns the image of each symbol of a pattern; `None` if that depends on the piece. Symbols that no
+    /// piece shows may be mapped to anything.
     fn letters_of(&self, symmetry: &Symmetry) -> Option<[Option<u8>; 256]> {
         let mut symbols = [None; 256];
         for (number, (&letter, &to)) in self.of_letter.iter().zip(symmetry.symbols()).enumerate() {
@@ -500,7 +502,7 @@ impl Colouring {
         Some(if maps_colours { Refusal::TurnsDifferently } else { Refusal::SplitsColours })
     }
 
-    /// Returns the action of a symmetry where the axes are `views`. Without any, each colour is an axis.
+    /// Returns the action of a symmetry where the axes are `views`. Without views, each colour is an axis.
     pub(crate) fn action_with(&self, views: &[AxisView], symmetry: &Symmetry) -> Option<ColourAction> {
         let colours = induced(&self.of_label, &symmetry.labels, self.colours())?;
         let symbols = self.letters_of(symmetry)?;
@@ -513,7 +515,7 @@ impl Colouring {
         Some(ColourAction { colours, axes, symbols })
     }
 
-    /// Returns where each axis goes; `None` if the symmetry does not map axes to axes, or maps a colour to
+    /// Returns the image of each axis; `None` if the symmetry does not map axes to axes, or maps a colour to
     /// one with another number of orientations in the pattern.
     fn action_on_axes(&self, views: &[AxisView], symmetry: &Symmetry, colours: &[u8]) -> Option<Box<[u8]>> {
         let keeps_orientations =
@@ -544,8 +546,8 @@ impl Colouring {
         views.iter().map(axis).collect()
     }
 
-    /// Returns what a symmetry makes of the orientations of a colour, before it turns the symbols on cells;
-    /// `None` if the result depends on the piece.
+    /// Returns the action of a symmetry on the orientations of a colour, before it turns the symbols on
+    /// cells; `None` if the result depends on the piece.
     fn renamed_orientations(&self, symmetry: &Symmetry, colour: u8) -> Option<Vec<u8>> {
         let mut renamed: Option<Vec<u8>> = None;
         for label in (0..self.of_label.len() as u8).filter(|&label| self.of_label(label) == colour) {
@@ -587,7 +589,7 @@ mod tests {
     }
 
     #[test]
-    fn partitions_that_are_none_are_refused() {
+    fn invalid_partitions_are_rejected() {
         let labels = space(Labels::distinct(4));
         let error = ColouringError::NotAPartition { pieces: 4 };
         assert_eq!(Colouring::new(&[0, 0, 2, 2], &labels).unwrap_err(), error);

@@ -1,8 +1,8 @@
-//! Representative cosets, and the way from any pattern to its representative: a `table` of all patterns, or
-//! of those that moves reach, if the table is not too large, otherwise a search through the symmetries
+//! Representative cosets, and how to find the representative of any pattern: with a `table` of all patterns,
+//! or of the reachable ones, if the table is not too large, otherwise with a search through the symmetries
 //! (`canonical`). For puzzles with guards, `parts` does the search part by part. `locator` finds the
-//! addresses of states, and `states` the states at addresses. `listed` has the words of axes that hold only
-//! reachable ones, which differ from coset to coset, and transforms of such axes.
+//! addresses of states, and `states` the states at addresses. `explicit_axes` has the words of axes that hold
+//! only reachable ones, which differ from coset to coset, and the transforms of such axes.
 
 mod canonical;
 pub(crate) mod explicit_axes;
@@ -26,7 +26,7 @@ pub use states::StateWords;
 use table::{Closure, FewEntries, Table};
 
 /// The number of a representative coset. Representatives are numbered in the order of their patterns: of
-/// their ranks if there is a pattern table, otherwise letter by letter.
+/// their ranks if there is a pattern table, otherwise symbol by symbol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CosetId(pub u32);
 
@@ -67,7 +67,7 @@ pub struct CosetGraph {
     frames: Frames,
 }
 
-/// The way from a pattern to its representative.
+/// How to find the representative of a pattern.
 #[derive(Debug)]
 enum Index {
     /// A look-up by the rank of the pattern.
@@ -85,7 +85,7 @@ struct Found {
     sources: Vec<u32>,
 }
 
-/// The part of a graph with a table that takes long to find, and that can be stored.
+/// The part of a graph with a table that is expensive to compute, and that can be stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CosetTables {
     /// By pattern rank: `representative * symmetries + s`, where symmetry s maps the pattern to that of the
@@ -101,7 +101,7 @@ pub struct CosetTables {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CosetError {
     /// There are more table entries than 32-bit numbers.
-    #[error("{patterns} patterns under {symmetries} symmetries are too many for the pattern table")]
+    #[error("the pattern table is too large: {patterns} patterns under {symmetries} symmetries")]
     TooMany {
         /// Patterns of the colouring.
         patterns: u64,
@@ -112,22 +112,22 @@ pub enum CosetError {
     #[error("the bit tensor of a coset is too large")]
     TensorTooLarge,
     /// The words of an axis differ in too many cosets.
-    #[error("the words of an axis are different ones in too many cosets")]
+    #[error("the words of an axis differ in too many cosets")]
     TooManyFrames,
     /// The number of states contradicts the number of patterns, so one of them is wrong.
     #[error(
-        "{words} words of states are not shared out evenly among {patterns} patterns, or are more than {most} for each: the number of states is wrong, which is a fault of Fathom: please report it, with the puzzle"
+        "{words} state words do not divide evenly among {patterns} patterns, or exceed {most} per pattern: the number of states is wrong. This is a bug in Fathom; please report it, with the puzzle"
     )]
     Miscounted {
         /// The words: each state has one for each free move.
         words: u128,
         /// The patterns that moves reach.
         patterns: u64,
-        /// The words for which a coset has room.
+        /// The capacity of a coset, in words.
         most: u64,
     },
     /// Stored tables are not those of the space and the colouring.
-    #[error("the tables of cosets are not those of this space and colouring")]
+    #[error("the coset tables belong to another space or colouring")]
     ForeignTables,
 }
 
@@ -238,7 +238,7 @@ impl CosetGraph {
         }
     }
 
-    /// Makes a graph with a table of all patterns.
+    /// Builds a graph with a table of all patterns.
     fn from_closure(
         space: &Space,
         colouring: &Colouring,
@@ -250,7 +250,7 @@ impl CosetGraph {
         Self::ranked(space, colouring, shape, symmetries, Table::All(table), &representatives, orbit_sizes)
     }
 
-    /// Makes a graph with a table, from which the sources are computed.
+    /// Builds a graph with a table, from which the sources are computed.
     fn ranked(
         space: &Space,
         colouring: &Colouring,
@@ -348,8 +348,9 @@ impl CosetGraph {
         4 * patterns + a_coset * representatives
     }
 
-    /// Returns what [`CosetGraph::build`] takes long to find: the pattern table, which is empty if the graph
-    /// has none, the ranks of the representatives' patterns, and the sizes of their orbits.
+    /// Returns the part of the graph that [`CosetGraph::build`] takes long to compute: the pattern table,
+    /// which is empty if the graph has none, the ranks of the representatives' patterns, and the sizes of
+    /// their orbits.
     pub fn tables(&self) -> (&[u32], impl ExactSizeIterator<Item = u64>, &[u32]) {
         let patterns = self.patterns.chunks_exact(self.space.cells());
         let ranks = patterns.map(|pattern| self.colouring.patterns().rank(pattern));
@@ -408,8 +409,8 @@ impl CosetGraph {
         self.odd.get(coset.0 as usize).is_some_and(|&odd| odd)
     }
 
-    /// Returns the number of states of the whole space for which `stored` words of this representative coset
-    /// stand.
+    /// Returns the number of states of the whole space that `stored` words of this representative coset
+    /// represent.
     pub fn states(&self, coset: CosetId, stored: u32) -> u64 {
         let words = u128::from(stored) * u128::from(self.orbit_size(coset));
         (words / u128::from(self.space.free_order())) as u64
@@ -420,7 +421,8 @@ impl CosetGraph {
         self.orbit_sizes[coset.0 as usize]
     }
 
-    /// Returns the pattern of a representative: on each cell a letter, which is a colour with an orientation.
+    /// Returns the pattern of a representative: a symbol for each cell, which is a colour with an
+    /// orientation.
     pub fn pattern(&self, coset: CosetId) -> &[u8] {
         let cells = self.space.cells();
         &self.patterns[coset.0 as usize * cells..][..cells]
@@ -439,7 +441,7 @@ impl CosetGraph {
         Some((representative, self.symmetries[to].inverse))
     }
 
-    /// Returns the cosets from which incoming lead into `coset`, each with the number of the arrival.
+    /// Returns the cosets from which arrivals lead into `coset`, each with the number of the arrival.
     #[inline]
     pub fn sources(&self, coset: CosetId) -> impl Iterator<Item = (usize, CosetId)> + Clone + '_ {
         let moves = 0..self.space.incoming_moves().len();
@@ -499,13 +501,14 @@ impl CosetGraph {
         self.words(coset).at(position).to_vec()
     }
 
-    /// Returns the states of a representative coset, of which many are made faster than one by one.
+    /// Returns a source of states of a representative coset, which is faster than single calls if many are
+    /// needed.
     pub fn words(&self, coset: CosetId) -> StateWords<'_> {
         StateWords::new(self, coset)
     }
 
     /// Finds the coset of a representative's pattern by binary search. The representatives must be in the
-    /// order of their patterns, letter by letter.
+    /// order of their patterns, symbol by symbol.
     fn representative(&self, pattern: &[u8]) -> Option<CosetId> {
         let cells = self.space.cells();
         let at = |number: usize| &self.patterns[number * cells..][..cells];
@@ -551,8 +554,8 @@ fn has_table(colouring: &Colouring, symmetries: usize) -> bool {
         && symmetries <= MAX_SYMMETRIES
 }
 
-/// Returns whether a table of all patterns would be large, and have entries for few of them. Each pattern
-/// that is reached is that of a state.
+/// Returns whether a table of all patterns would be large and sparsely filled. Each reached pattern is the
+/// pattern of a state.
 fn reaches_few(space: &Space, colouring: &Colouring) -> bool {
     const LARGE: u64 = 1 << 22;
     const FEW: u64 = 64;

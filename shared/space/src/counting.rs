@@ -58,7 +58,7 @@ impl Pairs {
     /// Counts the pairs of the whole orbit of a coset: those of a symmetry and a state that the symmetry
     /// fixes, and those of a symmetry and a state that the symmetry maps to the state's inverse. `None`
     /// stands for pairs that are not counted. `states` is the number of the coset's states in the layer, and
-    /// `contains(position)` tells whether the state at a position is one of them.
+    /// `contains(position)` returns whether the state at a position is one of them.
     pub fn of(
         &self,
         transforms: &mut Transforms<'_>,
@@ -142,7 +142,7 @@ impl Fixed {
     }
 
     /// Counts the pairs (symmetry, state that the symmetry fixes) of the whole orbit of a coset. `states` is
-    /// the number of the coset's states in the layer, and `contains(position)` tells whether the state at a
+    /// the number of the coset's states in the layer, and `contains(position)` returns whether the state at a
     /// position is one of them.
     fn pairs(
         &self,

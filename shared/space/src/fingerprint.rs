@@ -63,8 +63,8 @@ pub fn cut_fingerprint(plan: &[u8; 32], shards: u32) -> [u8; 32] {
     *hash.finalize().as_bytes()
 }
 
-/// Returns the bytes of numbers of cells: one for each if there are at most 256 cells, and two, the lower one
-/// first, if there are more.
+/// Returns the bytes of numbers of cells: one byte each if there are at most 256 cells, otherwise two bytes
+/// in little-endian order.
 fn bytes_of(cells: &[Cell], of: usize) -> Vec<u8> {
     match of {
         0..=256 => cells.iter().map(|&cell| cell as u8).collect(),

@@ -4,8 +4,7 @@ use std::collections::HashMap;
 use std::hash::Hash;
 
 /// One label for each piece, as a number of type `L`. Labels are numbered from 0 in the order of first
-/// appearance, so that two lists with the same meaning are equal. What stands on the cells of words has
-/// labels of one byte.
+/// appearance, so that two lists with the same meaning are equal. Labels on the cells of words take one byte.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Labels<L = u16> {
     of_piece: Box<[L]>,
@@ -17,7 +16,7 @@ pub struct Labels<L = u16> {
 pub enum LabelError {
     /// The list has more or fewer labels than the puzzle has pieces.
     #[error(
-        "the label list has {got} entries, but the puzzle has {pieces} tiles: give one label a tile, row by row"
+        "the label list has {got} entries, but the puzzle has {pieces} tiles. Give one label per tile, row by row"
     )]
     WrongLength {
         /// The number of entries of the list.
@@ -27,11 +26,11 @@ pub enum LabelError {
     },
     /// An entry is not a number.
     #[error(
-        "{0:?} is no label: give whole numbers from 0 to 4294967295, separated by commas, such as 0,0,1,1"
+        "invalid label {0:?}: give whole numbers from 0 to 4294967295, separated by commas, such as 0,0,1,1"
     )]
     NotALabel(String),
     /// An entry of a track list is neither a number nor a range.
-    #[error("{0:?} names no tiles: give numbers and ranges separated by commas, such as 0-3,8")]
+    #[error("invalid tiles {0:?}: give numbers and ranges separated by commas, such as 0-3,8")]
     NotATile(String),
     /// A tracked piece does not exist.
     #[error("tile {tile} is off the board: its {pieces} tiles are numbered from 0 to {last}", last = pieces - 1)]
@@ -108,7 +107,7 @@ impl Labels {
         Ok(Self::from_values(values))
     }
 
-    /// Reads a list such as `0-3,8`. The listed pieces keep their identity, and all others are alike.
+    /// Reads a list such as `0-3,8`. The listed pieces keep their identity; all others are interchangeable.
     ///
     /// # Errors
     /// [`LabelError`] if an entry is neither a number nor a range, or names a piece that does not exist.
@@ -154,7 +153,7 @@ impl<L: Copy> Labels<L> {
         &self.sizes
     }
 
-    /// Returns whether all pieces are told apart.
+    /// Returns whether all pieces are distinguished.
     pub fn are_distinct(&self) -> bool {
         self.sizes.len() == self.of_piece.len()
     }
@@ -165,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lists_that_say_the_same_are_equal() {
+    fn equivalent_label_lists_are_equal() {
         let labels = Labels::parse_list("7,7,3,3", 4).unwrap();
         assert_eq!(labels, Labels::parse_list("0, 0, 1, 1", 4).unwrap());
         assert_eq!(labels.of_pieces(), [0, 0, 1, 1]);
@@ -181,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_lists_are_refused() {
+    fn invalid_lists_are_rejected() {
         assert_eq!(Labels::parse_list("0,1", 4), Err(LabelError::WrongLength { got: 2, pieces: 4 }));
         assert_eq!(Labels::parse_list("0,x,1,1", 4), Err(LabelError::NotALabel("x".into())));
         assert_eq!(Labels::parse_list("", 4), Err(LabelError::NotALabel("".into())));

@@ -2,21 +2,21 @@
 //! states.
 //!
 //! Modules, in reading order:
-//! - `cells`; [`labels`]: which pieces are interchangeable; [`symbols`]: labels with orientations; [`multiset_ranker`]: ranks of
-//!   words with fixed content, the only ranking scheme of this crate; [`ranks`]: the same orbit by orbit,
-//!   with orientations;
+//! - `cells`; [`labels`]: which pieces are interchangeable; [`symbols`]: labels with orientations;
+//!   [`multiset_ranker`]: ranks of words with fixed content, the only ranking scheme of this crate;
+//!   [`ranks`]: the same orbit by orbit, with orientations;
 //! - [`reduction`]: puzzles made from others that are easier to search;
 //! - [`space`]: a puzzle with labels, its moves, its symmetries and its number of states;
 //! - [`axis`]: axes that hold only reachable words; `axis_map`: maps from one axis to another; [`colouring`]:
-//!   the partition of the pieces that cuts the space, and the group that a pattern leaves open; [`shape`]: the
-//!   bit tensor of one coset;
-//! - [`cosets`]: representative cosets, the pattern table, the addresses of states, and the words of axes that
-//!   hold only reachable ones;
+//!   the partition of the pieces that cuts the space, and the group that a pattern leaves open; [`shape`]:
+//!   the bit tensor of one coset;
+//! - [`cosets`]: representative cosets, the pattern table, the addresses of states, and the words of axes
+//!   that hold only reachable ones;
 //! - [`transform`]: the action of a move on a whole coset; [`counting`]: the number of classes; `placements`:
 //!   the words that an action fixes;
 //! - [`planner`]: the choice of the colouring; [`fingerprint`]: the hash that identifies a run.
 //!
-//! A state is written as a *word*: `word[cell]` is the letter of the piece on `cell`, which is the piece's
+//! A state is written as a *word*: `word[cell]` is the symbol of the piece on `cell`, which is the piece's
 //! label and its orientation there. The *pattern* of the state is the word of the colours of those labels,
 //! with the same orientations. The *arrangement* of a colour is the word of its labels on the cells of that
 //! colour, cells in increasing order; the index of an arrangement is its lexicographic rank. The address of a

@@ -1,19 +1,19 @@
-//! MultisetRanker with fixed content, and their lexicographic ranks.
+//! Words with fixed content, and their lexicographic ranks.
 //!
-//! Patterns, arrangements and whole states are words in which letter `l` occurs `counts[l]` times. Ranking
-//! walks through the vectors of symbols that are left: at each position, one table entry tells how many words
-//! with the symbols left begin with a smaller letter. The cost is two dependent loads for each position, and
-//! no division.
+//! Patterns, arrangements and whole states are words in which symbol `l` occurs `counts[l]` times. Ranking
+//! walks through the vectors of remaining symbols: at each position, one table entry is the number of words
+//! of the remaining symbols that begin with a smaller symbol. The cost is two dependent loads for each
+//! position, and no division.
 
 use std::sync::OnceLock;
 
-/// The words in which letter `l` occurs `counts[l]` times.
+/// The words in which symbol `l` occurs `counts[l]` times.
 #[derive(Clone, Debug)]
 pub struct MultisetRanker {
     counts: Box<[u16]>,
     length: usize,
     total: u64,
-    /// A vector of symbols left is a number in mixed radix. Taking letter `l` away subtracts `strides[l]`.
+    /// A vector of remaining symbols is a number in mixed radix. Removing symbol `l` subtracts `strides[l]`.
     strides: Box<[u32]>,
     full: u32,
     /// See [`MultisetRanker::smaller`].
@@ -21,11 +21,11 @@ pub struct MultisetRanker {
 }
 
 impl MultisetRanker {
-    /// The largest number of vectors of symbols left for which tables are made.
+    /// The largest number of vectors of remaining symbols for which tables are built.
     const MAX_TABLE: u64 = 1 << 20;
 
-    /// Makes the words with this content. Returns `None` if there are 2^64 or more, or if the tables would be
-    /// too large.
+    /// Creates the ranker of words with this content. Returns `None` if there are 2^64 or more, or if the
+    /// tables would be too large.
     pub fn new(counts: &[u16]) -> Option<Self> {
         let symbols = counts.len();
         let vectors: u64 = counts.iter().try_fold(1_u64, |n, &c| n.checked_mul(u64::from(c) + 1))?;
@@ -50,8 +50,8 @@ impl MultisetRanker {
     }
 
     /// Returns the table whose entry `left * symbols + l` is the number of words with content `left` that
-    /// begin with a letter smaller than `l`. The table is made when a word is first ranked, because the
-    /// planner asks for the number of words of many contents whose words are never ranked.
+    /// begin with a symbol smaller than `l`. The table is built when a word is first ranked, because the
+    /// planner needs only the number of words for many contents.
     #[inline]
     fn smaller(&self) -> &[u64] {
         self.smaller.get_or_init(|| self.table())
@@ -60,8 +60,8 @@ impl MultisetRanker {
     #[cold]
     fn table(&self) -> Box<[u64]> {
         let (symbols, vectors) = (self.counts.len(), self.full as usize + 1);
-        // The number of words with the symbols left is a sum over the first letter. Vectors are numbered so
-        // that those with one letter fewer come before.
+        // The number of words of the remaining symbols is a sum over the first symbol. Vectors with one
+        // symbol fewer have smaller numbers.
         let mut words = vec![0_u64; vectors];
         let mut smaller = vec![0_u64; vectors * symbols];
         words[0] = 1;
@@ -89,7 +89,7 @@ impl MultisetRanker {
         self.length
     }
 
-    /// Returns how often each letter occurs.
+    /// Returns how often each symbol occurs.
     pub fn counts(&self) -> &[u16] {
         &self.counts
     }
@@ -100,7 +100,7 @@ impl MultisetRanker {
         self.rank_from(self.full, word)
     }
 
-    /// Returns the rank of a word that has what is `left`.
+    /// Returns the rank of a word whose content is `left`.
     #[inline]
     fn rank_from(&self, mut left: u32, word: impl IntoIterator<Item = u8>) -> u64 {
         let (symbols, smaller) = (self.counts.len(), self.smaller());
@@ -112,18 +112,20 @@ impl MultisetRanker {
         rank
     }
 
-    /// Returns what the first symbols of a word add to its rank; `None` if there are too few of one of them.
+    /// Returns the contribution of the first symbols of a word to its rank; `None` if the content has too few
+    /// of one of them.
     pub(crate) fn rank_of_beginning(&self, symbols: impl Iterator<Item = u8> + Clone) -> Option<u64> {
         self.vector(symbols.clone()).map(|_| self.rank(symbols))
     }
 
-    /// Returns what the last symbols of a word add to its rank; `None` if there are too few of one of them.
+    /// Returns the contribution of the last symbols of a word to its rank; `None` if the content has too few
+    /// of one of them.
     pub(crate) fn rank_of_end(&self, symbols: impl Iterator<Item = u8> + Clone) -> Option<u64> {
         let left = self.vector(symbols.clone())?;
         Some(self.rank_from(left, symbols))
     }
 
-    /// Returns the number of the vector of these symbols; `None` if there are too few of one of them.
+    /// Returns the number of the vector of these symbols; `None` if the content has too few of one of them.
     fn vector(&self, symbols: impl Iterator<Item = u8>) -> Option<u32> {
         let mut left = self.full;
         for letter in symbols {
@@ -137,16 +139,17 @@ impl MultisetRanker {
     /// Writes the word with this rank: the inverse of [`MultisetRanker::rank`].
     ///
     /// # Panics
-    /// If `word` is shorter than [`MultisetRanker::length`], or `rank` is not below [`MultisetRanker::total`].
+    /// If `word` is shorter than [`MultisetRanker::length`], or `rank` is not below
+    /// [`MultisetRanker::total`].
     pub fn unrank(&self, mut rank: u64, word: &mut [u8]) {
         assert!(rank < self.total, "rank {rank} of {} words", self.total);
         let (symbols, smaller) = (self.counts.len(), self.smaller());
         let mut left = self.full;
         for place in &mut word[..self.length] {
             let row = &smaller[left as usize * symbols..][..symbols];
-            // The last letter whose words begin at or before this rank. A letter of which none are left is
-            // never chosen: the words of the next letter begin at the same rank, and a letter after all
-            // symbols that are left has an entry larger than any rank.
+            // The last symbol whose words begin at or before this rank. A symbol of which none remain is
+            // never chosen: the words of the next symbol begin at the same rank, and a symbol after all
+            // remaining ones has an entry larger than any rank.
             let letter = row.iter().rposition(|&begun| begun <= rank).expect("row[0] is 0");
             rank -= row[letter];
             left -= self.strides[letter];
@@ -186,7 +189,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rank_and_unrank_are_inverse_and_lexicographic_over_whole_domains() {
+    fn rank_and_unrank_are_inverse_and_lexicographic() {
         for counts in
             [&[4, 4][..], &[1; 6], &[2, 0, 3, 1], &[3, 3, 3], &[5], &[0, 2], &[1, 7], &[], &[2, 1, 1, 2, 1]]
         {

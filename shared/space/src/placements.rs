@@ -1,4 +1,4 @@
-//! MultisetRanker as sets of placements, where a placement is a letter on a cell. Symmetries and the inversion of
+//! Words as sets of placements, where a placement is a symbol on a cell. Symmetries and the inversion of
 //! states permute placements.
 
 mod fixed_words;
@@ -11,16 +11,16 @@ use prefixes::Prefixes;
 use rustc_hash::FxHashMap;
 use std::sync::OnceLock;
 
-/// With more symmetries than this, it takes too long to conjugate actions by all of them.
+/// With more symmetries than this, conjugating actions by all of them takes too long.
 const MANY: usize = 1 << 12;
 
-/// The number of symmetries that stand for many. Their numbers are multiples of a large prime, so that they
-/// are spread in whatever way the symmetries are listed.
+/// The number of symmetries that represent many. Their numbers are multiples of a large prime, so that they
+/// are spread out whatever the order of the symmetries.
 const SOME: usize = 12;
 const SPREAD: usize = 2_654_435_761;
 
-/// Where there are no more words than this, it does not pay to list only one of those that [`MANY`]
-/// symmetries map to each other.
+/// If there are no more words than this, it is not worth listing only one of those that [`MANY`] symmetries
+/// map to each other.
 const FEW_WORDS: u64 = 1 << 20;
 
 /// A permutation of placements, by their numbers.
@@ -29,39 +29,38 @@ pub(crate) type Action = Box<[u32]>;
 /// All placements of a space, numbered.
 #[derive(Debug)]
 pub(crate) struct Placements {
-    /// By number: the cell and the letter.
+    /// By number: the cell and the symbol.
     of: Vec<(Cell, u8)>,
-    /// By cell and letter: the number, or `NONE` if the letter is unused or its label never comes to the
-    /// cell.
+    /// By cell and symbol: the number, or `NONE` if the symbol is unused or its label never reaches the cell.
     numbers: Vec<u32>,
     symbols: usize,
-    /// Made when words are first listed.
+    /// Created when words are first listed.
     prefixes: OnceLock<Option<Prefixes>>,
 }
 
 const NONE: u32 = u32::MAX;
 
-/// Stands for the letter of a cell that has none yet. There are at most 255 symbols.
+/// The placeholder for a cell that has no symbol yet. There are at most 255 symbols.
 const OPEN: u8 = u8::MAX;
 
 /// The reason why states have no inverses among the states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoInverses {
     /// Some pieces look alike, so a state does not determine a permutation.
-    #[error("pieces that look alike leave it open which permutation a state is")]
+    #[error("pieces that look alike leave a state's permutation undetermined")]
     Alike,
-    /// MultisetRanker tell only some of the pieces apart.
-    #[error("its pieces are too many to tell all apart in words")]
+    /// Words distinguish only some of the pieces.
+    #[error("it has too many pieces for a state to distinguish all of them")]
     ToldInPart,
     /// The moves that are possible depend on the state.
     #[error("its moves can be made only in some states")]
     Guarded,
     /// The inverse of a move may not be a move, so the inverse of a state may be at another distance.
-    #[error("the inverse of a move may be no move")]
+    #[error("the inverse of a move may not be a move")]
     OneWay,
     /// The words of one state have inverses in different states, or symmetries that would map these inverses
     /// to each other were not found.
-    #[error("its free moves are not all known as symmetries")]
+    #[error("not all of its free moves are known to be symmetries")]
     FreeMoves,
 }
 
@@ -87,8 +86,7 @@ impl Placements {
         self.prefixes.get_or_init(|| Prefixes::new(space)).as_ref()
     }
 
-    /// Returns those of the actions of all symmetries, the identity first, by which lists of words are made
-    /// shorter.
+    /// Returns the actions of the symmetries that are used to shorten lists of words, the identity first.
     pub(crate) fn shortening<'a>(&self, space: &Space, symmetries: &'a [Action]) -> &'a [Action] {
         let are_few = space.states() * space.free_order() <= FEW_WORDS.into();
         if symmetries.len() > MANY && are_few { &symmetries[..1] } else { symmetries }
@@ -104,7 +102,7 @@ impl Placements {
         self.numbers[usize::from(cell) * self.symbols + usize::from(letter)]
     }
 
-    /// Returns the cell and the letter of a placement.
+    /// Returns the cell and the symbol of a placement.
     pub(crate) fn at(&self, number: u32) -> (Cell, u8) {
         self.of[number as usize]
     }
@@ -124,8 +122,8 @@ impl Placements {
         space.symmetries().iter().map(|symmetry| self.of_symmetry(space, symmetry)).collect()
     }
 
-    /// Returns the action of inverting a state. If piece p stands on cell c, turned, then in the inverse
-    /// piece c stands on cell p, turned back. The mark of a ring moves round the ring in the other direction.
+    /// Returns the action of inverting a state. If piece p is on cell c, turned, then in the inverse, piece c
+    /// is on cell p, turned back. The mark of a ring moves round the ring in the other direction.
     ///
     /// # Errors
     /// [`NoInverses`] if the result is not a state, or a state at another distance.
@@ -178,7 +176,7 @@ pub(crate) fn inverse(action: &Action) -> Action {
 /// Returns one member of each class of `actions` that `by` conjugate to each other, as its number in
 /// `actions`, with the number of members. All members of a class fix equally many words of every layer.
 /// Returns `None` if a conjugate is neither in `actions` nor in `others`; members in `others` do not count.
-/// If `by` are more than [`MANY`], a few of them stand for all, and some classes may be given in parts.
+/// If `by` has more than [`MANY`] elements, a few of them represent all, and some classes may be split.
 pub(crate) fn conjugacy_classes(
     actions: &[Action],
     by: &[Action],
@@ -210,7 +208,7 @@ pub(crate) fn conjugacy_classes(
                 let conjugate = *numbers.get(&*conjugated)?;
                 if conjugate != OTHER && !std::mem::replace(&mut counted[conjugate], true) {
                     members += 1;
-                    // A whole group leads from one member to all others.
+                    // A whole group maps one member to all others.
                     open.extend(are_many.then(|| &actions[conjugate]));
                 }
             }

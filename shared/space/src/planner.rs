@@ -4,8 +4,8 @@
 //! group are among them), and the partitions that come from cutting these orbits into chunks or joining
 //! neighbouring ones. A model (`CostModel`) estimates the time of a search with each candidate, and the
 //! cheapest candidate whose tables are not too large is chosen. If its axes have arrangements that moves do
-//! not reach, axes of reachable words (`reached`) are candidates, too. If those, too, store mostly bits of
-//! no states, a tiny space is cut into single states. The choice depends only on the space, never on the
+//! not reach, axes of reachable words (`reachable_axes`) are candidates, too. If these also store mostly
+//! unused bits, a tiny space is cut into single states. The choice depends only on the space, never on the
 //! machine, so that the same space has the same digest everywhere.
 
 mod cost;
@@ -55,7 +55,7 @@ pub struct Plan {
 pub enum PlanError {
     /// Every candidate exceeds the limits of the engine.
     #[error(
-        "{space} has {} states, too many to search: no colouring gives axes of at most {axis} arrangements and tables of at most {gibibytes} GiB: choose a smaller puzzle, or tell fewer pieces apart with --track or --labels",
+        "{space} has {} states, too many to search: no colouring keeps axes within {axis} arrangements and tables within {gibibytes} GiB. Choose a smaller puzzle, or distinguish fewer pieces with --track or --labels",
         grouped(states), axis = Colouring::MAX_AXIS, gibibytes = Plan::MAX_TABLE_BYTES >> 30
     )]
     TooLarge {
@@ -75,7 +75,7 @@ impl Plan {
     /// An outline does not list cosets if the listing takes longer than this, by the model.
     const MAX_NANOSECONDS: f64 = 3e8;
     /// The largest number of words of a space that may be cut into single states, and the largest number of
-    /// entries of the pattern table that may take.
+    /// entries of its pattern table.
     const FEW_WORDS: f64 = 4096.0;
     const FEW_PATTERNS: u64 = 1 << 16;
     /// The number of symmetries from which on a space of few words is cut into single states in any case, and
@@ -96,7 +96,7 @@ impl Plan {
     /// # Errors
     /// [`PlanError`] if every candidate exceeds the limits of the engine.
     pub fn outline(space: &Space) -> Result<Self, PlanError> {
-        // To list the cosets of each candidate under very many symmetries takes longer than any search.
+        // Listing the cosets of each candidate under very many symmetries takes longer than any search.
         let singles = match space.symmetries().len() {
             Self::VERY_MANY_SYMMETRIES.. => Self::of_single_states(space, f64::INFINITY, Self::FEW_PATTERNS),
             Self::MANY_SYMMETRIES.. => Self::of_single_states(space, Self::FEW_WORDS, u64::MAX),
@@ -214,7 +214,7 @@ impl Plan {
             plan.representative_cosets = u64::try_from(fixed / actions.len() as u128).ok()?;
             return Some(plan);
         }
-        // Symmetries fix few of many patterns, but for those that fix all, so patterns / other symmetries is
+        // Symmetries fix few of many patterns, except those that fix all, so patterns / other symmetries is
         // a good estimate. With guards most patterns are unreachable. Their number is then estimated from the
         // number of words, as if each reachable coset were full except for arrangements with pieces in the
         // places of other kinds.
@@ -281,7 +281,7 @@ impl Plan {
     }
 }
 
-/// The possible choices, in the order in which they are tried.
+/// The possible choices, in the order of trial.
 struct Choices {
     /// Candidates with axes of reachable words, the cheapest first.
     reached: Vec<Candidate>,
@@ -290,9 +290,9 @@ struct Choices {
 }
 
 impl Choices {
-    /// The fill from which one of the first candidates is good enough.
+    /// The minimum fill at which one of the first candidates is accepted.
     const FULL: f64 = 0.5;
-    /// The fill from which a later candidate is good enough.
+    /// The minimum fill at which a later candidate is accepted.
     const LOW: f64 = 0.4;
 
     fn new(space: &Space) -> Self {
@@ -397,9 +397,9 @@ fn listed_words(space: &Space) -> Option<HashSet<Box<[u8]>>> {
     is_small.then(|| reached_words(space, MAX_WORDS)).flatten()
 }
 
-/// Returns the share of the words of all colours in which each piece stands where a piece of its kind stands
-/// in the solved state. Kinds are those of [`fathom_puzzle::Puzzle::kinds`]; without a change of the pattern,
-/// moves reach no other words. The share is 1 if no colour has several kinds.
+/// Returns the share of the words of all colours in which each piece is on a cell that has a piece of its
+/// kind in the solved state. Kinds are those of [`fathom_puzzle::Puzzle::kinds`]; without a change of the
+/// pattern, moves reach no other words. The share is 1 if no colour has several kinds.
 fn share_of_kinds(space: &Space, of_piece: &[u8]) -> f64 {
     let words = |kind_of: &dyn Fn(usize) -> (u8, u16)| -> f64 {
         let mut classes: FxHashMap<(u8, u16), FxHashMap<u8, u16>> = FxHashMap::default();
@@ -440,8 +440,8 @@ impl Candidate {
     }
 
     /// Returns how many times as many cosets are stored as there would be if no symmetry but the identity
-    /// fixed a pattern. Returns 1 without a look unless there would be few, and also if the fill is not very
-    /// low.
+    /// fixed a pattern. Returns 1 without checking unless there would be few, and also if the fill is not
+    /// very low.
     fn crowding(&self, space: &Space) -> f64 {
         const FEW_COSETS: u64 = 64;
         const VERY_LOW: f64 = 0.005;
@@ -494,7 +494,7 @@ fn idle(space: &Space, colouring: &Colouring) -> usize {
     let is_in_place = |symmetry: &&Symmetry| {
         (0..space.cells()).all(|cell| usize::from(symmetry.cells[cell]) == cell && symmetry.turn(cell) == 0)
     };
-    // SymbolTable that no piece shows go to letter 0.
+    // Symbols that no piece shows are mapped to symbol 0.
     let is_kept = |(letter, &to): (usize, &u8)| usize::from(to) == letter || to == 0;
     let keeps_all = |symmetry: &&Symmetry| {
         colouring.action(symmetry).is_some_and(|action| action.symbols.iter().enumerate().all(is_kept))

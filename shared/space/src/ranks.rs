@@ -8,13 +8,13 @@ use crate::cells::{Cell, CellOrbit};
 use crate::{MultisetRanker, SymbolTable};
 
 /// All words in which every orbit of cells has the same marks as in the solved word, each in any orientation.
-/// The rank is a number in mixed radix: for each orbit the [rank](MultisetRanker) of its marks, followed by the
-/// orientation on each of its cells. If the sum of an orbit's orientations never changes, its last cell has
-/// no digit.
+/// The rank is a number in mixed radix: for each orbit the [rank](MultisetRanker) of its marks, followed by
+/// the orientation on each of its cells. If the sum of an orbit's orientations never changes, its last cell
+/// has no digit.
 #[derive(Clone, Debug)]
 pub struct Ranks {
     parts: Box<[Part]>,
-    /// By letter: the number of its mark among the marks of the orbit.
+    /// By symbol: the number of its mark among the marks of the orbit.
     locals: Box<[u8]>,
     orientations: Box<[u8]>,
     /// The number of symbols of a mark.
@@ -51,7 +51,7 @@ impl Ranks {
     /// tables for an orbit would be too large.
     pub const TOO_MANY: u64 = u64::MAX;
 
-    /// Makes the ranks of the words that have in every orbit the marks of `solved`.
+    /// Creates the ranks of the words that have in every orbit the marks of `solved`.
     pub(crate) fn new(orbits: &[CellOrbit], symbols: &SymbolTable, solved: &[u8]) -> Self {
         let mut locals = vec![0; symbols.count()];
         let mut parts = Vec::new();

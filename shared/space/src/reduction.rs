@@ -1,19 +1,21 @@
 //! Reductions: each replaces a puzzle by another one that is easier to search and has the same growth.
 //!
-//! A reduction is one file with one type: its `find` looks for what the reduction needs and tells whether it
-//! applies, its `apply` makes the reduced puzzle, and its `StateMap` carries states there and back. What
-//! `find` has chosen is its [`Record`], from which `apply` makes the same puzzle again without a search.
+//! A reduction is one file with one type: its `find` searches for what the reduction needs and determines
+//! whether it applies, its `apply` builds the reduced puzzle, and its `StateMap` maps states in both
+//! directions. What `find` has chosen is its [`Record`], from which `apply` builds the same puzzle again
+//! without a search.
 //!
 //! The chain is tried in a fixed order:
-//! 1. `half_turn`: one more cell tells how the puzzle is held, which brings more symmetries;
+//! 1. `half_turn`: one more cell records how the puzzle is held, which yields more symmetries;
 //! 2. `facelets`: facelets that move together are pieces that turn;
-//! 3. [`base`]: only the pieces of a base are told apart, if there are too many pieces for symbols;
-//! 4. `orientation_positions`: the orientation of a piece that stays on its cell is the position of a mark on a ring;
-//! 5. `free_moves`: free moves that the moves do not make are left out.
+//! 3. [`base`]: only the pieces of a base are distinguished, if there are too many pieces for symbols;
+//! 4. `orientation_positions`: the orientation of a piece that stays on its cell is the position of a mark on
+//!    a ring;
+//! 5. `free_moves`: free moves that the moves do not generate are omitted.
 //!
 //! Laws, tested on random puzzles in `tests/reductions.rs`: the counts of states at each distance are the
-//! same; `lift(lower(state))` is the state, up to free moves; a puzzle made from records is the one for which
-//! they were found.
+//! same; `lift(lower(state))` is the state, up to free moves; a puzzle rebuilt from records is the one for
+//! which they were found.
 
 pub mod base;
 mod facelets;
@@ -37,25 +39,25 @@ use std::sync::Arc;
 /// What is on a cell: the label of the piece, and its orientation.
 pub(crate) type Placed = (u16, u8);
 
-/// A puzzle with labels, as a reduction takes and makes it.
+/// A puzzle with labels: the input and output of a reduction.
 #[derive(Clone, Debug)]
 pub(crate) struct Problem {
     pub(crate) puzzle: Puzzle,
-    /// The label of each piece. Pieces that never stand on the same cells have different labels.
+    /// The label of each piece. Pieces that never occupy the same cells have different labels.
     pub(crate) labels: Labels,
     /// The number of states, where it is known. Then free moves are known to change every state.
     pub(crate) states: Option<BigUint>,
     /// The order of the group of the moves and free moves, where it is known.
     pub(crate) group_order: Option<BigUint>,
-    /// Whether all pieces of the puzzle that was given are told apart.
+    /// Whether all pieces of the given puzzle are distinguished.
     pub(crate) has_distinct_pieces: bool,
-    /// Whether free moves are known to map what moves ask for to what other moves ask for.
+    /// Whether free moves are known to map the guards of moves to guards of other moves.
     pub(crate) keeps_guards: bool,
-    /// Whether the labels are those of a base: they tell some pieces apart, and states tell all.
+    /// Whether the labels are those of a base: they distinguish some pieces, which determine all others.
     pub(crate) has_base: bool,
 }
 
-/// Carries states of one puzzle to those of another one, and back. States are what is on each cell.
+/// Maps states of one puzzle to those of another, and back. A state is given as the contents of each cell.
 pub(crate) trait StateMap: fmt::Debug + Send + Sync {
     /// Returns the state of the reduced puzzle for a state of the puzzle. With free moves it is one of
     /// several. The pieces of the state must be those of the puzzle.
@@ -69,7 +71,7 @@ pub(crate) trait StateMap: fmt::Debug + Send + Sync {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Record {
-    /// One more cell tells how the puzzle is held.
+    /// One more cell records how the puzzle is held.
     HalfTurn {
         /// Where the turn of the whole carries each piece, the piece of the new cell last.
         cells: Vec<u16>,
@@ -81,14 +83,14 @@ pub enum Record {
         /// For each facelet the cell of its piece, and its number there.
         places: Vec<(usize, u16)>,
     },
-    /// Only a base is told apart.
+    /// Only a base is distinguished.
     Base(base::Choice),
-    /// Pieces that stay on their cells are orientation_positions.
+    /// Pieces that stay on their cells become rings.
     OrientationPositions {
         /// By cell: the number of cells of its ring, or 1.
         sizes: Vec<u16>,
     },
-    /// Free moves that the moves do not make are left out.
+    /// Free moves that the moves do not generate are omitted.
     FreeMoves {},
 }
 
@@ -96,12 +98,12 @@ pub enum Record {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Chain {
     steps: Vec<(Record, Arc<dyn StateMap>)>,
-    /// The orientation_positions of the last puzzle.
+    /// The rings of the last puzzle.
     orientation_positions: Option<Arc<OrientationPositions>>,
     base: Option<Arc<Base>>,
 }
 
-/// A recorded reduction that is none of the puzzle.
+/// A recorded reduction that does not apply to the puzzle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NoSuchReduction;
 
@@ -111,12 +113,12 @@ impl Chain {
         self.steps.iter().map(|(record, _)| record.clone()).collect()
     }
 
-    /// Returns the orientation_positions, if there are any.
+    /// Returns the rings, if there are any.
     pub(crate) fn orientation_positions(&self) -> Option<&OrientationPositions> {
         self.orientation_positions.as_deref()
     }
 
-    /// Returns the base by which states are told apart, if that is so.
+    /// Returns the base by which states are distinguished, if there is one.
     pub(crate) fn base(&self) -> Option<&Base> {
         self.base.as_deref()
     }
@@ -135,8 +137,8 @@ impl Chain {
         self.steps.push((record, map));
     }
 
-    /// Makes the puzzle with a cell for how it is held, if it has one. `problem` has labels for all cells but
-    /// that one.
+    /// Builds the puzzle with a cell for how it is held, if it has one. `problem` has labels for all cells
+    /// but that one.
     pub(crate) fn find_half_turn(&mut self, problem: &mut Problem) {
         if let Some(held) = problem.puzzle.held.take() {
             let half_turn = HalfTurn::found(&held);
@@ -180,7 +182,7 @@ impl Chain {
         Ok(())
     }
 
-    /// Makes one of the reductions that were found for a puzzle.
+    /// Applies one of the reductions that were found for a puzzle.
     pub(crate) fn replay(&mut self, record: &Record, problem: &mut Problem) -> Result<(), NoSuchReduction> {
         match record {
             Record::HalfTurn { cells, turns } => {

@@ -7,7 +7,7 @@ use crate::{Colouring, Space};
 ///
 /// Axis c has one entry for each arrangement of colour c. The last axis lies inside a row; rows are numbered
 /// in row-major order of the other axes. A packed row takes `row_bytes` bytes: bit i of the row is bit
-/// `i % 8` of its byte `i / 8`, and the bits behind the last are zero. A long last axis may be cut into
+/// `i % 8` of its byte `i / 8`, and the bits after the last are zero. A long last axis may be cut into
 /// *blocks* if all maps carry blocks to blocks. Each block is then a row, and rows are in row-major order of
 /// the other axes and of the blocks. The *position* of a state is its bit offset in that packing,
 /// `(row * row_bytes + i / 8) * 8 + i % 8`.
@@ -45,15 +45,15 @@ impl Shape {
         }
     }
 
-    /// Makes the shape with these axes of arrangements of pieces of a space; `None` if positions would exceed
-    /// 32 bits.
+    /// Creates the shape with these axes of arrangements of pieces of a space; `None` if positions would
+    /// exceed 32 bits.
     pub(crate) fn in_space(space: &Space, lengths: &[u32]) -> Option<Self> {
         let last = *lengths.last()?;
         let halved = space.has_only_even_states() && last.is_multiple_of(2) && last <= Self::MAX_HALVED;
         if halved { Self::halved(lengths) } else { Self::new(lengths) }
     }
 
-    /// Makes a shape with these axes, each of the permutations of some pieces, the last one halved. Returns
+    /// Creates a shape with these axes, each of the permutations of some pieces, the last one halved. Returns
     /// `None` if there is no axis, or if positions would exceed 32 bits.
     ///
     /// # Panics
@@ -80,13 +80,13 @@ impl Shape {
         Some(Self { lengths: lengths.into(), odd: Some(odd.into()), ..half })
     }
 
-    /// Makes a shape with these axes. Returns `None` if there is no axis, or if positions would exceed 32
+    /// Creates a shape with these axes. Returns `None` if there is no axis, or if positions would exceed 32
     /// bits.
     pub fn new(lengths: &[u32]) -> Option<Self> {
         Self::blocked(lengths, *lengths.last()?)
     }
 
-    /// Makes a shape with these axes, the last of which is cut into blocks of `row` entries. Returns `None`
+    /// Creates a shape with these axes, the last of which is cut into blocks of `row` entries. Returns `None`
     /// if there is no axis, or if positions would exceed 32 bits. Maps of the last axis must carry blocks to
     /// blocks, and no other axis may become the last.
     ///
@@ -151,8 +151,8 @@ impl Shape {
         self.odd.as_deref()
     }
 
-    /// Returns whether a coset has a state with these indices. `odd` tells whether the parities of the
-    /// indices of the coset's states have an odd sum. Always true unless the last axis is halved.
+    /// Returns whether a coset has a state with these indices. `odd` is whether the parities of the indices
+    /// of the coset's states have an odd sum. Always true unless the last axis is halved.
     pub fn holds(&self, indices: &[u32], odd: bool) -> bool {
         self.odd.as_ref().is_none_or(|is_odd| {
             indices.iter().fold(false, |sum, &index| sum ^ is_odd[index as usize]) == odd
@@ -195,7 +195,7 @@ impl Shape {
         row * self.row_bytes() * 8 + if self.odd.is_some() { last / 2 } else { last }
     }
 
-    /// Writes the indices of the state at a position: the inverse of [`Shape::position`]. `odd` tells whether
+    /// Writes the indices of the state at a position: the inverse of [`Shape::position`]. `odd` is whether
     /// the parities of the indices of the coset's states have an odd sum; it matters only if the last axis is
     /// halved.
     pub fn indices(&self, position: u32, odd: bool, indices: &mut [u32]) {
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn halved_shapes_hold_each_state_of_a_parity_once() {
+    fn halved_shapes_store_each_state_once() {
         let shape = Shape::halved(&[6, 2, 6]).unwrap();
         assert_eq!((shape.rows(), shape.row_bits(), shape.bits()), (12, 3, 36));
         for odd in [false, true] {

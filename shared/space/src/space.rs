@@ -1,4 +1,4 @@
-//! The space that is enumerated: the states of a puzzle, up to exchanging pieces with equal labels.
+//! The space to enumerate: the states of a puzzle, up to exchanging pieces with equal labels.
 
 mod encoding;
 mod free_moves;
@@ -26,24 +26,24 @@ pub use symmetry::Symmetry;
 /// A puzzle with a metric and labels. Its states form a Cayley graph if all labels differ, and a Schreier
 /// coset graph otherwise.
 ///
-/// The cells, labels and moves are those of the puzzle that [reductions](crate::reduction) have made of the
-/// one that was given.
+/// The cells, labels and moves are those of the puzzle that [reductions](crate::reduction) have produced from
+/// the given one.
 #[derive(Clone, Debug)]
 pub struct Space {
     /// The puzzle on the cells of words.
     puzzle: Puzzle,
     metric: Metric,
-    /// What is asked about the puzzle that was given.
+    /// Properties of the given puzzle.
     given: OriginalPuzzle,
     /// The reductions that lead from the given puzzle to this one.
     chain: Chain,
-    /// The labels of what stands on the cells of words.
+    /// The labels of the contents of the cells of words.
     labels: Labels<u8>,
     symbols: SymbolTable,
     solved: Box<[u8]>,
     /// The number of orientations on each cell.
     orientation_counts: Box<[u16]>,
-    /// By cell: the number of turns after which all pieces that come there look as before.
+    /// By cell: the number of turns after which all pieces that come there look the same.
     periods: Box<[u16]>,
     orbits: Box<[CellOrbit]>,
     moves: Vec<WordMove>,
@@ -52,9 +52,10 @@ pub struct Space {
     /// The actions of the free moves on words, the identity first.
     free: Vec<Symmetry>,
     symmetries: Vec<Symmetry>,
-    /// The numbers, among the puzzle's symmetries, of those of which `symmetries` are products with free moves.
+    /// The numbers, among the puzzle's symmetries, of those of which `symmetries` are products with free
+    /// moves.
     used_symmetries: Vec<usize>,
-    /// Whether free moves are known to map what moves ask for to what other moves ask for.
+    /// Whether free moves are known to map the guards of moves to guards of other moves.
     keeps_guards: bool,
     /// Computed when it is first needed, because the chain of a large puzzle takes seconds.
     group_order: OnceLock<BigUint>,
@@ -65,23 +66,23 @@ pub struct Space {
     states: BigUint,
 }
 
-/// The reason why a puzzle and labels make no space that Fathom can enumerate.
+/// The reason why a puzzle and labels do not form a space that Fathom can enumerate.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SpaceError {
     /// A guarded move has no inverse among the moves. The states that moves reach are then not those from
     /// which moves lead back.
     #[error(
-        "{0} has moves that can be made only in some states, and they are not closed under inverses: add the inverses, which --metric single does unless cells are limited by always or never"
+        "{0} has moves that can be made only in some states, and they are not closed under inverses. Add the inverses (--metric single does, unless cells are limited by 'always' or 'never')"
     )]
     GuardedOneWay(String),
     /// With these labels, the limits on the puzzle's states exclude the solved state.
     #[error(
-        "the labels rule out the solved state of {0}: they make a piece look like one that may never stand where it belongs: tell more apart"
+        "the labels rule out the solved state of {0}: they give a piece the same label as one that is excluded from its home cell. Use more labels"
     )]
     SolvedRuledOut(String),
-    /// There are more symbols than a byte can tell apart.
+    /// There are more symbols than a byte can represent.
     #[error(
-        "{name} has {}more pieces and orientations than words have symbols for: {symbols}, of at most 255: tell fewer apart with --track, --labels or --ignore-orientation, or leave some out with --omit",
+        "{name} has {}too many pieces and orientations to encode: {symbols} symbols, of at most 255. Distinguish fewer with --track, --labels or --ignore-orientation, or omit an orbit with --omit",
         states_and(states.as_ref())
     )]
     TooManyLetters {
@@ -93,11 +94,11 @@ pub enum SpaceError {
         symbols: usize,
     },
     /// A free move may change nothing in some states, which would then have fewer words than others.
-    #[error("{0} has free moves that may change nothing that can be seen: tell more of its pieces apart")]
+    #[error("{0} has free moves that may change nothing visible: distinguish more of its pieces")]
     NotFree(String),
-    /// There are so many cells that nothing is known of the group.
+    /// There are so many cells that nothing is known about the group.
     #[error(
-        "the states of {name} cannot be counted: with {cells} cells, the order of its group takes too long to find: leave some out with --omit"
+        "the states of {name} cannot be counted: with {cells} cells, finding the order of its group takes too long. Omit an orbit with --omit"
     )]
     UnknownGroup {
         /// The name.
@@ -108,7 +109,7 @@ pub enum SpaceError {
     /// The elements of the group that change nothing visible take too long to count, or states are listed and
     /// are too many.
     #[error(
-        "the labelled states of {name} cannot be counted: its group has order {order}, and what cannot be seen of it, or where its moves are blocked, is too much to go through: tell more pieces apart, or leave some out with --omit"
+        "the labelled states of {name} cannot be counted: its group has order {order}, too large to enumerate the elements that change nothing visible or the states that block moves. Use more labels, or omit an orbit with --omit"
     )]
     Uncounted {
         /// The puzzle.
@@ -133,8 +134,8 @@ impl Space {
     /// The largest number of words that are listed to count the states of a puzzle with guards.
     const MAX_LISTED: usize = 1 << 20;
 
-    /// Makes the space of a puzzle with labels. `metric` must be the metric for which the puzzle's moves were
-    /// made.
+    /// Builds the space of a puzzle with labels. `metric` must be the metric for which the puzzle's moves
+    /// were created.
     ///
     /// # Errors
     /// [`SpaceError`] if guarded moves have no inverses, the labels rule out the solved state, there are too
@@ -169,7 +170,7 @@ impl Space {
         Ok(())
     }
 
-    /// Makes the space of a problem, with the identity as its only symmetry.
+    /// Builds the space of a problem, with the identity as its only symmetry.
     fn of(
         problem: Problem,
         metric: Metric,
@@ -234,7 +235,7 @@ impl Space {
 
     /// Returns the puzzle on the cells of words. A piece that turns and never leaves its cell has one such
     /// cell for each of its orientations, and one of these cells is marked. Free moves that the moves do not
-    /// make may be [left out](Space::all_free_order).
+    /// generate may be [omitted](Space::all_free_order).
     pub fn puzzle(&self) -> &Puzzle {
         &self.puzzle
     }
@@ -244,7 +245,7 @@ impl Space {
         self.metric
     }
 
-    /// Returns the labels of what stands on the cells of words.
+    /// Returns the labels of the contents of the cells of words.
     pub fn labels(&self) -> &Labels<u8> {
         &self.labels
     }
@@ -256,7 +257,7 @@ impl Space {
         self.chain.orientation_positions().and_then(|orientation_positions| orientation_positions.ring(cell))
     }
 
-    /// Returns all [orientation_positions](Space::ring), each as its first cell and the number of its cells.
+    /// Returns all [rings](Space::ring), each as its first cell and the number of its cells.
     pub(crate) fn orientation_positions(&self) -> impl Iterator<Item = (usize, usize)> {
         self.chain
             .orientation_positions()
@@ -264,7 +265,7 @@ impl Space {
             .flat_map(|orientation_positions| orientation_positions.orientation_positions())
     }
 
-    /// Returns whether free moves are known to map what moves ask for to what other moves ask for.
+    /// Returns whether free moves are known to map the guards of moves to guards of other moves.
     pub(crate) fn keeps_guards(&self) -> bool {
         self.keeps_guards
     }
@@ -289,7 +290,7 @@ impl Space {
         self.orientation_counts[cell]
     }
 
-    /// Returns the number of turns of a cell after which all pieces that come there look as before. It
+    /// Returns the number of turns of a cell after which all pieces that come there look the same. It
     /// divides the number of the cell's orientations.
     pub(crate) fn period(&self, cell: usize) -> u16 {
         self.periods[cell]
@@ -300,7 +301,7 @@ impl Space {
         &self.orbits
     }
 
-    /// Returns whether pieces with a label may stand on a cell.
+    /// Returns whether pieces with a label may be on a cell.
     pub(crate) fn belongs(&self, label: u8, cell: usize) -> bool {
         let has = |orbit: &CellOrbit| {
             orbit.cells.binary_search(&(cell as Cell)).is_ok() && orbit.labels.contains(&label)
@@ -332,7 +333,7 @@ impl Space {
         self.symmetries.len() / self.puzzle.free.len()
     }
 
-    /// Returns whether the symmetries are known to be all that there are.
+    /// Returns whether the symmetries are known to be complete.
     pub fn has_all_symmetries(&self) -> bool {
         self.puzzle.has_all_symmetries
     }
@@ -353,8 +354,8 @@ impl Space {
         })
     }
 
-    /// Returns whether chains of stabilisers are made of the group. With very many cells they are made of
-    /// small groups only.
+    /// Returns whether chains of stabilisers are computed for the group. With very many cells, only those of
+    /// small groups are.
     pub(crate) fn has_chains(&self) -> bool {
         *self.has_chains.get_or_init(|| {
             self.cells() <= Self::MAX_CELLS_OF_CHAINS || {
@@ -388,8 +389,8 @@ impl Space {
     }
 
     /// Returns whether every free move but the identity changes every state. A free move does so if, in some
-    /// orbit, it leaves fewer cells as they are than there are pieces with a label of their own: one of these
-    /// pieces must then move or turn. A turn that not all of them show leaves the cell as it is.
+    /// orbit, it leaves fewer cells unchanged than there are pieces with a label of their own: one of these
+    /// pieces must then move or turn. A turn that not all of them show leaves the cell unchanged.
     fn free_moves_are_free(&self) -> bool {
         let changes_all = |free: &OrientedPermutation| {
             self.orbits.iter().any(|orbit| {
@@ -484,7 +485,7 @@ mod tests {
     }
 
     #[test]
-    fn words_that_free_moves_make_of_each_other_are_one_state() {
+    fn free_move_equivalent_words_are_one_state() {
         let mut ring = Definition::of_degree("ring", 6).unwrap();
         let parse = |cycles| OrientedPermutation::from_cells(Permutation::parse(cycles, 6).unwrap());
         ring.add_move("U", parse("(1,2,3)")).unwrap();
@@ -503,16 +504,16 @@ mod tests {
     #[test]
     fn symmetries_must_respect_labels() {
         assert_eq!(space("4x4", None).symmetries().len(), 128);
-        // The top row stands out: only the translations along it and two reflections are left.
+        // The top row is distinguished: only the translations along it and two reflections are left.
         assert_eq!(space("4x4", Some("1,1,1,1,0,0,0,0,0,0,0,0,0,0,0,0")).symmetries().len(), 16);
         // Exchanging the two colours of a checkerboard is a symmetry.
         assert_eq!(space("4x4", Some("0,1,0,1,1,0,1,0,0,1,0,1,1,0,1,0")).symmetries().len(), 128);
     }
 
-    /// Three rows of facelets that always move together: renaming facelets row by row changes no state. What
-    /// is left is the reversal of the rows, which exchanges the moves.
+    /// Three rows of facelets that always move together: renaming facelets row by row changes no state. The
+    /// only remaining symmetry is the reversal of the rows, which exchanges the moves.
     #[test]
-    fn of_symmetries_that_act_alike_on_states_one_is_used() {
+    fn equivalent_symmetries_are_deduplicated() {
         let moved = |cell: usize, a: usize, b: usize| match cell % 3 {
             at if at == a => cell - a + b,
             at if at == b => cell - b + a,
@@ -540,7 +541,7 @@ mod tests {
     }
 
     #[test]
-    fn slugs_tell_spaces_apart() {
+    fn slugs_are_distinct() {
         assert_eq!(space("3x4", None).slug(), "3x4-multi");
         let labelled = space("2x2", Some("5,5,1,1"));
         assert_eq!(labelled.slug(), "2x2-multi-aabb");

@@ -1,22 +1,22 @@
-//! SymbolTable: a label or a colour together with an orientation, as one byte.
+//! Symbols: a label or a colour together with an orientation, as one byte.
 
 use crate::cells::Cell;
 
-/// The symbols for one kind of marks, labels or colours. The letter of mark k in orientation o is
+/// The symbols for one kind of marks, labels or colours. The symbol of mark k in orientation o is
 /// `k * width + o`, where the width is the largest number of orientations that a mark shows. Where pieces do
 /// not turn, the width is 1 and symbols are marks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SymbolTable {
     width: u8,
     seen: Box<[u8]>,
-    /// By the amount of a turn and by letter: the turned letter.
+    /// By the amount of a turn and by symbol: the turned symbol.
     turned: Box<[Box<[u8]>]>,
-    /// The mark of each letter.
+    /// The mark of each symbol.
     marks: Box<[u8]>,
 }
 
 impl SymbolTable {
-    /// Makes the symbols of marks, where mark k shows `seen[k]` orientations and is turned by less than
+    /// Creates the symbols of marks, where mark k shows `seen[k]` orientations and is turned by less than
     /// `turns`. Returns `None` if there are more than 255 symbols, if `turns` is more than 255, or if a mark
     /// shows no orientation.
     pub fn new(seen: &[u16], turns: u16) -> Option<Self> {
@@ -59,31 +59,31 @@ impl SymbolTable {
         self.seen[usize::from(mark)]
     }
 
-    /// Returns the letter of a mark in an orientation, which is taken modulo the number that the mark shows.
+    /// Returns the symbol of a mark in an orientation, which is taken modulo the number that the mark shows.
     #[inline]
     pub fn letter(&self, mark: u8, orientation: u8) -> u8 {
         mark * self.width + orientation % self.seen[usize::from(mark)]
     }
 
-    /// Returns the mark of a letter.
+    /// Returns the mark of a symbol.
     #[inline]
     pub fn mark(&self, letter: u8) -> u8 {
         self.marks[usize::from(letter)]
     }
 
-    /// Returns the orientation of a letter.
+    /// Returns the orientation of a symbol.
     #[inline]
     pub fn orientation(&self, letter: u8) -> u8 {
         letter % self.width
     }
 
-    /// Returns the letter after a turn by `by`, which must be less than the `turns` of [`SymbolTable::new`].
+    /// Returns the symbol after a turn by `by`, which must be less than the `turns` of [`SymbolTable::new`].
     #[inline]
     pub fn turned(&self, letter: u8, by: u8) -> u8 {
         self.turned[usize::from(by)][usize::from(letter)]
     }
 
-    /// Writes the image of a word: the letter on cell c goes to `cells[c]`, renamed by `renamed` and then
+    /// Writes the image of a word: the symbol on cell c goes to `cells[c]`, renamed by `renamed` and then
     /// turned by `turns[c]`. Nothing is turned if `turns` is empty.
     #[inline]
     pub(crate) fn carry(&self, cells: &[Cell], turns: &[u8], renamed: &[u8], word: &[u8], image: &mut [u8]) {
@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn letters_are_marks_with_orientations() {
+    fn symbols_encode_marks_and_orientations() {
         let symbols = SymbolTable::new(&[3, 1, 3], 3).unwrap();
         assert_eq!((symbols.count(), symbols.width()), (9, 3));
         for (mark, orientation) in [(0, 0), (0, 2), (1, 0), (2, 1)] {

@@ -5,9 +5,9 @@
 //! leads into coset C. In a state of R, written as a word, the label on cell q goes to cell m(q) =
 //! x(a⁻¹(q)) and is renamed by a⁻¹. The cells of colour c of R become the cells of colour a⁻¹(c)
 //! of C. The j-th of them becomes the π(j)-th, where π depends on R, C, m and c but not on the state. Local
-//! label l becomes ρ(l), where ρ depends on a⁻¹ and c alone. So index i along axis c goes to an index
+//! label l becomes ρ(l), where ρ depends only on a⁻¹ and c. So index i along axis c goes to an index
 //! along axis a⁻¹(c): that of the word of i with places moved by π and symbols renamed by ρ. For a
-//! colour of s different pieces there are at most s! x s! such maps, each of which is made once.
+//! colour of s different pieces there are at most s! x s! such maps, each of which is computed once.
 
 #[cfg(doc)]
 use crate::Shape;
@@ -22,7 +22,7 @@ use rustc_hash::FxHashMap;
 pub struct Transform {
     /// For each axis of the source: the axis of the target that it becomes.
     pub target: Vec<u8>,
-    /// For each axis of the source: the number of its [`AxisMap`] in the [`Transforms`] that made the
+    /// For each axis of the source: the number of its [`AxisMap`] in the [`Transforms`] that computed the
     /// transform.
     pub maps: Vec<u32>,
     /// Whether the parities of the indices of the source's states have an odd sum (see [`Shape`]). False
@@ -30,8 +30,8 @@ pub struct Transform {
     pub odd: bool,
 }
 
-/// Makes transforms, and keeps each axis map, as long as the maps take no more than a limit. Each thread has
-/// its own `Transforms`, so nothing is shared.
+/// Computes transforms, and keeps each axis map as long as the maps take no more than a limit. Each thread
+/// has its own `Transforms`, so nothing is shared.
 #[derive(Debug)]
 pub struct Transforms<'g> {
     graph: &'g CosetGraph,
@@ -49,9 +49,9 @@ pub struct Transforms<'g> {
     prepared: Option<CosetId>,
     codes: Vec<u64>,
     counts: Vec<Cell>,
-    /// By number of an arrival, if arrivals are numbered, and by axis: the number of the map, or [`UNKNOWN`].
+    /// By number of an arrival, if arrivals are numbered, and axis: the number of the map, or [`UNKNOWN`].
     of_arrivals: Vec<u32>,
-    /// What is needed where axes hold only reachable words.
+    /// The extra data for axes that hold only reachable words.
     listed: Option<ExplicitAxis<'g>>,
 }
 
@@ -67,7 +67,7 @@ struct ExplicitAxis<'g> {
 /// of up to 64 entries.
 const MAP_BYTES: usize = 2048;
 
-/// The bytes of an entry of a map: where it goes, where it comes from, and what a kernel derives from it.
+/// The bytes of an entry of a map: its image, its preimage, and what a kernel derives from it.
 const ENTRY_BYTES: usize = 12;
 
 /// Returns the bytes of a map along an axis of this length.
@@ -75,7 +75,7 @@ fn map_bytes(length: u32) -> usize {
     MAP_BYTES + length as usize * ENTRY_BYTES
 }
 
-/// Stands for a map that is not made yet.
+/// The placeholder for a map that is not computed yet.
 const UNKNOWN: u32 = u32::MAX;
 
 /// The largest number of maps, one for each axis of an arrival, that are kept for all arrivals. They take 4
@@ -83,12 +83,12 @@ const UNKNOWN: u32 = u32::MAX;
 const MAX_OF_ARRIVALS: usize = 1 << 18;
 
 impl<'g> Transforms<'g> {
-    /// Makes an empty table for the cosets of `graph`, which keeps all maps.
+    /// Creates an empty table for the cosets of `graph`, which keeps all maps.
     pub fn new(graph: &'g CosetGraph) -> Self {
         Self::within(graph, usize::MAX)
     }
 
-    /// Makes an empty table for the cosets of `graph`, which [drops](Transforms::drop_maps) all maps before
+    /// Creates an empty table for the cosets of `graph`, which [drops](Transforms::drop_maps) all maps before
     /// they could take more than `most_bytes`, or more than those of one transform if these are more.
     pub fn within(graph: &'g CosetGraph, most_bytes: usize) -> Self {
         let colouring = graph.colouring();
@@ -138,7 +138,7 @@ impl<'g> Transforms<'g> {
         &self.maps[number as usize]
     }
 
-    /// Returns all axis maps made so far, by number.
+    /// Returns all axis maps computed so far, by number.
     pub fn maps(&self) -> &[AxisMap] {
         &self.maps
     }
@@ -154,7 +154,7 @@ impl<'g> Transforms<'g> {
         self.dropped
     }
 
-    /// Drops all maps. Those that later transforms need are made again.
+    /// Drops all maps. Those that later transforms need are computed again.
     pub fn drop_maps(&mut self) {
         self.maps.clear();
         self.numbers.clear();
@@ -166,7 +166,7 @@ impl<'g> Transforms<'g> {
         self.dropped += 1;
     }
 
-    /// Makes room for the maps of one transform.
+    /// Makes space for the maps of one transform.
     fn make_room(&mut self) {
         if self.bytes > self.most_bytes {
             self.drop_maps();
@@ -305,7 +305,7 @@ impl<'g> Transforms<'g> {
         }
     }
 
-    /// Returns the number of the map along one axis. The map is made when it is first needed.
+    /// Returns the number of the map along one axis. The map is computed when it is first needed.
     fn number(&mut self, symmetry: usize, colour: usize) -> u32 {
         let axes = self.graph.colouring().axes();
         let code = if axes[colour].total() == 1 { 0 } else { self.codes[colour] };

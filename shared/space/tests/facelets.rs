@@ -1,4 +1,4 @@
-//! Puzzles that are given by facelets have the states of the group, whatever pieces are found.
+//! Puzzles given by facelets have the states of the group, whatever pieces are found.
 
 use fathom_algebra::{OrientedPermutation, Permutation};
 use fathom_puzzle::{Definition, Metric, Orbit};
@@ -51,7 +51,7 @@ const GROUPS: [(&[&str], usize, usize); 11] = [
     (&["(8,3,5)(2,4,6)", "(8,4)(2,3)"], 8, 4),
     // Three corners with three facelets.
     (&["(1,4,8,2,5,9,3,6,7)", "(1,4)(2,5)(3,6)"], 9, 3),
-    // The same with a second orbit, which moves with the first, and a third, which tells the corners apart.
+    // The same with a second orbit, which moves with the first, and a third, which distinguishes the corners.
     (
         &[
             "(1,4,8,2,5,9,3,6,7)(11,14,18,12,15,19,13,16,17)(21,22,23)",
@@ -64,13 +64,13 @@ const GROUPS: [(&[&str], usize, usize); 11] = [
     (&["(1,3)(2,4)", "(1,2)(3,4)"], 4, 4),
     // A piece of six orientations that stays.
     (&["(1,2,3,4,5,6)"], 6, 6),
-    // The group of order six that moves six points regularly, and is not cyclic.
+    // The non-cyclic group of order six, acting regularly on six points.
     (&["(1,2,3)(4,6,5)", "(1,4)(2,5)(3,6)"], 6, 6),
     // The symmetries of a hexagon: opposite points are a piece.
     (&["(1,2,3,4,5,6)", "(1,6)(2,5)(3,4)"], 6, 3),
-    // No two points are on one piece.
+    // No two points belong to the same piece.
     (&["(1,2,3,4,5)", "(1,2)"], 5, 5),
-    // Two orbits that move alike, without pieces that turn.
+    // Two orbits that move in the same way, without pieces that turn.
     (&["(1,2,3)(4,5,6)", "(1,2)(4,5)"], 6, 6),
     // Edges and corners, whose permutations are of one parity.
     (&["(1,3)(2,4)(7,10)(8,11)(9,12)", "(1,4,5)(2,3,6)(7,11,13)(8,12,14)(9,10,15)"], 15, 6),
@@ -124,7 +124,7 @@ fn symmetries_keep_distances() {
 /// The 24 facelets of the corners of a cube: the six faces have the symmetries of the cube, and all of them
 /// are used. Before pieces were found, sixteen were, and a layer took 212 GiB.
 #[test]
-fn corners_of_a_cube_have_the_axes_of_pieces() {
+fn cube_corner_facelets_become_pieces() {
     let stickers = [
         "(1,3,9,7)(17,41,33,29)(19,47,31,23)",
         "(51,53,59,57)(11,27,39,43)(13,21,37,49)",
@@ -145,8 +145,8 @@ fn corners_of_a_cube_have_the_axes_of_pieces() {
 /// The images of cells, and the turns of the pieces that leave them.
 type Action<'a> = (&'a [u16], &'a [u16]);
 
-/// Puzzles whose pieces have orientations: the orientation_counts of cells, generators, and the number of symbols of
-/// words.
+/// Puzzles whose pieces have orientations: the numbers of orientations of cells, the generators, and the
+/// number of symbols of words.
 const ORIENTED: [(&[u16], &[Action<'_>], usize); 3] = [
     // Each piece is turned whenever it comes to one of the first two cells from the others, and back.
     (&[2, 2, 2, 2], &[(&[1, 2, 3, 0], &[0, 1, 0, 1]), (&[1, 0, 2, 3], &[0, 0, 0, 0])], 4),
@@ -156,9 +156,10 @@ const ORIENTED: [(&[u16], &[Action<'_>], usize); 3] = [
     (&[3, 3, 3], &[(&[1, 2, 0], &[1, 0, 2]), (&[1, 0, 2], &[1, 2, 0])], 3),
 ];
 
-/// Orientations that follow from where pieces stand are no symbols, and words have the states of the group.
+/// Orientations that follow from the positions of pieces are not symbols, and words have the states of the
+/// group.
 #[test]
-fn orientations_that_follow_from_the_rest_are_not_told() {
+fn implied_orientations_are_not_symbols() {
     for (orientation_counts, generators, symbols) in ORIENTED {
         let orbit = Orbit {
             name: "pieces".into(),

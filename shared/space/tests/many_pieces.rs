@@ -1,5 +1,5 @@
-//! Puzzles of more pieces than symbols, whose groups are small: words tell only some of the pieces apart, and
-//! have the states of all.
+//! Puzzles of more pieces than symbols, whose groups are small: words distinguish only some of the pieces,
+//! and have the states of all.
 
 use fathom_algebra::{OrientedPermutation, Permutation};
 use fathom_puzzle::{Definition, Metric, Orbit};
@@ -40,7 +40,7 @@ fn space(definition: &Definition) -> Space {
     Space::new(definition.puzzle(Metric::Single).unwrap(), Metric::Single, labels).unwrap()
 }
 
-/// Returns all elements that the moves make.
+/// Returns all elements that the moves generate.
 fn elements(definition: &Definition) -> Vec<OrientedPermutation> {
     let identity = OrientedPermutation::identity(definition.orientation_counts());
     let mut all = vec![identity.clone()];
@@ -79,9 +79,9 @@ fn examples() -> Vec<(Definition, usize)> {
         (puzzle(300, &[&|cell| cell]), 1),
         // x + 1 and 3x modulo the prime 257.
         (puzzle(257, &[&|x| (x + 1) % 257, &|x| 3 * x % 257]), 257),
-        // Of 50 dials, one turns alone and the others together.
+        // Of 50 dials, one turns by itself and the others together.
         (dials(&[(50, 12)], &[&|dial| u16::from(dial == 0), &|dial| u16::from(dial > 0)]), 24),
-        // The second dial does what the first does, three times as fast.
+        // The second dial turns with the first, three times as fast.
         (dials(&[(1, 250), (100, 3)], &[&|_| 1]), 250 + 3),
     ]
 }
@@ -111,7 +111,7 @@ fn words_and_elements_correspond() {
 }
 
 #[test]
-fn plans_have_an_address_for_each_state() {
+fn every_state_has_an_address() {
     for (definition, cells) in examples() {
         let space = space(&definition);
         let plan = Plan::new(&space).unwrap();
@@ -133,9 +133,9 @@ fn plans_have_an_address_for_each_state() {
     }
 }
 
-/// A damaged layer may have words that are no states.
+/// A damaged layer may have words that are not states.
 #[test]
-fn words_to_which_no_moves_lead_are_no_states() {
+fn unreachable_words_are_not_states() {
     let definition = puzzle(
         400,
         &[&|cell| if cell < 200 { (cell + 1) % 200 } else { cell }, &|cell| {
@@ -150,18 +150,18 @@ fn words_to_which_no_moves_lead_are_no_states() {
 }
 
 #[test]
-fn members_are_told_from_others() {
+fn group_membership_is_decided() {
     let definition = puzzle(300, &[&|cell| (cell + 1) % 300]);
     let space = space(&definition);
     let is_member = space.membership().unwrap();
     let mut turned: Vec<u16> = (0..300).map(|cell| (cell + 17) % 300).collect();
     assert!(is_member(&turned));
-    // The piece that is told apart stays where it is.
+    // The distinguished piece stays in place.
     turned.swap(100, 200);
     assert!(!is_member(&turned));
 }
 
-/// Labels tell few pieces apart. All permutations of 300 cells, and with them all places of two pieces, are
+/// Labels distinguish few pieces. All permutations of 300 cells, and with them all places of two pieces, are
 /// reached; in the second puzzle the ring only turns.
 #[test]
 fn few_labels_on_many_cells_are_counted() {
@@ -178,9 +178,9 @@ fn few_labels_on_many_cells_are_counted() {
     }
 }
 
-/// Interchangeable pieces leave it open what a base would tell, and large groups have no short base.
+/// With interchangeable pieces, a base is not determined by a state, and large groups have no short base.
 #[test]
-fn what_needs_more_letters_is_refused_with_its_states() {
+fn too_many_symbols_are_rejected_with_state_count() {
     let refused = |definition: &Definition, labels: Labels| {
         let puzzle = definition.puzzle(Metric::Single).unwrap();
         match Space::new(puzzle, Metric::Single, labels).unwrap_err() {

@@ -7,9 +7,9 @@ use fathom_space::{CosetGraph, CosetId, Labels, Plan, Space, Transforms};
 use std::collections::HashSet;
 
 /// Free moves of four cells and of two others have thousands of renamings. Two pieces look alike, so that no
-/// free moves are left out.
+/// free moves are omitted.
 #[test]
-fn pairs_are_those_that_are_found_one_by_one() {
+fn pair_counts_match_brute_force() {
     let action = |cycles: &str| OrientedPermutation::from_cells(Permutation::parse(cycles, 11).unwrap());
     let mut definition = Definition::of_degree("many", 11).unwrap();
     for (name, cycles) in [("A", "(7,8)"), ("B", "(8,9)")] {

@@ -1,5 +1,5 @@
-//! The laws of reductions, on random puzzles: the growth stays the same, states are carried there and back,
-//! and a space that is made from its encoding is the space that was searched for.
+//! The laws of reductions, on random puzzles: the growth stays the same, states are mapped in both
+//! directions, and a space that is rebuilt from its encoding is the space that was found.
 
 use fathom_algebra::{OrientedPermutation, Permutation};
 use fathom_puzzle::{Definition, Metric, Orbit};
@@ -82,7 +82,7 @@ fn layers<S: Clone + Ord + std::hash::Hash>(start: S, step: impl Fn(&S) -> Vec<S
     }
 }
 
-/// What is on each cell: the label of the piece, with its orbit, and its orientation.
+/// The contents of each cell: the label of the piece, with its orbit, and its orientation.
 type Pieces = Vec<(usize, usize, u16)>;
 
 /// Returns the states of a puzzle by distance, from its moves only. A state is the smallest of its images
@@ -126,7 +126,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
     #[test]
-    fn growth_stays_the_same(puzzle in puzzles()) {
+    fn reductions_preserve_growth(puzzle in puzzles()) {
         let Some(space) = space(&puzzle) else { return Ok(()) };
         let found: Vec<usize> = states(&space).iter().map(BTreeSet::len).collect();
         let expected: Vec<usize> = plain(&puzzle).iter().map(BTreeSet::len).collect();
@@ -134,7 +134,7 @@ proptest! {
     }
 
     #[test]
-    fn states_are_carried_there_and_back(puzzle in puzzles()) {
+    fn state_maps_round_trip(puzzle in puzzles()) {
         let Some(space) = space(&puzzle) else { return Ok(()) };
         let smallest = |word: &[u8]| space.words_of(word).min().unwrap();
         let mut known = HashMap::new();
@@ -146,7 +146,7 @@ proptest! {
     }
 
     #[test]
-    fn an_opened_space_is_the_one_that_was_found(puzzle in puzzles()) {
+    fn opened_space_equals_the_original(puzzle in puzzles()) {
         let Some(space) = space(&puzzle) else { return Ok(()) };
         let encoding = space.encoding();
         let opened = opened(&puzzle, &encoding);

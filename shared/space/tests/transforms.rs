@@ -21,7 +21,7 @@ fn graph(word: &str, labels: Option<&str>) -> CosetGraph {
     CosetGraph::build(&space, &plan.colouring).unwrap()
 }
 
-/// Spaces that the name of a puzzle alone does not select.
+/// Spaces that the name of a puzzle does not select.
 const IN_HAND: &str = "2x2x2 in the hand";
 const BY_TWISTS: &str = "square1 by twists";
 const BANDAGED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/examples/bandaged.toml");
@@ -69,7 +69,7 @@ fn transformed(transforms: &Transforms<'_>, transform: &Transform, position: u32
     shape.position(&images)
 }
 
-/// Returns the position of a bit that stands for a state, chosen by a random number.
+/// Returns the position of a bit that represents a state, chosen by a random number.
 fn some_position(graph: &CosetGraph, random: u64) -> u32 {
     let shape = graph.shape();
     let bit = random % shape.bits();
@@ -78,7 +78,7 @@ fn some_position(graph: &CosetGraph, random: u64) -> u32 {
 }
 
 #[test]
-fn moves_carry_states_as_their_transforms_carry_positions() {
+fn transforms_match_moves_on_states() {
     let larger = [("3x5", None), (BY_TWISTS, None)];
     let larger = &larger[..fathom_slow::choose(1, 2)];
     for (word, labels) in SPACES.into_iter().chain(larger.iter().copied()) {
@@ -116,14 +116,14 @@ fn moves_carry_states_as_their_transforms_carry_positions() {
     }
 }
 
-/// Maps that were dropped are made again, and never take more than the limit.
+/// Maps that were dropped are computed again, and never take more than the limit.
 #[test]
-fn transforms_do_not_depend_on_how_many_maps_are_kept() {
+fn transforms_are_independent_of_map_limit() {
     let mut has_dropped = false;
     for (word, labels) in SPACES {
         let graph = graph(word, labels);
         let mut kept = Transforms::new(&graph);
-        // The limit of the second is below the maps of any transform, which are kept all the same.
+        // The limit of the second is below the size of any transform's maps, which are kept nevertheless.
         const LIMIT: usize = 1 << 16;
         let mut limited = [LIMIT, 0].map(|bytes| Transforms::within(&graph, bytes));
         let [mut expected, mut found] = [Transform::default(), Transform::default()];
@@ -162,7 +162,7 @@ fn transforms_do_not_depend_on_how_many_maps_are_kept() {
 }
 
 #[test]
-fn stabilisers_fix_exactly_the_positions_that_counting_lists() {
+fn stabiliser_fixed_points_match_counting() {
     for (word, labels) in SPACES {
         let graph = graph(word, labels);
         let mut transforms = Transforms::new(&graph);
@@ -199,7 +199,7 @@ fn stabilisers_fix_exactly_the_positions_that_counting_lists() {
 proptest! {
     /// The images of a state under symmetries have one address, up to the stabiliser of the coset.
     #[test]
-    fn addresses_do_not_depend_on_which_symmetric_copy_is_asked_for(
+    fn symmetric_states_share_an_address(
         which in 0..SPACES.len(), coset: u32, random: u64, symmetry: usize,
     ) {
         static GRAPHS: [OnceLock<CosetGraph>; SPACES.len()] = [const { OnceLock::new() }; SPACES.len()];

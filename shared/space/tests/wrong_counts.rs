@@ -15,12 +15,12 @@ fn five() -> Definition {
 }
 
 #[test]
-fn a_number_of_states_that_cosets_cannot_have_is_noticed() {
+fn impossible_state_count_is_detected() {
     let built = |states: u32| {
         let counted = Some(Counted { labels: (0..5).collect(), states: states.into() });
         let puzzle = Puzzle { counted, ..five().puzzle(Metric::Single).unwrap() };
         let space = Space::new(puzzle, Metric::Single, Labels::distinct(5)).unwrap();
-        // The plan of the right number, so that cosets are alike.
+        // The plan of the correct number, so that cosets are the same.
         let right = five().puzzle(Metric::Single).unwrap();
         let right = Space::new(right, Metric::Single, Labels::distinct(5)).unwrap();
         let plan = Plan::new(&right).unwrap();

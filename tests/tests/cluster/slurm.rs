@@ -77,7 +77,7 @@ fn workers_without_keys_are_refused() {
     let output = Command::new("bash").arg(script).arg("/nowhere").output().unwrap();
     let (out, err) = texts(&output);
     assert_eq!((output.status.code(), out.as_str()), (Some(2), ""), "{err}");
-    assert!(err.contains("there is no /nowhere/keys/token: name the directory"), "{err}");
+    assert!(err.contains("there is no /nowhere/keys/token; pass the same directory"), "{err}");
 }
 
 #[test]
@@ -87,18 +87,18 @@ fn job_arrays_complete_a_run() {
     let chain = Chain { slurm: &slurm, path: slurm.path().join("run%j") };
     let nothing = chain.submit(&[]);
     assert_eq!(nothing.status.code(), Some(2));
-    assert!(texts(&nothing).1.contains("say with --begin which one to begin"), "{}", texts(&nothing).1);
+    assert!(texts(&nothing).1.contains("start one with --begin"), "{}", texts(&nothing).1);
     let begin = format!("{SPACE} --shards 6");
     let refused = chain.submit(&["--begin", &begin, "--", "--partition=nowhere"]);
     let (out, err) = texts(&refused);
     assert_eq!((refused.status.code(), out.as_str()), (Some(1), ""), "{err}");
-    assert!(err.contains("error: sbatch has refused the job"), "{err}");
+    assert!(err.contains("error: sbatch rejected the job"), "{err}");
     let submitted = chain.submit(&["--begin", &begin, "--", "--comment=from the user"]);
     assert!(submitted.status.success(), "{}", texts(&submitted).1);
     // A second chain would interfere with the first one.
     let again = chain.submit(&["--begin", &begin]);
     assert_eq!(again.status.code(), Some(2));
-    assert!(texts(&again).1.contains("has jobs in the queue already"), "{}", texts(&again).1);
+    assert!(texts(&again).1.contains("already has jobs in the queue"), "{}", texts(&again).1);
     chain.ended();
     assert_same(&chain.status(), &undisturbed(&slurm, &[SPACE]));
     assert!(chain.logs("-merge").contains("the run is complete"), "{}", chain.logs("-merge"));
@@ -132,7 +132,7 @@ fn chain_stops_at_a_failure_and_continues() {
         chain.logs("-d010.")
     );
     let said = chain.logs("-d010-merge");
-    for says in ["depth 10 lacks", "the chain stops at depth 10", "go on with: array.sbatch"] {
+    for says in ["depth 10 lacks", "the chain stops at depth 10", "continue with: array.sbatch"] {
         assert!(said.contains(says), "{said}");
     }
     fs::write(&file, whole).unwrap();
@@ -178,8 +178,8 @@ fn stopped_or_requeued_tasks_are_run_again() {
         slurm.until("the task is requeued", || restarts(&slurm, job) == 1);
     }
     let said = chain.logs("-d010.");
-    // A task may receive the signal before it starts to compute.
-    assert_eq!(said.matches("goes back into the queue").count(), 3, "{said}");
+    // A task may receive the signal before it begins to compute.
+    assert_eq!(said.matches("requeuing job").count(), 3, "{said}");
 
     // Slurm itself requeues a task, as after a preemption.
     let requeued = chain.meet(10);
@@ -221,11 +221,11 @@ fn stopped_coordinator_and_workers_are_requeued() {
     slurm.until("depth 9 starts", || unfinished(&layers.join("d009")));
     let worker = format!("{workers}_2");
     stop(&worker);
-    assert!(said("worker-2.log").contains("the worker stopped in order"), "{}", said("worker-2.log"));
+    assert!(said("worker-2.log").contains("the worker stopped; requeuing job"), "{}", said("worker-2.log"));
     slurm.until("depth 10 starts", || unfinished(&layers.join("d010")));
     stop(&coordinator);
     assert!(
-        said("coordinator.log").contains("the coordinator stopped in order"),
+        said("coordinator.log").contains("the coordinator stopped; requeuing job"),
         "{}",
         said("coordinator.log")
     );
@@ -278,5 +278,5 @@ fn stopped_coordinator_is_not_taken_for_complete() {
     assert_eq!(fs::read_to_string(directory.join("coordinator")).unwrap(), "complete\n");
     let said = fs::read_to_string(slurm.path().join("worker.log")).unwrap();
     assert_eq!(said.matches("INFO registered").count(), 2, "{said}");
-    assert!(said.contains("nothing is to be done"), "{said}");
+    assert!(said.contains("nothing to do"), "{said}");
 }

@@ -115,11 +115,11 @@ fn bits_after_a_row_are_refused() {
         let row = shape.row_bytes() * 8;
         for position in (0..shape.packed_bytes() * 8).filter(|position| position % row >= shape.row_bits()) {
             let refusal = Encoding::Sparse.check(&position.to_le_bytes(), 1, tensor).unwrap_err();
-            assert!(refusal.contains("behind the end of a row"), "{refusal}");
+            assert!(refusal.contains("beyond the end of a row"), "{refusal}");
             let mut packed = vec![0; shape.packed_bytes() as usize];
             packed[position as usize / 8] |= 1 << (position % 8);
             let refusal = Encoding::Dense.check(&packed, 1, tensor).unwrap_err();
-            assert!(refusal.contains("behind the end of a row"), "{refusal}");
+            assert!(refusal.contains("beyond the end of a row"), "{refusal}");
         }
         let all: Vec<u8> = shape.positions().flat_map(u32::to_le_bytes).collect();
         let states = shape.bits() as u32;

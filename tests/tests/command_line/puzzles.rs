@@ -220,9 +220,9 @@ fn free_turn_hidden_by_a_piece_is_refused() {
     };
     write("2, 1");
     let said = refusal(&["plan", path.to_str().unwrap()]);
-    assert!(said.contains("has free moves that may change nothing that can be seen"), "{said}");
-    // Now both have visible orientations. By hand: S leads from solved to the exchanged pieces with either
-    // turn of the second one, and from there to solved with the other turn of the second one.
+    assert!(said.contains("has free moves that may change nothing visible"), "{said}");
+    // Now both show it. By hand: S leads from solved to the exchanged pieces with either turn of the second
+    // one, and from there to solved with the other turn of the second one.
     write("2, 2");
     assert_eq!(run(&[path.to_str().unwrap()])["counts"], value!([1, 2, 1]));
 }

@@ -1,8 +1,8 @@
 //! The steps of a pull on byte planes, with AVX-512, VBMI and GFNI instructions. The layout is explained in
 //! the parent module.
 //!
-//! All `pub(crate)` functions are safe to call: they check their ranges once, and kernels are made only after
-//! [`is_supported`] has checked that the processor has the instructions.
+//! All `pub(crate)` functions are safe to call: they check their ranges once, and kernels are created only
+//! after [`is_supported`] has checked that the processor has the instructions.
 
 use super::source::{Packed, Planes, Read, RowMap, Source, load, load_two};
 use super::{MAX_PLANES, SLOT};
@@ -24,7 +24,7 @@ pub(crate) fn is_supported() -> bool {
 pub(crate) struct BitMap(pub(super) [[u64; MAX_PLANES]; MAX_PLANES]);
 
 impl BitMap {
-    /// Makes the map after which bit j of a row is the old bit `from[j]`.
+    /// Creates the map after which bit j of a row is the old bit `from[j]`.
     pub(crate) fn new(from: &[u32]) -> Self {
         let mut matrices = [[0; MAX_PLANES]; MAX_PLANES];
         for (to, &from) in from.iter().enumerate() {
@@ -61,7 +61,7 @@ impl Ahead {
     pub(super) fn step(&mut self) {
         for _ in 0..self.lines_a_step {
             if self.next < self.end {
-                // SAFETY: a prefetch has no effect that a program could see, wherever it points.
+                // SAFETY: a prefetch has no observable effect, whatever the address.
                 unsafe { _mm_prefetch::<_MM_HINT_T1>(std::ptr::without_provenance(self.next)) };
                 self.next += Self::LINE;
             }
@@ -97,7 +97,7 @@ impl Pairs<'_> {
 /// Calls a function with a reader of the source in as many planes.
 macro_rules! in_planes {
     ($source:expr, $planes:expr, $rows:expr, $function:ident($($argument:expr),*)) => {
-        // SAFETY: the processor has the instructions, as every kernel was made after `is_supported`.
+        // SAFETY: the processor has the instructions, because kernels are created only after `is_supported`.
         unsafe {
             match ($source, $planes) {
                 (Source::Planes(bytes, stride), 1) => {
@@ -184,7 +184,7 @@ fn trade_planes<const PLANES: usize>(source: &impl Read<PLANES>, pairs: Pairs<'_
             let planes = unsafe { source.two((read + steps[0]) as usize, (read + steps[1]) as usize) };
             let mut rows = [_mm512_setzero_si512(); MAX_PLANES];
             rows[..PLANES].copy_from_slice(&planes);
-            // In both blocks, eight rows of plane j at place k change places with eight rows of plane k at
+            // In both blocks, eight rows of plane j at place k are exchanged with eight rows of plane k at
             // place j.
             let low = |a, b| _mm512_unpacklo_epi64(a, b);
             let high = |a, b| _mm512_unpackhi_epi64(a, b);
@@ -306,7 +306,7 @@ fn join_blocks(
 /// Byte planes, the distance between them, and the bytes from one index to the next of each axis but the
 /// last.
 pub(crate) type Strided<'a> = (&'a [u8], usize, &'a [u32]);
-/// The same for planes to be written.
+/// Byte planes to be written, with the same fields.
 pub(crate) type StridedMut<'a> = (&'a mut [u8], usize, &'a [u32]);
 
 /// Adds byte planes whose inner axis is `from` to byte planes whose inner axis is `to`. `lengths` are those
@@ -323,8 +323,8 @@ pub(crate) fn turn(
 }
 
 /// Transposes one square of bytes for each index of the other axes and each plane: up to 32 rows of up to 32
-/// bytes. Two rounds of shuffles make four registers of eight columns from eight rows; two more rounds make
-/// the columns from four such sets.
+/// bytes. Two rounds of shuffles turn eight rows into four registers of eight columns; two more rounds turn
+/// four such sets into the columns.
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
 fn turn_squares(
     (source, source_stride, read_strides): Strided<'_>,

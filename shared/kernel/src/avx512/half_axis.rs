@@ -1,4 +1,4 @@
-//! Packed tensors whose last axis is halved: a packed bit stands for one of two neighbouring indices.
+//! Packed tensors whose last axis is halved: a packed bit represents one of two neighbouring indices.
 
 use super::blocks::{BitMap, split, store};
 use super::source::load;
@@ -17,7 +17,7 @@ pub(super) struct Halved {
     planes: u32,
     /// A packed tensor, split into planes of half rows.
     halves: Planes,
-    /// Copies each bit of a half row to both bits for which it stands.
+    /// Copies each bit of a half row to both bits that it represents.
     both: BitMap,
     /// The first, and the second, of each two neighbouring bits of a whole row.
     each: [BitMap; 2],
@@ -43,8 +43,8 @@ impl Halved {
         })
     }
 
-    /// Splits a packed tensor into planes of whole rows, which are `stride` bytes apart. `odd` tells whether
-    /// the parities of its states' indices have an odd sum. Without it both bits are set for each packed one.
+    /// Splits a packed tensor into planes of whole rows, which are `stride` bytes apart. `odd` is whether the
+    /// parities of its states' indices have an odd sum. Without it, both bits are set for each packed bit.
     pub(super) fn split(&mut self, packed: &[u8], (planes, stride): (&mut [u8], usize), odd: Option<bool>) {
         let Planes { bytes, stride: apart } = &mut self.halves;
         split(packed, bytes, *apart, self.rows, self.row_bytes);
@@ -58,7 +58,7 @@ impl Halved {
     }
 }
 
-/// Returns a bit of a byte together with the one for which the same packed bit stands.
+/// Returns a bit of a byte together with the other one that the same packed bit represents.
 pub(super) fn both(bit: u8) -> u8 {
     if bit & 0b0101_0101 != 0 { bit | bit << 1 } else { bit | bit >> 1 }
 }
@@ -74,7 +74,7 @@ struct Parities {
 }
 
 impl Parities {
-    /// Makes the parities from those of the outer indices of each row, and those of the last index.
+    /// Computes the parities from those of the outer indices of each row, and those of the last index.
     fn new(odd_rows: &[bool], is_odd: &[bool]) -> Self {
         let word = |rows: &[bool]| rows.iter().rev().fold(0, |word, &is_odd| word << 1 | u64::from(is_odd));
         let mut indices = [[0; MAX_PLANES]; 2];
@@ -94,7 +94,7 @@ fn widen(
     bits: &BitMap,
     parities: Option<(&Parities, bool)>,
 ) {
-    // SAFETY: the processor has the instructions, as every kernel was made after `is_supported`.
+    // SAFETY: the processor has the instructions, because kernels are created only after `is_supported`.
     unsafe { widen_planes(from, to, bits, parities) }
 }
 
@@ -136,7 +136,7 @@ fn widen_planes(
 /// Carries the bits of rows in planes to rows in fewer planes by each of two maps, and joins the results.
 /// Planes are given by their bytes and number, and are `stride` bytes apart.
 fn join_bits(from: (&[u8], u32), to: (&mut [u8], u32), stride: usize, maps: &[BitMap; 2]) {
-    // SAFETY: the processor has the instructions, as every kernel was made after `is_supported`.
+    // SAFETY: the processor has the instructions, because kernels are created only after `is_supported`.
     unsafe { join_planes(from, to, stride, maps) }
 }
 

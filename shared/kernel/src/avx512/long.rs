@@ -3,18 +3,19 @@
 //! Layout: that of [`crate::portable`], each row in several `u64`. The portable kernel handles sparse
 //! sources.
 //!
-//! There are three ways, all of which take each bit of the target from the one bit that the maps name:
-//! - *Picks*, where the last axis stays last and rows are not too long. For each bit of the target, the map
+//! There are three methods, all of which take each bit of the target from the one bit that the maps
+//! determine:
+//! - *Picks*, if the last axis stays last and rows are not too long. For each bit of the target, the map
 //!   gives the byte of the source row that has the bit, and the place of the bit in that byte. A shuffle
 //!   collects 64 such bytes out of 128 (`vpermi2b`), and one test against 64 bytes of one bit each turns them
 //!   into a word of the target (`vptestmb`). A row of more than 128 bytes is processed in *pieces* of that
 //!   length, each with a mask of the bits that come from it.
-//! - *Columns*, where the last axis stays last and rows are longer. Squares of 64 rows are transposed, so
+//! - *Columns*, if the last axis stays last and rows are longer. Squares of 64 rows are transposed, so
 //!   that each bit of the last axis is a word, the words are put into the order of the target, and squares
 //!   are transposed back.
-//! - *Trades*, where the last axis trades places with another one: each square of 64 x 64 bits of the two
-//!   axes is gathered by the map along one, transposed, and scattered by the map along the other. The squares
-//!   of the two axes are done for one pair of the other indices after another, so that the rows stay in the
+//! - *Trades*, if the last axis trades places with another one: each square of 64 x 64 bits of the two axes
+//!   is gathered by the map along one, transposed, and scattered by the map along the other. The squares of
+//!   the two axes are processed for one pair of the other indices after another, so that the rows stay in the
 //!   cache.
 //!
 //! Cost of a word of the target: two loads, a shuffle, a test and an OR for each piece; or two transpositions
@@ -29,7 +30,7 @@ use std::arch::x86_64::*;
 /// Bits of a word of the target, and bytes of a register.
 const SIZE: usize = 64;
 
-/// MultisetRanker of a line of the cache.
+/// Words of a cache line.
 const WORDS: usize = 8;
 
 /// Bytes of a piece: two registers.
@@ -38,7 +39,7 @@ const PIECE: usize = 2 * SIZE;
 /// The largest number of pieces of a row whose bits are picked.
 const MAX_PIECES: usize = 8;
 
-/// The largest number of pieces of a row whose bits are picked if there are rows enough for squares.
+/// The largest number of pieces of a row whose bits are picked if there are enough rows for squares.
 const FEW_PIECES: usize = 2;
 
 /// Returns the kernel for tensors of a shape; `None` if the shape does not fit, or this processor lacks the
@@ -49,7 +50,7 @@ pub(super) fn long(shape: &Shape) -> Option<Box<dyn Kernel + Send>> {
     (fits && is_supported).then(|| Box::new(Long::new(shape)) as Box<dyn Kernel + Send>)
 }
 
-/// The origin of the 64 bits of a word of the target: for each bit, its byte within a piece, and a byte in
+/// The sources of the 64 bits of a word of the target: for each bit, its byte within a piece, and a byte in
 /// which only the bit to be tested is set.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
@@ -61,7 +62,7 @@ struct Picks {
 }
 
 impl Picks {
-    /// Makes the picks after which bit j of the word is bit `from[j]` of the source row.
+    /// Creates the picks after which bit j of the word is bit `from[j]` of the source row.
     fn new(from: &[u32]) -> Self {
         let mut picks = Self { bytes: [0; SIZE], bits: [0; SIZE], pieces: [0; MAX_PIECES] };
         for (to, &from) in from.iter().enumerate() {
@@ -74,7 +75,7 @@ impl Picks {
     }
 }
 
-/// How a dense pull is done whose last axis stays last.
+/// The method of a dense pull whose last axis stays last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kept {
     Picks,
@@ -83,7 +84,7 @@ enum Kept {
 }
 
 impl Kept {
-    /// Returns the fastest way for tensors of a shape.
+    /// Returns the fastest method for tensors of a shape.
     fn new(shape: &Shape) -> Self {
         let pieces = (shape.row_bits() as usize).div_ceil(8 * PIECE);
         match shape.rows() as usize >= SIZE {
@@ -100,7 +101,7 @@ struct Long {
     kept: Kept,
     /// The picks of each axis map, by number of the map and by word of the target.
     picks: Vec<Option<Box<[Picks]>>>,
-    /// For each word of the target the places of its columns, by number of the map.
+    /// For each word of the target, the places of its columns, by number of the map.
     columns: Vec<Option<Box<[Columns]>>>,
     /// The columns of 64 rows: a square for each word of a row, and an empty one.
     squares: Vec<Square>,
@@ -146,7 +147,7 @@ impl Long {
         walk.blocks(&portable.shape, transform, maps);
         let (row_bytes, row_words) = (portable.shape.row_bytes() as usize, portable.row_words);
         let columns = entry(columns, number, || columns_of(map, row_words));
-        // The last square stays empty, for the columns that a row lacks to whole words.
+        // The last square stays empty, for the columns that complete the last word of a row.
         squares.resize(row_words + 1, Square::default());
         let rows_of = |sources: &[u32]| -> [usize; SIZE] {
             std::array::from_fn(|number| sources.get(number).map_or(0, |&row| row as usize * row_bytes))
@@ -172,7 +173,7 @@ impl Long {
         let row_bytes = shape.row_bytes() as usize;
         reads.clear();
         reads.extend(gather.iter().map(|&index| (index * shape.strides()[from]) as usize * row_bytes));
-        // Squares are whole: rows that are missing are those of index 0, and are left out later.
+        // Squares are complete: missing rows are replaced by those of index 0, and omitted later.
         reads.resize(reads.len().next_multiple_of(SIZE), 0);
         let last = u64::MAX >> (reads.len() - gather.len());
         let scatter = (&*last_map(transform, maps).1.to, shape.strides()[to]);
@@ -184,11 +185,11 @@ impl Long {
     }
 }
 
-/// The words in which 64 columns lie, among those of all squares.
+/// The words of 64 columns, among those of all squares.
 type Columns = [u32; SIZE];
 
-/// Returns the places of the columns of each word of the target. Columns behind the last one lie in an empty
-/// square, whose number is that of the words of a row.
+/// Returns the places of the columns of each word of the target. Columns after the last one are in an empty
+/// square, whose number is the number of words of a row.
 fn columns_of(map: &AxisMap, row_words: usize) -> Box<[Columns]> {
     let place_of = |&index: &u32| index / SIZE as u32 * SIZE as u32 + place(index as usize % SIZE) as u32;
     let of_word =
@@ -202,7 +203,7 @@ fn last_map<'m>(transform: &Transform, maps: &'m [AxisMap]) -> (usize, &'m AxisM
     (number, &maps[number])
 }
 
-/// Returns an entry of a list, which is made on first use.
+/// Returns an entry of a list, which is computed on first use.
 fn entry<T: Clone>(entries: &mut Vec<Option<T>>, number: usize, make: impl FnOnce() -> T) -> &T {
     if entries.len() <= number {
         entries.resize(number + 1, None);
@@ -224,10 +225,10 @@ fn keep(row: &[u8], words: &mut [u64], picks: &[Picks]) {
     }
 }
 
-/// Asks for the line of the cache that has element `at` of a slice; the element need not exist.
+/// Prefetches the cache line of element `at` of a slice; the element need not exist.
 #[inline(always)]
 fn prefetch<T>(slice: &[T], at: usize) {
-    // SAFETY: a prefetch has no effect that a program could see, wherever it points.
+    // SAFETY: a prefetch has no observable effect, whatever the address.
     unsafe { _mm_prefetch::<_MM_HINT_T0>(slice.as_ptr().wrapping_add(at).cast()) };
 }
 
@@ -310,10 +311,10 @@ fn keep_columns(
 
 /// Adds the transposed square of two axes, of rows of `row_bytes` bytes. `reads` has the offsets of the rows
 /// that become bits, in squares, with a mask of the rows of the last square. The target's rows begin at
-/// `target`, and a map and a stride tell which of them a bit of the source becomes.
+/// `target`, and a map and a stride determine which of them a bit of the source becomes.
 ///
-/// Eight by eight squares are transposed before their columns are added, so that a line of the cache with
-/// eight words of the source or of the target is fetched once.
+/// Eight by eight squares are transposed before their columns are added, so that a cache line of eight words
+/// of the source or of the target is fetched once.
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 fn trade(
     (packed, row_bytes, reads, last): (&[u8], usize, &[[usize; SIZE]], u64),

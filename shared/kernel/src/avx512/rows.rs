@@ -3,16 +3,16 @@
 //! Layout: that of [`crate::portable`], each row in one or two `u64`.
 //!
 //! - The last axis stays last: `vpshufbitqmb` picks any 64 bits of a word, in any order, so one instruction
-//!   permutes a word, and four permute a row of two words. Where the last axis is halved, a bit stands for
+//!   permutes a word, and four permute a row of two words. Where the last axis is halved, a bit represents
 //!   one of two neighbouring indices, and the parity of the row determines which: each map is two
 //!   permutations of the half rows, one for each parity.
 //! - The last axis trades places with another: squares of 64 x 64 bits are transposed in registers. A byte
-//!   shuffle of each eight rows makes tiles of 8 x 8 bits, a product with the unit vectors transposes the
+//!   shuffle of each eight rows forms tiles of 8 x 8 bits, a product with the unit vectors transposes the
 //!   tiles (`vgf2p8affineqb`), and three rounds of interleaving bring the bytes of a column together. Halved
 //!   rows are joined to halved columns as in `portable::half_axis`, eight words at a time.
 //!
-//! Both carry every state by exactly the maps of the transform, as the portable code does, and only add
-//! states. The portable kernel handles sparse sources.
+//! Both carry every state by exactly the maps of the transform, like the portable code, and only add states.
+//! The portable kernel handles sparse sources.
 //!
 //! Measurements: `docs/performance.md`.
 
@@ -40,7 +40,7 @@ pub(super) fn rows(shape: &Shape) -> Option<Box<dyn Kernel + Send>> {
     (fits && is_supported).then(|| Box::new(Rows::new(shape)) as Box<dyn Kernel + Send>)
 }
 
-/// A permutation of the bits of a row, for rows of either parity.
+/// A permutation of the bits of a row, for each parity of the row.
 #[derive(Clone, Debug)]
 struct Picks([Pick; 2]);
 
@@ -54,7 +54,7 @@ struct Pick {
 }
 
 impl Pick {
-    /// Makes the pick after which bit j of a row is the old bit `from(j)`, for j below `bits`.
+    /// Creates the pick after which bit j of a row is the old bit `from(j)`, for j below `bits`.
     fn new(bits: usize, from: impl Fn(usize) -> usize) -> Self {
         let mut pick = Self { from: [[0; SIZE]; MAX_WORDS], valid: [[0; MAX_WORDS]; MAX_WORDS] };
         for to in 0..bits {

@@ -9,7 +9,7 @@ use std::arch::x86_64::*;
 pub(crate) enum Source<'a> {
     /// The bytes of all planes, with rows in their order, and the bytes from one plane to the next.
     Planes(&'a [u8], usize),
-    /// A packed tensor, and the bytes of a block of rows, which are [`SLOT`] at least.
+    /// A packed tensor, and the bytes of a block of rows, at least [`SLOT`].
     Packed(&'a [u8], usize),
 }
 
@@ -17,7 +17,7 @@ pub(crate) enum Source<'a> {
 #[derive(Clone, Debug)]
 pub(crate) struct RowMap {
     in_plane: Shuffle,
-    /// For each plane, what is taken from the first two pieces of both packed blocks, and from the others.
+    /// For each plane, the bytes taken from the first two pieces of both packed blocks, and from the others.
     /// Empty if blocks are shorter than [`SLOT`].
     packed: Box<[[Shuffle; 2]]>,
 }
@@ -39,13 +39,13 @@ impl Shuffle {
 }
 
 impl RowMap {
-    /// Makes the map after which row i of a block is the old row `from[i]`. Packed rows have `row_bytes`
+    /// Creates the map after which row i of a block is the old row `from[i]`. Packed rows have `row_bytes`
     /// bytes.
     pub(crate) fn new(from: &[u32], row_bytes: usize) -> Self {
         Self::with(from, row_bytes, |i| i)
     }
 
-    /// Makes the map with the order reversed inside each eight rows, because matrices store their rows in
+    /// Creates the map with the order reversed inside each eight rows, because matrices store their rows in
     /// that order.
     pub(crate) fn reversed(from: &[u32], row_bytes: usize) -> Self {
         Self::with(from, row_bytes, |i| i ^ 7)
@@ -79,8 +79,8 @@ impl RowMap {
     }
 }
 
-/// Returns the starts of four pieces of [`SLOT`] bytes that hold a block of so many bytes, [`SLOT`] at least.
-/// All pieces lie inside the block, and some may be the same.
+/// Returns the starts of four pieces of [`SLOT`] bytes that cover a block of that many bytes, at least
+/// [`SLOT`]. All pieces lie inside the block, and some may be the same.
 fn starts(block: usize) -> [usize; 4] {
     [0, 1, 2, 3].map(|piece| (piece * SLOT).min(block.saturating_sub(SLOT)))
 }
@@ -217,7 +217,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_pieces_of_a_block_cover_the_block_and_end_inside() {
+    fn block_pieces_cover_the_block() {
         for block in SLOT..=4 * SLOT {
             let pieces = starts(block).map(|start| start..start + SLOT);
             assert!(pieces.iter().all(|piece| piece.end <= block), "{block}: {pieces:?}");

@@ -17,7 +17,7 @@ impl Default for Square {
 impl Square {
     /// Returns the words of all squares.
     pub(super) fn words(squares: &[Self]) -> &[u64] {
-        // SAFETY: a square is 64 words and nothing else.
+        // SAFETY: a square consists of exactly 64 words.
         unsafe { std::slice::from_raw_parts(squares.as_ptr().cast(), squares.len() * 64) }
     }
 
@@ -78,8 +78,8 @@ pub(super) fn tile(rows: __m512i) -> __m512i {
     _mm512_gf2p8affine_epi64_epi8::<0>(units, _mm512_permutexvar_epi8(tiles, rows))
 }
 
-/// Returns the words of the columns of a square, as [`place`] tells. Register g has the rows 8 g to 8 g + 7
-/// as [`tile`] leaves them.
+/// Returns the words of the columns of a square, in the order of [`place`]. Register g has the rows 8 g to 8
+/// g + 7 as [`tile`] leaves them.
 #[target_feature(enable = "avx512f,avx512bw")]
 #[inline]
 pub(super) fn columns(bytes: [__m512i; 8]) -> [__m512i; 8] {
@@ -104,7 +104,7 @@ pub(super) fn columns(bytes: [__m512i; 8]) -> [__m512i; 8] {
 #[target_feature(enable = "avx512f")]
 #[inline]
 pub(super) fn words_of(rows: [__m512i; 8]) -> [__m512i; 8] {
-    // MultisetRanker c and c + 1 of four pairs of rows, for even and odd c.
+    // Words c and c + 1 of four pairs of rows, for even and odd c.
     let halves: [[__m512i; 4]; 2] = [
         from_fn(|pair| _mm512_unpacklo_epi64(rows[2 * pair], rows[2 * pair + 1])),
         from_fn(|pair| _mm512_unpackhi_epi64(rows[2 * pair], rows[2 * pair + 1])),

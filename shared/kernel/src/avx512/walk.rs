@@ -1,4 +1,4 @@
-//! The places of blocks in byte planes, and the order in which a pull reads and writes them.
+//! The offsets of blocks in byte planes, and the order in which a pull reads and writes them.
 
 use super::SLOT;
 use fathom_space::AxisMap;
@@ -44,7 +44,7 @@ fn spread(places: &mut Places, spare: &mut Places, map: &AxisMap, read_stride: u
     std::mem::swap(places, spare);
 }
 
-/// Leaves one place, the first of all.
+/// Resets to a single place, the first one.
 fn restart(places: &mut Places) {
     places.clear();
     places.push((0, 0));
@@ -80,7 +80,7 @@ impl Walk {
         }
         let (source, map) = from(paired);
         self.steps.extend(map.from.iter().map(|&i| i * source_strides[source]));
-        // The padding block gets a copy of the first block, which nothing reads.
+        // The padding block receives a copy of the first block, which is never read.
         self.steps.resize(self.steps.len().next_multiple_of(2), self.steps[0]);
     }
 }

@@ -4,11 +4,11 @@
 //! A map along the last axis carries blocks to blocks, and permutes the entries inside each block
 //! differently. For each block of the target the map determines which block of the source comes there, and
 //! which permutation its bits get. There are few such permutations, because a block holds the orientations of
-//! pieces that stand alike. They are kept as tables of the images of four bits at a time.
+//! pieces in the same arrangement. They are kept as tables of the images of four bits at a time.
 //!
 //! Cost of a row of 32 bits: one load, eight look-ups in a table of 512 bytes, and nine ORs; up to 64 bits
 //! cost twice as many. Every state of the source is carried by exactly the maps of the transform, because the
-//! tables are made from the maps entry by entry.
+//! tables are computed from the maps entry by entry.
 
 use super::Portable;
 use crate::word::Word;
@@ -30,12 +30,12 @@ pub(super) struct Blocks<W> {
 }
 
 impl<W: Word> Blocks<W> {
-    /// Returns the bytes of the tables, with the permutations of which they are.
+    /// Returns the bytes of the tables and of their permutations.
     pub(super) fn table_bytes(&self) -> usize {
         self.tables.capacity() * size_of::<W>() + self.starts.len() * W::BITS as usize * 2
     }
 
-    /// Makes the rows and tables of a map, unless they exist.
+    /// Computes the rows and tables of a map, unless they exist.
     fn prepare(&mut self, number: usize, map: &AxisMap, row_bits: u32) {
         if self.maps.len() <= number {
             self.maps.resize(number + 1, None);
@@ -53,7 +53,8 @@ impl<W: Word> Blocks<W> {
         self.maps[number] = Some(rows);
     }
 
-    /// Returns the start of the table of a permutation, after which bit j holds what bit `from[j]` held.
+    /// Returns the start of the table of a permutation, after which bit j has the value of the old bit
+    /// `from[j]`.
     fn table(&mut self, from: Box<[u8]>) -> u32 {
         let tables = &mut self.tables;
         *self.starts.entry(from).or_insert_with_key(|from| {

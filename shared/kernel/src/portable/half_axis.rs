@@ -1,13 +1,13 @@
 //! Dense pulls where the last axis is halved ([`fathom_space::Shape`]) and a row is one word.
 //!
-//! A bit of a row stands for one of two neighbouring indices; the parity of the row's other indices
+//! A bit of a row represents one of two neighbouring indices; the parity of the row's other indices
 //! determines which. When rows are transposed, the index along the last axis becomes the index of a word,
 //! whose bits are rows. So two masks, of the rows of either parity, turn the words of a halved axis into
 //! those of the whole axis: index k is half k / 2, but only for rows with the parity of k. The maps are
 //! applied to whole axes. To halve an axis again, the words of two neighbouring indices are joined, because
 //! at most one of the two states has the coset's parity.
 //!
-//! Cost: that of rows of half the length in [`super::wide`], and one AND and one OR a word more.
+//! Cost: that of rows of half the length in [`super::wide`], plus one AND and one OR per word.
 
 use super::{Meeting, Portable, Scratch};
 use crate::transpose::transpose;

@@ -1,8 +1,8 @@
 //! Dense pulls where a row is one word, and the last axis is neither halved nor cut into blocks.
 //!
 //! Cost of a row of 24 bits in a u32: if the last axis stays, one load, one OR and at most nine stages of six
-//! operations; if it is traded, one load, one OR and five passes of six operations on pairs of rows. Both run
-//! over whole blocks of rows without a branch.
+//! operations; if it is exchanged, one load, one OR and five passes of six operations on pairs of rows. Both
+//! run over whole blocks of rows without a branch.
 
 use super::{Meeting, Portable, Scratch};
 use crate::transpose::transpose;

@@ -1,4 +1,4 @@
-//! The group H of all move sequences that keep the solved pattern, which is what a pattern leaves open.
+//! The group H of all move sequences that keep the solved pattern, which permutes what a pattern leaves open.
 //!
 //! The states of a pattern are the images of one of them under H, so the words of an axis are an orbit of H.
 //! A pattern is a list of sets, one for each colour: the cells of the colour with the orientations there. H
@@ -21,7 +21,7 @@ pub(crate) struct PatternStabiliser {
 }
 
 impl PatternStabiliser {
-    /// Returns the whole group, for a pattern that tells nothing.
+    /// Returns the whole group, for a pattern without information.
     pub(crate) fn whole(space: &Space) -> Self {
         let puzzle = space.puzzle();
         let actions = puzzle.moves.iter().map(|m| &m.action).chain(&puzzle.free);
@@ -54,8 +54,8 @@ impl PatternStabiliser {
             .ok_or(ColouringError::TooLarge)
     }
 
-    /// Returns the points that tell where a colour is in the solved pattern: the cells of the colour, each
-    /// with the orientations that look as in the solved state.
+    /// Returns the points that represent a colour in the solved pattern: the cells of the colour, each
+    /// with the orientations that look the same as in the solved state.
     fn points(space: &Space, colouring: &Colouring, colour: u8) -> Vec<usize> {
         let seen = u16::from(colouring.symbols().seen(colour));
         Self::points_of(space, seen, |cell| colouring.of_pieces()[cell] == colour)
@@ -75,7 +75,7 @@ impl PatternStabiliser {
         points
     }
 
-    /// Returns the group if the pattern also tells a set of points. `None` if the set has more than `most`
+    /// Returns the group if the pattern also fixes a set of points. `None` if the set has more than `most`
     /// images.
     pub(crate) fn keeping(&self, set: &[usize], most: usize) -> Option<Self> {
         let (group, sets) = self.group.of_set(set, most)?;
@@ -111,9 +111,9 @@ impl PatternStabiliser {
         })
     }
 
-    /// Returns the number of words of an axis without listing them. The count needs elements of the group
-    /// that differ on the cells of the axis to give different words: the axis must tell all pieces apart, and
-    /// all their orientations unless the pattern tells these. Otherwise returns `None`.
+    /// Returns the number of words of an axis without listing them. The count requires that elements of the
+    /// group that differ on the cells of the axis give different words: the axis must distinguish all pieces,
+    /// and all their orientations unless the pattern contains these. Otherwise returns `None`.
     pub(crate) fn count(&self, colouring: &Colouring, form: &Form, space: &Space) -> Option<BigUint> {
         let mut base = Vec::new();
         for part in form.parts() {
@@ -213,10 +213,10 @@ mod tests {
         Space::new(puzzle, source.metric(), Labels::from_values(source.solved())).unwrap()
     }
 
-    /// The expected lengths are found by hand. A skewb with one corner held still has 6 centres that are
+    /// The expected lengths were computed by hand. A skewb with one corner fixed has 6 centres that are
     /// permuted evenly, 4 corners that are permuted evenly, and 3 corners that only turn.
     #[test]
-    fn axes_have_what_the_group_reaches() {
+    fn axis_lengths_match_group_orbits() {
         let space = space("skewb");
         let mut orbits: Vec<usize> = space.orbits().iter().map(|orbit| orbit.cells.len()).collect();
         orbits.sort_unstable();
@@ -240,7 +240,7 @@ mod tests {
             let views: Vec<AxisView> = views.into_iter().chain(orientation_positions).collect();
             let colouring = Colouring::with_axes(&colours, &views, &space).unwrap();
             let hidden = PatternStabiliser::new(&space, &colouring, Colouring::MAX_PATTERNS).unwrap();
-            // All cells of a ring but one look alike, so `count` does not apply to orientation_positions.
+            // All cells of a ring but one look alike, so `count` does not apply to rings.
             let distinct = views.iter().zip(colouring.lengths()).take(sizes.len());
             for (view, length) in distinct {
                 let form = colouring.form(view, &space).unwrap();

@@ -1,4 +1,4 @@
-//! Representatives without a table: the smallest image of a pattern under all symmetries, letter by letter.
+//! Representatives without a table: the smallest image of a pattern under all symmetries, symbol by symbol.
 
 use super::{CosetSymmetry, Found, UNREACHED};
 use crate::cells::Cell;
@@ -10,9 +10,9 @@ use std::ops::Range;
 /// Finds the smallest image of any pattern.
 ///
 /// Symmetries are sorted by their renaming of symbols, and then by their action on the cells of the image,
-/// from the first cell on. Symmetries that agree up to a cell are consecutive. If one of them makes a larger
-/// letter up to that cell, the others need not be tried. Symmetries that make the smallest first letter are
-/// looked up.
+/// from the first cell on. Symmetries that agree up to a cell are consecutive. If one of them produces a
+/// larger symbol up to that cell, the others need not be tried. Symmetries that produce the smallest first
+/// symbol are looked up.
 #[derive(Debug)]
 pub(super) struct Canonical {
     cells: usize,
@@ -22,18 +22,18 @@ pub(super) struct Canonical {
     /// By preimage and cell of the image: the next preimage that differs from it on that cell or on an
     /// earlier one.
     next: Box<[u32]>,
-    /// The cells from which the first letter of the image may come.
+    /// The cells from which the first symbol of the image may come.
     firsts: Box<[First]>,
-    /// By renaming and turn of symbols, and by letter: the new letter.
+    /// By renaming and turn of symbols, and by symbol: the new symbol.
     becomes: Box<[u8]>,
 }
 
 /// A symmetry, from the side of the image, in the order of preimages.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Source {
-    /// The new letter of each letter.
+    /// The new symbol of each symbol.
     renamed: Box<[u8]>,
-    /// For each cell of the image: the cell from which its letter comes, and the turn of that letter.
+    /// For each cell of the image: the cell from which its symbol comes, and the turn of that symbol.
     comes: Box<[(Cell, u8)]>,
     /// The number of the symmetry.
     symmetry: usize,
@@ -42,22 +42,22 @@ struct Source {
 /// A symmetry, with its symbols looked up.
 #[derive(Debug)]
 struct Preimage {
-    /// For each cell of the image: the cell from which its letter comes, and where the renaming of that
-    /// letter begins.
+    /// For each cell of the image: the cell from which its symbol comes, and where the renaming of that
+    /// symbol begins.
     comes: Box<[(Cell, u32)]>,
     /// The number of the symmetry.
     symmetry: usize,
 }
 
-/// A cell from which the first letter of the image may come.
+/// A cell from which the first symbol of the image may come.
 #[derive(Debug)]
 struct First {
     from: Cell,
-    /// By letter on the cell.
+    /// By symbol on the cell.
     smallest: Box<[Smallest]>,
 }
 
-/// The smallest letter that becomes of a letter, and the preimages that make it.
+/// The smallest image of a symbol, and the preimages that produce it.
 #[derive(Debug)]
 struct Smallest {
     letter: u8,
@@ -113,7 +113,7 @@ impl Canonical {
                 };
             }
         }
-        // Preimages that agree on the first cell make the same letter of it.
+        // Preimages that agree on the first cell produce the same symbol there.
         let starts = (0..preimages.len()).filter(|&number| shared[number] == 0);
         let mut groups: Vec<Range<u32>> = starts.map(|number| number as u32..next[number * cells]).collect();
         let comes = |numbers: &Range<u32>| preimages[numbers.start as usize].comes[0];
@@ -224,7 +224,8 @@ impl Canonical {
         Some(Orbits { found, sizes, sources })
     }
 
-    /// Returns the number of entries that tell a representative and a symmetry, if 32 bits suffice for them.
+    /// Returns the number of entries that encode a representative and a symmetry, if 32 bits suffice for
+    /// them.
     fn entries(&self, representatives: usize) -> Option<u32> {
         let entries = (representatives as u64) * self.preimages.len() as u64;
         u32::try_from(entries).ok().filter(|&entries| entries < UNREACHED)
@@ -267,11 +268,11 @@ struct Orbits {
 }
 
 /// Patterns as numbers, in the same order: the symbols are digits, that of the first cell the highest. Few
-/// patterns are listed with all their images, which takes less time than to look for the smallest image of
-/// each pattern that a move leads to.
+/// patterns are listed with all their images, which is faster than searching for the smallest image of each
+/// pattern that a move leads to.
 struct Packed<'a> {
     canonical: &'a Canonical,
-    /// The number of bits of a letter.
+    /// The number of bits of a symbol.
     bits: u32,
 }
 
@@ -355,7 +356,7 @@ mod tests {
 
     /// Both ways find the same orbits with the same numbers, and ways to their representatives.
     #[test]
-    fn images_that_are_listed_lead_to_the_same_orbits() {
+    fn listed_images_give_the_same_orbits() {
         let pyraminx = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/examples/pyraminx-free.tws");
         for word in ["3x3", "2x2x2", "pyraminx", "skewb", "pancake:7", pyraminx] {
             let spec = PuzzleSpec::by_name(word).unwrap();

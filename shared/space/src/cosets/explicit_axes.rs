@@ -1,11 +1,11 @@
 //! Transforms of axes that hold only reachable words.
 //!
 //! In each coset an axis has a list of words of its own, its *frame* there. A transform maps the words of one
-//! frame to those of another: it moves places, and renames and turns what stands on them. Frames are numbered
+//! frame to those of another: it moves places, and renames and turns the symbols on them. Frames are numbered
 //! in the order of discovery, from coset to coset along the moves. The index of a word is its position in the
 //! sorted frame of its coset, so that addresses do not depend on how frames were found.
 //!
-//! Some groups have nearly as many frames as cosets: M24 with four points told by the pattern has 255,024
+//! Some groups have nearly as many frames as cosets: M24 with four points fixed by the pattern has 255,024
 //! cosets, each with 960 words of its own. In such a space frames are *carried*: each coset has an element of
 //! the group that carries the words of the home coset, which is that of the solved state, to the words of the
 //! coset. The index of a word is then the number of the word of the home coset from which it is carried, and
@@ -29,7 +29,7 @@ pub(crate) struct Frames {
     lists: Box<[Vec<List>]>,
     /// By coset and axis: the number of the frame. Empty where frames are carried.
     of: Box<[u16]>,
-    /// Where frames are carried, by coset, colour and place in the home coset: the place to which a letter
+    /// Where frames are carried, by coset, colour and place in the home coset: the place to which a symbol
     /// is carried, and its turn.
     carriers: Box<[(Cell, u8)]>,
     /// The number of entries of `carriers` for each coset.
@@ -185,7 +185,7 @@ impl Frames {
 struct Leads {
     /// By coset: the index of its first entry in `leads`.
     starts: Vec<u32>,
-    /// Target cosets, and the numbers of the incoming.
+    /// Target cosets, and the numbers of the arrivals.
     leads: Vec<(u32, u32)>,
 }
 
@@ -306,8 +306,8 @@ pub(crate) struct Actions<'g> {
     /// For each cell of the target: its number among the cells of its colour.
     places: Vec<Cell>,
     prepared: Option<CosetId>,
-    /// By colour, for each of its cells: where the letter goes, as a number among the cells of the colour
-    /// there, and its turn.
+    /// By colour, for each of its cells: the cell to which the symbol goes, as a number among the cells of
+    /// the colour there, and its turn.
     moved: Vec<Vec<(Cell, u8)>>,
     /// By colour: the number of orientations on its cells.
     orientation_counts: Vec<u16>,
@@ -391,7 +391,7 @@ impl<'g> Actions<'g> {
     }
 
     /// Reads a transform of the states of a source pattern. `goes_to` returns, for each cell, where its
-    /// letter goes and the turn of that letter.
+    /// symbol goes and the turn of that symbol.
     fn read(&mut self, pattern: &[u8], goes_to: impl Fn(usize) -> (Cell, u16)) {
         self.moved.iter_mut().for_each(Vec::clear);
         for (cell, &letter) in pattern.iter().enumerate() {
@@ -515,7 +515,7 @@ impl<'g> Actions<'g> {
     }
 }
 
-/// Returns what a symmetry makes of the symbols of a component, before it turns them.
+/// Returns the action of a symmetry on the symbols of a component, before it turns them.
 fn renaming(space: &Space, colouring: &Colouring, s: &CosetSymmetry, colour: u8, view: View) -> Box<[u8]> {
     let symbols = space.symbols();
     let labels = (0..space.labels().sizes().len() as u8).filter(|&label| colouring.of_label(label) == colour);

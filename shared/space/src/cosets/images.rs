@@ -1,16 +1,16 @@
 //! The ranks of a pattern's images under many actions, symmetries or moves.
 //!
-//! An action carries each letter to another cell, so it adds up what the symbols on each group of cells
-//! contribute to the [code](CodedRanks) of the image. A table has these contributions, for all actions side
-//! by side: all images together take one row for each group, and two entries of the tables of ranks for each
-//! image. Trying one image after the other, letter by letter, takes about ten times as long.
+//! An action carries each symbol to another cell, so the [code](CodedRanks) of the image is the sum of the
+//! contributions of each group of cells. A table stores these contributions, for all actions side by side:
+//! computing all images takes one row per group, and two entries of the rank tables per image. Computing one
+//! image after the other, symbol by symbol, takes about ten times as long.
 
 use super::CosetSymmetry;
 use crate::cells::Cell;
 use crate::ranks::CodedRanks;
 use crate::{Colouring, Ranks, Space, WordMove};
 
-/// An action on patterns: by cell and letter, the cell to which the letter goes, and what it becomes.
+/// An action on patterns: by cell and symbol, the cell to which the symbol goes, and the new symbol.
 struct Action(Box<[(Cell, u8)]>);
 
 /// Finds the ranks of images.
@@ -35,7 +35,7 @@ impl<'a> Images<'a> {
     /// The largest number of entries of a group's table.
     const MAX_TABLE: usize = 1 << 15;
 
-    /// Of the symmetries in use.
+    /// For the symmetries in use.
     pub(super) fn under_symmetries(
         colouring: &'a Colouring,
         coded: Option<&'a CodedRanks>,
@@ -51,7 +51,7 @@ impl<'a> Images<'a> {
         Self::new(colouring, coded, symmetries.iter().map(of_symmetry).collect())
     }
 
-    /// Of the moves, whose guards are left out of account.
+    /// For the moves, ignoring their guards.
     pub(super) fn under_moves(
         space: &Space,
         colouring: &'a Colouring,
@@ -65,7 +65,7 @@ impl<'a> Images<'a> {
         Self::new(colouring, coded, space.moves().iter().map(of_move).collect())
     }
 
-    /// Of the inverses of the [arrivals](Space::incoming_moves), whose guards are left out of account. The
+    /// For the inverses of the [arrivals](Space::incoming_moves), ignoring their guards. The
     /// image is the pattern from which the arrival leads to the pattern.
     pub(super) fn before_arrivals(
         space: &Space,
@@ -166,9 +166,9 @@ mod tests {
     use super::*;
 
     /// Covers pieces that turn, symmetries that rename symbols, several orbits, puzzles that turn freely as a
-    /// whole, and a move whose inverse is none.
+    /// whole, and a move whose inverse is not a move.
     #[test]
-    fn ranks_by_tables_are_those_of_images() {
+    fn table_ranks_match_image_ranks() {
         let words = [
             ("3x3", true),
             ("2x5", true),

@@ -4,22 +4,22 @@ use super::{CosetGraph, CosetId, Index};
 use crate::colouring::ReachableAxis;
 use rustc_hash::FxHashMap;
 
-/// The most patterns whose representatives a locator remembers, where finding one takes a search.
+/// The largest number of patterns whose representatives a locator caches, where finding one takes a search.
 const MAX_REMEMBERED: usize = 1 << 12;
 
-/// Finds the addresses of states one after another, without taking memory for each of them.
+/// Finds the addresses of states one after another, without allocating memory for each of them.
 #[derive(Debug)]
 pub(crate) struct Locator<'a> {
     graph: &'a CosetGraph,
     pattern: Vec<u8>,
     /// The representatives of patterns, each with the symmetry that leads there.
     found: FxHashMap<Box<[u8]>, Option<(CosetId, usize)>>,
-    /// The most patterns in `found`.
+    /// The largest number of patterns in `found`.
     most: usize,
     image: Vec<u8>,
     /// Where the arrangement of each axis begins in `arrangements`; empty if axes hold only reachable words.
     begins: Vec<usize>,
-    /// By letter: its axis, and the number of its label there; empty if axes hold only reachable words.
+    /// By symbol: its axis, and the number of its label there; empty if axes hold only reachable words.
     symbols: Vec<(u8, u8)>,
     /// The arrangements of the axes, concatenated.
     arrangements: Vec<u8>,
@@ -156,10 +156,10 @@ mod tests {
     use crate::{Labels, Plan, Space};
     use fathom_puzzle::{Metric, PuzzleSpec};
 
-    /// One locator finds many words where a new one finds each, also words that moves do not reach, and more
-    /// patterns than it remembers.
+    /// One locator finds the same addresses for many words as a new locator does for each, also for
+    /// unreachable words, and for more patterns than it caches.
     #[test]
-    fn what_a_locator_remembers_changes_no_address() {
+    fn locator_cache_does_not_change_addresses() {
         for word in ["3x3", "2x2x2", "pyraminx", "skewb"] {
             let puzzle = PuzzleSpec::by_name(word).unwrap().puzzle(Metric::Multi).unwrap();
             let labels = Labels::distinct(puzzle.cells);
@@ -179,7 +179,7 @@ mod tests {
                         assert_eq!(locator.locate(&image), graph.locate(&image), "{word}, round {round}");
                         forgot |= locator.found.len() < before;
                     }
-                    // A swap of two pieces is no move.
+                    // A swap of two pieces is not a move.
                     state.swap(0, 1);
                     assert_eq!(locator.locate(&state), graph.locate(&state), "{word}, round {round}");
                 }

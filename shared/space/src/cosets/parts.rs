@@ -25,7 +25,7 @@ const FORBIDDEN: u32 = u32::MAX - 1;
 /// The numbers of the patterns on all parts, 32 bits each, that of the first part in the highest bits.
 type Key = u128;
 
-/// All parts, and what is known of their patterns.
+/// All parts, and what is known about their patterns.
 pub(super) struct Parts<'a> {
     parts: Vec<Part<'a>>,
     symmetries: usize,
@@ -35,7 +35,7 @@ pub(super) struct Parts<'a> {
 struct Part<'a> {
     symbols: &'a SymbolTable,
     cells: Range<usize>,
-    /// The number of bits of a letter.
+    /// The number of bits of a symbol.
     bits: u32,
     /// By symmetry, and `sources` by arrival.
     images: Vec<Action<'a>>,
@@ -50,15 +50,15 @@ struct Part<'a> {
     source_of: Vec<u32>,
 }
 
-/// The action of a symmetry on a part: for each cell of the image, the cell from which its letter comes and
-/// the turn of that letter; and the renaming of symbols before they are turned.
+/// The action of a symmetry on a part: for each cell of the image, the cell from which its symbol comes and
+/// the turn of that symbol; and the renaming of symbols before they are turned.
 struct Action<'a> {
     comes: Vec<(u8, u8)>,
     renamed: &'a [u8],
 }
 
-/// The inverse of an arrival on a part: for each cell, the cell from which its letter comes and the turn of
-/// that letter; and the guard, which the result must meet.
+/// The inverse of an arrival on a part: for each cell, the cell from which its symbol comes and the turn of
+/// that symbol; and the guard, which the result must meet.
 struct Source {
     comes: Vec<(u8, u8)>,
     guard: Vec<GuardTerm>,
@@ -397,7 +397,7 @@ mod tests {
 
     /// Checks that both closures agree, except for the choice among symmetries that lead to the same image.
     #[test]
-    fn parts_close_as_whole_patterns_do() {
+    fn partwise_closure_matches_whole_patterns() {
         let example = |name: &str| format!("{}/../../docs/examples/{name}", env!("CARGO_MANIFEST_DIR"));
         let words =
             [example("bandaged.toml"), example("pyraminx-free.tws"), "pyraminx".into(), "skewb".into()];

@@ -1,9 +1,9 @@
-//! The states of a coset as words, one after the other.
+//! The states of a coset as words.
 
 use super::{CosetGraph, CosetId};
 
-/// Makes words of the states of a representative coset. From one state to the next, only the pieces are set
-/// anew whose axes have another index.
+/// Produces the words of the states of a representative coset. From one state to the next, only the pieces of
+/// axes whose index changed are updated.
 #[derive(Debug)]
 pub struct StateWords<'a> {
     graph: &'a CosetGraph,
@@ -49,7 +49,7 @@ impl<'a> StateWords<'a> {
             coset,
             labels,
             cells,
-            // The axes overwrite what they hold.
+            // The axes overwrite the symbols that they hold.
             told: pattern.iter().map(|&letter| (0, symbols.orientation(letter))).collect(),
             indices: vec![0; axes],
             before: vec![None; axes],
@@ -108,7 +108,7 @@ impl<'a> StateWords<'a> {
         }
     }
 
-    /// Writes the letter of a cell.
+    /// Writes the symbol of a cell.
     fn show(&mut self, cell: usize) {
         let (local, orientation) = self.told[cell];
         let colour = self.graph.colouring().symbols().mark(self.graph.pattern(self.coset)[cell]);
@@ -122,9 +122,9 @@ mod tests {
     use crate::{CosetGraph, CosetId, Labels, Plan, Space};
     use fathom_puzzle::PuzzleSpec;
 
-    /// In whatever order states are asked for, each is the one at its position.
+    /// In whatever order states are requested, each is the one at its position.
     #[test]
-    fn a_word_does_not_depend_on_the_one_before() {
+    fn words_are_independent_of_query_order() {
         // With axes of all arrangements, a halved one, and axes of reached pieces and orientations.
         for word in ["2x2x2", "3x3", "skewb", "pyraminx"] {
             let source = PuzzleSpec::by_name(word).unwrap();

@@ -34,9 +34,9 @@ struct PatternOrbit {
 /// that of the representative, or [`UNREACHED`].
 #[derive(Debug)]
 pub(super) enum Table {
-    /// Of all patterns.
+    /// One entry for each pattern.
     All(Box<[u32]>),
-    /// Of those that moves reach.
+    /// Entries for the reachable patterns.
     Few(FxHashMap<u64, u32>),
 }
 
@@ -66,7 +66,7 @@ pub(super) trait Entries: Sync {
 /// By rank, for all patterns.
 pub(super) struct AllEntries(Vec<AtomicU32>);
 
-/// For the patterns that were reached. A lock is good enough, because these are few.
+/// For the reached patterns. A lock is good enough, because there are few.
 #[derive(Default)]
 pub(super) struct FewEntries(Mutex<FxHashMap<u64, u32>>);
 
@@ -146,8 +146,7 @@ pub(super) fn close(
 
 /// Fills the table by following the moves from orbit to orbit, all orbits of a generation at once. The
 /// representative of an orbit is its pattern of smallest rank. Following the moves from the representatives
-/// alone is enough, because symmetries map moves to moves. Returns `None` if the entries would exceed 32
-/// bits.
+/// is enough, because symmetries map moves to moves. Returns `None` if the entries would exceed 32 bits.
 pub(super) fn close_in<E: Entries>(
     space: &Space,
     colouring: &Colouring,
@@ -183,7 +182,7 @@ pub(super) fn close_in<E: Entries>(
         };
         let scratch =
             || (Scratch::new(symmetries.len(), cells), vec![0; cells], vec![0; cells], vec![0; steps.len()]);
-        // Neighbours by rank have much of what is read and written in common.
+        // Neighbours by rank share much of the memory that is read and written.
         orbits[done..].par_sort_unstable_by_key(|orbit| orbit.representative);
         let generation: Vec<PatternOrbit> =
             orbits[done..].par_iter().map_init(scratch, from_one).flatten_iter().collect();
@@ -283,9 +282,10 @@ mod tests {
 
     use super::*;
 
-    /// Compares with the definition: the orbits of what moves reach, each numbered by its smallest rank.
+    /// Compares with the definition: the orbits of the reachable patterns, each numbered by its smallest
+    /// rank.
     #[test]
-    fn a_table_has_the_orbits_of_what_moves_reach() {
+    fn table_contains_orbits_of_reachable_patterns() {
         let words =
             ["2x2", "3x3", "2x5", "2x2x2", "pancake:8", "lrx:10", "topspin:7,4", "all-transpositions:8"];
         for word in words {
@@ -300,7 +300,8 @@ mod tests {
             let tables = close(&space, &colouring, &symmetries).unwrap();
             let (ranks, symbols) = (colouring.patterns(), colouring.symbols());
 
-            // A table of few patterns has the same orbits with the same numbers, and as good ways to them.
+            // A table of few patterns has the same orbits with the same numbers, and equally valid
+            // symmetries.
             let few = close_in(&space, &colouring, &symmetries, FewEntries::default()).unwrap();
             assert_eq!(
                 (&few.representatives, &few.orbit_sizes),

@@ -1,12 +1,12 @@
-//! The states that the symmetries in use fix, which lie in the cosets whose patterns these symmetries fix.
+//! The states that the symmetries in use fix, which are in the cosets whose patterns these symmetries fix.
 
 use crate::{CosetGraph, CosetId, Transform, Transforms};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The largest number of cosets of which fixed states are remembered.
+/// The largest number of cosets whose fixed states are cached.
 const MAX_COSETS: u32 = 1 << 14;
-/// The largest number of positions that are remembered, 8 bytes each.
+/// The largest number of positions that are cached, 8 bytes each.
 const MAX_POSITIONS: usize = 1 << 20;
 
 /// Counts the states that symmetries in use fix. In a small space the positions of these states are found
@@ -15,7 +15,7 @@ const MAX_POSITIONS: usize = 1 << 20;
 pub(super) struct Inside {
     /// By coset; empty if the cosets are too many.
     remembered: Box<[OnceLock<FixedStates>]>,
-    /// The number of positions that may still be remembered.
+    /// The number of positions that may still be cached.
     room: AtomicUsize,
 }
 
@@ -38,8 +38,8 @@ impl Inside {
     }
 
     /// Counts the pairs (symmetry in use, state that the symmetry fixes) of a coset. `states` is the number
-    /// of the coset's states in the layer, and `contains(position)` tells whether the state at a position is
-    /// one of them.
+    /// of the coset's states in the layer, and `contains(position)` returns whether the state at a position
+    /// is one of them.
     pub(super) fn pairs(
         &self,
         transforms: &mut Transforms<'_>,
@@ -102,8 +102,8 @@ fn visit(transforms: &mut Transforms<'_>, coset: CosetId, found: &mut impl FnMut
     idle
 }
 
-/// Returns whether a transform of a coset to itself fixes all states. The transform of a symmetry does so
-/// if the symmetry moves only what the pattern tells.
+/// Returns whether a transform of a coset to itself fixes all states. The transform of a symmetry does so if
+/// the symmetry moves only what the pattern contains.
 fn changes_nothing(transforms: &Transforms<'_>, transform: &Transform) -> bool {
     let keeps = |(axis, &to): (usize, &u8)| axis == usize::from(to);
     let is_identity = |&map: &u32| transforms.map(map).to.iter().zip(0..).all(|(&to, index)| to == index);
@@ -185,9 +185,9 @@ mod tests {
         pairs.sum()
     }
 
-    /// A second layer is counted from what is remembered of the first, where there is room.
+    /// A second layer is counted from the cached positions of the first, as far as the cache is large enough.
     #[test]
-    fn remembered_states_are_counted_as_others() {
+    fn cached_states_are_counted_correctly() {
         for (word, metric) in
             [("skewb", Metric::Multi), ("2x2x2", Metric::Multi), ("pyraminx", Metric::Single)]
         {

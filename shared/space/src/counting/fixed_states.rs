@@ -13,7 +13,7 @@ struct Crossing {
     coset: CosetId,
     /// The position in the coset.
     position: u32,
-    /// The number of pairs (action, state) for which the entry stands.
+    /// The number of pairs (action, state) that the entry represents.
     pairs: u32,
 }
 
@@ -26,8 +26,8 @@ impl Crossing {
 
 /// Fixed states in the order of their addresses, 12 bytes each.
 ///
-/// One state may stand for all states that symmetries make of it. The choice of this state affects the pairs
-/// of a shard, but not those of a layer, so all files of an unfinished layer must be made with the same
+/// One state may represent all of its images under symmetries. The choice of this state affects the pairs of
+/// a shard, but not those of a layer, so all files of an unfinished layer must be computed with the same
 /// choice.
 #[derive(Debug, Default)]
 pub struct FixedStates {
@@ -35,13 +35,13 @@ pub struct FixedStates {
 }
 
 impl FixedStates {
-    /// The smallest number of new entries that are sorted in at a time.
+    /// The smallest number of new entries that are merged at a time.
     const BATCH: usize = 1 << 22;
-    /// The number of words after which the other threads are told how many were examined.
+    /// The number of words after which a thread reports its progress to the others.
     const TOLD: usize = 1 << 10;
 
     /// Lists the words that actions fix. Each action comes with the number of its conjugates by `symmetries`,
-    /// for all of which it stands. Returns `None` if more than `most` words would have to be examined.
+    /// all of which it represents. Returns `None` if more than `most` words would have to be examined.
     pub(crate) fn new(
         graph: &CosetGraph,
         placements: &Placements,

@@ -137,7 +137,7 @@ mod tests {
 
     /// Checks that listing and testing agree on sets of states that are closed under symmetries.
     #[test]
-    fn both_ways_count_alike() {
+    fn listing_and_testing_agree() {
         // Moves reach a quarter of the words of a skewb.
         for (word, metric) in [
             ("3x3", Metric::Single),

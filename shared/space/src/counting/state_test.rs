@@ -13,15 +13,15 @@ pub(super) struct StateTest {
 }
 
 impl StateTest {
-    /// To make the word of a state takes about as long as to test this many actions.
+    /// Producing the word of a state takes about as long as testing this many actions.
     const ACTIONS_PER_WORD: usize = 128;
-    /// To examine a word for a list takes about as long as to test this many actions.
+    /// Examining a word for a list takes about as long as testing this many actions.
     const ACTIONS_PER_LISTED: usize = 256;
     /// The number of tests that take a few milliseconds.
     const VERY_FEW: usize = 1 << 22;
     /// The number of tests that take about a tenth of a second.
     const FEW: usize = 1 << 26;
-    /// With more actions than this, to prepare a list takes longer than a few tests.
+    /// With more actions than this, preparing a list takes longer than a few tests.
     const MANY_ACTIONS: usize = 1 << 8;
 
     pub(super) fn new(placements: Placements, actions: &[Action]) -> Self {
@@ -29,14 +29,14 @@ impl StateTest {
         Self { images: images.collect(), actions: actions.len(), placements }
     }
 
-    /// Returns the number of tests of all states of a graph, where making a word counts as tests.
+    /// Returns the number of tests of all states of a graph, where producing a word counts as tests.
     fn of_all(graph: &CosetGraph, actions: usize) -> Option<usize> {
         let states = usize::try_from(u64::from(graph.len()).checked_mul(graph.states_per_coset())?).ok()?;
         states.checked_mul(actions + Self::ACTIONS_PER_WORD).filter(|&tests| tests <= Self::FEW)
     }
 
     /// Returns the largest number of words that may be examined to list the states of a graph that actions
-    /// fix: none if to test all states takes no longer than to prepare the list, and `otherwise` where there
+    /// fix: none if testing all states takes no longer than preparing the list, and `otherwise` where there
     /// are many states. All processes of a run get the same result.
     pub(super) fn most_listed(graph: &CosetGraph, actions: usize, otherwise: usize) -> usize {
         match Self::of_all(graph, actions) {

@@ -1,4 +1,4 @@
-//! MultisetRanker that an action maps to itself.
+//! Words that an action maps to itself.
 
 use super::prefixes::{Path, Prefixes};
 use super::{Action, OPEN, Placements};
@@ -12,7 +12,7 @@ use std::ops::Range;
 /// listed, with their number. The symmetries must form a group.
 ///
 /// A fixed word is a union of cycles of the action that has each cell once, and each label as often as there
-/// are pieces. MultisetRanker are divided into *branches* by the cycle that has the first cell.
+/// are pieces. Words are divided into *branches* by the cycle that has the first cell.
 pub(crate) struct FixedWords<'a> {
     space: &'a Space,
     prefixes: Option<&'a Prefixes>,
@@ -20,13 +20,13 @@ pub(crate) struct FixedWords<'a> {
     symmetries: usize,
     /// The number of these symmetries that change no word.
     idle: usize,
-    /// The others of these symmetries.
+    /// The remaining symmetries.
     moving: Vec<Renaming>,
     /// By first cell: the cycles of the action.
     cycles: Vec<Vec<Box<[Placement]>>>,
 }
 
-/// A letter on a cell.
+/// A symbol on a cell.
 #[derive(Clone, Copy)]
 struct Placement {
     cell: Cell,
@@ -79,7 +79,7 @@ impl<'a> FixedWords<'a> {
         self.cycles[0].len()
     }
 
-    /// Calls `found` with each word of a branch, and the number of words for which the word stands, until
+    /// Calls `found` with each word of a branch, and the number of words that it represents, until
     /// `found` returns false.
     pub(crate) fn visit(&self, branch: usize, found: &mut impl FnMut(&[u8], u32) -> bool) {
         let mut current = Current {
@@ -97,9 +97,9 @@ impl<'a> FixedWords<'a> {
 /// The action of a symmetry on words.
 struct Renaming {
     symbols: usize,
-    /// By cell: the cell from which its letter comes.
+    /// By cell: the cell from which its symbol comes.
     sources: Vec<Cell>,
-    /// By cell, and by letter on the cell from which the letter comes: the new letter.
+    /// By cell, and by symbol on the cell from which the symbol comes: the new symbol.
     becomes: Vec<u8>,
 }
 
@@ -145,14 +145,14 @@ struct Agreeing<'w> {
     open: Cell,
 }
 
-/// The word that is being filled, with what is known of it.
+/// The word that is being filled, with what is known about it.
 struct Current<'w, F> {
     words: &'w FixedWords<'w>,
     /// By label: the number of pieces that have no cell yet.
     left: Vec<u16>,
-    /// By cell: its letter, or [`OPEN`].
+    /// By cell: its symbol, or [`OPEN`].
     word: Vec<u8>,
-    /// What is known of the beginning of the word.
+    /// What is known about the beginning of the word.
     path: Option<Path>,
     /// For each of the cycles placed so far, the symmetries that map the word to one that agrees with it.
     agreeing: Vec<Agreeing<'w>>,
@@ -198,7 +198,7 @@ impl<'w, F: FnMut(&[u8], u32) -> bool> Current<'w, F> {
     /// Fills the cells in all ways that contain a cycle, whose first cell is the first open one. The result
     /// is that of [`Current::place`].
     fn with(&mut self, cycle: &'w [Placement], symmetries: Range<usize>) -> bool {
-        // One letter rules out most cycles.
+        // One symbol rules out most cycles.
         if let (Some(prefixes), Some(path)) = (self.words.prefixes, &self.path)
             && !cycle.iter().all(|at| prefixes.allows(path, at.cell.into(), at.letter))
         {
@@ -217,7 +217,7 @@ impl<'w, F: FnMut(&[u8], u32) -> bool> Current<'w, F> {
         goes_on
     }
 
-    /// Puts a letter on an open cell, if a piece is left for it.
+    /// Puts a symbol on an open cell, if a piece is left for it.
     fn put(&mut self, at: &Placement) -> bool {
         let (left, letter) = (&mut self.left[usize::from(at.label)], &mut self.word[usize::from(at.cell)]);
         let fits = *left > 0 && *letter == OPEN;
@@ -240,7 +240,7 @@ mod tests {
     /// identity are their own inverses. Of the other words that are their own inverses, 35,696 - 166, none is
     /// visited.
     #[test]
-    fn words_that_moves_do_not_reach_are_passed_over() {
+    fn unreachable_words_are_skipped() {
         let mut definition = Definition::of_degree("m11", 11).unwrap();
         for (name, cycles) in [("a", "(1,2,3,4,5,6,7,8,9,10,11)"), ("b", "(3,7,11,8)(4,10,5,6)")] {
             let action = OrientedPermutation::from_cells(Permutation::parse(cycles, 11).unwrap());

@@ -5,16 +5,16 @@ use crate::Space;
 use crate::colouring::PatternStabiliser;
 use fathom_algebra::{Permutation, StabiliserChain};
 
-/// Tells whether moves reach a word with a given beginning.
+/// Determines whether a word with a given beginning is reachable.
 ///
-/// A word of pieces that all differ is an element of the group, and the letter on a cell tells to which point
-/// the inverse of the element carries a point of that cell. A chain of stabilisers along these points tells
-/// which images are possible for each point, given the images of the points before: an element that carries
-/// those images back must carry the image of the point into the orbit of the point under the elements that
-/// fix the points before.
+/// A word of pieces that all differ is an element of the group, and the symbol on a cell determines to which
+/// point the inverse of the element carries a point of that cell. A chain of stabilisers along these points
+/// shows which images are possible for each point, given the images of the points before: an element that
+/// carries those images back must carry the image of the point into the orbit of the point under the elements
+/// that fix the points before.
 #[derive(Debug)]
 pub(super) struct Prefixes {
-    /// By level and point: where in `tables` the permutation begins that carries the point back to the base
+    /// By level and point: the offset in `tables` of the permutation that carries the point back to the base
     /// point and fixes the base points before, or [`OUT_OF_REACH`] if there is none.
     back: Vec<u32>,
     /// Permutations of points, concatenated.
@@ -26,8 +26,8 @@ pub(super) struct Prefixes {
     cells: Vec<(usize, usize)>,
     /// By cell: its first point, and the number of its points.
     points: Vec<(usize, usize)>,
-    /// By letter: the point to which the inverse of a word carries the first point of a cell with this
-    /// letter.
+    /// By symbol: the point to which the inverse of a word carries the first point of a cell with this
+    /// symbol.
     images: Vec<u8>,
     /// By cell: whether it is on a ring.
     in_ring: Vec<bool>,
@@ -36,7 +36,7 @@ pub(super) struct Prefixes {
 
 const OUT_OF_REACH: u32 = u32::MAX;
 
-/// What is known of the beginning of a word.
+/// What is known about the beginning of a word.
 #[derive(Clone, Debug)]
 pub(super) struct Path {
     /// The number of levels that are known.
@@ -64,8 +64,8 @@ impl Prefixes {
     /// Prefixes rule out too little if moves reach at least one of this number of words.
     const WORTH: u64 = 2;
 
-    /// Makes the chain of a space. Returns `None` if words are not elements of a group, if there are too many
-    /// points, or if moves reach most words.
+    /// Creates the chain of a space. Returns `None` if words are not elements of a group, if there are too
+    /// many points, or if moves reach most words.
     pub(super) fn new(space: &Space) -> Option<Self> {
         let shows_all =
             |(cell, &label): (usize, &u8)| u16::from(space.symbols().seen(label)) == space.order(cell);
@@ -102,7 +102,7 @@ impl Prefixes {
         let image_of = |letter: u8| {
             let (first, orientation_counts) = points[home[usize::from(symbols.mark(letter))]];
             let orientation = usize::from(symbols.orientation(letter));
-            // A letter of an orientation that its mark does not show is on no cell.
+            // A symbol of an orientation that its mark does not show is on no cell.
             (first + orientation_counts.saturating_sub(orientation) % orientation_counts) as u8
         };
         let images = (0..symbols.count()).map(|letter| image_of(letter as u8)).collect();
@@ -123,7 +123,7 @@ impl Prefixes {
         Some(Self { back, tables, orbits, cells, points, images, in_ring, degree })
     }
 
-    /// Returns what is known before any cell is filled.
+    /// Returns the state of knowledge before any cell is filled.
     pub(super) fn start(&self) -> Path {
         let identity = (0..self.degree).map(|point| point as u8);
         let mut back: Vec<u8> = identity.collect();
@@ -132,8 +132,8 @@ impl Prefixes {
     }
 
     /// Returns whether moves reach a word that has these symbols on the cells before the first open one.
-    /// `path` is what is known of the first of these cells; what follows from the others is added to `path`.
-    /// Also returns false if the symbols before the first open cell rule out a letter behind it.
+    /// `path` covers the first of these cells; what follows from the others is added to it.
+    /// Also returns false if the symbols before the first open cell rule out a symbol after it.
     pub(super) fn allow(&self, space: &Space, word: &[u8], path: &mut Path) -> bool {
         let known = path.levels;
         while path.levels < self.cells.len() {
@@ -157,8 +157,8 @@ impl Prefixes {
             || (behind..word.len()).all(|cell| word[cell] == OPEN || self.allows(path, cell, word[cell]))
     }
 
-    /// Returns whether moves reach a word with the beginning of `path` and this letter on a cell behind.
-    /// Always true for cells of a ring, of which the answer is not known.
+    /// Returns whether moves reach a word with the beginning of `path` and this symbol on a later cell.
+    /// Always true for cells of a ring, for which the answer is not known.
     #[inline]
     pub(super) fn allows(&self, path: &Path, cell: usize, letter: u8) -> bool {
         if self.in_ring[cell] {

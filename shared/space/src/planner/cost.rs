@@ -4,8 +4,8 @@ use crate::Space;
 use crate::counting::MAX_CROSSING;
 
 /// The model of a search's time. Times are in nanoseconds of one thread; the rates are rounded from
-/// `fathom bench` on a 2024 server core. The model only has to rank colourings. A plan is recorded, so that
-/// a change of the numbers changes no run that has begun.
+/// measurements with `fathom bench` on a 2024 server core. The model only has to rank colourings. A plan is
+/// recorded, so changing the numbers does not affect runs that have started.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CostModel {
     /// Number of layers whose cosets are dense.
@@ -32,9 +32,9 @@ pub(super) struct CostModel {
     pub(super) block_64: f64,
     /// Time to pull a bit of the fastest rows.
     pub(super) fastest_bit: f64,
-    /// Time to make a byte of a map.
+    /// Time to compute a byte of a map.
     pub(super) map_byte: f64,
-    /// Time to make an entry of a map along an axis of reachable words, and the number of such maps of an
+    /// Time to compute an entry of a map along an axis of reachable words, and the number of such maps of an
     /// axis.
     pub(super) map_entry: f64,
     pub(super) maps: f64,

@@ -1,7 +1,7 @@
 //! Colourings whose colours are axes of all their arrangements, judged by the model.
 //!
-//! There are hundreds of candidates, and most are too dear to be chosen whatever symmetries they respect. So
-//! a time that each takes at least is found first, and only those are judged that may be the cheapest.
+//! There are hundreds of candidates, and most are too expensive whatever symmetries they respect. So a lower
+//! bound of the time of each is computed first, and only those that may be the cheapest are judged.
 
 use super::cost::CostModel;
 use super::partitions::candidates;
@@ -92,7 +92,7 @@ impl Draft {
         self.axes.iter().map(|&(length, _)| length as f64).product()
     }
 
-    /// Returns a time that [`Draft::judge`] does not fall below, but for rounding: that of the layers if all
+    /// Returns a lower bound of [`Draft::judge`], up to rounding: the time of the layers if all
     /// symmetries respect the colouring and every coset is full.
     pub(super) fn least(&self, space: &Space, model: &CostModel) -> f64 {
         const ROUNDING: f64 = 1.0 - 1e-6;
@@ -135,7 +135,7 @@ impl Draft {
                 let pattern = |word: &[u8]| word.iter().map(|&letter| colouring.of_letter(letter)).collect();
                 words.iter().map(|word| pattern(word)).collect::<HashSet<Box<[u8]>>>().len() as f64
             }
-            // There is no telling how many of so many patterns are reached.
+            // It is not known how many of so many patterns are reachable.
             (None, 0) if colouring.patterns().total() == Ranks::TOO_MANY => return None,
             (None, 0) => words_of(space) / self.arrangements() / share_of_kinds(space, &self.of_piece),
             (None, entries) => entries as f64,

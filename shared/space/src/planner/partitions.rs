@@ -43,7 +43,7 @@ pub(super) fn candidates(space: &Space, actions: &[(&Symmetry, usize)]) -> BTree
         partitions.insert(base);
     }
     // If pieces that never exchange places share a colour, moves reach few of its words. If there are many
-    // such pieces, separating them may make too many patterns. So partitions of both sorts are candidates.
+    // such pieces, separating them may give too many patterns. So partitions of both sorts are candidates.
     let kinds: Partition = numbered(space.puzzle().kinds.iter());
     if kinds.iter().any(|&kind| kind != 0) {
         let cut = |partition: &Partition| numbered(partition.iter().zip(&kinds));

@@ -1,13 +1,13 @@
 //! Candidates with axes of reachable words.
 //!
 //! The search decides about the sets of pieces that moves carry among themselves, one class after the other;
-//! a class is the sets that symmetries exchange, which are treated alike. For each set, the pattern tells
-//! either every piece or none, and in the second case the set is an axis. If there is a single set, the
-//! pattern may also tell some of its pieces: base points of a group such as M24. The orientations of a set
-//! are told by the pattern, by an axis of their own, or by the axis of the pieces. The group that the pattern
-//! leaves open is known at each step. A branch of the search ends if its cosets are too small, or if it costs
-//! more than the best candidate so far whatever its axes are. The search ends when it has taken as long as is
-//! worth while for a space of this size and for the best candidate, by the model.
+//! a class consists of sets that symmetries exchange, which are treated alike. For each set, the pattern
+//! contains either every piece or none, and in the second case the set is an axis. If there is a single set,
+//! the pattern may also contain some of its pieces: base points of a group such as M24. The orientations of a
+//! set are part of the pattern, of an axis of their own, or of the axis of the pieces. The group that the
+//! pattern leaves open is known at each step. A branch of the search ends if its cosets are too small, or if
+//! it costs more than the best candidate so far whatever its axes are. The search ends when, by the model, it
+//! has taken as long as is worthwhile for a space of this size and for the best candidate.
 
 use super::cost::CostModel;
 use super::{Candidate, Plan};
@@ -24,7 +24,7 @@ pub(super) const MIN_STATES: f64 = 24.0;
 /// The largest number of ends of branches that are judged.
 const MAX_LEAVES: usize = 512;
 
-/// The largest number of images that a set of pieces told by the pattern may have.
+/// The largest number of images that a set of pieces in the pattern may have.
 const MAX_SETS: usize = 1 << 16;
 
 /// The largest number of images of sets in all, after which the search ends.
@@ -33,20 +33,20 @@ const MAX_SETS_IN_ALL: f64 = 2e6;
 /// The largest number of words of axes that are listed in all, after which the search ends.
 const MAX_WORDS: usize = 3_000_000;
 
-/// The limits if sets are cut into parts, which is tried if nothing else serves: the images of a part, the
+/// The limits if sets are cut into parts, which is tried if nothing else works: the images of a part, the
 /// images in all, and the number of parts.
 const MAX_SETS_OF_PARTS: usize = 1 << 20;
 const MAX_SETS_OF_PARTS_IN_ALL: f64 = 4e6;
 const MAX_PARTS: usize = 4;
 
-/// The pattern tells fewer base points than this.
+/// The pattern contains fewer base points than this.
 const MAX_BASE: usize = 7;
 
-/// The largest number of symmetries of a space in which base points are told, because symmetries are then
-/// lost.
+/// The largest number of symmetries of a space in which the pattern may contain base points, because
+/// symmetries are then lost.
 const FEW_SYMMETRIES: usize = 2;
 
-/// Where the orientations of a set are told.
+/// Where the orientations of a set are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Turning {
     InPattern,
@@ -59,7 +59,7 @@ enum Turning {
 enum Split {
     All,
     Nothing,
-    /// The first labels: base points of a group that has no sets to tell apart.
+    /// The first labels: base points of a group that has no sets to distinguish.
     First(usize),
     /// No labels, but they are cut into this number of parts, each of which is a colour.
     Parts(usize),
@@ -163,7 +163,7 @@ impl<'a> Search<'a> {
             true => &[Turning::InPattern, Turning::Joint, Turning::Apart],
             false => &[Turning::InPattern],
         };
-        // The pattern tells base points only if there is a single set, and few symmetries, which are lost.
+        // The pattern contains base points only if there is a single set, and few symmetries, which are lost.
         let base = match &self.classes[..] {
             [class]
                 if class.len() == 1
@@ -198,8 +198,8 @@ impl<'a> Search<'a> {
         u128::try_from(hidden.patterns()).map_or(0.0, |patterns| self.words / patterns as f64)
     }
 
-    /// Returns the group that is left open if the pattern tells what a choice says of a class. Returns `None`
-    /// if it is too small, or if a set has too many images.
+    /// Returns the group that is left open by the pattern with the choice for a class. Returns `None` if the
+    /// group is too small, or if a set has too many images.
     fn hide(
         &mut self,
         hidden: &PatternStabiliser,
@@ -370,7 +370,7 @@ impl<'a> Search<'a> {
         let start = |entries: f64| self.model.maps * entries * self.model.map_entry + unused;
         let entries: f64 = axes.iter().map(|&(_, length)| length as f64).sum();
         let bits: f64 = axes.iter().map(|&(_, length)| length as f64).product();
-        // No rows are pulled faster than those of 64 bits.
+        // Rows of 64 bits are pulled fastest.
         let pull = self.model.pull + self.model.listed_transform + bits / 64.0 * self.model.row_64;
         if start(entries) + self.model.search(pulls, cosets, symmetries, pull, bits / 8.0) >= self.limit {
             return None;

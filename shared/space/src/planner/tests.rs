@@ -15,7 +15,7 @@ fn space(word: &str, track: Option<&str>) -> Space {
 }
 
 #[test]
-fn representatives_are_as_many_as_the_closure_finds() {
+fn representative_counts_match_closure() {
     for word in ["1x1", "1x2", "1x7", "2x2", "2x3", "2x4", "2x5", "3x3", "3x4", "2x6"] {
         let space = space(word, None);
         let plan = Plan::new(&space).unwrap();
@@ -26,7 +26,7 @@ fn representatives_are_as_many_as_the_closure_finds() {
 }
 
 #[test]
-fn the_designs_choices_for_large_boards() {
+fn planned_colourings_of_large_boards() {
     // The expected choices are those of the design's prototype. 4x4: four sublattices, 63,063,000 patterns,
     // 499,961 representative cosets under all 128 symmetries. 3x4: rows, 826 cosets. 2x6: columns mod 3,
     // 1,556 cosets. 3x6: three sublattices, 240,095 cosets of 46.7 MB under all 72 symmetries.
@@ -41,10 +41,10 @@ fn the_designs_choices_for_large_boards() {
     assert_eq!(sizes("3x6"), (17_153_136, 240_095, 72, 46_656_000));
 }
 
-/// Candidates that cannot be the cheapest are not judged. The choice is that of judging all of them, and no
-/// candidate costs less than was said of it before.
+/// Candidates that cannot be the cheapest are not judged. The result is the same as if all were judged, and
+/// no candidate costs less than its lower bound.
 #[test]
-fn the_cheapest_candidate_is_found_without_judging_all() {
+fn cheapest_candidate_survives_pruning() {
     let of_board = |word, track| space(word, track);
     let of_word = |word: &str| {
         let source = PuzzleSpec::by_name(word).unwrap();
@@ -82,9 +82,9 @@ fn the_cheapest_candidate_is_found_without_judging_all() {
     assert!(skipped > 0);
 }
 
-/// Whether a symmetry has an action on colours is told without making the action.
+/// Whether a symmetry has an action on colours is determined without computing the action.
 #[test]
-fn symmetries_that_respect_a_colouring_have_an_action() {
+fn colour_preserving_symmetries_have_an_action() {
     for word in ["3x3", "2x2x2", "pyraminx", "skewb"] {
         let source = PuzzleSpec::by_name(word).unwrap();
         let puzzle = source.puzzle(source.metric()).unwrap();
@@ -106,7 +106,7 @@ fn symmetries_that_respect_a_colouring_have_an_action() {
 /// If moves reach few words, axes of reachable words store few bits that are unreachable or images of others.
 /// If moves reach all words, colours are axes.
 #[test]
-fn puzzles_whose_moves_reach_few_words_are_stored_densely() {
+fn sparse_reachability_uses_reachable_axes() {
     for (word, is_reached) in
         [("skewb", true), ("pyraminx", true), ("dino", false), ("2x2x2", false), ("3x4", false)]
     {
@@ -128,7 +128,7 @@ fn puzzles_whose_moves_reach_few_words_are_stored_densely() {
 
 /// With free moves, turns of the solved puzzle rename pieces and keep every pattern, so they save no cosets.
 #[test]
-fn symmetries_that_keep_every_pattern_save_nothing() {
+fn pattern_fixing_symmetries_save_no_cosets() {
     if !fathom_slow::is_wanted() {
         return;
     }
@@ -145,11 +145,11 @@ fn symmetries_that_keep_every_pattern_save_nothing() {
 /// Each twist turns over the middle layer of Square-1, so the states of a layer have it one way. It is part
 /// of the pattern, and an axis has the 4! arrangements of the corners or the edges of one layer.
 #[test]
-fn a_ring_that_each_move_turns_is_no_axis() {
+fn alternating_ring_is_not_an_axis() {
     let by_twists = PuzzleSpec::by_name("square1").unwrap().in_metric(Metric::Twist).unwrap();
     for (source, metric, bits, period) in [
         (by_twists, Metric::Twist, 24_u64.pow(4), 2),
-        // The middle and how the puzzle is held.
+        // The middle, and the cell for how the puzzle is held.
         (PuzzleSpec::by_name("square1").unwrap(), Metric::Face, 2 * 2 * 24_u64.pow(4), 1),
     ] {
         let labels = Labels::from_values(source.solved());
@@ -174,7 +174,7 @@ fn group_space(name: &str, degree: usize, cycles: &[&str], labels: Labels) -> Sp
 /// 23 x 22 x 21 patterns, each of 960 states. (Conway and Sloane, *Sphere Packings, Lattices and Groups*,
 /// chapter 11.)
 #[test]
-fn a_group_without_sets_is_cut_by_points_of_a_base() {
+fn transitive_group_is_cut_by_base_points() {
     let generators = [
         "(1,24)(2,23)(3,12)(4,16)(5,18)(6,10)(7,20)(8,14)(9,21)(11,17)(13,22)(15,19)",
         "(1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23)",
@@ -189,9 +189,9 @@ fn a_group_without_sets_is_cut_by_points_of_a_base() {
 }
 
 /// Nine tiles, of which squares of four turn. A symmetry that leaves all tiles in place and turns them by
-/// different amounts renames no move, so it changes no state, and is left out. The others are used.
+/// different amounts renames no move, so it changes no state, and is omitted. The others are used.
 #[test]
-fn a_symmetry_that_changes_no_state_is_not_used() {
+fn trivial_symmetries_are_not_used() {
     let orbits = vec![Orbit { name: "tiles".into(), cells: 9, orientations: 4 }];
     let mut tiles = Definition::new("tiles", orbits).unwrap();
     for (name, corner) in [("A", 0), ("B", 1), ("C", 3), ("D", 4)] {
@@ -213,7 +213,7 @@ fn a_symmetry_that_changes_no_state_is_not_used() {
 
 /// 10 corners of two kinds and 11 edges of two kinds, permuted in all ways, have C(10, 4) x C(11, 5) states.
 #[test]
-fn where_pieces_look_alike_whole_sets_are_axes() {
+fn sets_with_identical_pieces_are_axes() {
     let turns = ["(1,2,3,4,5,6)(11,12,13,14,15,16)", "(5,6,7,8,9,10)(16,17,18,19,20,21)"];
     let labels = [
         [0, 1].map(|kind| vec![kind; [6, 4][kind]]).concat(),
@@ -225,11 +225,11 @@ fn where_pieces_look_alike_whole_sets_are_axes() {
     assert_eq!((plan.representative_cosets, plan.shape.bits()), (1, 210 * 462));
 }
 
-/// 20 cells, permuted in all ways, with 7, 7, 3 and 3 pieces alike. With a colour for one label or for two
-/// labels alone there are too many patterns or words. Two labels in one colour and two in another serve:
-/// C(20, 6) x C(14, 7) x C(6, 3) states.
+/// 20 cells, permuted in all ways, with 7, 7, 3 and 3 pieces alike. With one or two labels in a colour of
+/// their own, there are too many patterns or words. With two labels in one colour and two in another, there
+/// are C(20, 6) x C(14, 7) x C(6, 3) states.
 #[test]
-fn sets_are_cut_into_parts_where_nothing_else_serves() {
+fn sets_are_cut_into_parts_as_last_resort() {
     let labels = [7, 7, 3, 3].iter().zip(0..).flat_map(|(&n, label)| vec![label; n]);
     let cycle = format!("({})", (1..=20).map(|i| i.to_string()).collect::<Vec<_>>().join(","));
     let space = group_space("alike", 20, &["(1,2)", &cycle], Labels::from_values(labels.collect::<Vec<_>>()));
@@ -243,7 +243,7 @@ fn sets_are_cut_into_parts_where_nothing_else_serves() {
 /// A dial of 30 pieces turns, and a switch can be thrown while piece 0 is on cell 0: 30 x 2 states. The 7!
 /// arrangements of seven pieces would be a long axis with one state.
 #[test]
-fn few_states_with_guards_are_stored_densely() {
+fn small_guarded_spaces_are_stored_densely() {
     let orbit = |name: &str, cells| Orbit { name: name.into(), cells, orientations: 1 };
     let mut dial = Definition::new("dial", vec![orbit("dial", 30), orbit("switch", 2)]).unwrap();
     let action = |image: fn(usize) -> usize| OrientedPermutation::from_cells(Permutation::from_fn(32, image));
@@ -256,11 +256,11 @@ fn few_states_with_guards_are_stored_densely() {
     assert!(bits <= 60, "{bits} bits for 60 states");
 }
 
-/// The states of a ring of n cells are its n turns, and turns by k and by -k are alike: n / 2 + 1 classes,
-/// rounded down. Axes of several cells would store many times as many bits. A table of n! patterns must not
-/// become large for that.
+/// The states of a ring of n cells are its n turns, and turns by k and by -k are equivalent: n / 2 + 1
+/// classes, rounded down. Axes of several cells would store many times as many bits. A table of n! patterns
+/// must not become large for that.
 #[test]
-fn tiny_spaces_of_few_words_are_cut_into_single_states() {
+fn tiny_spaces_use_single_state_cosets() {
     for cells in [4, 5, 7] {
         let space = space(&format!("1x{cells}"), None);
         let plan = Plan::new(&space).unwrap();
@@ -274,10 +274,10 @@ fn tiny_spaces_of_few_words_are_cut_into_single_states() {
 }
 
 /// All 720 permutations of six cells, and as many symmetries: a class for each cycle type, of which there are
-/// 11. To list the cosets of each candidate under so many symmetries takes longer than any search, and axes
+/// 11. Listing the cosets of each candidate under so many symmetries takes longer than any search, and axes
 /// would lose most symmetries.
 #[test]
-fn few_words_with_many_symmetries_are_cut_into_single_states() {
+fn many_symmetries_use_single_state_cosets() {
     let source = PuzzleSpec::by_name("all-transpositions:6").unwrap();
     let puzzle = source.puzzle(source.metric()).unwrap();
     let space = Space::new(puzzle, source.metric(), Labels::distinct(6)).unwrap();
@@ -289,7 +289,7 @@ fn few_words_with_many_symmetries_are_cut_into_single_states() {
 /// An outline chooses the same colouring as an exact plan. If it does not list the cosets, it reports at most
 /// their number.
 #[test]
-fn outlines_choose_what_exact_plans_do() {
+fn outlines_match_exact_plans() {
     for word in ["3x4", "2x2x2", "skewb", "pyraminx", "pancake:9"] {
         let source = PuzzleSpec::by_name(word).unwrap();
         let puzzle = source.puzzle(source.metric()).unwrap();
@@ -314,7 +314,7 @@ fn every_board_up_to_sixteen_cells_has_a_plan() {
 }
 
 #[test]
-fn spaces_beyond_all_tables_are_refused_with_their_size() {
+fn oversized_spaces_are_rejected_with_their_size() {
     let error = Plan::new(&space("5x5", None)).unwrap_err().to_string();
     assert!(error.contains("5x5 multi has 7,755,605,021,665,492,992,000,000 states"), "{error}");
     assert!(Plan::new(&space("5x5", Some("0-3"))).is_ok());
@@ -323,7 +323,7 @@ fn spaces_beyond_all_tables_are_refused_with_their_size() {
 /// Pieces that might turn and never do: a table of patterns counts their turns, and one axis for all of them
 /// would be too long. They are cut into parts, not into single states.
 #[test]
-fn a_set_whose_axis_would_be_too_long_is_cut_into_parts() {
+fn overlong_axis_is_cut_into_parts() {
     let orbit = |name: &str, cells, orientations| Orbit { name: name.into(), cells, orientations };
     let mut definition = Definition::new("t", vec![orbit("a", 3, 1), orbit("b", 9, 3)]).unwrap();
     for (name, cycles) in
@@ -340,9 +340,10 @@ fn a_set_whose_axis_would_be_too_long_is_cut_into_parts() {
     assert!(plan.shape.bits() >= 24 && plan.fill(&space) > 0.4, "{:?}", plan.shape.lengths());
 }
 
-/// A move with many sets of pieces has many candidates, and 72 states are not worth to judge all of them.
+/// A move with many sets of pieces has many candidates, and with 72 states it is not worth judging all of
+/// them.
 #[test]
-fn a_small_space_is_planned_in_the_time_that_it_is_worth() {
+fn small_space_is_planned_quickly() {
     let orbit = |name: &str, cells, orientations| Orbit { name: name.into(), cells, orientations };
     let orbits = vec![orbit("a", 7, 3), orbit("b", 8, 1), orbit("c", 6, 4)];
     let mut definition = Definition::new("t", orbits).unwrap();
@@ -363,7 +364,7 @@ fn a_small_space_is_planned_in_the_time_that_it_is_worth() {
 /// Nearly all symmetries fix each pattern of one choice, so it stores a hundred times as many cosets as there
 /// are patterns for each symmetry. By that number it would be the cheapest.
 #[test]
-fn patterns_that_symmetries_fix_do_not_make_a_choice_cheap() {
+fn fixed_patterns_count_in_the_cost() {
     let orbit = |name: &str, cells, orientations| Orbit { name: name.into(), cells, orientations };
     let orbits = vec![orbit("a", 6, 1), orbit("b", 4, 1), orbit("c", 7, 2)];
     let mut definition = Definition::new("t", orbits).unwrap();

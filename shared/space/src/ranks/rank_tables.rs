@@ -1,7 +1,8 @@
 //! Ranks by table. The cells of each orbit are cut into at most two segments, and the symbols on a segment
-//! are the digits of a number. A table for each segment has what the segment adds to the rank of a word:
-//! for the first cells of an orbit, the smaller words that begin otherwise; for its last cells, the smaller
-//! words that end otherwise, because the content of the end tells what is left for it.
+//! are the digits of a number. A table for each segment contains its contribution to the rank of a word: for
+//! the first cells of an orbit, the number of smaller words that begin differently; for its last cells, the
+//! number of smaller words that end differently, because the content of the end determines which symbols
+//! remain for it.
 
 use super::{Part, Ranks};
 use crate::cells::Cell;
@@ -12,7 +13,7 @@ pub(crate) struct CodedRanks {
     segments: Box<[Segment]>,
     /// By cell: the code of the digit 1.
     places: Box<[u64]>,
-    /// By letter: its digit.
+    /// By symbol: its digit.
     digits: Box<[u8]>,
 }
 
@@ -21,8 +22,8 @@ struct Segment {
     /// The place of the segment's number in a code.
     shift: u32,
     mask: u64,
-    /// By the segment's number: what the segment adds to the rank. Numbers of symbols that no word has there
-    /// have an unspecified entry.
+    /// By the segment's number: its contribution to the rank. The entry is unspecified for symbols that no
+    /// word has there.
     ranks: Box<[u32]>,
 }
 
@@ -30,7 +31,7 @@ impl CodedRanks {
     /// The largest number of entries of a table: larger ones would not stay in a processor's cache.
     const MAX_TABLE: u64 = 1 << 18;
 
-    /// Makes the tables; `None` if they would be too large, or if ranks or codes exceed 32 and 64 bits.
+    /// Creates the tables; `None` if they would be too large, or if ranks or codes exceed 32 and 64 bits.
     pub(crate) fn new(ranks: &Ranks) -> Option<Self> {
         u32::try_from(ranks.total).ok()?;
         let mut coded = Self {
@@ -86,7 +87,7 @@ impl CodedRanks {
         Some(coded)
     }
 
-    /// Returns the code of a letter on a cell.
+    /// Returns the code of a symbol on a cell.
     pub(crate) fn code(&self, cell: Cell, letter: u8) -> u64 {
         self.places[usize::from(cell)].wrapping_mul(self.digits[usize::from(letter)].into())
     }
@@ -105,14 +106,14 @@ impl CodedRanks {
 }
 
 impl Part {
-    /// Returns whether pieces with this letter stand on the cells of the orbit.
+    /// Returns whether pieces with this symbol occur on the cells of the orbit.
     fn has(&self, ranks: &Ranks, letter: u8) -> bool {
         let (mark, local) = (letter / ranks.width, ranks.locals[usize::from(letter)]);
         self.marks.get(usize::from(local)) == Some(&mark)
     }
 
-    /// Returns what the symbols on the cells from `first` on add to the rank of the orbit's word; `None` if
-    /// no word has them there. The cells must be the first or the last ones of the orbit.
+    /// Returns the contribution of the symbols on the cells from `first` on to the rank of the orbit's word;
+    /// `None` if no word has them there. The cells must be the first or the last ones of the orbit.
     fn adds(&self, first: usize, digits: &[u64]) -> Option<u64> {
         let words = self.words();
         let marks = digits.iter().map(|digit| (digit / self.radix) as u8);

@@ -1,9 +1,9 @@
-//! Which pieces must be told apart in a puzzle of very many pieces and few states.
+//! Base encoding, for puzzles of very many pieces and few states.
 //!
 //! A group element is determined by where it takes the points of a *base*: points that only the identity
-//! fixes all at once. So if all pieces of a puzzle are told apart, the points of a base may be told apart and
-//! all others look alike, and there are as many states as before, with the same moves between them. Orbits
-//! without a point of the base are left out.
+//! fixes together. So if all pieces of a puzzle are distinguished, it is enough to distinguish the points of
+//! a base and treat all others as identical: the states, and the moves between them, are the same. Orbits
+//! without a point of the base are omitted.
 
 use super::{Placed, Problem, StateMap};
 use crate::Labels;
@@ -14,7 +14,7 @@ use num_bigint::BigUint;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
-/// The points by which the states of a puzzle are told apart. A plan records them.
+/// The points by which the states of a puzzle are distinguished. A plan records them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Choice {
@@ -22,11 +22,11 @@ pub struct Choice {
     pub kept: Vec<usize>,
     /// The points of the base.
     pub base: Vec<usize>,
-    /// The points that are told apart: those of the base first.
+    /// The points that are distinguished, those of the base first.
     pub told: Vec<usize>,
 }
 
-/// The points of a puzzle that are told apart, and the puzzle on the orbits of these points. A point is an
+/// The points of a puzzle that are distinguished, and the puzzle on the orbits of these points. A point is an
 /// orientation on a cell, as in [`OrientedPermutation::as_points`].
 #[derive(Clone, Debug)]
 pub struct Base {
@@ -40,9 +40,9 @@ pub struct Base {
     point_orbits: Vec<usize>,
     /// The points that are kept, in increasing order: the cells of `puzzle`.
     kept: Vec<usize>,
-    /// For each cell whether some point of its piece is told apart.
+    /// For each cell, whether some point of its piece is distinguished.
     are_told: Vec<bool>,
-    /// The points that are told apart: those of the base first.
+    /// The points that are distinguished, those of the base first.
     told: Vec<usize>,
     /// The points of the base, as cells of `puzzle`.
     base: Vec<usize>,
@@ -55,21 +55,21 @@ pub struct Base {
 }
 
 impl Base {
-    /// The largest order of a group whose base is looked for. No search can finish in a larger one.
+    /// The largest order of a group for which a base is searched. No search can finish in a larger one.
     const MAX_ELEMENTS: u128 = 1 << 64;
 
-    /// The largest number of points of a puzzle whose base is looked for. Points become cells of words.
+    /// The largest number of points of a puzzle for which a base is searched. Points become cells of words.
     const MAX_POINTS: usize = PuzzleSpec::MAX_CELLS;
 
     /// The largest number of orientations of a piece: states are written with one byte for each.
     const MAX_ORIENTATIONS: u16 = 256;
 
-    /// The largest number of points that are told apart so that more symmetries can be used.
+    /// The largest number of points that are distinguished so that more symmetries can be used.
     const MAX_TOLD: usize = 8;
 
-    /// Finds a base of a puzzle whose pieces are all told apart. Returns `None` if moves have guards, a piece
-    /// hides orientations, there are more points than cells of words may be, or the group has more than 2^64
-    /// elements.
+    /// Finds a base of a puzzle whose pieces are all distinguished. Returns `None` if moves have guards, a
+    /// piece hides orientations, there are more points than cells of words may be, or the group has more than
+    /// 2^64 elements.
     pub fn find(puzzle: &Puzzle) -> Option<Self> {
         let points = Points::new(puzzle)?;
         let mut symmetries = symmetries_of(puzzle, puzzle.free[0].orientation_counts());
@@ -93,13 +93,13 @@ impl Base {
         Some(found)
     }
 
-    /// Makes the encoding again that was found for a puzzle, with the identity as its only symmetry. Returns
-    /// `None` if the choice is none of this puzzle.
+    /// Restores the encoding that was found for a puzzle, with the identity as its only symmetry. Returns
+    /// `None` if the choice does not fit this puzzle.
     pub fn with(puzzle: &Puzzle, choice: &Choice) -> Option<Self> {
         Self::from_choice(puzzle, Points::new(puzzle)?, choice)
     }
 
-    /// Returns the choice from which [`Base::with`] makes the same encoding.
+    /// Returns the choice from which [`Base::with`] restores the same encoding.
     pub fn choice(&self) -> Choice {
         let base = self.base.iter().map(|&cell| self.kept[cell]).collect();
         Choice { kept: self.kept.clone(), base, told: self.told.clone() }
@@ -158,7 +158,7 @@ impl Base {
             orbits: numbers_of(&puzzle.orbits(), puzzle.cells),
             point_orbits,
             labels: {
-                // Told points first, whatever their places, and no gaps.
+                // Distinguished points come first, whatever their places, without gaps.
                 let keys: Vec<usize> = (0..kept.len()).map(key).collect();
                 let mut sorted = keys.clone();
                 sorted.sort_unstable();
@@ -190,8 +190,8 @@ impl Base {
         &self.labels
     }
 
-    /// Returns the pieces with a point of the base, in increasing order: where they stand, and how,
-    /// determines where all others do.
+    /// Returns the pieces with a point of the base, in increasing order: their cells and orientations
+    /// determine those of all others.
     pub fn pieces_of_base(&self) -> Vec<usize> {
         let mut pieces: Vec<usize> = self.base.iter().map(|&point| self.places[self.kept[point]].0).collect();
         pieces.sort_unstable();
@@ -199,12 +199,12 @@ impl Base {
         pieces
     }
 
-    /// Returns whether a piece must be told apart from the others of its orbit.
+    /// Returns whether a piece must be distinguished from the others of its orbit.
     pub fn is_told(&self, piece: usize) -> bool {
         self.are_told[piece]
     }
 
-    /// Returns the number of pieces that are told apart, and the number of all pieces.
+    /// Returns the number of pieces that are distinguished, and the number of all pieces.
     pub fn count(&self) -> (usize, usize) {
         (self.are_told.iter().filter(|&&is_told| is_told).count(), self.are_told.len())
     }
@@ -245,8 +245,7 @@ impl Base {
         self.point_orbits[self.point(piece, 0, turn)] == self.point_orbit(cell)
     }
 
-    /// Returns the point that belongs where point `k` of a cell is, if a piece stands there in an
-    /// orientation.
+    /// Returns the home point of what is on point `k` of a cell, if a piece is there in an orientation.
     fn point(&self, piece: usize, k: u16, turn: u16) -> usize {
         let order = self.order_of(piece);
         self.firsts[piece] + usize::from((k % order + order - turn % order) % order)
@@ -263,7 +262,7 @@ impl Base {
     }
 
     /// Returns the piece and its orientation on each cell of the whole puzzle, in the state in which the
-    /// points of the base stand on the cells of [`Base::puzzle`] that `stands` returns. `None` if there is no
+    /// points of the base are on the cells of [`Base::puzzle`] that `stands` returns. `None` if there is no
     /// such state.
     pub fn pieces(&self, stands: impl Fn(usize) -> Option<usize>) -> Option<Vec<(usize, u16)>> {
         let images = self.base.iter().map(|&point| Some(self.kept[stands(point)?]));
@@ -276,9 +275,9 @@ impl Base {
         Some(pieces)
     }
 
-    /// Returns, for each cell of [`Base::puzzle`], the cell whose piece stands there, given the piece and its
-    /// orientation on each cell of the whole puzzle. A piece of an orbit that is left out stands for the one
-    /// that belongs there.
+    /// Returns, for each cell of [`Base::puzzle`], the cell whose piece is there, given the piece and its
+    /// orientation on each cell of the whole puzzle. A piece of an omitted orbit represents the one that
+    /// belongs there.
     pub fn on_cells(&self, pieces: &[(usize, u16)]) -> Vec<usize> {
         let on = |(cell, &point): (usize, &usize)| {
             let (at, k) = self.places[point];
@@ -290,7 +289,7 @@ impl Base {
 }
 
 impl Base {
-    /// Returns the problem in which only the base is told apart.
+    /// Returns the problem in which only the base is distinguished.
     pub(super) fn apply(&self, problem: &Problem) -> Problem {
         Problem {
             puzzle: self.puzzle.clone(),
@@ -305,7 +304,7 @@ impl Base {
 
 impl StateMap for Base {
     fn lower(&self, state: &[Placed]) -> Vec<Placed> {
-        // All pieces are told apart, and their labels are their numbers.
+        // All pieces are distinguished, and their labels are their numbers.
         let pieces: Vec<(usize, u16)> =
             state.iter().map(|&(piece, turn)| (piece.into(), turn.into())).collect();
         self.on_cells(&pieces).into_iter().map(|cell| (self.labels[cell] as u16, 0)).collect()
@@ -365,15 +364,15 @@ fn numbers_of(orbits: &[Vec<usize>], count: usize) -> Vec<usize> {
     numbers
 }
 
-/// A symmetry as a permutation of points, and what it makes of each move.
+/// A symmetry as a permutation of points, and its action on the moves.
 struct PointSymmetry {
     points: Permutation,
     /// By move: the number of the move that it becomes, or `None` if a free move follows.
     moves: Vec<Option<usize>>,
 }
 
-/// Returns the symmetries as permutations of points, the identity first. Automorphisms of pieces that turn are
-/// a group only up to turns of whole orbits, so of these only the identity is returned.
+/// Returns the symmetries as permutations of points, the identity first. Automorphisms of pieces that turn
+/// are a group only up to turns of whole orbits, so of these only the identity is returned.
 fn symmetries_of(puzzle: &Puzzle, orientation_counts: &[u16]) -> Vec<PointSymmetry> {
     let used = if orientation_counts.iter().all(|&order| order == 1) { puzzle.symmetries.len() } else { 1 };
     let degree = puzzle.free[0].points();
@@ -402,8 +401,8 @@ fn classes(degree: usize, generators: &[Permutation], symmetries: &[PointSymmetr
 }
 
 /// Chooses a base: in each class in turn, as long as something moves there when the base so far is fixed, the
-/// smallest point of the longest orbit. Returns the base, and the points of the classes that have a point of it,
-/// in increasing order.
+/// smallest point of the longest orbit. Returns the base, and the points of the classes that have a point of
+/// it, in increasing order.
 fn base(group: &Stabiliser, classes: Vec<Vec<usize>>) -> (Vec<usize>, Vec<usize>) {
     let (mut base, mut kept) = (Vec::new(), Vec::new());
     let mut chain = group.along(&base);
@@ -428,7 +427,7 @@ fn base(group: &Stabiliser, classes: Vec<Vec<usize>>) -> (Vec<usize>, Vec<usize>
     (base, kept)
 }
 
-/// Returns generators that act on a class alone: on points up to its last one.
+/// Returns generators that act only on a class: on points up to its last one.
 fn within(generators: &[Permutation], class: &[usize]) -> Vec<Permutation> {
     let degree = class.last().map_or(0, |last| last + 1);
     let acts = |generator: &Permutation| {
@@ -440,9 +439,9 @@ fn within(generators: &[Permutation], class: &[usize]) -> Vec<Permutation> {
     generators.iter().map(acts).collect()
 }
 
-/// Returns the points that are told apart: the base, and, if they are at most `most`, its images under
-/// symmetries, which can then be used. Of symmetries that rename the moves alike, one is enough: the one that
-/// carries the most points of the base to points of the base.
+/// Returns the points that are distinguished: the base and, if there are at most `most`, its images under
+/// symmetries, which can then be used. Of symmetries that rename the moves in the same way, one is enough:
+/// the one that carries the most points of the base to points of the base.
 fn told(base: &[usize], symmetries: &[PointSymmetry], most: usize) -> Vec<usize> {
     let mut best: HashMap<&[Option<usize>], (usize, &Permutation)> = HashMap::new();
     for PointSymmetry { points, moves } in symmetries {

@@ -1,6 +1,6 @@
-//! Facelets that move together are pieces that turn. `Definition::puzzle` looks for them
-//! ([`Puzzle::facelets`](fathom_puzzle::Puzzle::facelets)); the sticker files of the corpus have them, such as
-//! `docs/examples/2x2x2.tws`.
+//! Facelets that move together are pieces that turn. `Definition::puzzle` finds them
+//! ([`Puzzle::facelets`](fathom_puzzle::Puzzle::facelets)); the sticker files of the corpus have them, such
+//! as `docs/examples/2x2x2.tws`.
 //!
 //! Refused: facelets that look alike, free moves, guards and limits.
 
@@ -8,7 +8,7 @@ use super::{Placed, StateMap};
 use fathom_puzzle::Facelets;
 
 /// The map from the facelets of a puzzle, or its pieces and their orientations, to other pieces. All pieces
-/// are told apart on both sides, and their labels are their numbers.
+/// are distinguished on both sides, and their labels are their numbers.
 #[derive(Clone, Debug)]
 pub(super) struct FaceletMap(pub(super) Facelets);
 

@@ -1,6 +1,6 @@
-//! The half-turn extension: one more cell tells how the puzzle is held, and a turn of the whole becomes a free
-//! move. There are twice as many states of cells, two for each state, and automorphisms may exchange the two
-//! halves of the puzzle. `Definition::puzzle` looks for the turn ([`Puzzle::held`]); Square-1 has one.
+//! The half-turn extension: one more cell records how the puzzle is held, and a turn of the whole becomes a
+//! free move. There are twice as many states of cells, two for each state, and automorphisms may exchange the
+//! two halves of the puzzle. `Definition::puzzle` finds the turn ([`Puzzle::held`]); Square-1 has one.
 //!
 //! Refused: puzzles with free moves, and those whose states are not limited by `always`, for which no file
 //! of the corpus needs it.
@@ -9,7 +9,7 @@ use super::{Placed, Record, StateMap};
 use fathom_algebra::{OrientedPermutation, Permutation};
 use fathom_puzzle::{Puzzle, held_by};
 
-/// The number of orientations of the cell that tells how the puzzle is held.
+/// The number of orientations of the cell that records how the puzzle is held.
 const WAYS: u8 = 2;
 
 /// The turn of the whole that is a free move of the extended puzzle.
@@ -25,7 +25,7 @@ impl HalfTurn {
     }
 
     /// Extends a puzzle by a turn of the whole, which is given on all cells of the extended puzzle. `None` if
-    /// it is no such turn.
+    /// it is not such a turn.
     pub(super) fn with(puzzle: &Puzzle, cells: &[u16], turns: &[u16]) -> Option<(Self, Puzzle)> {
         let orientation_counts = [puzzle.free[0].orientation_counts(), &[WAYS.into()]].concat();
         let is_extended = cells.len() == orientation_counts.len() && turns.len() == orientation_counts.len();

@@ -1,7 +1,7 @@
-//! OrientationPositions, for pieces that turn and never leave their cell, such as the tips of a pyramid. In words such a
-//! cell is a ring of cells, around which a mark moves. The orientation of the piece is then the place of the
-//! mark: an arrangement, which a colouring can make an axis of, and not a letter, which would be part of the
-//! pattern.
+//! Rings, for pieces that turn and never leave their cell, such as the tips of a pyramid. In words, such a
+//! cell becomes a ring of cells around which a mark moves. The orientation of the piece is then the position
+//! of the mark: an arrangement, which can be an axis of a colouring, instead of a symbol, which would be part
+//! of the pattern.
 
 use super::{Placed, Problem, StateMap};
 use crate::Labels;
@@ -9,7 +9,7 @@ use fathom_algebra::permutation::gcd;
 use fathom_algebra::{OrientedPermutation, Permutation, Relabelling};
 use fathom_puzzle::{Guard, Puzzle, PuzzleMove};
 
-/// The cells of words, where some cells of the puzzle are orientation_positions.
+/// The cells of words, where some cells of the puzzle are rings.
 #[derive(Clone, Debug)]
 pub(crate) struct OrientationPositions {
     /// By cell of the puzzle: its first cell in words, and the number of its cells there.
@@ -23,12 +23,12 @@ pub(crate) struct OrientationPositions {
 }
 
 impl OrientationPositions {
-    /// The largest number of cells of words. If there would be more, no orientation_positions are made.
+    /// The largest number of cells of words. If there would be more, no rings are used.
     const MAX_CELLS: usize = 128;
 
-    /// Makes orientation_positions of the pieces of a puzzle that stay on their cell and reach all their orientations. The
-    /// cell that tells [how the puzzle is held](Puzzle::held), which only free moves turn, becomes a ring as
-    /// well. Returns `None` if there are no such pieces, or words would become too long.
+    /// Turns the pieces of a puzzle that stay on their cell and reach all their orientations into rings. The
+    /// cell that records [how the puzzle is held](Puzzle::held), which only free moves turn, becomes a ring
+    /// as well. Returns `None` if there are no such pieces, or words would become too long.
     pub(crate) fn find(problem: &Problem) -> Option<Self> {
         let puzzle = &problem.puzzle;
         let free = if problem.keeps_guards { &puzzle.free[..] } else { &[] };
@@ -46,8 +46,8 @@ impl OrientationPositions {
         (cells > puzzle.cells && cells <= Self::MAX_CELLS).then(|| Self::new(problem, &sizes))
     }
 
-    /// Makes the orientation_positions again that were found for a puzzle, from their [sizes](OrientationPositions::sizes). `None` if these
-    /// are no orientation_positions of this puzzle.
+    /// Restores the rings that were found for a puzzle, from their [sizes](OrientationPositions::sizes).
+    /// `None` if these are not rings of this puzzle.
     pub(crate) fn with(problem: &Problem, sizes: &[u16]) -> Option<Self> {
         let puzzle = &problem.puzzle;
         let actions = || puzzle.moves.iter().map(|m| &m.action).chain(&puzzle.free);
@@ -85,7 +85,7 @@ impl OrientationPositions {
         self.spread.iter().map(|&(_, size)| size).collect()
     }
 
-    /// Returns the orientation_positions, each as its first cell and the number of its cells.
+    /// Returns the rings, each as its first cell and the number of its cells.
     pub(crate) fn orientation_positions(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
         let orientation_positions = self.spread.iter().filter(|&&(_, size)| size > 1);
         orientation_positions.map(|&(first, size)| (first, size.into()))
@@ -116,7 +116,7 @@ impl OrientationPositions {
                 name: m.name.clone(),
                 action: self.action(&m.action),
                 // A guard on a ring is always met: the ring's own piece is always there, and no other piece
-                // ever.
+                // ever is.
                 guard: m
                     .guard
                     .iter()
@@ -167,7 +167,7 @@ impl OrientationPositions {
         .expect("cells of orientation_positions have no turns")
     }
 
-    /// Returns whether a relabelling maps orientation_positions to orientation_positions of the same size. The moves alone do not tell orientation_positions
+    /// Returns whether a relabelling maps rings to rings of the same size. The moves do not distinguish rings
     /// from cells whose pieces hide their orientations, but states do, so a relabelling that exchanges the
     /// two is not a symmetry of the states.
     fn are_kept_by(&self, relabelling: &Relabelling) -> bool {

@@ -1,5 +1,5 @@
-//! What a plan records of a space: the reductions that were found, and the symmetries. From these the same
-//! space is made again without a search.
+//! What a plan records about a space: the reductions that were found, and the symmetries. From these the same
+//! space is rebuilt without a search.
 
 use super::original_puzzle::OriginalPuzzle;
 use super::{Space, SpaceError, symbols};
@@ -16,20 +16,20 @@ pub struct Encoding {
     /// Whether the symmetries are all that the puzzle has.
     pub all_symmetries: bool,
     /// The symmetries of the reduced puzzle, without products with free moves; the identity first. Each is
-    /// the cell to which each cell goes; where pieces turn, then `x` and by which factor its orientations are
-    /// multiplied, and `+` and by how much they are turned.
+    /// written as the image of each cell; where pieces turn, followed by `x` and the factors of the
+    /// orientations, and by `+` and the turns.
     pub symmetries: Vec<String>,
     /// The reductions, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reductions: Vec<Record>,
 }
 
-/// Why an encoding is not one of a puzzle.
+/// The reason why an encoding does not fit a puzzle.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EncodingError {
     /// A reduction does not apply to the puzzle.
     #[error(
-        "reduction {number} of the plan does not fit {puzzle}: the plan is of another puzzle, or was edited"
+        "reduction {number} of the plan does not fit {puzzle}: the plan belongs to another puzzle, or was edited"
     )]
     Reduction {
         /// The number of the reduction, from 1.
@@ -39,7 +39,7 @@ pub enum EncodingError {
     },
     /// A symmetry is not one of the puzzle.
     #[error(
-        "symmetry {number} of the plan is not a symmetry of {puzzle}: the plan is of another puzzle, or was edited"
+        "symmetry {number} of the plan is not a symmetry of {puzzle}: the plan belongs to another puzzle, or was edited"
     )]
     Symmetry {
         /// The number of the symmetry, from 1.
@@ -47,13 +47,13 @@ pub enum EncodingError {
         /// The puzzle.
         puzzle: String,
     },
-    /// The space cannot be made.
+    /// The space cannot be built.
     #[error(transparent)]
     Space(#[from] SpaceError),
 }
 
 impl Space {
-    /// Returns the encoding, from which [`Space::open`] makes the same space.
+    /// Returns the encoding, from which [`Space::open`] builds the same space.
     pub fn encoding(&self) -> Encoding {
         let used = self.used_symmetries.iter().map(|&number| &self.puzzle.symmetries[number]);
         Encoding {
@@ -63,11 +63,11 @@ impl Space {
         }
     }
 
-    /// Makes a space from its encoding. Nothing is searched for: `puzzle` needs no symmetries and no other
+    /// Builds a space from its encoding, without any search: `puzzle` needs no symmetries and no other
     /// pieces.
     ///
     /// # Errors
-    /// [`EncodingError`] if the encoding is not one of this puzzle with these labels.
+    /// [`EncodingError`] if the encoding does not fit this puzzle with these labels.
     ///
     /// # Panics
     /// If `labels` does not have one label for each cell of the puzzle.

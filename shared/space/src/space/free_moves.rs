@@ -3,7 +3,7 @@
 use super::{Space, Symmetry};
 
 impl Space {
-    /// Returns the order of the group of free moves that are not left out, which is the number of words of
+    /// Returns the order of the group of free moves that are not omitted, which is the number of words of
     /// each state.
     pub fn free_order(&self) -> u32 {
         self.puzzle.free.len() as u32

@@ -7,9 +7,9 @@ use fathom_puzzle::{Guard, PuzzleMove};
 /// The action of a move on words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WordMove {
-    /// For each cell: the cell to which the move carries what stands there.
+    /// For each cell: the cell to which the move carries its contents.
     pub cells: Box<[Cell]>,
-    /// The turn of what leaves each cell; empty if nothing turns.
+    /// The turn of the contents that leave each cell; empty if nothing turns.
     pub(super) turns: Box<[u8]>,
     /// The conditions for the move.
     pub(super) guard: Box<[WordGuard]>,
@@ -22,7 +22,7 @@ pub(crate) struct WordGuard {
     pub(crate) cell: Cell,
     /// The label.
     pub(crate) label: u8,
-    /// Whether the cell must hold the label; otherwise it must hold any other one.
+    /// Whether the cell must hold the label; otherwise it must hold a different one.
     pub(crate) holds: bool,
 }
 
@@ -51,7 +51,7 @@ impl WordMove {
         &self.guard
     }
 
-    /// Returns the turn of what leaves a cell.
+    /// Returns the turn of the contents that leave a cell.
     #[inline]
     pub fn turn(&self, cell: usize) -> u8 {
         self.turns.get(cell).copied().unwrap_or(0)

@@ -1,5 +1,5 @@
-//! The puzzle that is given, and its states: what is on each of its cells. The space has the cells of another
-//! puzzle where [reductions](crate::reduction) apply.
+//! The given puzzle and its states, as the contents of each of its cells. If [reductions](crate::reduction)
+//! apply, the space has the cells of another puzzle.
 
 use super::{Space, SpaceError};
 use crate::Labels;
@@ -7,14 +7,14 @@ use crate::reduction::{Placed, Problem};
 use fathom_algebra::{OrientedPermutation, Permutation, StabiliserChain};
 use fathom_puzzle::{Guard, Puzzle};
 
-/// What is asked about the puzzle that was given.
+/// Properties of the given puzzle.
 #[derive(Clone, Debug)]
 pub(super) struct OriginalPuzzle {
     /// The labels of the pieces, as they are given.
     labels: Labels,
-    /// The labels of the pieces. Those that can be told apart by their cells have different labels.
+    /// The labels of the pieces. Those that can be distinguished by their cells have different labels.
     piece_labels: Labels,
-    /// For each piece the number of its orientations that are told apart.
+    /// For each piece, the number of its orientations that are distinguished.
     seen: Box<[u16]>,
     /// By cell: the number of its orbit under the moves and free moves.
     orbit_of: Box<[usize]>,
@@ -61,8 +61,8 @@ impl OriginalPuzzle {
         if puzzle.limits.iter().any(alike) {
             return Err(SpaceError::SolvedRuledOut(puzzle.name.clone()).into());
         }
-        // Pieces that never stand on the same cells are told apart by their cells. A cell that was added has a
-        // piece of its own.
+        // Pieces that never occupy the same cells are distinguished by their cells. An added cell has a piece
+        // of its own.
         let orbits = puzzle.orbits();
         let orbit_of = |piece: usize| orbits.iter().position(|cells| cells.contains(&piece));
         let key = |piece| (labels.of_pieces().get(piece), orbit_of(piece), puzzle.seen[piece]);
@@ -88,37 +88,37 @@ impl Space {
         &self.given.labels
     }
 
-    /// Returns the labels of the puzzle's pieces, different ones for those that their cells tell apart.
+    /// Returns the labels of the puzzle's pieces, different ones for those that their cells distinguish.
     pub fn piece_labels(&self) -> &Labels {
         &self.given.piece_labels
     }
 
-    /// Returns the order of the group of all free moves of the puzzle. Those are left out that the moves do
-    /// not make, if all pieces are told apart.
+    /// Returns the order of the group of all free moves of the puzzle. If all pieces are distinguished, those
+    /// that the moves do not generate are omitted.
     pub fn all_free_order(&self) -> u32 {
         self.given.free_order
     }
 
-    /// Returns whether pieces have orientations that are told apart. Facelets have none.
+    /// Returns whether pieces have orientations that are distinguished. Facelets have none.
     pub fn has_turns(&self) -> bool {
         self.given.seen.iter().any(|&seen| seen > 1)
     }
 
-    /// Returns whether words tell only some of the pieces apart, because there are too many pieces for
+    /// Returns whether words distinguish only some of the pieces, because there are too many pieces for
     /// symbols. The states are those of all pieces nevertheless.
     pub fn tells_only_some(&self) -> bool {
         self.chain.base().is_some()
     }
 
-    /// Returns the number of pieces that words tell apart, and the number of all pieces, if words
-    /// [tell only some](Space::tells_only_some).
+    /// Returns the number of pieces that words distinguish, and the number of all pieces, if words
+    /// [distinguish only some](Space::tells_only_some).
     pub fn told_apart(&self) -> Option<(usize, usize)> {
         self.chain.base().map(|base| base.count())
     }
 
-    /// Returns a function that tells whether moves lead from the solved state to the state with these pieces
-    /// on the cells of the puzzle. The function ignores guards. `None` unless all pieces are told apart and
-    /// do not turn.
+    /// Returns a function that determines whether moves lead from the solved state to the state with these
+    /// pieces on the cells of the puzzle. The function ignores guards. `None` unless all pieces are
+    /// distinguished and do not turn.
     pub fn membership(&self) -> Option<impl Fn(&[u16]) -> bool> {
         /// Groups of more elements are too large to be searched.
         const MANY_ELEMENTS: u128 = 1 << 64;
@@ -146,11 +146,11 @@ impl Space {
         self.word_of_pieces(&pieces)
     }
 
-    /// Returns what stands on each cell of the puzzle: the [label of the piece](Space::piece_labels), and its
-    /// orientation.
+    /// Returns the contents of each cell of the puzzle: the [label of the piece](Space::piece_labels), and
+    /// its orientation.
     ///
-    /// If words tell only some of the pieces apart, and no moves lead to the word, the first piece stands on
-    /// every cell of the result, which is then no state.
+    /// If words distinguish only some of the pieces, and no moves lead to the word, the result has the first
+    /// piece on every cell, and is not a state.
     pub fn pieces(&self, word: &[u8]) -> Vec<Placed> {
         let on = |&letter: &u8| (self.symbols.mark(letter).into(), self.symbols.orientation(letter));
         let state: Vec<Placed> = word.iter().map(on).collect();
@@ -167,7 +167,7 @@ impl Space {
         self.chain.lower(pieces).into_iter().map(letter).collect()
     }
 
-    /// Returns the number of orientations of a piece of the puzzle that are told apart.
+    /// Returns the number of orientations of a piece of the puzzle that are distinguished.
     pub fn shown(&self, piece: usize) -> u16 {
         self.given.seen[piece]
     }
@@ -177,13 +177,14 @@ impl Space {
         self.given.orbit_of[piece] == self.given.orbit_of[cell]
     }
 
-    /// Returns whether moves can bring a piece of the puzzle to a cell of the puzzle in an orientation. Where
-    /// words tell all pieces, returns true. The answer is the same for cells of one [`Space::point_orbit`].
+    /// Returns whether moves can bring a piece of the puzzle to a cell of the puzzle in an orientation.
+    /// Returns true if words distinguish all pieces. The answer is the same for cells of one
+    /// [`Space::point_orbit`].
     pub fn may_stand(&self, piece: usize, turn: u16, cell: usize) -> bool {
         self.chain.base().is_none_or(|base| base.may_stand(piece, turn, cell))
     }
 
-    /// Returns, where words tell only some of the pieces, the number of the orbit of a cell's first point.
+    /// Returns the number of the orbit of a cell's first point, if words distinguish only some of the pieces.
     pub fn point_orbit(&self, cell: usize) -> Option<usize> {
         self.chain.base().map(|base| base.point_orbit(cell))
     }

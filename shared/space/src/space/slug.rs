@@ -2,18 +2,18 @@
 
 use super::Space;
 
-/// The largest number of symbols for labels in a short name.
+/// The largest number of letters for labels in a short name.
 const MAX_LETTERS: usize = 24;
 
 impl Space {
-    /// Returns a name that tells this space from others and is fit for a file name: `3x4-multi`, or with
-    /// labels as symbols `2x2-multi-aabb`.
+    /// Returns a name that identifies this space and is suitable as a file name: `3x4-multi`, or with labels
+    /// as letters, `2x2-multi-aabb`.
     pub fn slug(&self) -> String {
         self.slug_with(self.letters_of_labels())
     }
 
-    /// Returns a name that is short enough for a directory. The symbols are left out if the labels are the
-    /// puzzle's own, and replaced by a hash if they are many.
+    /// Returns a name that is short enough for a directory. The letters are omitted if the labels are the
+    /// puzzle's own, and replaced by a hash if there are many.
     pub fn short_slug(&self, labels_are_its_own: bool) -> String {
         let symbols = self.letters_of_labels().filter(|_| !labels_are_its_own);
         self.slug_with(symbols.map(|symbols| match symbols.len() {
@@ -41,7 +41,7 @@ impl Space {
             |letter: char| if letter.is_alphanumeric() || "-_+.".contains(letter) { letter } else { '-' };
         let mut name: String = self.puzzle.name.chars().map(fit).collect();
         if name.starts_with('.') {
-            // The files of Unix whose names begin so are hidden.
+            // On Unix, files whose names begin with a dot are hidden.
             name.replace_range(..1, "-");
         }
         match symbols {

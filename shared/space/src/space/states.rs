@@ -42,20 +42,21 @@ pub(super) fn states_without_words(puzzle: &Puzzle, labels: &Labels) -> Option<B
     })
 }
 
-/// Returns what can be seen of each piece.
+/// Returns what is visible of each piece.
 fn shown<L: Copy + Into<u32>>(puzzle: &Puzzle, labels: &Labels<L>) -> Vec<VisibleLabel> {
     let pieces = labels.of_pieces().iter().zip(&puzzle.seen);
     pieces.map(|(&label, &seen)| VisibleLabel { label: label.into(), seen }).collect()
 }
 
-/// Returns whether words tell all orientations of their pieces apart. `orientation_counts` are those of the cells.
+/// Returns whether words distinguish all orientations of their pieces. `orientation_counts` are those of the
+/// cells.
 pub(super) fn show_all_turns(labels: &Labels<u8>, symbols: &SymbolTable, orientation_counts: &[u16]) -> bool {
     let shows_all = |(&label, &order): (&u8, &u16)| u16::from(symbols.seen(label)) == order;
     labels.of_pieces().iter().zip(orientation_counts).all(shows_all)
 }
 
 /// Counts the states: the length of the orbit of the solved word, divided by the number of words of a state.
-/// If all pieces are told apart, this length is the order of the group. For the symmetric group it is a
+/// If all pieces are distinguished, this length is the order of the group. For the symmetric group it is a
 /// multinomial; so it is for the alternating group unless all labels differ, because exchanging two equal
 /// pieces makes any permutation even. In other groups the elements that change nothing visible are counted.
 /// Moves with guards do not generate a group, and words are listed instead. Returns `None` if there are too
@@ -92,8 +93,8 @@ pub(super) fn count_states(space: &Space) -> Option<BigUint> {
     Some(BigUint::from(reached_words(space, Space::MAX_LISTED)?.len()) / in_words)
 }
 
-/// Lists all words of all states: those that moves and free moves make of the solved word. Returns `None` if
-/// there are more than `most`.
+/// Lists all words of all states: those that moves and free moves reach from the solved word. Returns `None`
+/// if there are more than `most`.
 pub(crate) fn reached_words(space: &Space, most: usize) -> Option<HashSet<Box<[u8]>>> {
     let solved = space.solved.clone();
     let mut seen = HashSet::from([solved.clone()]);
@@ -122,11 +123,11 @@ mod tests {
     use fathom_algebra::Permutation;
     use fathom_puzzle::{Definition, Metric, Orbit, Piece};
 
-    /// 50 dials of twelve hours need more symbols than a byte can tell apart. One move turns the first dial,
+    /// 50 dials of twelve hours need more symbols than a byte can represent. One move turns the first dial,
     /// another move all others, so there are 12 x 12 states. As one dial hides whether it is turned by half,
-    /// it would take more than a base to tell what is seen.
+    /// a base does not suffice to determine what is visible.
     #[test]
-    fn states_are_counted_where_letters_are_too_many() {
+    fn states_are_counted_beyond_symbol_limit() {
         const DIALS: usize = 50;
         let orbits = vec![Orbit { name: "dials".into(), cells: DIALS, orientations: 12 }];
         let mut dials = Definition::new("dials", orbits).unwrap();
@@ -142,6 +143,6 @@ mod tests {
         dials.set_solved(&pieces).unwrap();
         let puzzle = dials.puzzle(Metric::Given).unwrap();
         let error = Space::new(puzzle, Metric::Given, Labels::distinct(DIALS)).unwrap_err().to_string();
-        assert!(error.starts_with("dials has 144 states and more pieces and orientations"), "{error}");
+        assert!(error.starts_with("dials has 144 states and too many pieces and orientations"), "{error}");
     }
 }

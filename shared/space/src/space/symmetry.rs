@@ -11,22 +11,22 @@ use std::hash::Hash;
 /// A relabelling of cells and pieces, and with them of labels, that maps moves to moves, so that
 /// d(a g a⁻¹) = d(g).
 ///
-/// If `a` renames orientation i on cell c, (c, i), to (a(c), f i + t(c)), then a g a⁻¹ has on cell a(c)
-/// what g has on c, with the letter (l, o) renamed to (a(l), f o - t(l) + t(c)), where t(l) is the turn of
-/// the cell to which pieces of label l belong. Turning all symbols of an orbit forth and its cells back makes
-/// no difference. The turn of each orbit's first cell is therefore set to 0, so that different symmetries
-/// have different actions.
+/// If `a` renames orientation i on cell c, (c, i), to (a(c), f i + t(c)), then a g a⁻¹ has on cell a(c) what
+/// g has on c, with the symbol (l, o) renamed to (a(l), f o - t(l) + t(c)), where t(l) is the turn of the
+/// cell to which pieces of label l belong. Turning all symbols of an orbit forward and its cells back has no
+/// effect. The turn of each orbit's first cell is therefore set to 0, so that different symmetries have
+/// different actions.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Symmetry {
-    /// Where each cell, and the piece that belongs there, goes.
+    /// The image of each cell, and of the piece that belongs there.
     pub cells: Box<[Cell]>,
-    /// The turn of what leaves each cell; empty if nothing turns.
+    /// The turn of the contents that leave each cell; empty if nothing turns.
     turns: Box<[u8]>,
-    /// The factor of the orientation of what leaves each cell.
+    /// The factor of the orientation of the contents that leave each cell.
     factors: Box<[u8]>,
-    /// Where each label goes.
+    /// The image of each label.
     pub labels: Box<[u8]>,
-    /// Where each letter goes, before it is turned.
+    /// The image of each symbol, before it is turned.
     symbols: Box<[u8]>,
 }
 
@@ -82,18 +82,18 @@ impl Symmetry {
         free
     }
 
-    /// Returns where each letter goes, before it is turned.
+    /// Returns the image of each symbol, before it is turned.
     pub fn symbols(&self) -> &[u8] {
         &self.symbols
     }
 
-    /// Returns the turn of what leaves a cell, which follows the renaming.
+    /// Returns the turn of the contents that leave a cell, which follows the renaming.
     #[inline]
     pub fn turn(&self, cell: usize) -> u8 {
         self.turns.get(cell).copied().unwrap_or(0)
     }
 
-    /// Writes the image of a word: what stands on cell c is renamed by `renamed`, turned, and goes to
+    /// Writes the image of a word: the symbol on cell c is renamed by `renamed`, turned, and goes to
     /// `cells[c]`. If `renamed` is the action on symbols of labels, the image is that of a state; if it is
     /// the action on symbols of colours, the image is that of a pattern.
     #[inline]
@@ -102,11 +102,11 @@ impl Symmetry {
     }
 }
 
-/// The moves of a space with what they ask of words.
+/// The moves of a space with their guards.
 struct GuardedMoves<'s> {
     space: &'s Space,
     free: HashSet<&'s OrientedPermutation>,
-    /// The actions of the moves that ask the same, by what they ask, in increasing order.
+    /// The actions of the moves that have the same guard, by guard, in increasing order.
     by_guard: HashMap<Vec<WordGuard>, Vec<&'s OrientedPermutation>>,
 }
 
@@ -119,8 +119,8 @@ impl<'s> GuardedMoves<'s> {
         Self { space, free: space.puzzle().free.iter().collect(), by_guard }
     }
 
-    /// Returns whether a relabelling, which renames labels by `labels`, maps the moves to moves that ask for
-    /// the renamed labels, up to free moves that follow.
+    /// Returns whether a relabelling, which renames labels by `labels`, maps the moves to moves whose guards
+    /// have the renamed labels, up to free moves that follow.
     fn are_kept(&self, relabelling: &Relabelling, labels: &[u8]) -> bool {
         let renamed = |asked: &WordGuard| WordGuard {
             cell: relabelling.cells().apply(asked.cell.into()) as Cell,
@@ -143,8 +143,8 @@ fn sorted(guard: impl Iterator<Item = WordGuard>) -> Vec<WordGuard> {
 
 impl Space {
     /// Finds the symmetries: those of the puzzle that map labels to labels, each followed by each free move.
-    /// The identity is the first. Of symmetries that act alike on states, one is enough. Returns them, and the
-    /// numbers of the symmetries of the puzzle of which they are products with free moves.
+    /// The identity is the first. Of symmetries with the same action on states, one is enough. Returns them,
+    /// and the numbers of the symmetries of the puzzle of which they are products with free moves.
     pub(crate) fn all_symmetries(&self) -> (Vec<Symmetry>, Vec<usize>) {
         let mut known = HashSet::new();
         let mut found = Vec::new();
@@ -171,8 +171,8 @@ impl Space {
         (self.with_free(&found), used)
     }
 
-    /// Returns the symmetries of the puzzle, each followed by each free move, as a plan records them. All must
-    /// be different, and the identity the first.
+    /// Returns the symmetries of the puzzle, each followed by each free move, as a plan records them. All
+    /// must be different, and the identity the first.
     ///
     /// # Errors
     /// The number of one that is not a symmetry.
@@ -186,7 +186,7 @@ impl Space {
         let mut found = Vec::new();
         for (number, relabelling) in recorded.iter().enumerate() {
             let symmetry = self.symmetry_of(relabelling, guarded.as_ref()).ok_or(number)?;
-            // Moves that ask for pieces were compared with the labels. A turn of the whole that keeps guards may
+            // Moves with guards were compared with the labels. A turn of the whole that keeps guards may
             // exchange pieces that look alike, whose moves then differ.
             let is_one = guarded.is_some() || self.keeps_guards() || self.puzzle().is_symmetry(relabelling);
             if !is_one || !known.insert(symmetry.clone()) {
@@ -197,8 +197,8 @@ impl Space {
         Ok(self.with_free(&found))
     }
 
-    /// Returns the action of a relabelling on words; `None` if it does not map labels to labels, or what
-    /// moves ask for to what moves ask for.
+    /// Returns the action of a relabelling on words; `None` if it does not map labels to labels, or guards to
+    /// guards.
     fn symmetry_of(&self, relabelling: &Relabelling, guarded: Option<&GuardedMoves<'_>>) -> Option<Symmetry> {
         let mut symmetry = Symmetry::new(relabelling, self.labels().of_pieces(), self.symbols())?;
         if guarded.is_some_and(|guarded| !guarded.are_kept(relabelling, &symmetry.labels)) {
@@ -215,7 +215,7 @@ impl Space {
         all.collect()
     }
 
-    /// Returns the moves, if a relabelling by free moves may change what their guards ask. Where a turn of
+    /// Returns the moves, if a relabelling by free moves may change their guards. Where a turn of
     /// the whole is a free move because it maps guards to guards, it cannot.
     fn guarded(&self) -> Option<GuardedMoves<'_>> {
         let has_guards = self.moves().iter().any(|step| !step.guard().is_empty());
@@ -227,9 +227,9 @@ impl Space {
     /// are those of `all`. Symmetries that rename by free moves are in the group, because the inversion of
     /// states maps to them the free moves that follow.
     ///
-    /// Moves make every state from the solved one, which symmetries fix. So symmetries that rename the moves
-    /// alike act alike on states. There are such if pieces always move together, as the facelets of a corner
-    /// do in a puzzle that is given by facelets.
+    /// Moves reach every state from the solved one, which symmetries fix. So symmetries that rename the moves
+    /// in the same way have the same action on states. There are such symmetries if pieces always move
+    /// together, as the facelets of a corner do in a puzzle that is given by facelets.
     fn faithful(&self, all: &[Symmetry], renamings: &[&Relabelling]) -> Option<Vec<usize>> {
         let actions = || self.puzzle().moves.iter().map(|m| &m.action).chain(&self.puzzle().free);
         let keeps_actions =
@@ -287,7 +287,7 @@ impl Space {
         symmetry.carry(self.symbols(), &symmetry.symbols, word, image);
     }
 
-    /// Returns the symmetry that does `first`, then `second`.
+    /// Returns the symmetry that applies `first`, then `second`.
     pub(crate) fn compose(&self, first: &Symmetry, second: &Symmetry) -> Symmetry {
         let cells: Box<[Cell]> = first.cells.iter().map(|&cell| second.cells[usize::from(cell)]).collect();
         let at = |cell: usize| usize::from(first.cells[cell]);
@@ -333,8 +333,8 @@ impl Space {
         inverse
     }
 
-    /// Turns all symbols of each orbit so that nothing leaves the orbit's first cell turned, and leaves out
-    /// what cannot be seen of factors and turns.
+    /// Turns all symbols of each orbit so that nothing leaves the orbit's first cell turned, and removes the
+    /// invisible part of factors and turns.
     fn normalise(&self, symmetry: &mut Symmetry) {
         for (cell, factor) in symmetry.factors.iter_mut().enumerate() {
             *factor = match self.period(cell) {
@@ -439,9 +439,9 @@ mod tests {
     use std::collections::BTreeSet;
 
     /// The pieces that come to cells 2 and 3 show two of four turns, and the piece on cell 1 shows all.
-    /// Turning cell 3 by two changes nothing that is seen.
+    /// Turning cell 3 by two changes nothing visible.
     #[test]
-    fn symmetries_do_not_differ_by_what_cannot_be_seen() {
+    fn symmetries_ignore_invisible_differences() {
         let orbit = Orbit { name: "A".into(), cells: 3, orientations: 4 };
         let mut definition = Definition::new("t", vec![orbit]).unwrap();
         let action = OrientedPermutation::parse("(2,3+1)", &definition.orientation_counts()).unwrap();
@@ -462,10 +462,11 @@ mod tests {
     }
 
     /// A move exchanges two pairs of cells, and another one turns four cells; one of these four and a fifth
-    /// are exchanged by a free move. Eight automorphisms of the pairs rename no move, so they change no state:
-    /// of the symmetries, no two act alike on states, and those that rename by the free move are among them.
+    /// are exchanged by a free move. Eight automorphisms of the pairs rename no move, so they change no
+    /// state: no two of the symmetries have the same action on states, and those that rename by the free move
+    /// are among them.
     #[test]
-    fn symmetries_beside_free_moves_do_not_act_alike() {
+    fn symmetries_with_free_moves_are_distinct() {
         let orbit = Orbit { name: "A".into(), cells: 9, orientations: 1 };
         let mut definition = Definition::new("t", vec![orbit]).unwrap();
         let orientation_counts = definition.orientation_counts().to_vec();

@@ -44,7 +44,7 @@ pub(super) fn carriers(graph: &CosetGraph, leads: &Leads, home: CosetId) -> Box<
     carriers.into()
 }
 
-/// For each place of the home coset: where it goes, and how far its letter is turned.
+/// For each place of the home coset: its image, and the turn of its symbol.
 type Element = Box<[(Cell, u8)]>;
 
 /// Returns, by coset and arrival, the number of the arrival's action on indices where frames are carried.
