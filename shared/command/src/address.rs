@@ -16,13 +16,13 @@ pub fn to_listen_on(text: &str) -> Result<SocketAddr, String> {
         .and_then(|(name, port)| Some((name, port?)))
         .filter(|(name, _)| !name.is_empty())
         .ok_or_else(|| {
-            format!("{text:?} is no address with a port: give one such as 127.0.0.1:7400 or [::1]:7400")
+            format!("{text:?} is not an address with a port, such as 127.0.0.1:7400 or [::1]:7400")
         })?;
     let found: Vec<SocketAddr> = text.to_socket_addrs().map(Iterator::collect).unwrap_or_default();
     let found = found.iter().find(|address| address.is_ipv4()).or(found.first());
-    found
-        .copied()
-        .ok_or_else(|| format!("the name {name} has no address here: give one such as 127.0.0.1:7400"))
+    found.copied().ok_or_else(|| {
+        format!("the name {name} has no address on this host. Use an address such as 127.0.0.1:7400")
+    })
 }
 
 /// Where other hosts reach a process.
@@ -46,9 +46,10 @@ impl FromStr for Reached {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let (host, port) = split(text).filter(|(host, port)| port.is_some() || !host.is_empty()).ok_or_else(|| {
-            format!("{text:?} is neither HOST nor HOST:PORT: give one such as node7, node7:7500 or [fe80::1]:7500")
-        })?;
+        let (host, port) =
+            split(text).filter(|(host, port)| port.is_some() || !host.is_empty()).ok_or_else(|| {
+                format!("{text:?} is neither HOST nor HOST:PORT, such as node7, node7:7500 or [fe80::1]:7500")
+            })?;
         Ok(Self { host, port })
     }
 }
@@ -81,11 +82,11 @@ mod tests {
         let local = to_listen_on("localhost:7400").unwrap();
         assert!(local.ip().is_loopback() && local.port() == 7400, "{local}");
         for (text, named) in [
-            ("127.0.0.1", "no address with a port"),
-            (":7400", "no address with a port"),
-            ("localhost:http", "no address with a port"),
-            ("1.2.3:4:5", "no address with a port"),
-            ("no-such-host.invalid:7400", "the name no-such-host.invalid has no address here"),
+            ("127.0.0.1", "is not an address with a port"),
+            (":7400", "is not an address with a port"),
+            ("localhost:http", "is not an address with a port"),
+            ("1.2.3:4:5", "is not an address with a port"),
+            ("no-such-host.invalid:7400", "the name no-such-host.invalid has no address"),
         ] {
             let error = to_listen_on(text).unwrap_err();
             assert!(error.contains(named), "{text}: {error}");

@@ -46,10 +46,10 @@ pub fn check() -> anyhow::Result<()> {
         None => Ok(()),
         Some(text) => match Failpoint::parse(&text) {
             None => Err(bad_input!(
-                "{VARIABLE} is {text:?}, which is not POINT:N, POINT:N:stop or POINT:N:flip: unset it, unless this is a test"
+                "{VARIABLE} is {text:?}, which is not POINT:N, POINT:N:stop or POINT:N:flip. Unset it, unless this is a test"
             )),
             Some(Failpoint { point, .. }) if !POINTS.contains(&&*point) => Err(bad_input!(
-                "{VARIABLE} is {text:?}, and there is no point {point:?}: there are {}",
+                "{VARIABLE} is {text:?}, but there is no point {point:?}. Points: {}",
                 POINTS.join(", ")
             )),
             Some(_) => Ok(()),

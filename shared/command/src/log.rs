@@ -62,7 +62,7 @@ impl Verbosity {
 /// If the directory cannot be made.
 pub fn file_of_host(directory: &Path, what: &str) -> Result<PathBuf> {
     let logs = directory.join("logs");
-    std::fs::create_dir_all(&logs).with_context(|| format!("cannot make {}", logs.display()))?;
+    std::fs::create_dir_all(&logs).with_context(|| format!("cannot create {}", logs.display()))?;
     Ok(logs.join(format!("{what}-{}.jsonl", machine::host_name())))
 }
 

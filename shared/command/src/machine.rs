@@ -134,7 +134,7 @@ pub fn processors() -> usize {
 pub fn size(text: &str) -> Result<u64, String> {
     let size = text.parse::<ByteSize>();
     size.map(|size| size.as_u64())
-        .map_err(|_| format!("{text:?} is no size: give a number and a unit, for example 8GiB"))
+        .map_err(|_| format!("{text:?} is not a size. Give a number and a unit, such as 8GiB"))
 }
 
 /// Returns the bytes of memory to take: as many as are asked for and available; nine tenths of the available

@@ -126,7 +126,7 @@ pub fn audit(run: &RunDirectory, disk: &dyn Disk, options: Options) -> Result<Au
     let plain = plain_of(&run.manifest, kept.graph.space())?;
     if options.samples.is_none() && !kept.has_all(0..=kept.last()) {
         return Err(bad_input!(
-            "every state can be audited only where all layers were kept, and the run in {} keeps the last two: ask for --samples, or begin a run with --keep all",
+            "auditing every state needs all layers, but the run in {} keeps only the last two. Use --samples, or start a run with --keep all",
             run.path.display()
         ));
     }
@@ -146,7 +146,7 @@ pub fn audit_far(
     layers: Vec<FinishedLayer>,
     options: Options,
 ) -> Result<Audit> {
-    assert!(options.samples.is_some(), "many states far away take too long");
+    assert!(options.samples.is_some(), "auditing every state on other hosts takes too long");
     let plain = plain_of(manifest, graph.space())?;
     audit_kept(&plain, KeptLayers::far(graph, layers), options)
 }
@@ -175,7 +175,7 @@ fn audit_kept(plain: &Plain, mut kept: KeptLayers, options: Options) -> Result<A
         .map(|(depth, place)| Contradiction {
             depth: Some(depth),
             state: Plain::written(&kept.state(place)),
-            reason: "a layer before this one has it too".into(),
+            reason: "an earlier layer has it too".into(),
         })
         .collect();
     let mut audit = match options.samples {
@@ -218,8 +218,8 @@ fn sampled(plain: &Plain, kept: &KeptLayers, samples: u64, options: Options) -> 
         }
         None => {
             let why = match plain.is_guarded() {
-                true => "moves have guards, so that elements of the group are not all states",
-                false => "no elements are drawn from so large a group on so many cells",
+                true => "moves have guards, so not every element of the group is a state",
+                false => "the group is too large, on too many cells, to draw elements from it",
             };
             unchecked.push(format!("random states at large: {why}"));
             None
@@ -252,7 +252,7 @@ fn exhaustive(plain: &Plain, kept: &KeptLayers, options: Options) -> Result<Audi
             let bytes = words.saturating_mul(8 * space.cells() as u64 + 96);
             if bytes > options.memory_bytes {
                 return Err(bad_input!(
-                    "a list of all {words} words of {} takes {} of memory, and {} may be taken: ask for --samples, or give it more with --memory",
+                    "a list of all {words} words of {} takes {} of memory, but only {} may be used. Use --samples, or raise --memory",
                     space.slug(),
                     HumanBytes(bytes),
                     HumanBytes(options.memory_bytes)
@@ -273,7 +273,7 @@ fn exhaustive(plain: &Plain, kept: &KeptLayers, options: Options) -> Result<Audi
                 depth: Some(depth),
                 state: String::new(),
                 reason: format!(
-                    "{} states are at depth {depth}, and run.db has {}",
+                    "{} states are at depth {depth}, but run.db has {}",
                     found / free,
                     row.states
                 ),
@@ -294,7 +294,7 @@ fn exhaustive(plain: &Plain, kept: &KeptLayers, options: Options) -> Result<Audi
             depth: None,
             state: String::new(),
             reason: format!(
-                "there are {} states, and the run counts on {}",
+                "there are {} states, but the run expects {}",
                 tally.checked / free,
                 words / free
             ),

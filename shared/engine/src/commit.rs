@@ -60,7 +60,7 @@ pub fn add_layer<R: Borrow<ShardReport>>(
     let left = all - visited;
     if layer.states == 0 || layer.states > left {
         return Err(anyhow!(
-            "the counts do not add up: {} states at depth {depth}, but {left} are left; the run is wrong, and must not be used",
+            "the counts do not add up: {} states at depth {depth}, but {left} are left. The run is wrong: do not use its results",
             layer.states
         ));
     }
@@ -137,7 +137,7 @@ pub fn commit_layer<R: Borrow<ShardReport>>(
 /// at the end of the run.
 fn write_watched(run: &RunDirectory, disk: &dyn Disk, has_found: bool) {
     if has_found && let Err(error) = watch::write(&run.path, &run.journal, disk) {
-        warn!(error = format!("{error:#}"), "watched states are not written");
+        warn!(error = format!("{error:#}"), "cannot write the depths of the watched states");
     }
 }
 
@@ -173,7 +173,7 @@ fn add_up<R: Borrow<ShardReport>>(
     let sum = |number: fn(&ShardReport) -> u64| -> Result<u64> {
         let sum = reports.iter().try_fold(0_u64, |sum, report| sum.checked_add(number(report)));
         sum.filter(|sum| i64::try_from(*sum).is_ok())
-            .with_context(|| format!("the counts of depth {depth} are beyond 2^63: they cannot be true"))
+            .with_context(|| format!("the counts of depth {depth} are impossible: they exceed 2^63"))
     };
     sum(|report| report.totals.states)?;
     sum(|report| report.totals.stored)?;
@@ -186,7 +186,7 @@ fn add_up<R: Borrow<ShardReport>>(
     }
     let totals: Totals = reports.iter().map(|report| report.totals).sum();
     let Classes { up_to_symmetry, with_inverse } = Classes::new(&totals, symmetries)
-        .map_err(|reason| anyhow!("the counts of depth {depth} contradict each other: {reason}; a layer is wrong, and so may be one before it: begin again in another directory"))?;
+        .map_err(|reason| anyhow!("the counts of depth {depth} contradict each other: {reason}. This layer or an earlier one is wrong: start again in another directory"))?;
     Ok(LayerRow {
         depth,
         states: totals.states,

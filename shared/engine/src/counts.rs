@@ -24,7 +24,7 @@ impl Classes {
     pub fn new(totals: &Totals, symmetries: u64) -> Result<Self, String> {
         let ratio = |pairs: u64, symmetries: u64| match pairs.is_multiple_of(symmetries) {
             true => Ok(pairs / symmetries),
-            false => Err(format!("{pairs} fixed states are no multiple of {symmetries} symmetries")),
+            false => Err(format!("{pairs} fixed states are not a multiple of {symmetries} symmetries")),
         };
         let Totals { pairs, inverse_pairs, .. } = *totals;
         let of_both = pairs.zip(inverse_pairs).map(|(pairs, inverse_pairs)| pairs + inverse_pairs);
@@ -54,7 +54,7 @@ pub(crate) fn check_growth(layer: &LayerRow, layers: &[LayerRow], space: &Space)
     };
     if layer.states > most {
         return Err(anyhow!(
-            "the counts cannot be true: {} states at depth {}, where moves lead to {most} at most; the run is wrong, and must not be used",
+            "the counts are impossible: {} states at depth {}, where moves lead to at most {most}. The run is wrong: do not use its results",
             layer.states,
             layer.depth
         ));

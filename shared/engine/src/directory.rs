@@ -75,7 +75,7 @@ pub fn look(path: &Path) -> Result<Found> {
         Ok(true) => return Ok(Found::Run),
         Ok(false) => {}
         Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => return Ok(Found::Other),
-        Err(error) => return Err(error).with_context(|| format!("cannot look at {}", path.display())),
+        Err(error) => return Err(error).with_context(|| format!("cannot access {}", path.display())),
     }
     match fs::read_dir(path) {
         Ok(entries) => {
@@ -130,7 +130,7 @@ impl RunDirectory {
             // Another process may have begun, and even ended, a run here since the caller looked.
             if look(path)? != Found::Nothing {
                 return Err(bad_input!(
-                    "another process has begun a run there meanwhile: ask again to go on with it"
+                    "another process has just started a run there. Repeat the command to continue that run"
                 ));
             }
             for name in LEFTOVERS.iter().filter(|name| **name != LOCK) {
@@ -151,7 +151,7 @@ impl RunDirectory {
             Ok((journal, lock))
         };
         let (journal, lock) =
-            make().with_context(|| format!("cannot make the run directory {}", path.display()))?;
+            make().with_context(|| format!("cannot create the run directory {}", path.display()))?;
         Ok(Self { path: path.into(), manifest, space, graph, journal, lock: Some(lock) })
     }
 
@@ -265,14 +265,14 @@ impl RunDirectory {
         let layers = self.journal.layers().context("cannot read run.db")?;
         let all = u64::try_from(self.space.states()).context("the space has 2^64 states or more")?;
         if let Some(layer) = layers.iter().find(|layer| layer.states == 0) {
-            return Err(anyhow!("run.db has no states at depth {}: the run must not be used", layer.depth));
+            return Err(anyhow!("run.db has no states at depth {}: do not use this run", layer.depth));
         }
         let visited = layers
             .iter()
             .try_fold(0_u64, |sum, layer| sum.checked_add(layer.states))
             .filter(|&visited| visited <= all)
             .with_context(|| {
-                format!("run.db counts more states than the {all} of the space: the run must not be used")
+                format!("run.db counts more states than the {all} of the space: do not use this run")
             })?;
         Ok(Visited { layers, visited, all })
     }
@@ -281,7 +281,7 @@ impl RunDirectory {
         let db = path.join(JOURNAL);
         if !db.try_exists()? {
             return Err(anyhow!(
-                "{} is missing: without it nobody knows which layers of the run are finished; put it back from a copy, or remove {} and begin again",
+                "{} is missing. It records which layers of the run are finished: restore it from a backup, or remove {} and start again",
                 db.display(),
                 path.display()
             ));
@@ -307,11 +307,11 @@ impl RunDirectory {
             let classes = Classes { up_to_symmetry: layer.classes, with_inverse: layer.classes_with_inverse };
             if counted != Ok((layer.states, layer.stored, classes)) {
                 return Err(anyhow!(
-                    "run.db contradicts itself at depth {}: its shards add up to {totals:?} under {symmetries} symmetries, its layer is {layer:?}",
+                    "run.db contradicts itself at depth {}: its shards add up to {totals:?} under {symmetries} symmetries, but its layer is {layer:?}",
                     layer.depth
                 ));
             }
-            check_growth(layer, &layers[..at], &self.space).context("run.db cannot be true")?;
+            check_growth(layer, &layers[..at], &self.space).context("run.db is wrong")?;
         }
         let watched = self.journal.watched().context("cannot read run.db")?;
         match watched.iter().filter_map(|state| state.depth).find(|depth| depth.0 as usize >= layers.len()) {
@@ -327,7 +327,7 @@ fn make_store(store: &Path, disk: &dyn Disk) -> Result<PathBuf, RunError> {
     if let Some(owner) = Owner::of(store)? {
         let run = owner.run.display();
         return Err(refused(format!(
-            "it belongs to the run in {run}: delete it if that run no longer needs it, or name another directory"
+            "it belongs to the run in {run}. Delete it if that run no longer needs it, or use another directory"
         )));
     }
     match fs::read_dir(store).map(|mut entries| entries.next()) {
@@ -336,7 +336,7 @@ fn make_store(store: &Path, disk: &dyn Disk) -> Result<PathBuf, RunError> {
         Ok(None) => {}
         Ok(Some(entry)) => {
             let name = entry.map_err(|error| refused(error.to_string()))?.file_name();
-            return Err(refused(format!("it holds something else, {}", Path::new(&name).display())));
+            return Err(refused(format!("it is not empty: it contains {}", Path::new(&name).display())));
         }
     }
     let make = || {

@@ -138,11 +138,13 @@ impl Enumeration {
         let mut run = match look(path)? {
             Found::Nothing => RunDirectory::create(path, self.manifest()?, &[], &LocalDisk)?,
             Found::Run => RunDirectory::open(path)?,
-            Found::Other => return Err(anyhow!("{} is not empty and has no run", path.display())),
+            Found::Other => {
+                return Err(anyhow!("{} is not empty and is not a run directory", path.display()));
+            }
         };
         if run.manifest.spec != self.spec {
             let (there, asked) = (&run.manifest.spec, &self.spec);
-            return Err(anyhow!("{} has the run of {there}, not of {asked}", path.display()));
+            return Err(anyhow!("{} has a run of {there}, not of {asked}", path.display()));
         }
         search(&mut run, &LocalDisk, self.options, &self.stop, observer)?;
         Summary::new(&run)

@@ -241,13 +241,13 @@ impl Journal {
         configure(&database)?;
         let schema: i32 = database.pragma_query_value(None, "user_version", |row| row.get(0))?;
         if schema == 0 {
-            return Err(anyhow!("it is empty or damaged: put it back from a copy, or begin again"));
+            return Err(anyhow!("it is empty or damaged. Restore it from a backup, or start again"));
         }
         if schema != SCHEMA {
             let advice =
-                if schema > SCHEMA { "use a newer version" } else { "use an older version, or begin again" };
+                if schema > SCHEMA { "use a newer version" } else { "use an older version, or start again" };
             return Err(anyhow!(
-                "it has schema {schema}, and this version of Fathom reads {SCHEMA}: {advice}"
+                "it has schema {schema}, but this version of Fathom reads {SCHEMA}: {advice}"
             ));
         }
         require_no_code(&database)?;
@@ -258,7 +258,7 @@ impl Journal {
             Some(found) => {
                 Err(anyhow!("it is the journal of another run, {found}; this run is {fingerprint}"))
             }
-            None => Err(anyhow!("it names no run")),
+            None => Err(anyhow!("it does not name a run")),
         }
     }
 
@@ -306,11 +306,12 @@ impl Journal {
                 return Err(anyhow!("the row of depth {} is missing", layers.len()));
             }
             let files = Files::ALL.into_iter().find(|files| files.word() == word);
-            let files = files.with_context(|| format!("depth {} has files {word:?}", layer.depth))?;
+            let files = files
+                .with_context(|| format!("depth {} has the unknown file state {word:?}", layer.depth))?;
             let got = digest.add(&layer.digest);
             if got != expected {
                 return Err(anyhow!(
-                    "the layers up to depth {} have run digest {got}, not {expected} as was committed",
+                    "the layers up to depth {} have run digest {got}, but {expected} was committed",
                     layer.depth
                 ));
             }
@@ -373,7 +374,7 @@ impl Journal {
     pub fn digests(&self, depth: Depth, shards: u32) -> Result<Vec<Digest>> {
         let rows = self.shards(depth).context("cannot read run.db")?;
         if rows.iter().map(|row| row.shard).ne((0..shards).map(ShardId)) {
-            return Err(anyhow!("run.db has not each shard of depth {depth} once"));
+            return Err(anyhow!("run.db does not have each shard of depth {depth} exactly once"));
         }
         Ok(rows.into_iter().map(|row| row.digest).collect())
     }
@@ -541,7 +542,7 @@ fn write_layer(
     for number in found {
         if update.execute(params![number, layer.depth.0])? != 1 {
             return Err(anyhow!(
-                "watched state {number} lies at depth {} and elsewhere, or is not watched",
+                "watched state {number} is at depth {} and at another depth, or is not watched",
                 layer.depth
             ));
         }
@@ -596,7 +597,7 @@ fn require_no_code(database: &Connection) -> Result<()> {
         None => Ok(()),
         Some((kind, name)) => {
             let (kind, name): (String, String) = (kind, name);
-            Err(anyhow!("it has a {kind}, {name:?}, that Fathom has not made: it must not be used"))
+            Err(anyhow!("it contains a {kind}, {name:?}, that Fathom did not create: do not use it"))
         }
     }
 }

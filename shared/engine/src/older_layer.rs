@@ -176,7 +176,7 @@ fn check_made(
         Err(source) if is_gone(&source) && !can_be_made => Err(TaskError::GivenBack { task, source }),
         Err(error) if error.is_missing() => Ok(()),
         Err(error) if error.is_damage() => {
-            warn!(%error, "an unfinished layer's file is not what was journalled, and is made again");
+            warn!(%error, "an unfinished layer's file does not match the journal and will be recomputed");
             Ok(store.discard_wrong(geometry, task)?)
         }
         Err(error) => Err(error.into()),

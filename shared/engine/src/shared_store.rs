@@ -55,14 +55,14 @@ pub fn require_free(store: &Path, disk: &dyn Disk) -> Result<()> {
     let place = store.display();
     if let Some(owner) = Owner::of(store)? {
         return Err(bad_input!(
-            "the store {place} belongs to the run in {}: name another directory, or delete {place}/{LAYERS} and {place}/{OWNER} if that run no longer needs them",
+            "the store {place} belongs to the run in {}. Use another directory, or delete {place}/{LAYERS} and {place}/{OWNER} if that run no longer needs them",
             owner.run.display()
         ));
     }
     match Store::at(store, disk)?.depths()?.is_empty() {
         true => Ok(()),
         false => Err(bad_input!(
-            "the store {place} holds layers of which the run knows nothing: name another directory, or delete {place}/{LAYERS} if no run needs them"
+            "the store {place} has layers that are not in the run's journal. Use another directory, or delete {place}/{LAYERS} if no run needs them"
         )),
     }
 }
@@ -80,7 +80,7 @@ pub fn require_seen(store: &Path, id: &str) -> Result<()> {
     match is_seen {
         true => Ok(()),
         false => Err(bad_input!(
-            "the layers of this run lie in {}, which this host does not see: mount it here, or serve the run without --shared-store",
+            "the layers of this run are in {}, which this host does not see. Mount it here, or serve the run without --shared-store",
             store.display()
         )),
     }
@@ -95,7 +95,7 @@ pub(crate) fn require_own(journal: &Journal, run: &Path, store: &Path) -> Result
         None => require_layers(&journal.layers().context("cannot read run.db")?, run, store),
         Some(owner) if known.as_ref() == Some(&owner.id) => Ok(()),
         Some(owner) => Err(bad_input!(
-            "the layers of the run in {} lay in {}, which belongs to the run in {} now",
+            "the layers of the run in {} were in {}, which now belongs to the run in {}",
             run.display(),
             store.display(),
             owner.run.display()
@@ -120,7 +120,7 @@ fn require_there(run: &Path, store: &Path) -> Result<()> {
         return Ok(());
     }
     Err(bad_input!(
-        "there is no directory {}, where the layers of the run in {} lie: mount its disk",
+        "the directory {}, which should have the layers of the run in {}, does not exist. Mount its disk",
         store.display(),
         run.display()
     ))
@@ -133,7 +133,7 @@ fn require_layers(layers: &[LayerRow], run: &Path, store: &Path) -> Result<()> {
         return Ok(());
     }
     Err(bad_input!(
-        "there are no layers in {}, where those of the run in {} lie: mount its disk",
+        "the directory {}, which should have the layers of the run in {}, has none. Mount its disk",
         store.display(),
         run.display()
     ))
@@ -155,7 +155,7 @@ fn require_no_copy((run, fingerprint): (&Path, Digest), store: &Path, owner: &Ow
     match journal.and_then(|journal| journal.store_id()) {
         Ok(id) if id.as_ref() != Some(&owner.id) => Ok(()),
         Ok(_) | Err(_) => Err(bad_input!(
-            "{copy} is a copy of {first}, and both would use the layers in {}: go on in {first}",
+            "{copy} is a copy of {first}, and both would use the layers in {}. Continue in {first}",
             store.display(),
             copy = run.display(),
             first = first.display()

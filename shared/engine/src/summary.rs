@@ -77,7 +77,7 @@ impl Summary {
         for depth in known {
             *watched
                 .get_mut(depth.0 as usize)
-                .context("run.db has a watched state in a layer that it has not")? += 1;
+                .context("run.db has a watched state in a layer that it does not have")? += 1;
         }
         let watched_missing = states.iter().filter(|state| state.depth.is_none()).count() as u64;
         let digests: Vec<Digest> = layers.iter().map(|layer| layer.digest).collect();
@@ -159,7 +159,7 @@ fn what_states_are(space: &Space) -> String {
     } else if space.piece_labels().are_distinct() {
         match space.all_free_order() {
             1 => "the order of the group".into(),
-            free => format!("the order of the group over that of its {free} free moves"),
+            free => format!("the order of the group divided by that of its {free} free moves"),
         }
     } else {
         format!("the labelled states that a group of order {} reaches", space.group_order())

@@ -28,7 +28,7 @@ pub fn root_of_layers(journal: &Journal, run: &Path) -> Result<PathBuf> {
 /// Says that the workers of a run have its layers.
 pub fn with_workers(run: &Path) -> Error {
     bad_input!(
-        "the layers of the run in {} are on its workers: continue with 'fathom serve' and these workers",
+        "the layers of the run in {} are on its workers: continue with 'fathom serve' and the same workers",
         run.display()
     )
 }
@@ -43,22 +43,22 @@ pub fn why_not_opened(
     let explained = || -> Result<Error> {
         let layers = journal.layers().context("cannot read run.db")?;
         if !error.is_missing() {
-            return Ok(anyhow!("depth {depth} could not be made"));
+            return Ok(anyhow!("depth {depth} could not be computed"));
         }
         if below.0 as usize >= layers.len() {
             return Ok(bad_input!(
-                "depth {depth} is made from depth {below}, which is not there as a whole: make and merge it first"
+                "depth {depth} is computed from depth {below}, which is not complete: compute and merge it first"
             ));
         }
         let is_older = depth.0 as usize == layers.len() && below.0 + 2 == depth.0;
         if is_older && !journal.given_back(&layers).context("cannot read run.db")?.is_empty() {
             return Ok(bad_input!(
-                "depth {depth} is made in part by a run that keeps two layers, and shards of depth {below} are deleted for it: finish depth {depth} with 'fathom resume {}'",
+                "depth {depth} was partly computed by a run that keeps two layers, which has deleted shards of depth {below}: finish depth {depth} with 'fathom resume {}'",
                 shell::path(run)
             ));
         }
         Ok(bad_input!(
-            "depth {depth} is made from depth {below}, which is finished, and of which a file is gone: put the file back from a copy"
+            "depth {depth} is computed from depth {below}, which is finished but lacks a file: restore the file from a backup"
         ))
     };
     let explained = explained().unwrap_or_else(|failed| failed);

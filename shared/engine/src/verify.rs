@@ -49,11 +49,11 @@ pub fn verify(run: &RunDirectory, disk: &dyn Disk) -> Result<Verified> {
             let is_unread = error
                 .downcast_ref::<LayerError>()
                 .is_some_and(|error| !error.is_damage() && !error.is_missing());
-            let found = if is_unread { "cannot be checked" } else { "is not as run.db says" };
+            let found = if is_unread { "cannot be checked" } else { "does not match run.db" };
             error.context(format!("depth {} {found}", layer.depth))
         })?;
         verify_watched(&job, store, layer, &run.digests(layer.depth)?, &watched)
-            .with_context(|| format!("watched states are not as run.db says at depth {}", layer.depth))?;
+            .with_context(|| format!("watched states do not match run.db at depth {}", layer.depth))?;
         verified.layers += 1;
     }
     Ok(verified)
@@ -175,8 +175,8 @@ fn verify_watched(
             None => false,
         };
         if found != (state.depth == Some(layer.depth)) {
-            let there = if found { "is there" } else { "is not there" };
-            return Err(anyhow!("state {number} {there}, and run.db has it at {:?}", state.depth));
+            let there = if found { "is in this layer" } else { "is not in this layer" };
+            return Err(anyhow!("watched state {number} {there}, but run.db has it at {:?}", state.depth));
         }
     }
     Ok(())
@@ -219,7 +219,7 @@ impl<'j> Counter<'j> {
             let bits = file.coset(local)?;
             let (found, visited) = file.states(local)?;
             if u64::from(visited) > job.graph.states_per_coset() {
-                return Err(anyhow!("coset {} has more states visited than it has", coset.0));
+                return Err(anyhow!("coset {} has more visited states than states", coset.0));
             }
             // At depth 0 nothing was visited before.
             let visited_before = match &before {

@@ -18,7 +18,7 @@ impl Watched {
     /// # Errors
     /// If the tiles are not a permutation of the tiles of the space.
     pub fn word(&self, space: &Space) -> Result<Vec<u8>> {
-        word(&self.tiles, space).map_err(|reason| anyhow!("run.db watches what is no state: {reason}"))
+        word(&self.tiles, space).map_err(|reason| anyhow!("run.db has an invalid watched state: {reason}"))
     }
 }
 
@@ -68,7 +68,7 @@ pub fn read(path: &Path, space: &Space) -> Result<Vec<Box<[u8]>>> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     if space.has_turns() {
         return Err(bad_input!(
-            "--watch-states: the pieces of {} turn where they stand, and a list of tiles does not say how: 'fathom solve' finds the distance of one state",
+            "--watch-states: the pieces of {} have orientations, which a list of tiles cannot express. 'fathom solve' finds the distance of a single state",
             space.puzzle().name
         ));
     }
@@ -91,7 +91,7 @@ pub fn read(path: &Path, space: &Space) -> Result<Vec<Box<[u8]>>> {
         );
     }
     match states.is_empty() {
-        true => Err(bad_input!("--watch-states: {} names no states: give one a line", path.display())),
+        true => Err(bad_input!("--watch-states: {} has no states. Write one per line", path.display())),
         false => Ok(states),
     }
 }
@@ -105,7 +105,7 @@ fn require_places(tiles: &[u16], space: &Space) -> Result<(), String> {
     let is_wrong = |&(cell, &tile): &(usize, &u16)| !space.comes_to(tile.into(), cell);
     match tiles.iter().enumerate().find(is_wrong) {
         Some((cell, tile)) => Err(format!(
-            "no moves bring tile {tile} to cell {}: of tiles that look alike name one that they bring there",
+            "no moves bring tile {tile} to cell {}. Of tiles that look alike, write one that the moves bring there",
             cell + 1
         )),
         None => Ok(()),
@@ -185,7 +185,7 @@ mod tests {
         let space = Space::new(moves.puzzle(Metric::Given).unwrap(), Metric::Given, labels).unwrap();
         assert!(read_text("1 2 0 3 4 5", &space).is_ok());
         let error = read_text("3 2 0 1 4 5", &space).unwrap_err();
-        assert!(error.contains("line 1: no moves bring tile 3 to cell 1: of tiles"), "{error}");
+        assert!(error.contains("line 1: no moves bring tile 3 to cell 1. Of tiles"), "{error}");
     }
 
     #[test]
@@ -196,7 +196,7 @@ mod tests {
         assert!(error("0 1 2 x").contains("line 1: \"x\" is no tile"));
         assert!(error("0 1 1 3").contains("tile 1 is there twice"));
         assert!(error("0 1 2 4").contains("there is no tile 4: they are 0 to 3"));
-        assert!(error("# nothing\n").contains("names no states"));
+        assert!(error("# nothing\n").contains("has no states"));
         // On 3 x 3 all moves are even.
         let even = space("3x3", None);
         assert!(read_text("1 0 2 3 4 5 6 7 8", &even).unwrap_err().contains("do not lead to it"));

@@ -110,18 +110,18 @@ pub fn of(run: &RunDirectory, layer: Option<&LayerRow>) -> Result<Option<Deepest
 /// Returns a title and two sentences that describe the states.
 pub fn caption(report: &Report, deepest: &Deepest) -> (&'static str, String) {
     let summary = &report.summary;
-    let title = if summary.complete { "Antipodes" } else { "States of the last known distance" };
+    let title = if summary.complete { "Antipodes" } else { "States at the last known distance" };
     let shown = deepest.examples.len() as u64;
     let last = report.rows.last();
     let states = last.map_or(shown, |row| row.states);
     let what = match last.and_then(|row| row.classes).filter(|_| summary.symmetries > 1) {
-        Some(1) => "all states are alike up to symmetry; here is one".into(),
+        Some(1) => "all states are equivalent under symmetry; here is one".into(),
         Some(all) if all == shown => {
-            format!("there are {all} classes up to symmetry; here is a state of each")
+            format!("there are {all} classes up to symmetry; here is one state of each")
         }
         Some(all) => {
             format!(
-                "there are {} classes up to symmetry; here are states of {shown} of them",
+                "there are {} classes up to symmetry; here are states from {shown} of them",
                 HumanCount(all)
             )
         }
@@ -131,11 +131,11 @@ pub fn caption(report: &Report, deepest: &Deepest) -> (&'static str, String) {
     };
     let piece = if summary.labels.is_some() { "the label of the piece" } else { "the piece" };
     let turns = deepest.examples.iter().any(|example| example.orientations.is_some());
-    let turned = if turns { ", and +1, +2, … where it is turned" } else { "" };
+    let turned = if turns { ", followed by +1, +2, … if it is turned" } else { "" };
     (
         title,
         format!(
-            "At distance {} {what}. Written is {piece} on each cell, counted from 0{turned}.",
+            "At distance {} {what}. Each cell is written as {piece} on it, counted from 0{turned}.",
             deepest.depth
         ),
     )

@@ -34,7 +34,8 @@ fn code(what: &'static str, said: impl Into<String>) -> Fact {
 /// they are. The text is the end of a
 /// sentence, on one line and without control characters.
 pub fn from_where(report: &Report) -> String {
-    let alike = if report.summary.labels.is_some() { "; pieces with one label are alike" } else { "" };
+    let alike =
+        if report.summary.labels.is_some() { "; pieces with the same label are interchangeable" } else { "" };
     let one_way = report.summary.one_way().map_or_else(String::new, |one_way| format!("; {one_way}"));
     let puzzle = puzzle(&report.source);
     let move_is = move_is(&report.source, &report.summary.metric);
@@ -83,7 +84,7 @@ pub fn of_origin(report: &Report) -> Vec<Fact> {
         facts.push(fact(
             "process",
             format!(
-                "fathom {}, {}{processor}, kernel {}, begun {}, {}",
+                "fathom {}, {}{processor}, kernel {}, started {}, {}",
                 process.version,
                 many(process.threads as u64, "thread"),
                 process.kernel,
@@ -96,8 +97,8 @@ pub fn of_origin(report: &Report) -> Vec<Fact> {
         let workers = many(provenance.workers.len() as u64, "worker");
         facts.push(fact("workers", format!("{workers}: {}", provenance.workers.join(", "))));
     }
-    facts.push(fact("begun by", provenance.begun_by.clone()));
-    facts.push(fact("report by", provenance.reported_by.clone()));
+    facts.push(fact("started by", provenance.begun_by.clone()));
+    facts.push(fact("reported by", provenance.reported_by.clone()));
     facts
 }
 
@@ -135,7 +136,7 @@ pub fn antipodes(report: &Report) -> Option<String> {
     let last = report.rows.last().filter(|_| report.summary.complete)?;
     Some(match last.classes {
         _ if report.summary.symmetries == 1 => many(last.states, "state"),
-        Some(1) => format!("{}, all alike up to symmetry", many(last.states, "state")),
+        Some(1) => format!("{}, all equivalent under symmetry", many(last.states, "state")),
         Some(classes) => format!("{}, {} up to symmetry", many(last.states, "state"), HumanCount(classes)),
         None => many(last.states, "state"),
     })

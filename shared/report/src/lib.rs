@@ -103,7 +103,7 @@ impl FromStr for Format {
 
     fn from_str(text: &str) -> Result<Self, String> {
         Self::ALL.into_iter().find(|format| format.word() == text).ok_or_else(|| {
-            format!("formats are {}, not {text:?}", Self::ALL.map(|format| format.word()).join(", "))
+            format!("expected one of {}, not {text:?}", Self::ALL.map(|format| format.word()).join(", "))
         })
     }
 }

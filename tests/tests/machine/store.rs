@@ -163,7 +163,7 @@ fn other_stores_are_refused() {
     run.refuses(&mut begin("second", "disk"), &format!("it belongs to the run in {}", run_path.display()));
     let name = run.store().file_name().unwrap().to_owned();
     fs::create_dir_all(run.path("other").join(name).join("notes")).unwrap();
-    run.refuses(&mut begin("second", "other"), "it holds something else, notes");
+    run.refuses(&mut begin("second", "other"), "it is not empty: it contains notes");
     run.refuses(&mut begin("second", "second/layers"), "is in the run's directory");
     // The layers of a run stay in its directory, too.
     well(&run.command(&["run", "3x3", "-q", "--dir", "without"]).output().unwrap());
@@ -192,7 +192,10 @@ fn a_store_that_is_gone_is_named_and_not_made_anew() {
     run.until(6);
     let store = run.store();
     fs::rename(run.path("disk"), run.path("unmounted")).unwrap();
-    let gone = format!("there is no directory {}, where the layers of the run in run lie", store.display());
+    let gone = format!(
+        "the directory {}, which should have the layers of the run in run, does not exist",
+        store.display()
+    );
     // With the disk, only the mount point is left.
     fs::create_dir(run.path("disk")).unwrap();
     for arguments in [
@@ -217,7 +220,7 @@ fn a_store_that_is_gone_is_named_and_not_made_anew() {
     let output = child.wait_with_output().unwrap();
     let (_, err) = texts(&output);
     assert_eq!(output.status.code(), Some(1), "{err}");
-    assert!(err.contains("depth 8 could not be made; mount the disk of the store"), "{err}");
+    assert!(err.contains("depth 8 could not be computed; mount the disk of the store"), "{err}");
     let message =
         format!("cannot use the store {}: its disk is not mounted, its files are gone", store.display());
     assert!(err.contains(&message), "{err}");

@@ -160,7 +160,7 @@ fn damaged_new_shards_are_made_again() {
             assert_eq!(output.status.code(), Some(1));
             let (_, err) = texts(&output);
             assert!(err.contains("s00002.layer"), "{err}");
-            assert!(err.contains("what it was made from was given back"), "{err}");
+            assert!(err.contains("its source was released"), "{err}");
             assert!(err.contains("begin again"), "{err}");
             assert!(err.contains("shard 2 at depth 8"), "{err}");
             // The other files stay, so that a copy of the lost file is enough to continue.
@@ -230,7 +230,7 @@ fn a_file_that_cannot_be_deleted_ends_the_run_which_goes_on() {
         let refusing = Watching { run: path.clone(), most: Mutex::new(0), deletes: false };
         let mut run = setup.begin(question(), &path, &refusing).unwrap();
         let error = format!("{:#}", setup.go_on(&mut run, &refusing).unwrap_err());
-        assert!(error.contains("could not be deleted; go on with 'fathom resume"), "{error}");
+        assert!(error.contains("could not be deleted; continue with 'fathom resume"), "{error}");
         assert!(error.contains("layers/d000/s0000"), "{error}");
         // What is given back in depth 2 must be gone before that depth is committed.
         let made = if keep == Keep::Two { 2 } else { 3 };

@@ -27,7 +27,7 @@ pub(crate) fn check<'a>(
     for ((depth, states), &counted) in (0..).zip(states).zip(&counts) {
         if states != counted {
             return Err(anyhow!(
-                "the counts contradict the puzzle's moves: depth {depth} has {states} states, and moves that are made one by one lead to {counted}; the run is wrong, and must not be used"
+                "the counts contradict the puzzle's moves: depth {depth} has {states} states, but a direct count gives {counted}. The run is wrong: do not use its results"
             ));
         }
     }

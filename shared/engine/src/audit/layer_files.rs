@@ -54,7 +54,7 @@ impl KeptLayers {
         let path = run.path.display();
         let Some(store) = run.store()? else {
             return Err(bad_input!(
-                "the layers of the run in {path} lie with its workers: name its coordinator as HOST:PORT while it is served"
+                "the layers of the run in {path} are on its workers. While it is served, pass its coordinator as HOST:PORT"
             ));
         };
         let visited = run.visited()?;

@@ -91,7 +91,7 @@ pub(crate) fn growth(space: &Space) -> Result<(Vec<f64>, GrowthSource)> {
     let rest = expected::growth(&counted, all, space.incoming_moves().len());
     if rest.is_empty() && !is_complete {
         return Err(bad_input!(
-            "the growth of {} cannot be predicted from its first {} depths: leave out --workers",
+            "the growth of {} cannot be predicted from its first {} depths. Drop --workers",
             space.slug(),
             counted.len()
         ));

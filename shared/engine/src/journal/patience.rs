@@ -24,7 +24,7 @@ const BETWEEN_LINES: i32 = 60;
 /// The most pauses for a database that cannot be opened.
 const MAX_OPENING: i32 = 300;
 
-const MESSAGE: &str = "the journal cannot be written now, and is tried again and again";
+const MESSAGE: &str = "cannot write the journal; retrying";
 
 /// When a journal of this process last paused after [`QUIET`] pauses, and why. While another process holds
 /// the database, SQLite calls a function without data, so this belongs to the process.
@@ -50,7 +50,7 @@ impl Journal {
             // Changes are then tried again below.
             let waits = !GIVES_UP.load(Ordering::Relaxed);
             if waits {
-                pause(pauses, "another process holds run.db");
+                pause(pauses, "another process has locked run.db");
             }
             waits
         }))?;
@@ -66,7 +66,7 @@ impl Journal {
             let error = match change(self) {
                 Ok(value) => {
                     if pauses > QUIET {
-                        info!("the journal can be written again");
+                        info!("the journal is writable again");
                     }
                     return Ok(value);
                 }
@@ -74,7 +74,7 @@ impl Journal {
             };
             match may_pass(&error) {
                 Some(_) if self.waits && pauses >= QUIET && GIVES_UP.load(Ordering::Relaxed) => {
-                    return Err(error.context("this process was asked to end before that could pass"));
+                    return Err(error.context("this process was asked to stop before the problem had passed"));
                 }
                 Some(most) if self.waits && most.is_none_or(|most| pauses < most) => {
                     pause(pauses, &without_numbers(format!("{error:#}")));

@@ -51,7 +51,7 @@ impl Journal {
             return Ok(LayersAt::RunDirectory);
         };
         LayersAt::new(&text)
-            .with_context(|| format!("the layers lie at {text:?}, which this version does not know"))
+            .with_context(|| format!("this version does not know the place {text:?} of the layers"))
     }
 
     /// Records where the layers of a new run lie, which was not served yet.

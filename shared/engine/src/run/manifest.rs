@@ -45,7 +45,7 @@ impl FromStr for Keep {
         [Self::Last, Self::Two, Self::All]
             .into_iter()
             .find(|keep| keep.word() == text)
-            .ok_or_else(|| format!("layers to keep are 'last', 'two' or 'all', not {text:?}"))
+            .ok_or_else(|| format!("expected 'last', 'two' or 'all', not {text:?}"))
     }
 }
 

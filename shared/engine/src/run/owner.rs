@@ -84,7 +84,7 @@ impl Owner {
         let damaged = |error: toml::de::Error| format!("is damaged: {}", error.message());
         let Version { format } = toml::from_str(text).map_err(damaged)?;
         if format > FORMAT {
-            return Err(format!("has format {format}, and this version of Fathom reads up to {FORMAT}"));
+            return Err(format!("has format {format}, but this version of Fathom reads up to {FORMAT}"));
         }
         toml::from_str(text).map_err(damaged)
     }

@@ -177,7 +177,7 @@ pub(super) fn positive<'de, D: Deserializer<'de>, N: Deserialize<'de> + Default 
 ) -> Result<N, D::Error> {
     let number = N::deserialize(from)?;
     match number == N::default() {
-        true => Err(D::Error::custom("zero, and a number above it is expected")),
+        true => Err(D::Error::custom("zero, but a positive number is expected")),
         false => Ok(number),
     }
 }

@@ -32,17 +32,17 @@ const PIECE: usize = 1 << 20;
 enum TablesError {
     #[error(transparent)]
     Io(#[from] io::Error),
-    #[error("it is no file of tables, or one of another version")]
+    #[error("it is not a file of tables, or was written by an incompatible version")]
     NoTables,
     #[error("it belongs to another run")]
     OtherRun,
     #[error("it has {patterns} patterns and {representatives} representatives")]
     Size { patterns: u64, representatives: u64 },
-    #[error("it has checksum {got}, expected {expected}")]
+    #[error("it has checksum {got}, but {expected} is expected")]
     Checksum { expected: Digest, got: Digest },
     #[error(transparent)]
     Cosets(#[from] CosetError),
-    #[error("they take {:.2}, and of {:.2} free most is for layers", ByteSize(*bytes), ByteSize(*free))]
+    #[error("they take {:.2}, but most of the {:.2} free space is for layers", ByteSize(*bytes), ByteSize(*free))]
     NoRoom { bytes: u64, free: u64 },
 }
 
@@ -73,7 +73,7 @@ pub fn keep(run: &Path, fingerprint: Digest, graph: &CosetGraph, disk: &dyn Disk
         && let Err(error) = write(run, fingerprint, graph, disk)
     {
         let path = run.join(NAME);
-        warn!(%error, path = %path.display(), "tables are not kept");
+        warn!(%error, path = %path.display(), "cannot save the coset tables");
     }
 }
 
@@ -102,7 +102,7 @@ fn kept(run: &Path, fingerprint: Digest, space: &Space, colouring: &Colouring) -
     }
     let kept = read(&path, fingerprint, colouring)
         .and_then(|tables| Ok(CosetGraph::from_tables(space, colouring, tables)?));
-    kept.inspect_err(|error| warn!(%error, path = %path.display(), "tables are made again")).ok()
+    kept.inspect_err(|error| warn!(%error, path = %path.display(), "cannot use the saved coset tables; building them again")).ok()
 }
 
 fn read(path: &Path, fingerprint: Digest, colouring: &Colouring) -> Result<CosetTables, TablesError> {

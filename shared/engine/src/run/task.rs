@@ -65,9 +65,9 @@ impl ShardReport {
     /// `None` if there is none. A file does not say which watched states it has.
     pub fn difference(&self, file: &Self) -> Option<String> {
         if self.totals != file.totals {
-            return Some(format!("it counts {:?}, and the file {:?}", self.totals, file.totals));
+            return Some(format!("it counts {:?}, but the file counts {:?}", self.totals, file.totals));
         }
         let is_other = self.bytes != file.bytes || self.checksums != file.checksums;
-        is_other.then(|| "it has other bytes or checksums".into())
+        is_other.then(|| "its size or checksums differ".into())
     }
 }

@@ -16,7 +16,7 @@ impl Search<'_> {
         }
         let path = shell::path(&self.run.path);
         anyhow::Error::new(error).context(format!(
-            "a layer file that is not read any more could not be deleted; go on with 'fathom resume {path}'"
+            "a layer file that is no longer needed could not be deleted; continue with 'fathom resume {path}'"
         ))
     }
 
@@ -27,7 +27,7 @@ impl Search<'_> {
         }
         let path = shell::path(&self.run.path);
         anyhow::Error::new(error).context(format!(
-            "layers cannot be made durable; once the disk is in order, go on with 'fathom resume {path}'"
+            "layers could not be synced to disk; once the disk works again, continue with 'fathom resume {path}'"
         ))
     }
 
@@ -38,10 +38,10 @@ impl Search<'_> {
             TaskError::GivenBack { .. } => {
                 let path = shell::path(&self.run.path);
                 anyhow::Error::new(error).context(format!(
-                    "depth {depth} could not be made, and the run keeps no layer from which it could be made again: put the file back from a copy, or remove {path} and begin again"
+                    "depth {depth} could not be computed, and the layer needed to compute it again is no longer kept; restore the file from a backup, or remove {path} and start again"
                 ))
             }
-            error => anyhow::Error::new(error).context(format!("depth {depth} could not be made")),
+            error => anyhow::Error::new(error).context(format!("depth {depth} could not be computed")),
         }
     }
 
@@ -50,28 +50,30 @@ impl Search<'_> {
         let path = shell::path(&self.run.path);
         let advice = if error.is_quota() {
             format!(
-                "the quota of this user is used up at depth {depth}: remove files that count for it, or ask for more, then go on with 'fathom resume {path}'"
+                "the disk quota of this user is used up at depth {depth}; remove files that count towards it or ask for a larger one, then continue with 'fathom resume {path}'"
             )
         } else if error.is_disk_full() && self.disk.limit_bytes().is_some() {
             format!(
-                "there is no more room at depth {depth}; make room or raise --disk-limit, then go on with 'fathom resume {path}'"
+                "no disk space is left at depth {depth}; free some space or raise --disk-limit, then continue with 'fathom resume {path}'"
             )
         } else if error.is_disk_full() {
-            format!("the disk is full at depth {depth}; make room, then go on with 'fathom resume {path}'")
+            format!(
+                "the disk is full at depth {depth}; free some space, then continue with 'fathom resume {path}'"
+            )
         } else if let LayerError::Store { .. } = error {
             format!(
-                "depth {depth} could not be made; mount the disk of the store, then go on with 'fathom resume {path}'"
+                "depth {depth} could not be computed; mount the disk of the store, then continue with 'fathom resume {path}'"
             )
         } else if let LayerError::Changed { .. } = error {
             format!(
-                "depth {depth} could not be made; once the file is what was written, go on with 'fathom resume {path}', which checks it"
+                "depth {depth} could not be computed; restore the original file, then continue with 'fathom resume {path}', which checks it"
             )
         } else if error.is_damage() || error.is_missing() {
             format!(
-                "depth {depth} could not be made, for the layers before it are not what was written; put the file back from a copy, or remove {path} and begin again"
+                "depth {depth} could not be computed because a file of an earlier layer is damaged or missing; restore the file from a backup, or remove {path} and start again"
             )
         } else {
-            format!("depth {depth} could not be made")
+            format!("depth {depth} could not be computed")
         };
         anyhow::Error::new(error).context(advice)
     }

@@ -36,22 +36,23 @@ impl Search<'_> {
         };
         let path = shell::path(&self.run.path);
         let (limit, way_out) = match self.disk.limit_bytes() {
-            Some(limit) => {
-                (format!(" within --disk-limit {}", HumanBytes(limit)), "make room or raise --disk-limit")
-            }
-            None => (String::new(), "make room"),
+            Some(limit) => (
+                format!(" within --disk-limit {}", HumanBytes(limit)),
+                "free some space or raise --disk-limit",
+            ),
+            None => (String::new(), "free some space"),
         };
         let message = format!(
-            "depth {depth} will need about {} of disk, and {} are free at {}{limit}, {} bytes too few",
+            "depth {depth} will need about {} of disk space, but only {} are free at {}{limit}: {} bytes too few",
             HumanBytes(needed),
             HumanBytes(free),
             self.store.place().display(),
             HumanCount(needed - free)
         );
         if certain {
-            return Err(anyhow!("{message}; {way_out}, then go on with 'fathom resume {path}'"));
+            return Err(anyhow!("{message}; {way_out}, then continue with 'fathom resume {path}'"));
         }
-        warn!("{message}; this is a guess, and the run goes on");
+        warn!("{message}. This is an estimate, and the run continues");
         Ok(())
     }
 
@@ -63,10 +64,9 @@ impl Search<'_> {
         let shards = self.job.geometry.cut.shards();
         let share =
             |bytes: u64, part: u64| (u128::from(bytes) * u128::from(part) / u128::from(shards)) as u64;
-        let free = self
-            .store
-            .free_bytes()
-            .with_context(|| format!("cannot ask for free space for {}", shell::path(&self.run.path)))?;
+        let free = self.store.free_bytes().with_context(|| {
+            format!("cannot determine the free space for {}", shell::path(&self.run.path))
+        })?;
         let made = self.store.shards(depth)?.into_iter().filter(|shard| shard.0 < shards).count() as u64;
         let missing = u64::from(shards).saturating_sub(made);
         let needed = match (self.run.manifest.keep, &layers[..]) {

@@ -48,13 +48,13 @@ impl Search<'_> {
                 let at = contradiction.depth.unwrap_or(depth.0);
                 let (state, reason) = (contradiction.state, contradiction.reason);
                 Err(anyhow!(
-                    "depth {depth} contradicts the puzzle's moves in the state {state}, at depth {at}: {reason}; the run is wrong, and must not be used: 'fathom audit {}' looks at more states",
+                    "depth {depth} contradicts the puzzle's moves in the state {state}, at depth {at}: {reason}. The run is wrong: do not use its results. 'fathom audit {}' checks more states",
                     self.run.path.display()
                 ))
             }
             // What cannot be read now is an error where the search needs it.
             Err(error) => {
-                warn!(depth = depth.0, error = format!("{error:#}"), "spot check cannot be made");
+                warn!(depth = depth.0, error = format!("{error:#}"), "spot check failed to run");
                 Ok(())
             }
         }

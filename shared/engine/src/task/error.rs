@@ -32,7 +32,7 @@ pub enum TaskError {
     },
     /// Another process has finished the task's file meanwhile, with other states.
     #[error(
-        "shard {shard} at depth {depth}: another process has made {path} meanwhile, with other states than were computed here: the memory or the disk of one of the two is at fault",
+        "shard {shard} at depth {depth}: another process has written {path} with other states than were computed here: the memory or the disk of one of the two is faulty",
         shard = task.shard, depth = task.depth, path = path.display()
     )]
     MadeOtherwise {
@@ -44,7 +44,7 @@ pub enum TaskError {
     /// The file of the shard is missing or damaged, and cannot be made again, because a shard that it was
     /// made from was given back.
     #[error(
-        "shard {shard} at depth {depth} cannot be made again, for what it was made from was given back",
+        "shard {shard} at depth {depth} cannot be recomputed, because its source was released",
         shard = task.shard, depth = task.depth
     )]
     GivenBack {

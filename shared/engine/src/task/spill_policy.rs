@@ -31,7 +31,9 @@ impl FromStr for SpillPolicy {
     fn from_str(text: &str) -> Result<Self, String> {
         let way = [Self::Disk, Self::Fetch].into_iter().find(|way| way.word() == text);
         way.ok_or_else(|| {
-            format!("it is 'disk' or 'fetch', not {text:?}; 'fathom plan' tells which is faster on a cluster")
+            format!(
+                "expected 'disk' or 'fetch', not {text:?}; 'fathom plan' shows which is faster on a cluster"
+            )
         })
     }
 }

@@ -118,8 +118,7 @@ impl<'d> Store<'d> {
         }
         let directory = self.directory_of(depth);
         if is_link(&directory) {
-            let source =
-                io::Error::other("it is a symbolic link, and what lies behind it may be somebody else's");
+            let source = io::Error::other("it is a symbolic link, whose target may belong to someone else");
             return Err(failed("write in", &directory)(source));
         }
         let mut durable = self.durable.lock().unwrap_or_else(PoisonError::into_inner);
@@ -168,7 +167,7 @@ impl<'d> Store<'d> {
                 Ok(Some(report))
             }
             Err(error) if error.is_damage() => {
-                warn!(%error, "an unfinished layer's file is damaged, and is made again");
+                warn!(%error, "an unfinished layer's file is damaged and will be recomputed");
                 if error.is_misplaced() {
                     self.quarantined(&path)?
                 } else {

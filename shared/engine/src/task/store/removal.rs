@@ -74,8 +74,7 @@ impl Store<'_> {
     pub fn discard(&self, task: Task) -> Result<(), LayerError> {
         let directory = self.directory_of(task.depth);
         if is_link(&directory) {
-            let source =
-                io::Error::other("it is a symbolic link, and what lies behind it may be somebody else's");
+            let source = io::Error::other("it is a symbolic link, whose target may belong to someone else");
             return Err(failed("delete in", &directory)(source));
         }
         self.remove_file(&self.path(task.depth, task.shard))
@@ -97,7 +96,7 @@ impl Store<'_> {
     /// [`Store::discard`].
     pub(super) fn quarantined(&self, path: &Path) -> Result<(), LayerError> {
         let aside = path.with_extension("misplaced");
-        warn!(path = %path.display(), aside = %aside.display(), "a file of another shard gets another name");
+        warn!(path = %path.display(), aside = %aside.display(), "renaming a file that belongs to another shard");
         match self.disk.rename(path, &aside) {
             Err(error) if is_absent(&error) => Ok(()),
             other => other.map_err(failed("rename", path)),
@@ -137,7 +136,7 @@ impl Store<'_> {
         let directory = self.directory_of(depth);
         match is_link(&directory) {
             true => {
-                warn!(path = %directory.display(), "nothing is deleted behind a symbolic link");
+                warn!(path = %directory.display(), "not deleting files behind a symbolic link");
                 Ok(Vec::new())
             }
             false => list(&directory),
