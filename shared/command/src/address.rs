@@ -7,7 +7,7 @@ use std::str::FromStr;
 /// addresses of a name the first of IPv4 is taken, which others can write without brackets.
 ///
 /// # Errors
-/// A message for people, if the text is no address or the name has none.
+/// A message for the user, if the text is no address or the name has none.
 pub fn to_listen_on(text: &str) -> Result<SocketAddr, String> {
     if let Ok(address) = text.parse() {
         return Ok(address);

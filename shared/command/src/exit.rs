@@ -13,7 +13,7 @@ pub struct BadInput(pub String);
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct Interrupted {
-    /// The message for the user, which says how to go on.
+    /// The message for the user, which says how to continue.
     pub message: String,
     /// The signal.
     pub signal: i32,

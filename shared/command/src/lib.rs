@@ -3,7 +3,7 @@
 //! Reading order: [`exit`] (errors as users meet them, and exit codes), [`output`] (results),
 //! [`terminal_line`] (the last line of a terminal), [`mod@doing`] (announces what takes long), [`interrupt`]
 //! (signals), [`scratch`] (temporary directories), [`log`] (all other messages, in files that `rotation`
-//! keeps small), [`log_text`] (lines of those files, as text for people), [`shell`] (commands that are
+//! keeps small), [`log_text`] (lines of those files, as readable text), [`shell`] (commands that are
 //! printed), [`machine`] (memory and processors), [`address`] (addresses that people give), [`failpoint`]
 //! (kills or stops the process at a given point).
 

@@ -1,4 +1,4 @@
-//! Logs: for people on standard error, and as JSON lines in the run's directory.
+//! Logs: for readers on standard error, and as JSON lines in the run's directory.
 
 use crate::machine;
 use crate::rotation::{LogFile, MAX_BYTES};
@@ -109,7 +109,7 @@ impl Write for People {
     }
 }
 
-/// Starts logging, once in a process: to standard error for people, up to a level, and to a file as JSON
+/// Starts logging, once in a process: to standard error for readers, up to a level, and to a file as JSON
 /// lines, which are appended.
 ///
 /// # Errors

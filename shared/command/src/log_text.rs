@@ -1,10 +1,10 @@
-//! Log lines as text for people.
+//! Log lines as readable text.
 
 use indicatif::{HumanBytes, HumanCount};
 use serde_json::Value;
 use time::OffsetDateTime;
 
-/// Fields that are left out at the end of a line: the beginning has them, or they tell a reader nothing new.
+/// Fields that are omitted at the end of a line: the beginning has them, or they tell a reader nothing new.
 const ELSEWHERE: [&str; 10] =
     ["timestamp", "time_unix_ms", "level", "target", "message", "worker", "run", "span", "spans", "digest"];
 

@@ -130,7 +130,7 @@ pub fn processors() -> usize {
 /// Reads a size such as `8GiB`, in bytes.
 ///
 /// # Errors
-/// A message for people, if the text is no size.
+/// A message for the user, if the text is no size.
 pub fn size(text: &str) -> Result<u64, String> {
     let size = text.parse::<ByteSize>();
     size.map(|size| size.as_u64())

@@ -4,7 +4,7 @@ use anyhow::{Context, Result};
 use std::io::{self, ErrorKind, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Whether remarks are left out.
+/// Whether remarks are omitted.
 static QUIET: AtomicBool = AtomicBool::new(false);
 
 /// Leaves out remarks, for a program that was asked to say nothing but errors and warnings.
@@ -12,7 +12,7 @@ pub fn leave_out_remarks() {
     QUIET.store(true, Ordering::Relaxed);
 }
 
-/// Returns whether remarks are left out.
+/// Returns whether remarks are omitted.
 pub(crate) fn is_quiet() -> bool {
     QUIET.load(Ordering::Relaxed)
 }
@@ -25,7 +25,7 @@ pub fn remark(text: &str) {
 }
 
 /// Writes a line on standard error about a result that may be mistaken, or about something that was not
-/// done, even if remarks are left out.
+/// done, even if remarks are omitted.
 pub fn warning(text: &str) {
     crate::terminal_line::tell(&format!("warning: {text}"));
 }

@@ -1,6 +1,6 @@
 //! Log files that do not grow without limit.
 //!
-//! A file that has reached its size gets the next name, and a new one is begun: `log.jsonl` becomes
+//! A file that has reached its size gets the next name, and a new one is started: `log.jsonl` becomes
 //! `log.1.jsonl`, which has become `log.2.jsonl`, and so on; the oldest is replaced. Several processes may
 //! append to one log: a process that finds another file under the name opens that file.
 
@@ -9,7 +9,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// The size, in bytes, from which on a new file is begun.
+/// The size, in bytes, from which on a new file is started.
 pub(crate) const MAX_BYTES: u64 = 64 << 20;
 /// The number of older files that are kept.
 const KEPT: u32 = 4;
@@ -104,7 +104,7 @@ mod tests {
         }
         numbers.sort_unstable();
         assert!(numbers[0] > 0, "the oldest are gone");
-        // A writer may go on in a renamed file for a while, so each has an oldest line of its own.
+        // A writer may continue in a renamed file for a while, so each has an oldest line of its own.
         for writer in 0..2 {
             let own: Vec<u32> = numbers.iter().copied().filter(|number| number % 2 == writer).collect();
             assert!(own.iter().copied().eq((own[0]..2000).step_by(2)), "and no others");

@@ -1,4 +1,4 @@
-//! Commands that are printed for people to run.
+//! Commands that are printed for readers to run.
 
 use std::path::Path;
 

@@ -58,7 +58,7 @@ pub fn above<T>(other: impl FnOnce() -> T) -> T {
 }
 
 /// Writes text and a line end on standard error, above the line. If standard error is closed, as that of a
-/// connection that broke is, the text is lost, and the process goes on.
+/// connection that broke is, the text is lost, and the process continues.
 pub fn tell(text: &str) {
     above(|| {
         let _ = writeln!(io::stderr(), "{text}");

@@ -1,4 +1,4 @@
-//! Laws of the counts of a layer. They hold for any layer, so counts that break them are wrong.
+//! Laws that the counts of every layer satisfy. Counts that break them are wrong.
 
 use crate::journal::LayerRow;
 use anyhow::{Result, anyhow};
@@ -35,14 +35,14 @@ impl Classes {
     }
 }
 
-/// Returns a bound of the number of states to which moves lead from one state: each move can be preceded or
-/// followed by each free move.
+/// Returns an upper bound on the number of states to which moves lead from one state: each move can be
+/// preceded or followed by each free move.
 pub fn most_successors(space: &Space) -> u64 {
     let moves = space.moves().len() as u64;
     moves.saturating_mul(space.free_order().into()).max(space.incoming_moves().len() as u64)
 }
 
-/// Checks that a layer is not too large to follow the last of `layers`: depth 0 is the solved state alone,
+/// Checks that a layer is not too large to follow the last of `layers`: depth 0 is only the solved state,
 /// and each state of a later layer is one move from the layer before.
 ///
 /// # Errors

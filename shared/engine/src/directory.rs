@@ -1,8 +1,8 @@
 //! A run's directory, with `run.toml`, `run.db`, `lock`, `log.jsonl`, `layers/` unless the layers are in a
-//! store elsewhere, for large runs `cosets.bin`, and if states are watched `watched.csv`.
+//! store elsewhere, `cosets.bin` for large runs, and `watched.csv` if states are watched.
 //!
-//! The lock is created first, then the journal, and `run.toml` last, so that creation can be interrupted
-//! anywhere: without `run.toml` there is no run yet, and creating it again is safe.
+//! The lock is created first, then the journal, and `run.toml` last, so creation can be interrupted at any
+//! point: without `run.toml` there is no run yet, and creating it again is safe.
 
 use crate::counts::{Classes, check_growth};
 use crate::journal::{Journal, LayerRow, LayersAt};
@@ -55,7 +55,7 @@ pub struct Visited {
     pub all: u64,
 }
 
-/// What is found at a path.
+/// What exists at a path.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Found {
     /// Nothing, an empty directory, or a run that was interrupted while its directory was made.
@@ -66,7 +66,7 @@ pub enum Found {
     Other,
 }
 
-/// Finds out what is at a path, without changing anything.
+/// Determines what exists at a path, without changing anything.
 ///
 /// # Errors
 /// If the path cannot be read.
@@ -113,7 +113,7 @@ impl RunDirectory {
     ///
     /// # Errors
     /// The errors of [`RunDirectory::create`], and [`RunError::Store`] if the store is not empty or cannot be
-    /// made.
+    /// created.
     pub fn create_planned(
         path: &Path,
         manifest: RunManifest,
@@ -127,7 +127,7 @@ impl RunDirectory {
         let make = || -> Result<(Journal, Lock)> {
             create_directory_durably(path, disk)?;
             let lock = lock::exclusive(path)?;
-            // Another process may have begun, and even ended, a run here since the caller looked.
+            // Another process may have started, and even ended, a run here since the caller looked.
             if look(path)? != Found::Nothing {
                 return Err(bad_input!(
                     "another process has just started a run there. Repeat the command to continue that run"
@@ -163,7 +163,7 @@ impl RunDirectory {
         let (manifest, space) = RunManifest::read_and_open(path)?;
         let lock = lock::exclusive(path)?;
         for left in unfinished(path).unwrap_or_default() {
-            // What stays takes only room.
+            // A file that stays only takes space.
             let _ = LocalDisk.remove(&left);
         }
         Self::read(path, (manifest, space), Some(lock))
@@ -188,7 +188,7 @@ impl RunDirectory {
         Self::read(path, RunManifest::read_and_open(path)?, None)
     }
 
-    /// Gives the lock up, because this process only tells of the run from now on.
+    /// Releases the lock, because this process only reads the run from now on.
     pub fn unlock(&mut self) {
         self.lock = None;
     }
@@ -208,8 +208,8 @@ impl RunDirectory {
     /// Returns what [`RunDirectory::store_path`] does, and checks that a store elsewhere can be reached.
     ///
     /// # Errors
-    /// The errors of [`RunDirectory::store_path`], and [`fathom_command::exit::BadInput`] if the store is
-    /// not there, or belongs to another run now.
+    /// The errors of [`RunDirectory::store_path`], and [`fathom_command::exit::BadInput`] if the store does
+    /// not exist, or now belongs to another run.
     pub fn store(&self) -> Result<Option<PathBuf>> {
         if let LayersAt::Store(path) = self.journal.layers_at().context("cannot read run.db")? {
             shared_store::require_own(&self.journal, &self.path, &path)?;
@@ -233,8 +233,8 @@ impl RunDirectory {
     /// Takes a store for this run, which is about to write there: the store gets the run's mark.
     ///
     /// # Errors
-    /// [`fathom_command::exit::BadInput`] if the store is not there, belongs to another run, or holds layers
-    /// that are not of this run.
+    /// [`fathom_command::exit::BadInput`] if the store does not exist, belongs to another run, or has layers
+    /// of another run.
     pub fn claim(&mut self, store: &Path, disk: &dyn Disk) -> Result<()> {
         let run = (&*self.path, self.manifest.fingerprint);
         shared_store::claim(&mut self.journal, run, store, disk)
@@ -257,7 +257,7 @@ impl RunDirectory {
         self.journal.digests(depth, self.manifest.shards)
     }
 
-    /// Returns what was visited so far, by the journal.
+    /// Returns the states visited so far, according to the journal.
     ///
     /// # Errors
     /// If the journal cannot be read, has a layer without states, or counts more states than the space has.
@@ -293,8 +293,8 @@ impl RunDirectory {
         Ok(run)
     }
 
-    /// Checks that the counts in the journal can be true: the shards of each layer add up to it, and no layer
-    /// is too large to follow the one before.
+    /// Checks that the counts in the journal are possible: the shards of each layer add up to it, and no
+    /// layer is too large to follow the one before.
     fn check_counts(&self) -> Result<()> {
         // Another process may commit a layer between the two queries, so the layers are read first.
         let layers = self.visited()?.layers;
@@ -321,7 +321,7 @@ impl RunDirectory {
     }
 }
 
-/// Makes the directory of a store durably, if it is not there. Returns its absolute path.
+/// Creates the directory of a store durably, if it does not exist. Returns its absolute path.
 fn make_store(store: &Path, disk: &dyn Disk) -> Result<PathBuf, RunError> {
     let refused = |reason: String| RunError::Store { path: store.into(), reason };
     if let Some(owner) = Owner::of(store)? {

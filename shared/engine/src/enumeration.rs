@@ -1,4 +1,4 @@
-//! The whole search in a few lines: a puzzle, a directory, a result.
+//! A complete search in a few lines: a puzzle, a directory, a result.
 
 use crate::directory::{Found, RunDirectory, look};
 use crate::observer::{Observer, Silent};
@@ -71,14 +71,14 @@ impl Enumeration {
     /// own metric and with its own labels.
     ///
     /// # Errors
-    /// If there is no such puzzle.
+    /// If the puzzle does not exist.
     pub fn of(puzzle: &str) -> Result<Self> {
         let source = PuzzleSpec::by_name(puzzle)?;
         let (metric, labels) = (source.metric(), Labels::from_values(source.solved()));
         Ok(Self::new(SpaceSpec { source, metric, labels }))
     }
 
-    /// Sets the directory of the run. It is made if it does not exist.
+    /// Sets the directory of the run. It is created if it does not exist.
     #[must_use]
     pub fn directory(self, path: impl Into<PathBuf>) -> Self {
         Self { directory: Some(path.into()), ..self }

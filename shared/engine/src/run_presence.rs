@@ -26,7 +26,7 @@ pub struct Note {
     pub what: String,
     /// The address that answers `fathom status`, if the run is served.
     pub address: Option<String>,
-    /// The command that asks that address for the status.
+    /// The command that queries that address for the status.
     pub status_command: Option<String>,
     /// When the process began, in seconds since 1970.
     pub since: u64,
@@ -53,17 +53,17 @@ pub struct Progress {
     pub cosets_done: u64,
     /// Number of all its cosets.
     pub cosets: u64,
-    /// Seconds since the depth was begun.
+    /// Seconds since the depth was started.
     pub depth_seconds: f64,
     /// Number of states visited at this depth and all smaller ones.
     pub visited: u64,
     /// Number of states of the space.
     pub states: u64,
-    /// New states a second, over the last half minute.
+    /// New states per second, over the last half minute.
     pub states_per_second: f64,
     /// Seconds that the search may still take, if that is known.
     pub seconds_left: Option<f64>,
-    /// Bytes of the run's files. `None` if the layers do not lie in the run's directory.
+    /// Bytes of the run's files. `None` if the layers are not in the run's directory.
     pub disk_bytes: Option<u64>,
 }
 

@@ -6,7 +6,7 @@ use fathom_command::bad_input;
 use fathom_space::{Colouring, CosetGraph, Space};
 use indicatif::HumanBytes;
 
-/// Returns the coset graph of a run and the geometry of its files. `make` is called to make the graph if its
+/// Returns the coset graph of a run and the geometry of its files. `make` is called to build the graph if its
 /// tables fit into `memory_bytes`.
 ///
 /// # Errors

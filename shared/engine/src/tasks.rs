@@ -1,5 +1,5 @@
-//! Runs whose layers are made by tasks, from files to files: where the files are, and why one cannot be
-//! opened.
+//! Runs whose layers are computed by tasks, from files to files: the location of the files, and the reason
+//! why one cannot be opened.
 
 use crate::journal::{Journal, LayersAt};
 use crate::run::Depth;
@@ -25,7 +25,7 @@ pub fn root_of_layers(journal: &Journal, run: &Path) -> Result<PathBuf> {
     }
 }
 
-/// Says that the workers of a run have its layers.
+/// Returns the error that the workers of a run have its layers.
 pub fn with_workers(run: &Path) -> Error {
     bad_input!(
         "the layers of the run in {} are on its workers: continue with 'fathom serve' and the same workers",
@@ -33,7 +33,7 @@ pub fn with_workers(run: &Path) -> Error {
     )
 }
 
-/// Explains why the layer at `below`, from which the one at `depth` is made, could not be opened.
+/// Explains why the layer at `below`, from which the one at `depth` is computed, could not be opened.
 pub fn why_not_opened(
     journal: &Journal,
     run: &Path,

@@ -1,4 +1,4 @@
-//! The states whose depths a run records: they are read from a file when the run begins, kept in the journal,
+//! The states whose depths a run records: they are read from a file when the run starts, kept in the journal,
 //! and written to `watched.csv` in the run's directory.
 
 use crate::journal::{Journal, Watched};
@@ -58,7 +58,7 @@ fn unpacked(tiles: &[u8]) -> impl Iterator<Item = u16> {
 ///
 /// # Errors
 /// [`fathom_command::exit::BadInput`] if the file cannot be read or has no states, if pieces of the space
-/// have orientations, or, with the number of the line, if a line is no state of the space.
+/// have orientations, or, with the number of the line, if a line is not a state of the space.
 pub fn read(path: &Path, space: &Space) -> Result<Vec<Box<[u8]>>> {
     let text = match path == Path::new("-") {
         true => std::io::read_to_string(std::io::stdin()),
@@ -96,7 +96,7 @@ pub fn read(path: &Path, space: &Space) -> Result<Vec<Box<[u8]>>> {
     }
 }
 
-/// Checks that moves bring each tile, or one with its label, to the cell where it stands. Tiles that look
+/// Checks that moves bring each tile, or one with its label, to its cell. Tiles that look
 /// alike have labels of their own where moves bring them to different cells.
 ///
 /// # Errors

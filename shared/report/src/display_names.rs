@@ -1,4 +1,4 @@
-//! Names of puzzles for people: in titles, and in the names of sequences.
+//! Names of puzzles for readers: in titles, and in the names of sequences.
 
 use fathom_engine::run::SpaceSpec;
 use fathom_puzzle::{Metric, PuzzleSpec};

@@ -1,13 +1,14 @@
 //! Reports: the results of a run and their origin, for readers and for programs.
 //!
 //! Reading order: [`deepest_states`] (states of the last layer), [`provenance`] (the origin of the numbers),
-//! [`wait_times`] (what threads spent their time on), [`facts`] (all of these in words), [`display_names`] (names of
-//! puzzles for people), [`numbers`], and a module for each format: [`html`] with [`plot`] and `net` (states
-//! of cubes and similar puzzles) and `colours`, [`markdown`], [`latex`], [`table`] (CSV), [`object`] (JSON),
-//! [`oeis`], [`text`] (the growth table on a terminal, and tables in general). [`known_results`] has God's numbers
-//! that others found as well, and [`shapes`] draws the shapes of Square-1.
+//! [`wait_times`] (what threads spent their time on), [`facts`] (all of these in words), [`display_names`]
+//! (names of puzzles for readers), [`numbers`], and a module for each format: [`html`] with [`plot`] and
+//! `net` (states of cubes and similar puzzles) and `colours`, [`markdown`], [`latex`], [`table`] (CSV),
+//! [`object`] (JSON), [`oeis`], [`text`] (the growth table on a terminal, and tables in general).
+//! [`known_results`] has God's numbers that others found as well, and [`shapes`] draws the shapes of
+//! Square-1.
 //!
-//! Invariant: a report is made from a run's directory alone, and changes nothing there.
+//! Invariant: a report is computed from a run's directory alone, and changes nothing there.
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
@@ -147,11 +148,11 @@ impl Report {
 /// The contents of a report, in whatever format it is written.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// The name of the space for people, without control characters.
+    /// The name of the space for readers, without control characters.
     pub heading: String,
     /// Puzzle and metric in a line, without control characters.
     pub title: String,
-    /// The names of the puzzle for people, if it has any and its pieces have no other labels than by
+    /// The names of the puzzle for readers, if it has any and its pieces have no other labels than by
     /// themselves.
     pub words: Option<DisplayNames>,
     /// The object that `fathom run --json` prints.
@@ -173,7 +174,7 @@ pub struct Report {
 impl Report {
     /// Makes the report of a run, complete or not. `workers` has the names of the workers that the run was
     /// served to. If the format shows states, and the files of the last layer are there, the tables of cosets
-    /// are made too, which takes as long as for a run that goes on.
+    /// are made too, which takes as long as for a run that continues.
     ///
     /// # Errors
     /// If the journal or the last layer cannot be read.

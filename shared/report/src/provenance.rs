@@ -43,8 +43,8 @@ pub struct Provenance {
 }
 
 impl Provenance {
-    /// Reads the origin of a run from its directory. `workers` has the names of the workers that it was served
-    /// to.
+    /// Reads the origin of a run from its directory. `workers` has the names of the workers that it was
+    /// served to.
     ///
     /// # Errors
     /// If `run.toml` or the journal cannot be read.

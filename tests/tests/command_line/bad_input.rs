@@ -363,7 +363,7 @@ fn damaged_run_files() {
     half.refuses(
         &["run", "3x3", "--dir", "run"],
         1,
-        "put it back from a copy, or remove run and begin again",
+        "restore it from a backup, or remove run and start again",
     );
 
     let half = HalfRun::new();
@@ -409,7 +409,7 @@ fn a_run_of_another_version_names_it() {
     let (code, out, err) = in_directory(directory.path(), &["resume", "run", "-q"]);
     assert_eq!((code, out.as_str(), err.lines().count()), (Some(1), "", 1), "{err}");
     assert!(err.contains("the run was started by fathom 9.8.7"), "{err}");
-    assert!(err.contains("that version finishes the run"), "{err}");
+    assert!(err.contains("that version can finish the run"), "{err}");
 }
 
 /// Changes `run.db` as another program might.

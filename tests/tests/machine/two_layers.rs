@@ -161,7 +161,7 @@ fn damaged_new_shards_are_made_again() {
             let (_, err) = texts(&output);
             assert!(err.contains("s00002.layer"), "{err}");
             assert!(err.contains("its source was released"), "{err}");
-            assert!(err.contains("begin again"), "{err}");
+            assert!(err.contains("start again"), "{err}");
             assert!(err.contains("shard 2 at depth 8"), "{err}");
             // The other files stay, so that a copy of the lost file is enough to continue.
             assert_eq!(shards(&path, 7).len(), SHARDS);
@@ -178,7 +178,7 @@ fn a_lost_source_is_an_error() {
     let output = run(&path, "two").output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     let (_, err) = texts(&output);
-    assert!(err.contains("s00007.layer") && err.contains("begin again"), "{err}");
+    assert!(err.contains("s00007.layer") && err.contains("start again"), "{err}");
 }
 
 /// A disk that notes the largest number of bytes that the files of a run take, and may refuse to delete.

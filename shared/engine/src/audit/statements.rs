@@ -1,4 +1,4 @@
-//! What must be true of a state, given the depths of its neighbours.
+//! Properties that every state must satisfy, given the depths of its neighbours.
 //!
 //! A function f from states to depths is the distance d from the solved states if it has three properties:
 //! (1) f is 0 exactly on the solved states; (2) every other state s has a predecessor with depth f(s) - 1;
@@ -6,10 +6,10 @@
 //!
 //! Proof: by (1) and (2), f(s) moves lead from a solved state to s, so d <= f. Suppose that d < f for some
 //! state s, and take one with the smallest d(s) = k. By (1), k > 0, so s has a predecessor with d = k - 1,
-//! where f = d. Then f = k - 1 < f(s) - 1 at a predecessor of s, against (3).
+//! where f = d. Then f = k - 1 < f(s) - 1 at a predecessor of s, which contradicts (3).
 //!
 //! The proof does not use how f was found. With all layers kept and all states checked, an audit relies on
-//! nothing but these statements.
+//! these statements only.
 
 use super::layer_files::{KeptLayers, Lookup};
 use super::plain_states::{Plain, State};
@@ -173,7 +173,7 @@ fn range(kept: &KeptLayers, depth: u32, which: Neighbour) -> Option<(u32, u32)> 
     (most <= kept.last()).then_some((*possible.start(), most))
 }
 
-/// Returns the statements that the kept layers do not suffice to check, as text for people.
+/// Returns, as readable text, the statements that cannot be checked with the kept layers.
 pub(super) fn unchecked(kept: &KeptLayers) -> Vec<String> {
     let depths: Vec<u32> = (0..=kept.last()).collect();
     let say = |depths: Vec<u32>, what: &str| -> Option<String> {

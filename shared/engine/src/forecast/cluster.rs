@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use serde::Serialize;
 use std::ops::Range;
 
-/// Workers that are alike, and the network between them.
+/// Identical workers, and the network between them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Cluster {
     /// The number of workers.

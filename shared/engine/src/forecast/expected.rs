@@ -2,9 +2,9 @@
 //! time that they take.
 //!
 //! A state that is not visited yet is found at the next depth if one of the m moves into it comes from the
-//! newest depth. The chance of that is 1 - (1 - q)^(alpha m), where q is the share of the newest depth in the states that are
-//! not in the depths above it. Alpha is below one because moves commute and cancel. The known counts
-//! determine alpha; after them alpha continues to fall at the same rate, until half of the states are
+//! newest depth. The chance of that is 1 - (1 - q)^(alpha m), where q is the share of the newest depth in the
+//! states that are not in the depths above it. Alpha is below one because moves commute and cancel. The known
+//! counts determine alpha; after them alpha continues to fall at the same rate, until half of the states are
 //! visited. A prediction takes microseconds, and each depth that becomes known corrects it.
 
 /// Fewer known depths than this give no prediction.
@@ -36,7 +36,7 @@ pub fn growth(counts: &[u64], states: u64, moves: usize) -> Vec<f64> {
     if counts.len() < MIN_KNOWN || left < 0.5 {
         return Vec::new();
     }
-    // At the first depth no moves cancel, so its alpha is left out.
+    // At the first depth no moves cancel, so its alpha is omitted.
     let fall = match alphas.get(1..).unwrap_or_default() {
         [.., before, _, last] => (last / before).sqrt().min(1.0),
         [before, last] => (last / before).min(1.0),

@@ -1,6 +1,7 @@
 //! The time, disk and network of a run on several workers, by a formula.
 //!
-//! W workers of T threads make the S shards of C cosets, depth by depth. At depth d, with s(d) of all states:
+//! W workers of T threads compute the S shards of C cosets, depth by depth. At depth d, with s(d) of all
+//! states:
 //!
 //! | symbol | meaning | value |
 //! |---|---|---|
@@ -11,8 +12,8 @@
 //! | L | cosets that workers fetch from each other for a dense layer / C | counted on the coset graph |
 //! | B, D, M | bits a second of a link, bytes a second of a disk, bytes of memory for layers | given |
 //!
-//! H is the entropy of a bit of the dense layer, and H^0.8 what zstd makes of random bits at level 1, within
-//! a tenth. Each depth takes as long as the slowest of three, and a constant:
+//! H is the entropy of a bit of the dense layer, and H^0.8 the size to which zstd compresses random bits at
+//! level 1, within a tenth. Each depth takes as long as the slowest of three, and a constant:
 //!
 //! - **Processors**: the pulls of [`Outlook`], each as long as a dense pull of this machine and the read of a
 //!   dense coset from memory, and one pass of a thread over F(d), and over what is read of F(d - 1) and
@@ -25,11 +26,11 @@
 //!
 //! Fetched cosets may take three quarters of M. What exceeds that is counted once more: over the link if
 //! workers fetch again, or written to disk and read from there. A run does so for each shard that reads a
-//! coset, so that this part is a lower bound; as is what a worker reads of its own layers.
+//! coset, so this part is a lower bound, and so is what a worker reads of its own layers.
 //!
 //! **Error**: on the runs of `docs/scaling.md`, seconds are within a factor of two and sent bytes within
-//! a third (the tests below). The formula knows of no workers that differ, no failures, no switches that
-//! are slower than the links together, and no shared stores.
+//! a third (the tests below). The formula does not model workers that differ, failures, switches that
+//! are slower than the links together, or shared stores.
 
 use crate::estimate::{Peak, dense_pull_time};
 use crate::forecast::cluster::{Cluster, Owners, layers_sent};
@@ -118,7 +119,7 @@ pub struct Forecast {
     pub cluster: Cluster,
     /// The number of shards.
     pub shards: u32,
-    /// Whether all threads of a worker make one shard together, because memory cannot hold what as many
+    /// Whether all threads of a worker compute one shard together, because memory cannot hold what as many
     /// shards as threads read.
     pub shared_shards: bool,
     /// How often all workers together fetch a dense layer: the number of cosets that they fetch from each

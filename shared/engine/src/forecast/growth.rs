@@ -76,7 +76,7 @@ pub(crate) fn known(space: &Space) -> Option<&'static [u64]> {
     KNOWN.into_iter().find(is_meant).map(|(_, _, counts)| counts)
 }
 
-/// Returns the number of states at each depth of a space, and where the numbers come from.
+/// Returns the number of states at each depth of a space, and the source of the numbers.
 ///
 /// # Errors
 /// [`fathom_command::exit::BadInput`] if too few depths can be counted to extrapolate the others.

@@ -1,4 +1,5 @@
-//! Predicts how long a running search still takes. [`expected`](crate::forecast::expected) predicts its growth.
+//! Predicts how long a running search still takes. [`expected`](crate::forecast::expected) predicts its
+//! growth.
 //!
 //! The time of a depth is assumed to be proportional to its pulls. The finished depths give the factor.
 
@@ -13,10 +14,10 @@ use fathom_space::{Shape, Space};
 const PACKING: f64 = 0.5;
 /// The cost, in pulls, of a coset without states to come from.
 const ENTRY: f64 = 0.05;
-/// Depths that took fewer seconds say nothing about later ones.
+/// Depths that took fewer seconds do not predict later ones.
 const MIN_SECONDS: f64 = 10e-3;
 
-/// What is left of a search.
+/// The remaining part of a search.
 #[derive(Clone, Debug)]
 pub struct Outlook {
     all: f64,
@@ -73,8 +74,8 @@ impl Outlook {
         (is_complete || !expected.is_empty()).then_some(counts)
     }
 
-    /// Returns the pulls for a mean coset at each depth: of those cosets that have unvisited states, a pull for
-    /// each move from a dense coset, and less from a sparse one.
+    /// Returns the pulls for a mean coset at each depth: of those cosets that have unvisited states, a pull
+    /// for each move from a dense coset, and less from a sparse one.
     pub(crate) fn pulls(&self, states: &[f64]) -> Vec<f64> {
         let mut left = self.all;
         let mut pulls = vec![ENTRY];

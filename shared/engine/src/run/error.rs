@@ -1,4 +1,4 @@
-//! Why a run cannot be planned, read or worked on.
+//! The reasons why a run cannot be planned, read or worked on.
 
 use crate::run::{DEFINITION, FORMAT};
 use bytesize::ByteSize;
@@ -8,10 +8,10 @@ use std::error::Error;
 use std::io;
 use std::path::PathBuf;
 
-/// Why a run cannot be planned, read or worked on.
+/// The reason why a run cannot be planned, read or worked on.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// The puzzle cannot be made as it was described.
+    /// The puzzle cannot be built from its description.
     #[error(transparent)]
     Puzzle(#[from] SourceError),
     /// The puzzle's states cannot be counted or labelled.
@@ -91,7 +91,7 @@ pub enum RunError {
     Store {
         /// The directory.
         path: PathBuf,
-        /// Why, for people.
+        /// The reason, for the error message.
         reason: String,
     },
     /// `run.toml` cannot be used.
@@ -134,20 +134,20 @@ pub enum RunError {
         /// What is wrong with it.
         source: Box<Self>,
     },
-    /// A plan is for something else than what is to be searched.
+    /// A plan is for another space than the one to search.
     #[error(
         "the plan is for {planned}, not for {asked}. Drop --plan, or make a plan with 'fathom plan --output'"
     )]
     OtherPlan {
         /// What the plan is for.
         planned: String,
-        /// What is to be searched.
+        /// The space to search.
         asked: String,
     },
     /// The recorded encoding is not one of the puzzle.
     #[error(transparent)]
     Encoding(#[from] EncodingError),
-    /// This version numbers the cosets in another way than the plan says.
+    /// This version numbers the cosets differently than the plan says.
     #[error(
         "this version of Fathom numbers the cosets of this plan differently. Use the version that made the plan"
     )]
@@ -215,7 +215,7 @@ pub enum RunError {
 }
 
 impl RunError {
-    /// Returns whether the user asked for something impossible, so that other arguments are the way out.
+    /// Returns whether the user asked for something impossible, so that other arguments are needed.
     pub fn is_bad_input(&self) -> bool {
         match self {
             Self::Puzzle(_)

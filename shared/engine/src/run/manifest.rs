@@ -1,5 +1,5 @@
-//! `run.toml`, the definition of a run: what the run enumerates, by which plan, and how the cosets are cut into
-//! shards.
+//! `run.toml`, the definition of a run: the space that it enumerates, the plan, and how the cosets are cut
+//! into shards.
 
 use crate::run::plan_document::{PlanDocument, PuzzleTable, check_format, positive};
 use crate::run::{AUTHOR, DEFINITION, FORMAT, Lookback, Producers, RunError, SpaceSpec};
@@ -13,15 +13,15 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::str::FromStr;
 
-/// Which layers stay on disk when the search no longer reads them.
+/// The layers that stay on disk when the search no longer reads them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Keep {
-    /// The last two layers after a commit; three while a layer is made.
+    /// The last two layers after a commit; three while a layer is computed.
     #[default]
     Last,
-    /// The last two layers, even while a layer is made: a shard of the older one is given back as soon as the
-    /// only shard that is made from it is finished.
+    /// The last two layers, even while a layer is computed: a shard of the older one is released as soon as
+    /// the only shard that is computed from it is finished.
     Two,
     /// All layers, compressed.
     All,
@@ -56,7 +56,7 @@ impl fmt::Display for Keep {
 }
 
 impl Lookback {
-    /// Returns which layers a run keeps if the user asked for `asked`. Where all layers are read, all are
+    /// Returns which layers a run keeps if the user asked for `asked`. If all layers are read, all are
     /// kept.
     ///
     /// # Errors
@@ -104,9 +104,9 @@ struct File {
 }
 
 impl RunManifest {
-    /// Plans a run. With `None` the number of shards is that for [unknown producers](Producers::unknown). Classes
-    /// up to inversion are counted if `inverse_classes` is set, and always if there are inverses and [few
-    /// states](Pairs::MAX_STATES_INVERTED).
+    /// Plans a run. With `None` the number of shards is that for [unknown producers](Producers::unknown).
+    /// Classes up to inversion are counted if `inverse_classes` is set, and always if there are inverses and
+    /// [few states](Pairs::MAX_STATES_INVERTED).
     ///
     /// # Errors
     /// [`RunError`] if there are fewer cosets than shards, `keep` drops layers that the search reads, or
@@ -213,7 +213,7 @@ impl RunManifest {
             .map_err(|source| RunError::Unusable { path, source: Box::new(source) })
     }
 
-    /// Makes the space and the colouring by the recorded plan. Nothing is planned or searched for.
+    /// Builds the space and the colouring from the recorded plan. Nothing is planned or searched for.
     ///
     /// # Errors
     /// If the plan does not fit the puzzle, or the manifest contradicts a fingerprint.

@@ -1,4 +1,4 @@
-//! The order in which the shards of a layer are made.
+//! The order in which the shards of a layer are computed.
 
 mod bisection;
 
@@ -8,9 +8,9 @@ use fathom_space::{Colouring, CosetGraph, CosetId, Space};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// An order of the shards of a layer, in which shards that read the same cosets should lie close together. A
-/// process whose memory does not hold the layer before makes shards in such an order, and workers that fetch
-/// cosets from each other get contiguous pieces of one. Files do not depend on the order.
+/// An order of the shards of a layer, in which shards that read the same cosets should be close together. A
+/// process whose memory does not hold the layer before computes shards in such an order, and workers that
+/// fetch cosets from each other get contiguous pieces of one. Files do not depend on the order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShardOrder {
     shards: Box<[ShardId]>,
@@ -22,7 +22,8 @@ impl ShardOrder {
     /// The memory of a search for an order, in bytes, for which 16,384 shards of a board need less than half.
     pub const MAX_BYTES: u64 = 1 << 30;
 
-    /// The bytes that an edge of the graph of shards takes in all places where it is at the same time.
+    /// The bytes that an edge of the graph of shards takes in all data structures that hold it at the same
+    /// time.
     const EDGE_BYTES: u64 = 128;
 
     /// The largest size of the tables of all cosets for which an order is sought. Workers need these tables
@@ -83,7 +84,7 @@ impl ShardOrder {
     /// Returns the place of a shard, counted from 0.
     ///
     /// # Panics
-    /// If there is no such shard.
+    /// If the shard does not exist.
     pub fn place(&self, shard: ShardId) -> u32 {
         self.places[shard.0 as usize]
     }
@@ -199,7 +200,7 @@ mod tests {
         };
         assert_eq!(order(1, ShardOrder::MAX_BYTES), ShardOrder::by_number(1));
         assert_eq!(order(2, ShardOrder::MAX_BYTES), ShardOrder::by_number(2));
-        // Where the graph is too large, nothing is known of it.
+        // If the graph is too large, it is not built.
         assert!(graph_of(&graph, ShardCut::new(graph.len(), 8).unwrap(), 1).is_none());
         assert_eq!(order(8, 0), ShardOrder::by_number(8));
     }

@@ -1,4 +1,4 @@
-//! The errors that end a search, with what to do about them.
+//! The errors that end a search, with advice for the user.
 
 use super::Search;
 use crate::run::Depth;
@@ -7,8 +7,7 @@ use fathom_command::shell;
 use fathom_layer::{Disk, LayerError};
 
 impl Search<'_> {
-    /// Returns the error of a file that could not be deleted, or before that could be, with what to do about
-    /// it.
+    /// Adds advice to the error of a file that could not be deleted, or of a check before its deletion.
     pub(super) fn explain_deletion(&self, depth: Depth, error: LayerError) -> anyhow::Error {
         let is_changed = matches!(error, LayerError::Changed { .. });
         if is_changed || error.is_quota() || error.is_disk_full() {
@@ -20,7 +19,7 @@ impl Search<'_> {
         ))
     }
 
-    /// Returns the error of what could not be made durable, with what to do about it.
+    /// Adds advice to the error of files that could not be made durable.
     pub(super) fn explain_sync(&self, error: LayerError) -> anyhow::Error {
         if error.is_quota() || error.is_disk_full() {
             return self.explain(self.newest.map_or(Depth(0), Depth::next), error);
@@ -31,7 +30,7 @@ impl Search<'_> {
         ))
     }
 
-    /// Returns the error of a failed task, with what to do about it.
+    /// Adds advice to the error of a failed task.
     pub(super) fn explain_task(&self, depth: Depth, error: TaskError) -> anyhow::Error {
         match error {
             TaskError::Layer(error) => self.explain(depth, error),
@@ -45,7 +44,7 @@ impl Search<'_> {
         }
     }
 
-    /// Returns the error of a layer file at `depth`, with what to do about it.
+    /// Adds advice to the error of a layer file at `depth`.
     pub(super) fn explain(&self, depth: Depth, error: LayerError) -> anyhow::Error {
         let path = shell::path(&self.run.path);
         let advice = if error.is_quota() {

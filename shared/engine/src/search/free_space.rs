@@ -1,4 +1,4 @@
-//! Whether the disk has room for the next layer.
+//! Checks whether the disk has space for the next layer.
 
 use super::Search;
 use crate::estimate::Need;
@@ -10,10 +10,10 @@ use fathom_layer::Disk;
 use indicatif::{HumanBytes, HumanCount};
 use tracing::warn;
 
-/// A layer that takes more room than this many times its estimate is a surprise.
+/// The factor by which a layer is not expected to exceed its estimated size.
 const GUESS: u64 = 2;
 
-/// Too little room for a layer. Sizes are in bytes.
+/// Too little free space for a layer. Sizes are in bytes.
 struct Shortage {
     needed: u64,
     free: u64,
@@ -25,8 +25,8 @@ impl Search<'_> {
     /// Checks that the disk can hold the layer at `depth`. Only warns when the size is an estimate: if the
     /// disk does run full, the run can be resumed. `left` is the number of states that are not visited yet.
     pub(super) fn require_room(&mut self, depth: Depth, left: u64) -> Result<()> {
-        // A checkpoint lets layers be removed. As the need is a guess, there must be room for more than that
-        // without one.
+        // A checkpoint allows layers to be removed. Because the need is a guess, there must be space for more
+        // than the guess to do without a checkpoint.
         if !self.retired.is_empty() && self.shortage(depth, left, GUESS)?.is_some() {
             self.checkpoint(None)?;
             self.remove_retired()?;
@@ -57,7 +57,7 @@ impl Search<'_> {
     }
 
     /// Returns by how much the disk is too small for `times` the layer at `depth`; `None` if there is enough
-    /// room.
+    /// space.
     fn shortage(&self, depth: Depth, left: u64, times: u64) -> Result<Option<Shortage>> {
         let layers = self.run.journal.layers().context("cannot read run.db")?;
         let Need { bytes, certain } = Need::after(&layers, left, &self.job.geometry);
@@ -70,7 +70,7 @@ impl Search<'_> {
         let made = self.store.shards(depth)?.into_iter().filter(|shard| shard.0 < shards).count() as u64;
         let missing = u64::from(shards).saturating_sub(made);
         let needed = match (self.run.manifest.keep, &layers[..]) {
-            // Shards of the older layer that are given back make room, except for the last ones and for what
+            // Shards of the older layer that are released free space, except for the last ones and for what
             // may wait.
             (Keep::Two, [.., older, _]) => {
                 let at_once = missing.min(Older::most_at_once(self.options.threads));

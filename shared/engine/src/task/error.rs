@@ -41,8 +41,8 @@ pub enum TaskError {
         /// The file.
         path: PathBuf,
     },
-    /// The file of the shard is missing or damaged, and cannot be made again, because a shard that it was
-    /// made from was given back.
+    /// The file of the shard is missing or damaged, and cannot be computed again, because a shard that it was
+    /// made from was released.
     #[error(
         "shard {shard} at depth {depth} cannot be recomputed, because its source was released",
         shard = task.shard, depth = task.depth

@@ -1,4 +1,4 @@
-//! One task: makes a shard of a layer from the layers before it.
+//! One task: computes a shard of a layer from the layers before it.
 
 use crate::run::{Lookback, ShardReport, Task};
 use crate::task::expand::open_file::{is_later, with_watched};
@@ -177,10 +177,10 @@ impl<'j> Expander<'j> {
     }
 
     /// Returns the report of a task whose complete file an interrupted run has left, and makes the file
-    /// durable. If a source of the task was given back, the file must be there. A file that counts other
-    /// things than this run is made again: two runs that differ only in what they count share a store. So is
-    /// a file that is no later than what it was made from: an earlier process may have read bytes that were
-    /// put right since, and died before it noticed.
+    /// durable. If a source of the task was released, the file must be there. A file that counts other
+    /// things than this run is computed again: two runs that differ only in what they count share a store. So
+    /// is a file that is no later than what it was computed from: an earlier process may have read bytes that
+    /// were put right since, and died before it noticed.
     fn finished(&self, task: Task, before: &[&Layer]) -> Result<Option<ShardReport>, TaskError> {
         let Self { job, store, counters, .. } = *self;
         let finished = match before.iter().any(|layer| layer.lacks(task.shard)) {
@@ -355,7 +355,8 @@ impl<'j> Expander<'j> {
         Ok(())
     }
 
-    /// Records when the sources of a coset that was made are read next, for the window of the newest layer.
+    /// Records when the sources of a coset that was computed are read next, for the window of the newest
+    /// layer.
     fn was_made(&self, computed: &Computed, before: &[&Layer]) {
         let Some(newest) = before.first().filter(|newest| newest.is_windowed()) else { return };
         let graph = &*self.job.graph;

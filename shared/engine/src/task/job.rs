@@ -24,11 +24,11 @@ pub struct Job {
     pub pairs: Pairs,
     /// The sizes and identities of the layer files.
     pub geometry: Geometry,
-    /// The order in which shards are made: that of their numbers, unless it is set to another one.
+    /// The order in which shards are computed: that of their numbers, unless it is set to another one.
     pub order: Arc<ShardOrder>,
-    /// The layers from which a layer is made.
+    /// The layers from which a layer is computed.
     pub lookback: Lookback,
-    /// The union of all layers before the one in the making, if tasks read all layers and memory can hold
+    /// The union of all layers before the one being computed, if tasks read all layers and memory can hold
     /// the union.
     pub union: Option<Union>,
     /// The method by which new layers are found.
@@ -39,8 +39,8 @@ pub struct Job {
     pub map_bytes: usize,
     /// The number of threads that do tasks.
     pub threads: usize,
-    /// Whether all threads do a task [together](crate::task::pool), because memory cannot hold the sources of as
-    /// many tasks as there are threads.
+    /// Whether all threads do a task [together](crate::task::pool), because memory cannot hold the sources of
+    /// as many tasks as there are threads.
     pub shares_tasks: bool,
     /// The watched states, which are looked up in every shard that is made.
     pub watched: Watched,
@@ -68,8 +68,8 @@ const MIN_SHARED_BYTES: u32 = 48 << 10;
 /// The number of tensors for each thread that only shared tasks need: a copy of a coset of the second layer,
 /// and a coset that waits to be written.
 const TENSORS_HANDED_OVER: u64 = 2;
-/// The number of files that are in the making at once where tasks are shared: while the last cosets of one
-/// file are computed, the next is begun.
+/// The number of files that are being computed at once where tasks are shared: while the last cosets of one
+/// file are computed, the next is started.
 const SHARED_FILES: usize = 2;
 
 /// Returns the bytes of the sources of `tasks` tasks of a dense layer, if none of them is common to two
@@ -82,8 +82,8 @@ fn source_bytes(graph: &CosetGraph, geometry: &Geometry, tasks: usize) -> u64 {
 }
 
 /// Returns the bytes of memory that tasks need in addition because all `threads` threads of a process do each
-/// of them [together](crate::task::pool). `None` if each thread does tasks alone, because `cache_bytes` bytes for
-/// layers are enough for that, or too few for tasks that are shared.
+/// of them [together](crate::task::pool). `None` if each thread does tasks alone, because `cache_bytes` bytes
+/// for layers are enough for that, or too few for tasks that are shared.
 pub fn shared_bytes(
     graph: &CosetGraph,
     geometry: &Geometry,
@@ -191,8 +191,8 @@ impl Job {
         })
     }
 
-    /// Chooses the order in which this process makes all shards. If memory cannot hold a dense layer, tasks
-    /// that follow each other should read the same cosets.
+    /// Chooses the order in which this process computes all shards. If memory cannot hold a dense layer,
+    /// tasks that follow each other should read the same cosets.
     ///
     /// # Errors
     /// If no threads can be started.

@@ -37,7 +37,7 @@ impl Layer {
         Self { cut, first: 0, files, imports: Vec::new(), window: None }
     }
 
-    /// Makes a layer of which only one shard may be read; `None` if the shard was given back. When all layers
+    /// Makes a layer of which only one shard may be read; `None` if the shard was released. When all layers
     /// with the file are dropped, the file is closed, which frees its space if the file was removed.
     pub fn of_shard(cut: ShardCut, shard: ShardId, file: Option<Arc<LayerFile>>) -> Self {
         let file = file.map_or_else(OnceLock::new, OnceLock::from);
@@ -109,7 +109,7 @@ impl Layer {
         self.file(shard).is_some()
     }
 
-    /// Returns whether no coset of a shard can be read here, because its file was given back.
+    /// Returns whether no coset of a shard can be read here, because its file was released.
     pub fn lacks(&self, shard: ShardId) -> bool {
         self.imports.is_empty() && !self.has(shard)
     }
@@ -131,7 +131,7 @@ impl Layer {
 
     /// Gives the layer a window: at most `most_bytes` of it stay in memory, cosets from other workers
     /// included, and cosets that will be read soon are [prefetched](Self::prefetch). `order` is the order in
-    /// which shards are made from the layer.
+    /// which shards are computed from the layer.
     pub fn with_window(self, most_bytes: u64, order: &ShardOrder) -> Self {
         // If most of a layer stays in memory, the pages around a page that is read are wanted soon as well,
         // and read-ahead helps. Otherwise it is turned off, and what is in memory since the file was written
@@ -171,7 +171,7 @@ impl Layer {
         window.prefetch(coset.0, imported, fetch, release)
     }
 
-    /// Records that a coset of the next depth was made from this layer, and from which sources. `readers`
+    /// Records that a coset of the next depth was computed from this layer, and from which sources. `readers`
     /// returns the cosets for which a source is read, if they are known. Does nothing if the layer has no
     /// window.
     pub fn was_read_for<R: Iterator<Item = CosetId>>(

@@ -147,7 +147,7 @@ impl<'d> Store<'d> {
     }
 
     /// Returns the report of a task whose complete file is already there; `None` if there is none. A damaged
-    /// file is removed, because nothing was made from it yet, and one of another shard is renamed.
+    /// file is removed, because nothing was computed from it yet, and one of another shard is renamed.
     ///
     /// # Errors
     /// [`LayerError`] if there is a file of another run, or the file cannot be read or removed.

@@ -1,4 +1,4 @@
-//! The union of all layers before the one in the making, as one tensor for each coset, for runs whose tasks
+//! The union of all layers before the one being computed, as one tensor for each coset, for runs whose tasks
 //! read all layers.
 //!
 //! If the moves are not closed under inverses, moves may lead back to any depth, so the states of all earlier
@@ -6,7 +6,7 @@
 //! the depth. The union grows by only one layer a depth: a task adds the newest layer, and subtracts the
 //! union.
 //!
-//! The union is only in memory. A process that begins, or a worker that makes a shard for the first time,
+//! The union is only in memory. A process that begins, or a worker that computes a shard for the first time,
 //! adds all layers once. So nothing has to be made durable, and the union cannot contradict the files. If
 //! memory cannot hold the union, there is none, and tasks read all layers.
 

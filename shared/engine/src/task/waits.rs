@@ -4,9 +4,9 @@
 //! a depth times the number of threads. Sources are read through memory maps: data that are read for the
 //! first time are checked, which counts as `sources`; a page that has left memory since then comes back in
 //! the middle of a pull, which counts as `kernel`. The time of threads that read ahead, write behind and make
-//! files durable does not count, unless a kernel thread waits for them. Where threads make a shard together,
-//! a thread waits for its turn to take a coset as `subtract`, and for its turn to hand one over as `write`.
-//! Closing the file of the second layer, which unmaps it, counts as `subtract`.
+//! files durable does not count, unless a kernel thread waits for them. Where threads compute a shard
+//! together, a thread waits for its turn to take a coset as `subtract`, and for its turn to hand one over as
+//! `write`. Closing the file of the second layer, which unmaps it, counts as `subtract`.
 
 use serde::Serialize;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,5 +1,5 @@
-//! The states whose depths are recorded: when a shard is made, each watched state that the shard could have
-//! is looked up in it.
+//! The states whose depths are recorded: when a shard is computed, each watched state that the shard could
+//! have is looked up in it.
 
 use fathom_layer::{LayerError, LayerFile};
 use fathom_space::CosetGraph;

@@ -13,7 +13,7 @@ use std::mem;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
-/// Next uses are told apart by this many stretches of the cosets.
+/// Next uses are distinguished by this many stretches of the cosets.
 const STRETCHES: u32 = 1024;
 
 /// Cosets leave when they are more bytes than this together, or more than this share of the window.
@@ -50,9 +50,9 @@ pub struct Window {
     queues: Box<[Mutex<Queue>]>,
     /// The queues after this one are empty.
     furthest: AtomicU32,
-    /// By shard: one more than the largest number of a coset that was made; 0 if none was made here.
+    /// By shard: one more than the largest number of a coset that was computed; 0 if none was made here.
     reached: Box<[AtomicU32]>,
-    /// One more than the last position of a coset that was made.
+    /// One more than the last position of a coset that was computed.
     frontier: AtomicU32,
     leaving: Mutex<Leaving>,
 }
@@ -98,7 +98,7 @@ impl Place {
 const SOON: u32 = 0;
 
 impl Window {
-    /// Makes an empty window for a layer that is cut in this way and from which shards are made in this
+    /// Makes an empty window for a layer that is cut in this way and from which shards are computed in this
     /// order, which keeps at most `most_bytes` bytes of the layer in memory.
     pub fn new(cut: ShardCut, order: &ShardOrder, most_bytes: u64) -> Self {
         let zeros = |count: u32| (0..count).map(|_| AtomicU32::new(0)).collect();
@@ -160,20 +160,20 @@ impl Window {
         self.places[coset as usize].load(Ordering::Relaxed) != Place::Out.pack()
     }
 
-    /// Records that a coset was made: its sources were read for it.
+    /// Records that a coset was computed: its sources were read for it.
     pub fn made(&self, coset: u32) {
         let shard = self.cut.shard_of(coset);
         self.reached[shard.0 as usize].fetch_max(coset + 1, Ordering::Relaxed);
         self.frontier.fetch_max(self.position(coset) + 1, Ordering::Relaxed);
     }
 
-    /// Returns the position of a coset in the order in which all cosets are made.
+    /// Returns the position of a coset in the order in which all cosets are computed.
     pub fn position(&self, coset: u32) -> u32 {
         coset.wrapping_add(self.offsets[self.cut.shard_of(coset).0 as usize])
     }
 
-    /// Returns whether a coset has not been made yet. A shard of which no coset was made is thought to come
-    /// if it is after all others.
+    /// Returns whether a coset has not been made yet. A shard of which no coset was computed is thought to
+    /// come if it is after all others.
     pub fn is_to_come(&self, coset: u32) -> bool {
         let shard = self.cut.shard_of(coset);
         match self.reached[shard.0 as usize].load(Ordering::Relaxed) {

@@ -287,7 +287,8 @@ impl<'j> Expander<'j> {
     /// Does a thread's part of a task that threads do together.
     ///
     /// # Errors
-    /// [`TaskError`] if a coset was not computed or written. The task has then [failed](CooperativeShard::fail).
+    /// [`TaskError`] if a coset was not computed or written. The task has then
+    /// [failed](CooperativeShard::fail).
     pub(crate) fn help(
         &mut self,
         joint: &CooperativeShard<'j>,
