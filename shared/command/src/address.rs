@@ -1,13 +1,13 @@
-//! Addresses that people give: where to listen, and where others reach this process.
+//! Addresses that users enter: where to listen, and where others reach this process.
 
 use std::net::{Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::str::FromStr;
 
-/// Reads an address to listen on, as `ADDR:PORT`; the address may be a name of this host. Of several
-/// addresses of a name the first of IPv4 is taken, which others can write without brackets.
+/// Reads an address to listen on, as `ADDR:PORT`; the address may be a name of this host. If a name has
+/// several addresses, the first IPv4 address is used, which can be written without brackets.
 ///
 /// # Errors
-/// A message for the user, if the text is no address or the name has none.
+/// A message for the user, if the text is not an address or the name has none.
 pub fn to_listen_on(text: &str) -> Result<SocketAddr, String> {
     if let Ok(address) = text.parse() {
         return Ok(address);
@@ -28,8 +28,8 @@ pub fn to_listen_on(text: &str) -> Result<SocketAddr, String> {
 /// Where other hosts reach a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reached {
-    /// A name or an address, the latter in brackets if it is one of IPv6; empty if it is left to the caller
-    /// who sees it.
+    /// A name or an address, in brackets if it is an IPv6 address; empty if the peer determines it from the
+    /// connection.
     host: String,
     /// The port, if it is not the one that the process listens on.
     port: Option<u16>,
@@ -54,7 +54,7 @@ impl FromStr for Reached {
     }
 }
 
-/// Splits `HOST` or `HOST:PORT`. Puts an address of IPv6 in brackets, without which it cannot have a port.
+/// Splits `HOST` or `HOST:PORT`. Puts an IPv6 address in brackets, without which it cannot have a port.
 fn split(text: &str) -> Option<(String, Option<u16>)> {
     if let Ok(address) = text.parse::<Ipv6Addr>() {
         return Some((format!("[{address}]"), None));
@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_process_listens_on_addresses_and_names() {
+    fn listen_addresses_are_parsed() {
         assert_eq!(to_listen_on("127.0.0.1:7400").unwrap().to_string(), "127.0.0.1:7400");
         assert_eq!(to_listen_on("[::1]:0").unwrap().to_string(), "[::1]:0");
         let local = to_listen_on("localhost:7400").unwrap();
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_is_reached_at_a_host_with_or_without_port() {
+    fn advertised_addresses_are_parsed() {
         for (text, with_port) in [
             ("node7", "node7:80"),
             ("node7:7500", "node7:7500"),

@@ -345,7 +345,7 @@ mod tests {
 
     /// The counts are those of `records/4x4-multi.json`.
     #[test]
-    fn no_depth_has_more_states_than_the_bound() {
+    fn bound_exceeds_every_depth() {
         let board: Board = "4x4".parse().unwrap();
         let space = Space::new(board.puzzle(Metric::Multi), Metric::Multi, Labels::distinct(16)).unwrap();
         let counts = [1, 24, 396, 6264, 97_558, 1_486_728, 22_201_916, 324_714_424, 4_612_908_913_u64];
@@ -358,7 +358,7 @@ mod tests {
 
     /// The counts are those of T. Rokicki (rokicki/twsearch-results, `squareone-g8.log`).
     #[test]
-    fn depths_of_guarded_puzzles_grow_on() {
+    fn guarded_puzzles_are_extrapolated() {
         let source = PuzzleSpec::by_name("square1").unwrap();
         let labels = Labels::from_values(source.solved());
         let space = Space::new(source.puzzle(Metric::Face).unwrap(), Metric::Face, labels).unwrap();
@@ -372,7 +372,7 @@ mod tests {
     /// Free moves leave time to count one depth. The counts are those of M. Masonjones (forum.cubeman.org,
     /// 2005).
     #[test]
-    fn depths_with_free_moves_are_not_taken_for_small() {
+    fn bound_holds_with_free_moves() {
         let source = PuzzleSpec::by_name("square1").unwrap().in_metric(Metric::Twist).unwrap();
         let labels = Labels::from_values(source.solved());
         let space = Space::new(source.puzzle(Metric::Twist).unwrap(), Metric::Twist, labels).unwrap();

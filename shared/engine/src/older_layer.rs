@@ -194,7 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_waits_is_little() {
+    fn waiting_sources_are_few() {
         assert!(may_wait(15, 128, 1000) && !may_wait(16, 128, 1000));
         assert!(may_wait(1, 128, LARGE - 1) && !may_wait(1, 128, LARGE));
         // With few shards, each one counts.

@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn states_are_given_by_tiles_however_these_are_labelled() {
+    fn states_are_given_by_tiles_with_any_labels() {
         for labels in [None, Some("5,5,1,1"), Some("3,2,1,0")] {
             let space = space("2x2", labels);
             assert_eq!(read_text("\u{feff}0 1 2 3", &space).unwrap(), [Box::from([0, 1, 2, 3])]);
@@ -178,7 +178,7 @@ mod tests {
 
     /// Only the first row moves, and tile 1 looks like the tiles of the second one.
     #[test]
-    fn tiles_that_look_alike_stand_where_moves_bring_them() {
+    fn identical_tiles_must_be_reachable() {
         let board: Board = "2x3".parse().unwrap();
         let moves = fathom_puzzle::PuzzleSpec::Board(board).with_moves(Metric::Multi, "H1").unwrap();
         let labels = Labels::parse_list("0,1,0,1,1,1", 6).unwrap();
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_state_is_refused_with_its_line() {
+    fn invalid_states_are_refused_with_their_line() {
         let distinct = space("2x2", None);
         let error = |text| read_text(text, &distinct).unwrap_err();
         assert!(error("0 1 2 3\n0 1 2").contains("line 2: it has 3 tiles, and the puzzle has 4"));

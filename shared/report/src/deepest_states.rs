@@ -13,7 +13,7 @@ use indicatif::HumanCount;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// The most states that are shown.
+/// The maximum number of states that are shown.
 const MOST: usize = 12;
 
 /// States of the last layer.
@@ -36,7 +36,7 @@ pub struct Example {
     pub orientations: Option<Vec<u8>>,
     /// The number of states of the class.
     pub class_states: usize,
-    /// A shortest solution, if the program that makes the report has added one.
+    /// A shortest solution, if the program that writes the report has added one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub solution: Option<String>,
     /// The word of the state in the space.
@@ -45,7 +45,7 @@ pub struct Example {
 }
 
 impl Example {
-    /// Writes what stands on each cell: a label, followed by `+` and the orientation if that is not 0.
+    /// Formats the content of each cell: a label, followed by `+` and the orientation if that is not 0.
     pub fn cells(&self) -> Vec<String> {
         let turn = |cell: usize| self.orientations.as_ref().map_or(0, |turns| turns[cell]);
         let written = |(cell, label): (usize, &u16)| match turn(cell) {
@@ -56,7 +56,7 @@ impl Example {
     }
 }
 
-/// Reads the last layer; `None` if there is none or not all of its files are there.
+/// Reads the last layer; `None` if there is none or some of its files are missing.
 ///
 /// # Errors
 /// If the files of the layer cannot be read, or do not have their digests.
@@ -65,7 +65,7 @@ pub fn of(run: &RunDirectory, layer: Option<&LayerRow>) -> Result<Option<Deepest
         return Ok(None);
     };
     let definition = &run.manifest;
-    // A report needs the results alone, wherever the disks of the layers are.
+    // A report needs only the results, even if the disks of the layers are not available.
     let Ok(store) = Store::at(&store, &LocalDisk) else {
         return Ok(None);
     };

@@ -1,4 +1,4 @@
-//! Shapes and states of Square-1 as pictures: the top layer as one sees it from above, the front of the
+//! Shapes and states of Square-1 as pictures: the top layer as seen from above, the front of the
 //! puzzle below, and beside it the bottom layer from below, the front above, so that the cut is left of the
 //! middle of the front in both.
 
@@ -113,7 +113,7 @@ pub(crate) fn state(state: &Placement) -> String {
     for layer in [Layer::Top, Layer::Bottom] {
         cut(&mut svg, layer, middle(layer), ROOM / 2.0 - 1.0);
     }
-    // The cut lies 15 degrees left of the middle, and the right half turned over shows its narrow side.
+    // The cut is 15 degrees left of the middle, and the right half turned over shows its narrow side.
     let [narrow, wide] = [-1.0, 1.0].map(|sign| (FRONT / 2.0 - 3.0) * (1.0 + sign * (PI / 12.0).tan()));
     let (left, top, bottom) = (ROOM + 3.0, ROOM / 2.0 - 9.0, ROOM / 2.0 + 9.0);
     let (right, side) = if state.middle { (narrow, Side::Back) } else { (wide, Side::Front) };
@@ -184,7 +184,7 @@ mod tests {
 
     /// The solved shape is two squares: their sides are parallel to those of the picture.
     #[test]
-    fn the_solved_shape_is_square() {
+    fn solved_shape_is_square() {
         let svg = svg(&[("solved".into(), "21212121/12121212".parse().unwrap())]);
         assert_eq!(svg.matches("<polygon").count(), 16);
         for colour in [CORNER, EDGE] {

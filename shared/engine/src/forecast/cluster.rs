@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_shard_has_its_owner() {
+    fn every_shard_has_one_owner() {
         for shards in 1..40 {
             let reversed = ShardOrder::new((0..shards).rev().map(ShardId).collect()).unwrap();
             for (workers, order) in (1..60).flat_map(|workers| {

@@ -71,7 +71,7 @@ mod tests {
     const STATES: u64 = 20_922_789_888_000;
 
     #[test]
-    fn the_rest_of_a_known_growth_is_near_what_it_was() {
+    fn predictions_are_close_to_known_growth() {
         for known in 5..12 {
             let expected = growth(&BOARD[..known], STATES, 24);
             let visited: u64 = BOARD[..known].iter().sum();
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_expected_of_what_is_complete_or_hardly_begun() {
+    fn complete_and_short_runs_have_no_prediction() {
         assert!(growth(&BOARD, STATES, 24).is_empty());
         assert!(growth(&BOARD[..2], STATES, 24).is_empty());
     }

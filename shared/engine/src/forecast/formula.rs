@@ -339,7 +339,7 @@ mod tests {
     /// Seconds and bytes of the files of `records/*.json`, and pulls and the disk's rate of the machine on
     /// which they were made, from `docs/performance.md`.
     #[test]
-    fn recorded_runs_take_about_as_long() {
+    fn forecast_matches_recorded_times() {
         for (space, metric, pull_microseconds, seconds, disk_bytes) in [
             ("4x4", Metric::Multi, 2.22, 278.4, 62.28e9),
             ("4x4", Metric::Single, 2.22, 306.7, 62.29e9),
@@ -357,7 +357,7 @@ mod tests {
 
     /// The bytes of the tables of `docs/scaling.md`.
     #[test]
-    fn measured_runs_send_about_as_much() {
+    fn forecast_matches_measured_traffic() {
         for (space, workers, sent_bytes) in [
             ("3x4", 2, 3_267_470),
             ("3x4", 4, 8_198_312),
@@ -396,7 +396,7 @@ mod tests {
 
     /// A link or a disk that is ten times as slow takes ten times as long where it is the limit.
     #[test]
-    fn the_slowest_resource_decides() {
+    fn slowest_resource_decides() {
         let of = |cluster| forecast("2x7", Metric::Multi, Keep::Last, cluster, 1e-6);
         let slow = |rate| Cluster { network_bits_per_second: rate, ..cluster(4) };
         let (slow, slower) = (of(slow(10_000_000)), of(slow(1_000_000)));
@@ -412,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn what_exceeds_memory_takes_the_faster_way() {
+    fn spilled_cosets_take_the_faster_way() {
         let of = |network: u64, memory_bytes| {
             let network_bits_per_second = network * 8;
             let cluster = Cluster { network_bits_per_second, memory_bytes, ..cluster(4) };
@@ -431,7 +431,7 @@ mod tests {
 
     /// Where memory is short and cosets are large, no thread lacks a shard.
     #[test]
-    fn threads_that_share_a_shard_are_not_idle() {
+    fn threads_sharing_a_shard_are_not_idle() {
         let of = |memory_bytes| {
             forecast(
                 "2x7",

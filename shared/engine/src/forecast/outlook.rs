@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rest_is_expected_from_the_first_half() {
+    fn remaining_depths_are_predicted_from_the_first_half() {
         for depths in [6, 7, 8, 9, 10] {
             let expected = after(depths, |_| 0.0).states().unwrap();
             let sum: f64 = expected.iter().sum();
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn too_little_is_no_answer() {
+    fn too_few_depths_give_no_prediction() {
         assert_eq!(after(2, |_| 1.0).states(), None);
         assert_eq!(after(2, |_| 1.0).time_left(0.5, 1.0, None), None);
         assert_eq!(after(8, |_| 0.0).time_left(0.0, 0.0, None), None);
@@ -176,7 +176,7 @@ mod tests {
 
     /// If each depth takes as long as its pulls, so does the rest.
     #[test]
-    fn time_goes_by_pulls() {
+    fn time_is_proportional_to_pulls() {
         let whole = after(14, |_| 0.0);
         let pulls = whole.pulls(&whole.states().unwrap());
         let outlook = after(10, |depth| pulls[depth] * 2.0);

@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_is_of_the_last_half_minute() {
+    fn rate_covers_the_last_half_minute() {
         let mut rate = Rate::default();
         assert_eq!(rate.per_second(Millis(0)), None);
         let after = |second: u64| Millis(second * 1000);
@@ -101,7 +101,7 @@ mod tests {
 
     /// A worker is lost with most of the states that it has found, which are then found again.
     #[test]
-    fn what_is_lost_counts_when_it_is_found_again() {
+    fn lost_states_count_when_found_again() {
         let mut rate = Rate::default();
         for (second, count) in [(0, 0), (1, 100), (2, 200), (3, 50), (4, 150)] {
             rate.note(Millis(second * 1000), count);
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_between_samples_matter() {
+    fn counts_between_samples_are_included() {
         let mut rate = Rate::default();
         (0..=100).for_each(|step| rate.note(Millis(10 * step), step));
         assert_eq!(rate.per_second(Millis(1000)), Some(100.0));

@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_disk_is_waited_for() {
+    fn full_disk_is_waited_out() {
         let (_directory, mut journal) = journal();
         set_most_pages(&journal, 1);
         let error = (0..100).find_map(|number| save(&mut journal, number).err()).expect("it is full");
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn another_process_is_waited_for() {
+    fn foreign_lock_is_waited_out() {
         let (directory, mut journal) = journal();
         let other = Connection::open(directory.path().join("run.db")).expect("it is there");
         other.execute_batch("BEGIN EXCLUSIVE").expect("it is free");
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_pass_is_an_error() {
+    fn permanent_failure_is_an_error() {
         let (_directory, mut journal) = journal();
         journal.wait_while_busy().expect("it waits");
         journal.database.execute_batch("DROP TABLE watched").expect("it was there");

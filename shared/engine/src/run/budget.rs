@@ -90,7 +90,7 @@ mod tests {
     use fathom_space::{Labels, Plan};
 
     #[test]
-    fn the_parts_add_up_and_boards_keep_their_maps() {
+    fn parts_add_up_and_boards_keep_their_maps() {
         const THREADS: usize = 2;
         // Bytes of all maps, as counted by `Transforms`: 4x4 0.43 MiB, 2x7 42.7 MiB.
         for (board, needed) in [("4x4", 1 << 19), ("3x4", 1 << 19), ("2x7", 43 << 20)] {

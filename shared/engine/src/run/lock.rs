@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_decides_or_many_do_tasks() {
+    fn lock_is_exclusive_or_shared() {
         let run = tempfile::tempdir().unwrap();
         let is_busy = |taken: Result<Lock, RunError>| matches!(taken, Err(RunError::Busy { .. }));
         let decides = exclusive(run.path()).unwrap();
@@ -111,7 +111,7 @@ mod tests {
     }
     /// A forked child process that has not executed its program yet has all files of this process open.
     #[test]
-    fn a_lock_ends_though_a_child_has_its_file() {
+    fn lock_is_released_despite_forked_child() {
         let run = tempfile::tempdir().unwrap();
         let lock = exclusive(run.path()).unwrap();
         let of_a_child = lock.0.try_clone().unwrap();

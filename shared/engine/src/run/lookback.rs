@@ -33,9 +33,10 @@ impl Lookback {
     }
 }
 
-/// Returns, for a run that [keeps two layers](crate::run::Keep::Two) and has `shards` shards, the most shards
-/// that workers with `threads` threads may have made whose sources are not released yet. Reports are made
-/// durable together, and copies and audits take time: with a smaller number, workers would wait for them.
+/// Returns, for a run that [keeps two layers](crate::run::Keep::Two) and has `shards` shards, how many shards
+/// that workers with `threads` threads may at most have computed whose sources are not released yet. Reports
+/// are made durable together, and copies and audits take time: with a smaller number, workers would wait for
+/// them.
 pub fn most_ahead(shards: u32, threads: u64) -> u64 {
     u64::from(shards.div_ceil(8)) + 2 * threads
 }
@@ -52,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn layers_are_made_from_two_or_from_all_before_them() {
+    fn lookback_is_two_layers_or_all() {
         let below =
             |lookback: Lookback, depth| lookback.below(Depth(depth)).map(|depth| depth.0).collect::<Vec<_>>();
         for (depth, two, all) in

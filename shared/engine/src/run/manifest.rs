@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_read_is_kept() {
+    fn layers_that_are_read_are_kept() {
         assert_eq!(Lookback::Two.keep(None).unwrap(), Keep::Last);
         assert_eq!(Lookback::All.keep(None).unwrap(), Keep::All);
         assert_eq!(Lookback::Two.keep(Some(Keep::Two)).unwrap(), Keep::Two);
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn run_toml_says_all_that_defines_a_run() {
+    fn run_toml_round_trips() {
         for labels in ["0,1,2,3,4,5,6,7,8", "0,0,0,1,1,1,2,2,2"] {
             let manifest = manifest(labels);
             let text = manifest.to_toml();
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn axes_of_what_moves_reach_are_recorded() {
+    fn reachable_axes_are_recorded() {
         let source = PuzzleSpec::by_name("skewb").unwrap();
         let (metric, labels) = (source.metric(), Labels::from_values(source.solved()));
         let spec = SpaceSpec { source, metric, labels };
@@ -316,7 +316,7 @@ mod tests {
 
     /// Another planner would choose other colours, but those in the file are used.
     #[test]
-    fn a_recorded_plan_is_not_made_again() {
+    fn recorded_plan_is_reused() {
         let planned = manifest("0,1,2,3,4,5,6,7,8");
         let (space, _) = planned.open().unwrap();
         // Here each piece has a colour of its own, which no plan of a board chooses.
@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn changed_and_other_files_are_refused() {
+    fn edited_and_foreign_files_are_refused() {
         let text = manifest("0,0,0,1,1,1,2,2,2").to_toml();
         let error = |text: &str| {
             let opened = RunManifest::from_toml(text).and_then(|manifest| manifest.open().map(|_| ()));

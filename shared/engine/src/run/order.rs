@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn an_order_has_each_shard_once() {
+    fn order_has_each_shard_once() {
         let order = ShardOrder::new([2, 0, 1].map(ShardId).into()).unwrap();
         assert_eq!([0, 1, 2].map(|shard| order.place(ShardId(shard))), [1, 2, 0]);
         assert_eq!(ShardOrder::new(vec![ShardId(0), ShardId(0)]), None);
@@ -178,7 +178,7 @@ mod tests {
     /// A flip of a few pancakes at the end changes the rank of a pattern by much, and a flip of a few at the
     /// beginning by little; bisection finds pieces that few flips leave.
     #[test]
-    fn workers_of_pancakes_fetch_less() {
+    fn bisection_reduces_fetches_of_pancakes() {
         let graph = graph_of_word("pancake:12", Metric::Given);
         let cut = ShardCut::new(graph.len(), 512).unwrap();
         let (by_number, by_bisection) =
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn the_order_of_numbers_stays_where_it_is_the_best() {
+    fn order_of_numbers_is_kept_if_best() {
         // Two shards can be ordered in two ways, which are equally good.
         let graph = graph_of_word("3x3", Metric::Multi);
         let order = |shards, most_bytes| {

@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn tables_that_were_kept_make_the_same_graph() {
+    fn saved_tables_give_the_same_graph() {
         let (space, colouring) = small();
         let directory = tempfile::tempdir().unwrap();
         let fingerprint = Digest([7; 32]);

@@ -5,7 +5,7 @@ use fathom_layer::LayerError;
 use std::error::Error;
 use std::path::PathBuf;
 
-/// The reason why a task ended without a report. A task that was stopped is done later; the other errors end
+/// The reason why a task ended without a report. A stopped task is done later; the other errors end
 /// the run.
 #[derive(Debug, thiserror::Error)]
 pub enum TaskError {
@@ -30,7 +30,7 @@ pub enum TaskError {
         /// The number of states of the coset that were not visited before.
         left: u64,
     },
-    /// Another process has finished the task's file meanwhile, with other states.
+    /// Another process has finished the task's file in the meantime, with other states.
     #[error(
         "shard {shard} at depth {depth}: another process has written {path} with other states than were computed here: the memory or the disk of one of the two is faulty",
         shard = task.shard, depth = task.depth, path = path.display()

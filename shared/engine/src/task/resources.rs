@@ -16,7 +16,7 @@ pub struct Resources {
     /// The memory budget in bytes: tables and tensors take their part, and the rest is for layers in the
     /// page cache.
     pub memory_bytes: u64,
-    /// The last depth that will be asked for, if that is known. It saves the reference engine work.
+    /// The last depth that will be requested, if that is known. It saves the reference engine work.
     pub max_depth: Option<u32>,
 }
 

@@ -1,10 +1,10 @@
-//! What happens to cosets from other workers that exceed the memory for them.
+//! The treatment of cosets from other workers that exceed the memory for them.
 
 use serde::Serialize;
 use std::fmt;
 use std::str::FromStr;
 
-/// The way of a worker with cosets from other workers that exceed the memory for them.
+/// A worker's treatment of cosets from other workers that exceed the memory for them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SpillPolicy {
@@ -50,8 +50,8 @@ const GENERATIONS: u64 = 8;
 
 /// Returns how many of the oldest generations of cosets are dropped as a new generation begins, or `None`
 /// while the youngest is smaller than its share of `most` bytes. `bytes` has the bytes of each generation,
-/// the oldest first. Those that stay have at most three quarters of `most`: tasks under way keep what they
-/// read until they end, and meanwhile the last quarter is for those that follow.
+/// the oldest first. Those that stay have at most three quarters of `most`: running tasks keep the cosets
+/// that they read until they end, and meanwhile the last quarter is for the tasks that follow.
 pub fn dropped(bytes: &[u64], most: u64) -> Option<usize> {
     bytes.last().filter(|&&youngest| youngest >= most / GENERATIONS)?;
     let mut all: u64 = bytes.iter().sum();
@@ -63,8 +63,8 @@ pub fn dropped(bytes: &[u64], most: u64) -> Option<usize> {
     Some(bytes.iter().take_while(too_many).count())
 }
 
-/// Returns about how many bytes of memory a coset from another worker takes: half as much again as one of the
-/// worker's own on average, because cosets differ, and no more than a `dense` one. The `cosets` own ones take
+/// Estimates the bytes of memory that a coset from another worker takes: 1.5 times the average of the
+/// worker's own cosets, because cosets differ, and no more than a `dense` one. The `cosets` own ones take
 /// `bytes` bytes.
 pub fn coset_bytes(bytes: u64, cosets: u64, dense: u64) -> u64 {
     if cosets == 0 { dense } else { dense.min((bytes + bytes / 2).div_ceil(cosets)) }
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_read_as_they_are_written() {
+    fn words_round_trip() {
         for way in [SpillPolicy::Disk, SpillPolicy::Fetch] {
             assert_eq!(way.to_string().parse(), Ok(way));
         }
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stays_has_three_quarters() {
+    fn kept_generations_have_at_most_three_quarters() {
         assert_eq!(dropped(&[], 800), None);
         assert_eq!(dropped(&[99], 800), None);
         assert_eq!(dropped(&[100], 800), Some(0));

@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ring_is_cut_into_arcs() {
+    fn ring_is_cut_into_arcs() {
         let nodes = 512;
         let ring: Vec<(usize, usize)> = (0..nodes).map(|node| (node, (node + 1) % nodes)).collect();
         let graph = shuffled(nodes, &ring);
@@ -347,7 +347,7 @@ mod tests {
     /// No division of a grid of k x k nodes with even k into equal halves has fewer than k edges between
     /// them (F. T. Leighton, *Introduction to Parallel Algorithms and Architectures*, 1992).
     #[test]
-    fn a_grid_is_cut_along_its_middle() {
+    fn grid_is_cut_along_its_middle() {
         const SIDE: usize = 20;
         let node = |row: usize, column: usize| row * SIDE + column;
         let right = (0..SIDE).flat_map(|row| (1..SIDE).map(move |c| (node(row, c - 1), node(row, c))));
@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn what_hangs_together_stays_together() {
+    fn connected_sets_stay_together() {
         // Eight sets of 64 nodes with all edges inside, and one edge to the next set.
         let sets = 0..8_usize;
         let inside = sets

@@ -1,4 +1,4 @@
-//! Deleting layers and single files, and what interruptions have left behind.
+//! Deletion of layers and single files, and of the leftovers of interruptions.
 
 use super::{Store, failed, is_absent, is_layer, is_link, is_temporary, list};
 use crate::run::{Depth, Geometry, Task};
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::PoisonError;
 use tracing::warn;
 
-/// What interruptions have left behind.
+/// The leftovers of interruptions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Leftovers {
     /// The layers that should have been removed.
@@ -35,8 +35,8 @@ impl Store<'_> {
         files.iter().filter(|path| is_temporary(path)).try_for_each(|path| self.remove_file(path))
     }
 
-    /// Deletes a layer. Files that are already gone are no error. Files that are not Fathom's stay, and so
-    /// does everything behind a symbolic link.
+    /// Deletes a layer. Files that are already gone are not an error. Files that are not Fathom's stay, and
+    /// so does everything behind a symbolic link.
     ///
     /// # Errors
     /// [`LayerError::Io`] if the directory cannot be listed, or a file cannot be removed.
@@ -59,7 +59,7 @@ impl Store<'_> {
     /// [`LayerError::Io`] if an empty directory cannot be removed.
     pub fn remove_empty(&self, depth: Depth) -> Result<(), LayerError> {
         let directory = self.directory_of(depth);
-        // Whoever makes the directory again makes it durable.
+        // A process that creates the directory again syncs it.
         self.durable.lock().unwrap_or_else(PoisonError::into_inner).take_if(|durable| *durable == depth);
         match self.disk.remove_directory(&directory) {
             Err(error) if is_absent(&error) || error.kind() == io::ErrorKind::DirectoryNotEmpty => Ok(()),
@@ -92,7 +92,7 @@ impl Store<'_> {
         }
     }
 
-    /// Renames a file that belongs to another place in the run. A file that is gone is no error, as in
+    /// Renames a file that belongs to another place in the run. A file that is gone is not an error, as in
     /// [`Store::discard`].
     pub(super) fn quarantined(&self, path: &Path) -> Result<(), LayerError> {
         let aside = path.with_extension("misplaced");
@@ -103,7 +103,8 @@ impl Store<'_> {
         }
     }
 
-    /// Removes a file. A file that is already gone is no error, because another process may have removed it.
+    /// Removes a file. A file that is already gone is not an error, because another process may have removed
+    /// it.
     pub(super) fn remove_file(&self, path: &Path) -> Result<(), LayerError> {
         match self.disk.remove(path) {
             Err(error) if is_absent(&error) => Ok(()),
@@ -111,7 +112,7 @@ impl Store<'_> {
         }
     }
 
-    /// Returns what interruptions have left behind: layers that are not `kept`, and unfinished files of
+    /// Returns the leftovers of interruptions: layers that are not `kept`, and unfinished files of
     /// layers that are.
     ///
     /// # Errors
@@ -131,7 +132,7 @@ impl Store<'_> {
     }
 
     /// Returns the files in the directory of a layer that may be deleted: none if the directory is a symbolic
-    /// link, because what is behind it may belong to someone else.
+    /// link, because its target may belong to someone else.
     fn own_files(&self, depth: Depth) -> Result<Vec<PathBuf>, LayerError> {
         let directory = self.directory_of(depth);
         match is_link(&directory) {
@@ -143,7 +144,7 @@ impl Store<'_> {
         }
     }
 
-    /// Deletes what interruptions have left behind.
+    /// Deletes the leftovers of interruptions.
     ///
     /// # Errors
     /// [`LayerError::Io`] if a file cannot be removed.
