@@ -8,7 +8,7 @@ use std::time::Duration;
 
 /// The time after which a terminal shows what the process is doing.
 const SOON: Duration = Duration::from_secs(1);
-/// The time after which a line is written elsewhere: nobody watches a log.
+/// The time after which a line is written elsewhere, such as to a log, which nobody watches.
 const LATER: Duration = Duration::from_secs(10);
 
 /// An activity of this process, which lasts until the value is dropped.

@@ -19,7 +19,7 @@ pub struct Interrupted {
     pub signal: i32,
 }
 
-/// The answer to a question is no, and it was printed as a result. Exit code 1, without a message.
+/// The answer to the question is no, which was printed as the result. Exit code 1, without a message.
 #[derive(Debug, thiserror::Error)]
 #[error("the answer is no")]
 pub struct No;

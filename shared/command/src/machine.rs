@@ -8,7 +8,7 @@ use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-/// Where cgroups of version 2 are mounted, and the file that holds the limit of each.
+/// The mount point of cgroups of version 2, and the file with the limit of each.
 const CGROUPS: (&str, &str) = ("/sys/fs/cgroup", "memory.max");
 /// The same for cgroups of version 1.
 const CGROUPS_1: (&str, &str) = ("/sys/fs/cgroup/memory", "memory.limit_in_bytes");

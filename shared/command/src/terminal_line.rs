@@ -13,7 +13,7 @@ const FREE: usize = 3;
 static SHOWN: Mutex<String> = Mutex::new(String::new());
 
 fn shown() -> MutexGuard<'static, String> {
-    // A poisoned lock is no problem: each change is complete before any code that could panic.
+    // A poisoned lock is not a problem: each change is complete before any code that could panic.
     SHOWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -58,7 +58,7 @@ pub struct Visited {
 /// What exists at a path.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Found {
-    /// Nothing, an empty directory, or a run that was interrupted while its directory was made.
+    /// Nothing, an empty directory, or a run that was interrupted while its directory was created.
     Nothing,
     /// A run.
     Run,
@@ -217,7 +217,7 @@ impl RunDirectory {
         self.store_path()
     }
 
-    /// Returns the directory that has the run's layers, where this process is about to write. A store
+    /// Returns the directory that has the run's layers, to which this process is about to write. A store
     /// elsewhere is [claimed](RunDirectory::claim).
     ///
     /// # Errors

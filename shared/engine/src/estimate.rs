@@ -48,7 +48,7 @@ pub struct Estimate {
     pub moves: usize,
     /// Whether the moves are closed under inverses.
     pub inverse_closed: bool,
-    /// The number of pieces that words tell apart, and of all pieces, if the former determine where the
+    /// The number of pieces that words distinguish, and of all pieces, if the former determine where the
     /// others are (`docs/decisions/0037`); `None` if words distinguish all pieces that have different labels.
     pub told_apart: Option<(usize, usize)>,
     /// The colour of each piece.

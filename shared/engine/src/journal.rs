@@ -141,7 +141,7 @@ pub struct Entry {
     pub shards: Vec<ShardRow>,
     /// The layer whose files are marked as removed.
     pub retired: Option<Depth>,
-    /// The numbers of the watched states that lie in the layer.
+    /// The numbers of the watched states in the layer.
     pub found: Vec<u32>,
     /// The row of this process, if it computed the layer.
     pub process: Option<ProcessRow>,
@@ -433,7 +433,7 @@ impl Journal {
         !self.added.is_empty()
     }
 
-    /// Returns whether watched states lie in layers that wait for the next checkpoint.
+    /// Returns whether watched states are in layers that wait for the next checkpoint.
     pub fn has_found(&self) -> bool {
         self.added.iter().any(|(entry, _)| !entry.found.is_empty())
     }
@@ -442,7 +442,7 @@ impl Journal {
     /// transaction fails, the database is unchanged, and the layers still wait.
     ///
     /// # Errors
-    /// If the database cannot be written, or a watched state lies in two layers.
+    /// If the database cannot be written, or a watched state is in two layers.
     pub fn checkpoint(&mut self) -> Result<()> {
         if self.has_added() { self.checkpoint_with(|_| Ok(())) } else { Ok(()) }
     }

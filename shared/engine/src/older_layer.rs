@@ -10,7 +10,7 @@
 //! counts as removed in the journal, so nothing else looks for its files.
 //!
 //! A shard that was released cannot be computed again, because the layers before it are gone too. If the file
-//! of a new shard does not match its report, the shard is computed again as long as its source is there;
+//! of a new shard does not match its report, the shard is computed again as long as its source exists;
 //! otherwise the run ends.
 
 use crate::removers::Removers;

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 /// The name of the file.
 pub const FILE: &str = "at-work.json";
-/// A process on another host counts as gone after this time without a write.
+/// A process on another host counts as ended after this time without a write.
 const SILENT: Duration = Duration::from_secs(60);
 
 /// The content of the file.
@@ -67,8 +67,8 @@ pub struct Progress {
     pub disk_bytes: Option<u64>,
 }
 
-/// Returns the note of the process that works on a run now; `None` if there is no note or the process is
-/// gone.
+/// Returns the note of the process that works on a run now; `None` if there is no note or the process has
+/// ended.
 pub fn of(run: &Path) -> Option<Note> {
     let path = run.join(FILE);
     let mut note: Note = serde_json::from_str(&fs::read_to_string(&path).ok()?).ok()?;

@@ -326,8 +326,8 @@ impl Search<'_> {
     }
 
     /// Computes the files of a layer. Returns the reports in order of shards, or `None` if the search was
-    /// stopped. If another program writes to a file meanwhile from which the layer is computed, no file of
-    /// the layer counts: a coset that is read several times is compared with its checksum only once.
+    /// stopped. If another program writes in the meantime to a file from which the layer is computed, no file
+    /// of the layer counts: a coset that is read several times is compared with its checksum only once.
     fn make_files(&mut self, depth: Depth) -> Result<Option<Vec<ShardReport>>> {
         let prepared = self.store.remove_unfinished(depth).and_then(|()| self.store.prepare(depth));
         prepared.map_err(|error| self.explain(depth, error))?;
@@ -485,7 +485,7 @@ impl Search<'_> {
         self.remove_retired()
     }
 
-    /// Returns the older of the two layers from which the layer at `depth` is made, if there are two.
+    /// Returns the older of the two layers from which the layer at `depth` is computed, if there are two.
     fn older(&self, depth: Depth) -> Option<Depth> {
         depth.previous().and_then(Depth::previous).filter(|_| self.job.lookback == Lookback::Two)
     }
@@ -553,7 +553,8 @@ fn is_passed(depth: Depth, newest: Option<Depth>) -> bool {
 /// If the journal or the directory cannot be read, or the journal contradicts itself.
 pub fn is_settled(run: &RunDirectory, disk: &dyn Disk) -> Result<bool> {
     let Visited { layers, visited, all } = run.visited()?;
-    // The workers compress and delete their own files. A shared store that is gone has nothing to sweep.
+    // The workers compress and delete their own files. A shared store that no longer exists has nothing to
+    // sweep.
     if visited == all && run.store_path()?.is_none_or(|store| !store.is_dir()) {
         return Ok(true);
     }
@@ -565,7 +566,7 @@ pub fn is_settled(run: &RunDirectory, disk: &dyn Disk) -> Result<bool> {
 }
 
 /// Deletes the files of the current layer that a coordinator has left and that may be wrong: those that it
-/// has invalidated, if they were not computed again since; those of shards of which two results differed; and
+/// has invalidated, if they were not computed again since; those of shards with two different results; and
 /// those that differ from their report. This process computes these shards itself.
 fn discard_doubtful(run: &mut RunDirectory, store: &Store<'_>, geometry: &Geometry) -> Result<()> {
     let failed = "cannot read run.db";

@@ -34,7 +34,7 @@ pub fn word(tiles: &[u8], space: &Space) -> Result<Vec<u8>, String> {
     Ok(space.word_of_pieces(&pieces))
 }
 
-/// The largest number of tiles of which each is one byte of a packed state.
+/// The largest number of tiles for which a packed state has one byte per tile.
 const MAX_BYTES: usize = 256;
 
 /// Packs the tile on each cell: into a byte each, or into two bytes, the lower one first, if there are more
@@ -97,7 +97,7 @@ pub fn read(path: &Path, space: &Space) -> Result<Vec<Box<[u8]>>> {
 }
 
 /// Checks that moves bring each tile, or one with its label, to its cell. Tiles that look
-/// alike have labels of their own where moves bring them to different cells.
+/// alike have labels of their own if moves bring them to different cells.
 ///
 /// # Errors
 /// The first tile that is wrong.
@@ -126,7 +126,7 @@ pub fn write(run: &Path, journal: &Journal, disk: &dyn Disk) -> Result<()> {
     for Watched { tiles, depth } in watched {
         let tiles: Vec<String> = unpacked(&tiles).map(|tile| tile.to_string()).collect();
         let depth = depth.map_or_else(String::new, |depth| depth.to_string());
-        writeln!(text, "{},{depth}", tiles.join(" ")).expect("a String takes all");
+        writeln!(text, "{},{depth}", tiles.join(" ")).expect("writing to a String succeeds");
     }
     let path = run.join(TABLE);
     let temporary = run.join(format!("{TABLE}.tmp"));

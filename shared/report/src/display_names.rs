@@ -60,7 +60,7 @@ impl Powers {
 }
 
 /// Returns the names of a board or of a built-in puzzle; `None` for a puzzle that a user has defined, and if
-/// there are no words for the moves of the metric.
+/// there are no names for the moves of the metric.
 pub fn words(source: &PuzzleSpec, metric: &str) -> Option<DisplayNames> {
     if !matches!(source, PuzzleSpec::Board(_)) && source.name() == "square1" {
         return is_of_its_word(source).then(|| of_square1(metric)).flatten();

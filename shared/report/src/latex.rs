@@ -24,7 +24,7 @@ pub fn table(report: &Report) -> String {
             percent(row.share),
             percent(row.cumulative_share)
         )
-        .expect("a String takes all");
+        .expect("writing to a String succeeds");
     }
     text.push_str("\\bottomrule\n\\end{tabular}\n\\end{table}\n");
     text

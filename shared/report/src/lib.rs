@@ -172,8 +172,8 @@ pub struct Report {
 
 impl Report {
     /// Makes the report of a run, complete or not. `workers` has the names of the workers that the run was
-    /// served to. If the format shows states, and the files of the last layer are there, the tables of cosets
-    /// are made too, which takes as long as for a run that continues.
+    /// served to. If the format shows states, and the files of the last layer exist, the tables of cosets
+    /// are built too, which takes as long as for a resumed run.
     ///
     /// # Errors
     /// If the journal or the last layer cannot be read.

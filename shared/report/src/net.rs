@@ -76,7 +76,7 @@ pub(crate) fn svg(source: &PuzzleSpec, labels: Option<&[u16]>, example: &Example
     for Facelet { colour, corners, .. } in &drawn {
         let corners: Vec<String> = corners.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
         write!(svg, r##"<polygon points="{}" fill="{colour}" stroke="#333333"/>"##, corners.join(" "))
-            .expect("a String takes all");
+            .expect("writing to a String succeeds");
     }
     svg.push_str("</svg>");
     Some(svg)

@@ -17,7 +17,7 @@ pub fn b_file(report: &Report) -> String {
     let states: Vec<u64> = report.rows.iter().map(|row| row.states).collect();
     let mut text = format!("# {}\n", report.title);
     let mut line = |field: &str, value: &str| {
-        writeln!(text, "# %{field} {value}").expect("a String takes all");
+        writeln!(text, "# %{field} {value}").expect("writing to a String succeeds");
     };
     let (lines, has_all) = data(&states);
     if !states.is_empty() {
@@ -63,7 +63,7 @@ pub fn b_file(report: &Report) -> String {
     );
     line("O", &offset(&states));
     for row in &report.rows {
-        writeln!(text, "{} {}", row.depth, row.states).expect("a String takes all");
+        writeln!(text, "{} {}", row.depth, row.states).expect("writing to a String succeeds");
     }
     text
 }

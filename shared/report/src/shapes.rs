@@ -47,7 +47,7 @@ pub fn svg(shapes: &[(String, Outline)]) -> String {
             left + APART,
             middle + APART / 2.0 + 8.0
         )
-        .expect("a String takes all");
+        .expect("writing to a String succeeds");
     }
     svg.push_str("</svg>");
     svg
@@ -78,7 +78,7 @@ fn border(middle: Point, layer: Layer, (unit, is_corner): (usize, bool), times: 
 fn polygon(svg: &mut String, points: &[Point], colour: &str) {
     let points: Vec<String> = points.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
     write!(svg, r##"<polygon points="{}" fill="{colour}" stroke="#333333"/>"##, points.join(" "))
-        .expect("a String takes all");
+        .expect("writing to a String succeeds");
 }
 
 fn cut(svg: &mut String, layer: Layer, middle: Point, radius: f64) {
@@ -87,7 +87,7 @@ fn cut(svg: &mut String, layer: Layer, middle: Point, radius: f64) {
         svg,
         r##"<line x1="{x1:.1}" y1="{y1:.1}" x2="{x2:.1}" y2="{y2:.1}" stroke="#d43d3d" stroke-dasharray="4 2"/>"##
     )
-    .expect("a String takes all");
+    .expect("writing to a String succeeds");
 }
 
 /// Draws a state: both layers as [`svg`] does, each piece in its colours with those of its sides around it,

@@ -81,9 +81,9 @@ impl SpotChecks {
     }
 
     /// Checks random states of the newest layer and of the one before it, in turns, as long as a search of
-    /// this age has time. `layers` has all layers by depth, the newest one too, and `begun` is when they were
-    /// opened. Another check of the same depth draws the same states. Returns the number of states that were
-    /// checked, and the first contradiction.
+    /// this age has time. `layers` has all layers by depth, the newest one too, and `begun` is the time when
+    /// they were opened. Another check of the same depth draws the same states. Returns the number of states
+    /// that were checked, and the first contradiction.
     ///
     /// # Errors
     /// If a layer cannot be read.

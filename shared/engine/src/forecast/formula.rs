@@ -24,7 +24,7 @@
 //!   W D.
 //! - **Latency**: 10 ms, and half a millisecond for each shard of a thread.
 //!
-//! Fetched cosets may take three quarters of M. What exceeds that is counted once more: over the link if
+//! Fetched cosets may take three quarters of M. The excess is counted again: over the link if
 //! workers fetch again, or written to disk and read from there. A run does so for each shard that reads a
 //! coset, so this part is a lower bound, and so is what a worker reads of its own layers.
 //!
@@ -58,7 +58,8 @@ const FILE_RATE: f64 = 1e9;
 const BARRIER_SECONDS: f64 = 10e-3;
 /// Seconds to sync a file and its directory.
 const SYNC_SECONDS: f64 = 0.5e-3;
-/// Bytes of the checksum of a coset, which a worker needs of each coset of a shard of which it fetches one.
+/// Bytes of the checksum of a coset. A worker that fetches a coset needs the checksums of all cosets of its
+/// shard.
 const CHECKSUM_BYTES: f64 = 32.0;
 /// Compressed bytes of the header of a coset, and of a state of a sparse one.
 const HEADER_BYTES: f64 = 5.0;
@@ -394,7 +395,7 @@ mod tests {
         assert!(share > 0.66 && share < 0.8, "{share}");
     }
 
-    /// A link or a disk that is ten times as slow takes ten times as long where it is the limit.
+    /// A link or a disk that is ten times as slow takes ten times as long if it is the limit.
     #[test]
     fn slowest_resource_decides() {
         let of = |cluster| forecast("2x7", Metric::Multi, Keep::Last, cluster, 1e-6);
@@ -429,7 +430,7 @@ mod tests {
         assert_eq!((much.sent_bytes, much.worker_disk_bytes), (disk.sent_bytes, fetch.worker_disk_bytes));
     }
 
-    /// Where memory is short and cosets are large, no thread lacks a shard.
+    /// If memory is short and cosets are large, no thread lacks a shard.
     #[test]
     fn threads_sharing_a_shard_are_not_idle() {
         let of = |memory_bytes| {

@@ -91,8 +91,8 @@ impl Outlook {
         pulls
     }
 
-    /// Returns the time until `max_depth`, or the last depth, is made, when a share `done` of the next depth
-    /// took `elapsed` seconds. `None` if too little is known.
+    /// Returns the time until `max_depth`, or the last depth, is computed, when a share `done` of the next
+    /// depth took `elapsed` seconds. `None` if too little is known.
     pub fn time_left(&self, done: f64, elapsed: f64, max_depth: Option<u32>) -> Option<TimeLeft> {
         let states = self.states()?;
         let pulls = self.pulls(&states);

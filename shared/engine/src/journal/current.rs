@@ -139,7 +139,7 @@ impl Change<'_> {
         Ok(())
     }
 
-    /// Records that `files` of the older layer may be deleted. The flag of a file tells whether an audit
+    /// Records that `files` of the older layer may be deleted. The flag of a file says whether an audit
     /// agreed with the shard that was computed from it. The older layer counts as removed from then on.
     pub fn give_back(&mut self, files: &[(Task, bool)]) -> Result<()> {
         note_given_back(&self.transaction, files)?;

@@ -93,7 +93,7 @@ impl ShardOrder {
     /// for 4 pieces, and so on for each power of two up to 2^32.
     fn cost(&self, graph: &Graph) -> u128 {
         let shards = self.shards.len() as u64;
-        // Of 2^k pieces, an element lies in that with the number of its first k bits.
+        // Of 2^k pieces, an element is in the one numbered by its first k bits.
         let bits = |place: u32| ((u64::from(place) << u32::BITS) / shards) as u32;
         let bits: Vec<u32> = self.places.iter().map(|&place| bits(place)).collect();
         let of_edge = |(a, b, weight): (usize, usize, u64)| {

@@ -62,7 +62,7 @@ impl Search<'_> {
 
     /// Returns all layers by depth; those that a check reads are open.
     fn rows(&self, depth: Depth, reports: &[ShardReport]) -> Result<Vec<Row>> {
-        // Most cosets of the layer from which this one was made were compared with their checksums.
+        // Most cosets of the layer from which this one was computed were compared with their checksums.
         let opened = self.opened.as_ref().map(|(depth, layer)| (*depth, layer));
         let open = |depth: Depth| -> Result<Option<Arc<Layer>>> {
             match opened {

@@ -257,7 +257,7 @@ impl Job {
             && own.inverse_pairs.is_some() == totals.inverse_pairs.is_some()
     }
 
-    /// Returns the counts of a coset that has `stored` states in a layer. `contains(position)` tells whether
+    /// Returns the counts of a coset that has `stored` states in a layer. `contains(position)` says whether
     /// the state at a position is one of them.
     pub fn count(
         &self,

@@ -284,7 +284,7 @@ pub fn bits<'a>(stored: &'a Stored<'_>) -> Bits<'a> {
     }
 }
 
-/// The states of a coset, copied from where they are stored.
+/// A copy of the stored states of a coset.
 #[derive(Debug, Default)]
 pub(crate) struct Copied {
     /// Whether `bytes` are positions.

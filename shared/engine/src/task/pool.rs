@@ -46,7 +46,7 @@ pub struct Ended {
     pub made: Option<Stamp>,
     /// The time that the task took.
     pub took: Duration,
-    /// The newest layer that the task has read, of which other tasks have read the same cosets; `None` if the
+    /// The newest layer that the task has read, whose cosets other tasks have read as well; `None` if the
     /// task has read none, because it is of depth 0 or its file already existed.
     pub newest: Option<Arc<Layer>>,
 }

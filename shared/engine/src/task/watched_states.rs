@@ -61,7 +61,7 @@ impl Watched {
     }
 
     /// Returns the numbers of the watched states among those of a coset in a layer. `contains(position)`
-    /// tells whether the layer has the state at a position.
+    /// says whether the layer has the state at a position.
     pub fn in_coset(&self, coset: u32, contains: impl Fn(u32) -> bool) -> impl Iterator<Item = u32> {
         let addresses = self.among(coset..coset + 1).iter();
         addresses.filter(move |address| contains(address.position)).map(|address| address.number)

@@ -36,7 +36,7 @@ pub enum Next {
 pub struct Window {
     cut: ShardCut,
     /// By shard: what is added to the number of a coset, modulo 2^32, to get the coset's position in the
-    /// order in which all are made.
+    /// order in which all are computed.
     offsets: Box<[u32]>,
     most_bytes: u64,
     /// By coset: whether it is in the window, its bytes, and in which of `queues`.
@@ -71,7 +71,7 @@ struct Leaving {
     bytes: u64,
 }
 
-/// Where a coset is.
+/// The place of a coset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     Out,
@@ -315,8 +315,8 @@ mod tests {
     /// The sources of each coset, of which there are as many as sources: an undirected graph.
     type Graph = Vec<Vec<u32>>;
 
-    /// Reads the sources of all cosets in order. Returns how many were fetched. `is_known` tells whether the
-    /// window is told when a coset is read next.
+    /// Reads the sources of all cosets in order. Returns how many were fetched. `is_known` says whether the
+    /// window knows when a coset is read next.
     fn read_all(graph: &Graph, most: u64, is_known: bool) -> usize {
         let window = window(graph.len() as u32, 1, most);
         let mut fetches = 0;
