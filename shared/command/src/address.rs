@@ -1,13 +1,13 @@
-//! Addresses that people give: where to listen, and where others reach this process.
+//! Addresses that users enter: where to listen, and where others reach this process.
 
 use std::net::{Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::str::FromStr;
 
-/// Reads an address to listen on, as `ADDR:PORT`; the address may be a name of this host. Of several
-/// addresses of a name the first of IPv4 is taken, which others can write without brackets.
+/// Reads an address to listen on, as `ADDR:PORT`; the address may be a name of this host. If a name has
+/// several addresses, the first IPv4 address is used, which can be written without brackets.
 ///
 /// # Errors
-/// A message for people, if the text is no address or the name has none.
+/// A message for the user, if the text is not an address or the name has none.
 pub fn to_listen_on(text: &str) -> Result<SocketAddr, String> {
     if let Ok(address) = text.parse() {
         return Ok(address);
@@ -16,20 +16,20 @@ pub fn to_listen_on(text: &str) -> Result<SocketAddr, String> {
         .and_then(|(name, port)| Some((name, port?)))
         .filter(|(name, _)| !name.is_empty())
         .ok_or_else(|| {
-            format!("{text:?} is no address with a port: give one such as 127.0.0.1:7400 or [::1]:7400")
+            format!("{text:?} is not an address with a port, such as 127.0.0.1:7400 or [::1]:7400")
         })?;
     let found: Vec<SocketAddr> = text.to_socket_addrs().map(Iterator::collect).unwrap_or_default();
     let found = found.iter().find(|address| address.is_ipv4()).or(found.first());
-    found
-        .copied()
-        .ok_or_else(|| format!("the name {name} has no address here: give one such as 127.0.0.1:7400"))
+    found.copied().ok_or_else(|| {
+        format!("the name {name} has no address on this host. Use an address such as 127.0.0.1:7400")
+    })
 }
 
 /// Where other hosts reach a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reached {
-    /// A name or an address, the latter in brackets if it is one of IPv6; empty if it is left to the caller
-    /// who sees it.
+    /// A name or an address, in brackets if it is an IPv6 address; empty if the peer determines it from the
+    /// connection.
     host: String,
     /// The port, if it is not the one that the process listens on.
     port: Option<u16>,
@@ -46,14 +46,15 @@ impl FromStr for Reached {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let (host, port) = split(text).filter(|(host, port)| port.is_some() || !host.is_empty()).ok_or_else(|| {
-            format!("{text:?} is neither HOST nor HOST:PORT: give one such as node7, node7:7500 or [fe80::1]:7500")
-        })?;
+        let (host, port) =
+            split(text).filter(|(host, port)| port.is_some() || !host.is_empty()).ok_or_else(|| {
+                format!("{text:?} is neither HOST nor HOST:PORT, such as node7, node7:7500 or [fe80::1]:7500")
+            })?;
         Ok(Self { host, port })
     }
 }
 
-/// Splits `HOST` or `HOST:PORT`. Puts an address of IPv6 in brackets, without which it cannot have a port.
+/// Splits `HOST` or `HOST:PORT`. Puts an IPv6 address in brackets, without which it cannot have a port.
 fn split(text: &str) -> Option<(String, Option<u16>)> {
     if let Ok(address) = text.parse::<Ipv6Addr>() {
         return Some((format!("[{address}]"), None));
@@ -75,17 +76,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_process_listens_on_addresses_and_names() {
+    fn listen_addresses_are_parsed() {
         assert_eq!(to_listen_on("127.0.0.1:7400").unwrap().to_string(), "127.0.0.1:7400");
         assert_eq!(to_listen_on("[::1]:0").unwrap().to_string(), "[::1]:0");
         let local = to_listen_on("localhost:7400").unwrap();
         assert!(local.ip().is_loopback() && local.port() == 7400, "{local}");
         for (text, named) in [
-            ("127.0.0.1", "no address with a port"),
-            (":7400", "no address with a port"),
-            ("localhost:http", "no address with a port"),
-            ("1.2.3:4:5", "no address with a port"),
-            ("no-such-host.invalid:7400", "the name no-such-host.invalid has no address here"),
+            ("127.0.0.1", "is not an address with a port"),
+            (":7400", "is not an address with a port"),
+            ("localhost:http", "is not an address with a port"),
+            ("1.2.3:4:5", "is not an address with a port"),
+            ("no-such-host.invalid:7400", "the name no-such-host.invalid has no address"),
         ] {
             let error = to_listen_on(text).unwrap_err();
             assert!(error.contains(named), "{text}: {error}");
@@ -93,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_is_reached_at_a_host_with_or_without_port() {
+    fn advertised_addresses_are_parsed() {
         for (text, with_port) in [
             ("node7", "node7:80"),
             ("node7:7500", "node7:7500"),

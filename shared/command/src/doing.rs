@@ -1,4 +1,4 @@
-//! Says what a process is doing, when that takes longer than a second.
+//! Shows what a process is doing when that takes longer than a second.
 
 use crate::{output, terminal_line};
 use std::io::IsTerminal;
@@ -8,10 +8,10 @@ use std::time::Duration;
 
 /// The time after which a terminal shows what the process is doing.
 const SOON: Duration = Duration::from_secs(1);
-/// The time after which a line is written elsewhere: nobody watches a log.
+/// The time after which a line is written elsewhere, such as to a log, which nobody watches.
 const LATER: Duration = Duration::from_secs(10);
 
-/// Something that this process does until the value is dropped.
+/// An activity of this process, which lasts until the value is dropped.
 #[derive(Debug)]
 pub struct Doing {
     over: Option<Sender<()>>,
@@ -19,8 +19,8 @@ pub struct Doing {
 }
 
 /// Announces an activity, such as `planning 4x4`, until the returned value is dropped. A line on standard
-/// error says so after a second on a terminal, and after ten seconds elsewhere. A terminal loses the line at
-/// the end.
+/// error shows it after a second on a terminal, and after ten seconds elsewhere. On a terminal, the line is
+/// erased at the end.
 pub fn doing(what: &str) -> Doing {
     let none = Doing { over: None, teller: None };
     if output::is_quiet() {
@@ -34,7 +34,7 @@ pub fn doing(what: &str) -> Doing {
             show(&text);
         }
     });
-    // If no thread can be started, nothing is announced.
+    // If no thread can be spawned, nothing is announced.
     teller.map_or(none, |teller| Doing { over: Some(over), teller: Some(teller) })
 }
 

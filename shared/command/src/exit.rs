@@ -1,10 +1,10 @@
-//! Errors as the user meets them, and exit codes.
+//! Errors as the user sees them, and exit codes.
 
 use crate::terminal_line;
 use std::error::Error;
 use std::process::ExitCode;
 
-/// What the user asked for cannot be done, and asking for something else is the way out. Exit code 2.
+/// The request of the user cannot be fulfilled and must be changed. Exit code 2.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct BadInput(pub String);
@@ -13,13 +13,13 @@ pub struct BadInput(pub String);
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct Interrupted {
-    /// The message for the user, which says how to go on.
+    /// The message for the user, which says how to continue.
     pub message: String,
     /// The signal.
     pub signal: i32,
 }
 
-/// The answer to a question is no, and it was printed as a result. Exit code 1, and nothing more is said.
+/// The answer to the question is no, which was printed as the result. Exit code 1, without a message.
 #[derive(Debug, thiserror::Error)]
 #[error("the answer is no")]
 pub struct No;
@@ -37,9 +37,9 @@ pub fn said_by_system(error: &std::io::Error) -> String {
     without_numbers(error.to_string())
 }
 
-/// Leaves the numbers of errors of the operating system, such as ` (os error 2)`, out of a message, and at
-/// its end what SQLite adds with a number, such as `: Error code 14: unable to open database file`: the words
-/// before them say the same.
+/// Removes the error numbers of the operating system, such as ` (os error 2)`, from a message, and from its
+/// end the text that SQLite adds with a number, such as `: Error code 14: unable to open database file`: the
+/// words before them say the same.
 pub fn without_numbers(mut text: String) -> String {
     const BEFORE: &str = " (os error ";
     if let Some(from) = text.rfind(": Error code ") {
@@ -53,7 +53,7 @@ pub fn without_numbers(mut text: String) -> String {
     text
 }
 
-/// Says on standard error why a command failed, and returns its exit code: 2 for bad input, 128 + n for
+/// Prints on standard error why a command failed, and returns its exit code: 2 for bad input, 128 + n for
 /// signal n, 1 for all else. Bad input is a [`BadInput`] among the causes, or a cause that `is_bad_input`
 /// recognises.
 pub fn end(result: anyhow::Result<()>, is_bad_input: fn(&(dyn Error + 'static)) -> bool) -> ExitCode {
@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn messages_have_no_numbers_of_errors() {
+    fn error_numbers_are_removed() {
         let missing = std::io::Error::from_raw_os_error(2);
         assert_eq!(said_by_system(&missing), "No such file or directory");
         let twice = format!("a: {missing}: b: {missing}");

@@ -1,12 +1,12 @@
-//! Failpoints: a process kills or stops itself at a chosen point of its work, so that tests meet it exactly
-//! there.
+//! Failpoints: a process kills or stops itself at a chosen point of its work, so that tests can rely on that
+//! point.
 //!
 //! `FATHOM_FAILPOINT=POINT:N` kills the process when it reaches `POINT` for the N-th time, as `kill -9`
 //! would. `FATHOM_FAILPOINT=POINT:N:stop` stops the process there, as `kill -STOP` would, until it gets
-//! SIGCONT. `FATHOM_FAILPOINT=POINT:N:flip` has the process err there from the N-th time on, as one with bad
-//! memory does.
+//! SIGCONT. `FATHOM_FAILPOINT=POINT:N:flip` makes the process compute wrong results there from the N-th time
+//! on, as one with bad memory does.
 //!
-//! A search with a failpoint makes a checkpoint at each depth, however short the depth is, so that what is
+//! A search with a failpoint makes a checkpoint at each depth, however short the depth is, so the state
 //! committed at a point does not depend on the speed of the machine.
 
 use crate::bad_input;
@@ -46,10 +46,10 @@ pub fn check() -> anyhow::Result<()> {
         None => Ok(()),
         Some(text) => match Failpoint::parse(&text) {
             None => Err(bad_input!(
-                "{VARIABLE} is {text:?}, which is not POINT:N, POINT:N:stop or POINT:N:flip: unset it, unless this is a test"
+                "{VARIABLE} is {text:?}, which is not POINT:N, POINT:N:stop or POINT:N:flip. Unset it, unless this is a test"
             )),
             Some(Failpoint { point, .. }) if !POINTS.contains(&&*point) => Err(bad_input!(
-                "{VARIABLE} is {text:?}, and there is no point {point:?}: there are {}",
+                "{VARIABLE} is {text:?}, but there is no point {point:?}. Points: {}",
                 POINTS.join(", ")
             )),
             Some(_) => Ok(()),
@@ -65,7 +65,7 @@ fn asked() -> Option<String> {
 struct Failpoint {
     point: String,
     left: AtomicU64,
-    /// The signal that the process sends to itself; `None` if the process errs instead.
+    /// The signal that the process sends to itself; `None` if the process makes errors instead.
     signal: Option<Signal>,
 }
 
@@ -94,18 +94,18 @@ pub fn is_set() -> bool {
     failpoint().is_some()
 }
 
-/// Returns whether the environment asks this process to err at a point of its work.
+/// Returns whether the environment asks this process to make an error at a point of its work.
 pub fn flips(name: &str) -> bool {
     debug_assert!(POINTS.contains(&name), "{name} is not listed");
     let errs = |failpoint: &&Failpoint| failpoint.point == name && failpoint.signal.is_none();
     failpoint().filter(errs).is_some_and(|failpoint| {
-        // The counter stops at 0, so that the process errs from then on.
+        // The counter stops at 0, so that the process makes errors from then on.
         let less = |left: u64| left.checked_sub(1);
         failpoint.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).unwrap_or(1) <= 1
     })
 }
 
-/// Marks a point of the work at which the environment may ask this process to kill or stop itself.
+/// Marks a point at which the environment may ask this process to kill or stop itself.
 #[expect(clippy::print_stderr, reason = "a process that dies here has no other way to say why")]
 pub fn point(name: &str) {
     debug_assert!(POINTS.contains(&name), "{name} is not listed");
@@ -114,8 +114,8 @@ pub fn point(name: &str) {
         && failpoint.left.fetch_sub(1, Ordering::Relaxed) == 1
     {
         eprintln!("failpoint: {} at {name}", if signal == Signal::STOP { "stopped" } else { "killed" });
-        // The signal goes to this very thread, which acts on it before it does anything else. Another thread
-        // that got the signal might stop the process only after this one has gone past the point.
+        // The signal goes to this thread, which handles it before it does anything else. Another thread that
+        // got the signal might stop the process only after this one has passed the point.
         raise(signal.as_raw()).expect("a process may signal itself");
     }
 }

@@ -1,10 +1,10 @@
 //! The effects of SIGINT and SIGTERM on a process that runs in a terminal.
 //!
-//! A thread of its own receives them. As long as nothing would be lost, a signal ends the process at once,
+//! A dedicated thread receives them. As long as nothing would be lost, a signal ends the process immediately,
 //! with a message. Later the first signal asks for a stop, and a second one ends the process.
 //!
 //! The program `timeout` signals a process, and then the process's group, to which the process belongs. So a
-//! signal that follows the first one at once is no second request.
+//! signal that immediately follows the first one is not a second request.
 
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -32,8 +32,8 @@ static INTERRUPTS: OnceLock<Interrupts> = OnceLock::new();
 /// The function that is called when a signal asks for a stop, once the flags are set.
 static TOLD: Mutex<Option<Box<dyn FnMut() + Send>>> = Mutex::new(None);
 
-/// Has the next signal call `tell`, instead of ending the process. Signals are heeded by the thread of
-/// [`listen`] alone, so that none is lost that comes at this moment.
+/// Makes the next signal call `tell` instead of ending the process. Only the thread of [`listen`] handles
+/// signals, so a signal that arrives at this moment is not lost.
 ///
 /// # Panics
 /// If `tell` of an earlier call has panicked.
@@ -81,8 +81,8 @@ pub fn listen() -> io::Result<()> {
     Ok(())
 }
 
-/// Starts a thread that calls `tell` with the number of the first signal. A second signal ends the process at
-/// once.
+/// Starts a thread that calls `tell` with the number of the first signal. A second signal ends the process
+/// immediately.
 ///
 /// # Errors
 /// If the signals cannot be caught, or the thread cannot be started.

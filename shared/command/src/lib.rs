@@ -1,10 +1,10 @@
-//! The code that the commands `fathom` and `fathom-worker` share and that knows nothing of puzzles.
+//! Code that the commands `fathom` and `fathom-worker` share and that does not depend on puzzles.
 //!
-//! Reading order: [`exit`] (errors as users meet them, and exit codes), [`output`] (results),
-//! [`terminal_line`] (the last line of a terminal), [`mod@doing`] (announces what takes long), [`interrupt`]
+//! Reading order: [`exit`] (errors as users see them, and exit codes), [`output`] (results),
+//! [`terminal_line`] (the last line of a terminal), [`mod@doing`] (announces long activities), [`interrupt`]
 //! (signals), [`scratch`] (temporary directories), [`log`] (all other messages, in files that `rotation`
-//! keeps small), [`log_text`] (lines of those files, as text for people), [`shell`] (commands that are
-//! printed), [`machine`] (memory and processors), [`address`] (addresses that people give), [`failpoint`]
+//! keeps small), [`log_text`] (lines of those files, as readable text), [`shell`] (commands that are
+//! printed), [`machine`] (memory and processors), [`address`] (addresses that users enter), [`failpoint`]
 //! (kills or stops the process at a given point).
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]

@@ -1,4 +1,4 @@
-//! Logs: for people on standard error, and as JSON lines in the run's directory.
+//! Logs: readable lines on standard error, and JSON lines in the run's directory.
 
 use crate::machine;
 use crate::rotation::{LogFile, MAX_BYTES};
@@ -16,9 +16,9 @@ use tracing_subscriber::{Layer, fmt};
 /// The verbosity on standard error.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Verbosity {
-    /// Errors alone.
+    /// Only errors.
     Quiet,
-    /// Progress, as bars on a terminal and a line a layer elsewhere.
+    /// Progress, as bars on a terminal and one line per layer elsewhere.
     #[default]
     Normal,
     /// A line for each task.
@@ -40,7 +40,7 @@ impl Verbosity {
         self == Self::Normal && std::io::stderr().is_terminal()
     }
 
-    /// Returns the level of log lines for a command that shows bars where it can.
+    /// Returns the level of log lines for a command that shows bars if possible.
     pub fn beside_bars(self) -> LevelFilter {
         if self.shows_bars() { LevelFilter::WARN } else { self.lines() }
     }
@@ -59,10 +59,10 @@ impl Verbosity {
 /// processes of many hosts may work. Lines are appended whole, so the processes of a host may share the log.
 ///
 /// # Errors
-/// If the directory cannot be made.
+/// If the directory cannot be created.
 pub fn file_of_host(directory: &Path, what: &str) -> Result<PathBuf> {
     let logs = directory.join("logs");
-    std::fs::create_dir_all(&logs).with_context(|| format!("cannot make {}", logs.display()))?;
+    std::fs::create_dir_all(&logs).with_context(|| format!("cannot create {}", logs.display()))?;
     Ok(logs.join(format!("{what}-{}.jsonl", machine::host_name())))
 }
 
@@ -79,7 +79,7 @@ pub fn tag(run: &str, worker: &str) {
 
 static TAGS: OnceLock<String> = OnceLock::new();
 
-/// A file of JSON lines, each of which is written in one piece and with the tags.
+/// A file of JSON lines, each of which is written in one call and with the tags.
 struct Tagged(LogFile);
 
 impl Write for Tagged {
@@ -109,22 +109,22 @@ impl Write for People {
     }
 }
 
-/// Starts logging, once in a process: to standard error for people, up to a level, and to a file as JSON
-/// lines, which are appended.
+/// Starts logging, once in a process: readable lines to standard error, up to a level, and JSON lines to a
+/// file, to which they are appended.
 ///
 /// # Errors
 /// If the log file cannot be opened.
 pub fn start(path: &Path, people_hear: LevelFilter) -> Result<()> {
     let file = LogFile::open(path, MAX_BYTES).with_context(|| format!("cannot open {}", path.display()))?;
     let people = fmt::layer().with_writer(|| People).with_ansi(std::io::stderr().is_terminal());
-    // Standard error may be closed. Without this, the layer would write there that it cannot, and panic.
+    // Standard error may be closed. Without this, the layer would try to report that there, and panic.
     let people = people.with_target(false).log_internal_errors(false).compact();
     let machines = fmt::layer()
         .json()
         .flatten_event(true)
         .log_internal_errors(false)
         .with_writer(Mutex::new(Tagged(file)));
-    // A process that has a log already keeps it: tests run several searches in one.
+    // A process that already has a log keeps it: tests run several searches in one process.
     let _ = tracing_subscriber::registry()
         .with(people.with_filter(ours(people_hear)))
         .with(machines.with_filter(ours(LevelFilter::DEBUG)))

@@ -1,14 +1,14 @@
-//! Log lines as text for people.
+//! Log lines as readable text.
 
 use indicatif::{HumanBytes, HumanCount};
 use serde_json::Value;
 use time::OffsetDateTime;
 
-/// Fields that are left out at the end of a line: the beginning has them, or they tell a reader nothing new.
+/// Fields that are omitted at the end of a line: they are at its beginning, or they do not help a reader.
 const ELSEWHERE: [&str; 10] =
     ["timestamp", "time_unix_ms", "level", "target", "message", "worker", "run", "span", "spans", "digest"];
 
-/// The fields that come first: they tell what a line is about.
+/// The fields that come first: they identify the subject of a line.
 const FIRST: [&str; 2] = ["depth", "shard"];
 /// The number of digits of a worker's id in its log lines.
 const DIGITS: usize = 8;
@@ -16,7 +16,7 @@ const DIGITS: usize = 8;
 /// The ids of workers, each with the worker's name.
 pub type Names = Vec<(String, String)>;
 
-/// Writes a log line: time, level if it is a warning or an error, worker, message, and the other fields.
+/// Formats a log line: time, level if it is a warning or an error, worker, message, and the other fields.
 pub fn line(fields: &Value, names: &Names) -> String {
     let text = |name: &str| fields[name].as_str().unwrap_or_default();
     let mut parts = vec![time(fields)];
@@ -26,7 +26,7 @@ pub fn line(fields: &Value, names: &Names) -> String {
     parts.extend(worker(fields, names).map(str::to_owned));
     parts.push(text("message").to_owned());
     parts.extend(details(fields, &[]));
-    // A terminal would obey control characters.
+    // A terminal would interpret control characters.
     parts.join("  ").replace(['\n', '\t'], " ").replace(char::is_control, "\u{fffd}")
 }
 
@@ -37,8 +37,8 @@ pub fn worker<'t>(fields: &'t Value, names: &'t Names) -> Option<&'t str> {
     Some(name.unwrap_or(id))
 }
 
-/// Returns the fields of a line that its beginning does not have, each as its name and its value, without
-/// those in `known`.
+/// Returns the fields that are not at the beginning of a line, each as its name and its value, without those
+/// in `known`.
 pub fn details(fields: &Value, known: &[&str]) -> Vec<String> {
     let is_told = |name: &str| !ELSEWHERE.contains(&name) && !known.contains(&name);
     let rest = fields.as_object().into_iter().flatten();
@@ -51,7 +51,7 @@ pub fn details(fields: &Value, known: &[&str]) -> Vec<String> {
     rest.into_iter().map(|(name, value)| format!("{name} {}", shown(name, value))).collect()
 }
 
-/// Returns an id as log lines have it.
+/// Returns an id in the form used in log lines.
 pub fn short(id: &str) -> &str {
     id.get(..DIGITS).unwrap_or(id)
 }
@@ -88,7 +88,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn lines_are_for_people() {
+    fn log_lines_are_formatted() {
         let names = vec![("0123456789abcdef".into(), "node-3".into())];
         let fields = json!({
             "timestamp": "2026-11-22T08:12:33.123456Z", "level": "DEBUG", "target": "fathom_engine::search",

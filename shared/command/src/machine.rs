@@ -1,4 +1,4 @@
-//! This machine: its memory, the memory that this process may take and has taken, and its processors.
+//! This machine: its memory, the memory that this process may use and does use, and its processors.
 
 use bytesize::ByteSize;
 use procfs::process::Process;
@@ -8,16 +8,16 @@ use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-/// Where cgroups of version 2 are mounted, and the file that holds the limit of each.
+/// The mount point of cgroups of version 2, and the file with the limit of each.
 const CGROUPS: (&str, &str) = ("/sys/fs/cgroup", "memory.max");
 /// The same for cgroups of version 1.
 const CGROUPS_1: (&str, &str) = ("/sys/fs/cgroup/memory", "memory.limit_in_bytes");
 
-/// The bytes of memory that are assumed if the system does not tell.
+/// The bytes of memory that are assumed if the system does not report them.
 const UNKNOWN: u64 = 4 << 30;
 
-/// Returns the bytes of memory that this process may take: those of the machine, or the smallest limit among
-/// its cgroups. All calls return what the first one found.
+/// Returns the bytes of memory that this process may use: those of the machine, or the smallest limit among
+/// its cgroups. All calls return the result of the first one.
 pub fn available_bytes() -> u64 {
     static BYTES: LazyLock<u64> = LazyLock::new(|| {
         let machine = Meminfo::current().map_or(UNKNOWN, |info| info.mem_total);
@@ -26,7 +26,7 @@ pub fn available_bytes() -> u64 {
     *BYTES
 }
 
-/// Counts the processes of a name that draw on the memory that this process may take: on this machine, or in
+/// Counts the processes with a name that share the memory that this process may use: on this machine, or in
 /// the cgroup with the smallest limit. This process is one of them.
 pub fn sharers(name: &str) -> usize {
     let group = limiting_group().map(|(_, group)| Path::new("/").join(group));
@@ -59,8 +59,7 @@ fn limiting_group() -> Option<(u64, PathBuf)> {
     limits.min()
 }
 
-/// Returns the bytes of memory that this process has for itself now: without files that it has mapped, and
-/// without the page cache.
+/// Returns the bytes of private memory of this process: without mapped files, and without the page cache.
 pub fn anonymous_bytes() -> Option<u64> {
     let pages = Process::myself().ok()?.statm().ok()?;
     Some(pages.resident.saturating_sub(pages.shared) * rustix::param::page_size() as u64)
@@ -72,7 +71,7 @@ pub fn disk_bytes() -> Option<[u64; 2]> {
     Some([io.read_bytes, io.write_bytes.saturating_sub(io.cancelled_write_bytes)])
 }
 
-/// Returns the seconds of processor time that this process has taken.
+/// Returns the seconds of processor time that this process has used.
 pub fn processor_seconds() -> f64 {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
     time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
@@ -107,7 +106,7 @@ pub fn raise_descriptor_limit() -> std::io::Result<()> {
     Ok(setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit })?)
 }
 
-/// Has the system kill this process as soon as `parent`, the process that has started it, ends.
+/// Asks the system to kill this process as soon as `parent`, the process that started it, ends.
 ///
 /// # Errors
 /// If that process has ended already, or the operating system refuses.
@@ -130,21 +129,21 @@ pub fn processors() -> usize {
 /// Reads a size such as `8GiB`, in bytes.
 ///
 /// # Errors
-/// A message for people, if the text is no size.
+/// A message for the user, if the text is not a size.
 pub fn size(text: &str) -> Result<u64, String> {
     let size = text.parse::<ByteSize>();
     size.map(|size| size.as_u64())
-        .map_err(|_| format!("{text:?} is no size: give a number and a unit, for example 8GiB"))
+        .map_err(|_| format!("{text:?} is not a size. Give a number and a unit, such as 8GiB"))
 }
 
-/// Returns the bytes of memory to take: as many as are asked for and available; nine tenths of the available
-/// ones by default. The rest is for the system, and for data on its way to the disk.
+/// Returns the bytes of memory to use: the requested number, limited to the available memory; nine tenths of
+/// the available memory by default. The rest is for the system, and for data on its way to the disk.
 pub fn memory_bytes(asked: Option<u64>) -> u64 {
     let available = available_bytes();
     asked.map_or(available / 10 * 9, |asked| asked.min(available))
 }
 
-/// Returns the name of this host, as it calls itself.
+/// Returns the name of this host.
 pub fn host_name() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }

@@ -1,6 +1,6 @@
 //! Log files that do not grow without limit.
 //!
-//! A file that has reached its size gets the next name, and a new one is begun: `log.jsonl` becomes
+//! A file that has reached its maximum size is renamed, and a new one is started: `log.jsonl` becomes
 //! `log.1.jsonl`, which has become `log.2.jsonl`, and so on; the oldest is replaced. Several processes may
 //! append to one log: a process that finds another file under the name opens that file.
 
@@ -9,12 +9,12 @@ use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// The size, in bytes, from which on a new file is begun.
+/// The size, in bytes, at which a new file is started.
 pub(crate) const MAX_BYTES: u64 = 64 << 20;
 /// The number of older files that are kept.
 const KEPT: u32 = 4;
-/// After this part of the size has been written, the file's size is read again: others may write to the file
-/// as well.
+/// After this fraction of the size has been written, the file's size is read again: other processes may write
+/// to the file as well.
 const SIZE_CHECKS: u64 = 16;
 
 /// A log that is appended to.
@@ -32,13 +32,13 @@ fn append(path: &Path) -> io::Result<File> {
 }
 
 impl LogFile {
-    /// Opens a log, or begins it.
+    /// Opens a log, or creates it.
     pub(crate) fn open(path: &Path, most_bytes: u64) -> io::Result<Self> {
         let file = append(path)?;
         Ok(Self { path: path.into(), file, most_bytes, written: 0 })
     }
 
-    /// Appends a line in one piece.
+    /// Appends a line in one call.
     pub(crate) fn line(&mut self, line: &[u8]) -> io::Result<()> {
         self.file.write_all(line)?;
         self.written += line.len() as u64;
@@ -50,7 +50,7 @@ impl LogFile {
         Ok(())
     }
 
-    /// Returns whether the name still stands for the file that is open.
+    /// Returns whether the open file still has this name.
     fn is_named(&self) -> io::Result<bool> {
         let (open, named) = (self.file.metadata()?, fs::metadata(&self.path));
         Ok(named.is_ok_and(|named| (named.dev(), named.ino()) == (open.dev(), open.ino())))
@@ -65,7 +65,7 @@ impl LogFile {
             self.file.lock()?;
             if self.is_named()? {
                 for number in (1..KEPT).rev() {
-                    // There may be none of that number yet.
+                    // There may be no file with that number yet.
                     let _ = fs::rename(self.older(number), self.older(number + 1));
                 }
                 fs::rename(&self.path, self.older(1))?;
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn logs_have_a_size_and_lose_no_line_before_the_oldest() {
+    fn rotation_limits_size_and_loses_no_recent_line() {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let path = directory.path().join("log.jsonl");
         let mut writers = [0, 1].map(|_| LogFile::open(&path, 1600).expect("a log"));
@@ -104,7 +104,7 @@ mod tests {
         }
         numbers.sort_unstable();
         assert!(numbers[0] > 0, "the oldest are gone");
-        // A writer may go on in a renamed file for a while, so each has an oldest line of its own.
+        // A writer may continue in a renamed file for a while, so each has an oldest line of its own.
         for writer in 0..2 {
             let own: Vec<u32> = numbers.iter().copied().filter(|number| number % 2 == writer).collect();
             assert!(own.iter().copied().eq((own[0]..2000).step_by(2)), "and no others");

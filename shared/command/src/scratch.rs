@@ -1,4 +1,4 @@
-//! Temporary directories that are gone when this process ends, also when a signal ends the process.
+//! Temporary directories that are removed when this process ends, even if a signal ends it.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,11 +9,11 @@ use tempfile::TempDir;
 
 /// The temporary directories of this process.
 static MADE: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
-/// The most attempts to remove a directory in which another thread makes files.
+/// The maximum number of attempts to remove a directory in which another thread creates files.
 const MAX_ATTEMPTS: u32 = 100;
 
-/// A temporary directory. The directory and all that is in it are removed when the value is dropped, and when
-/// a signal ends the process.
+/// A temporary directory. It is removed with its contents when the value is dropped, and when a signal ends
+/// the process.
 #[derive(Debug)]
 pub struct Scratch {
     path: PathBuf,
@@ -21,7 +21,7 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// Makes a directory in `root`, whose name begins with `prefix`.
+    /// Creates a directory in `root`, whose name begins with `prefix`.
     ///
     /// # Errors
     /// The error of the operating system.
@@ -33,7 +33,7 @@ impl Scratch {
         Ok(Self { path, directory: Some(directory) })
     }
 
-    /// Makes a directory where the user has temporary files.
+    /// Creates a directory in the user's directory for temporary files.
     ///
     /// # Errors
     /// The error of the operating system.
@@ -55,12 +55,12 @@ impl Drop for Scratch {
     }
 }
 
-/// Removes all temporary directories of this process, which ends now. Whoever drops a [`Scratch`] from then
-/// on waits until the process has ended.
+/// Removes all temporary directories of this process, which ends now. A thread that drops a [`Scratch`]
+/// afterwards waits until the process has ended.
 pub(crate) fn remove_all() {
     let made = made();
     for directory in &*made {
-        // Other threads may still make files there.
+        // Other threads may still create files there.
         let _ = (0..MAX_ATTEMPTS).find(|_| {
             let removed = fs::remove_dir_all(directory);
             removed.is_ok() || removed.is_err_and(|error| error.kind() == io::ErrorKind::NotFound)

@@ -1,4 +1,4 @@
-//! Commands that are printed for people to run.
+//! Commands that are printed for users to run.
 
 use std::path::Path;
 
@@ -21,7 +21,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_quoted_where_a_shell_would_change_them() {
+    fn words_are_quoted_if_needed() {
         for (word, written) in [
             ("runs/3x4-multi", "runs/3x4-multi"),
             ("topspin:6,3", "topspin:6,3"),

@@ -1,19 +1,19 @@
-//! The line at the bottom of a terminal that says what the process is doing. It is erased before anything
+//! The line at the bottom of a terminal that shows what the process is doing. It is erased before anything
 //! else is written, and at the end.
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The number of columns that are assumed if a terminal does not tell its size.
+/// The number of columns that are assumed if a terminal does not report its size.
 const COLUMNS: usize = 80;
-/// Columns that stay free: a terminal writes `^C` behind the line, and must not begin another row for it.
+/// Columns that stay free: a terminal writes `^C` after the line, which must not start another row.
 const FREE: usize = 3;
 
-/// The line that stands on the terminal; empty if there is none.
+/// The line that is shown on the terminal; empty if there is none.
 static SHOWN: Mutex<String> = Mutex::new(String::new());
 
 fn shown() -> MutexGuard<'static, String> {
-    // A poisoned lock is no problem: each change is complete before any code that could panic.
+    // A poisoned lock is not a problem: each change is complete before any code that could panic.
     SHOWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -23,8 +23,8 @@ pub fn columns() -> usize {
     size.filter(|&columns| columns > 0).unwrap_or(COLUMNS).saturating_sub(FREE).max(1)
 }
 
-/// Shows a line in place of the one that stands there. Does nothing if standard error is no terminal. A line
-/// that is too long loses its end.
+/// Shows a line in place of the current one. Does nothing if standard error is not a terminal. A line that is
+/// too long is truncated.
 pub fn show(text: &str) {
     let mut err = io::stderr().lock();
     if err.is_terminal() {
@@ -58,7 +58,7 @@ pub fn above<T>(other: impl FnOnce() -> T) -> T {
 }
 
 /// Writes text and a line end on standard error, above the line. If standard error is closed, as that of a
-/// connection that broke is, the text is lost, and the process goes on.
+/// connection that broke is, the text is lost, and the process continues.
 pub fn tell(text: &str) {
     above(|| {
         let _ = writeln!(io::stderr(), "{text}");
@@ -66,6 +66,6 @@ pub fn tell(text: &str) {
 }
 
 fn write(err: &mut impl Write, line: &str) {
-    // An error does not matter: nobody misses this line.
+    // An error does not matter: this line is not important.
     let _ = write!(err, "\r\x1b[2K{line}").and_then(|()| err.flush());
 }

@@ -1,5 +1,5 @@
-//! Enumerates a puzzle and prints each depth: `cargo run --release -p fathom-engine --example enumerate -- 3x3
-//! /tmp/run`.
+//! Enumerates a puzzle and prints each depth: `cargo run --release -p fathom-engine --example enumerate --
+//! 3x3 /tmp/run`.
 
 use fathom_engine::Enumeration;
 use fathom_engine::journal::LayerRow;

@@ -1,12 +1,12 @@
-//! An audit: checks the layers of a run against what must be true of distances, with code that shares no
-//! kernel, no numbering of cosets and no transform with the search.
+//! An audit: checks the layers of a run against properties that every distance must satisfy, with code that
+//! shares no kernel, no numbering of cosets and no transform with the search.
 //!
-//! Module `plain` has states as plain words, and makes moves on them one by one. Module `kept` looks up in
-//! the files which layers have a state. Module `statements` has what must be true of a state and of its
-//! neighbours. Random states of a layer are drawn from its files, a random symmetry is applied to each, and
-//! from then on they are plain words. Module `spot` does the same with a few states while a search goes on,
-//! and module `first` counts the states of the first depths. Random states at large are images of the solved
-//! state under uniformly random elements of the puzzle's group (Schreier-Sims).
+//! Module `plain_states` has states as plain words, and applies moves to them one by one. Module
+//! `layer_files` looks up in the files which layers have a state. Module `statements` has the properties of a
+//! state and its neighbours. Random states of a layer are drawn from its files, a random symmetry is applied
+//! to each, and from then on they are plain words. Module `spot` does the same with a few states while a
+//! search continues, and module `first_depths` counts the states of the first depths. Random states at large
+//! are images of the solved state under uniformly random elements of the puzzle's group (Schreier-Sims).
 
 pub(crate) mod first_depths;
 mod layer;
@@ -36,7 +36,7 @@ use std::sync::{Arc, Mutex};
 /// without wrong states has at most this probability under it.
 const DOUBT: f64 = 0.001;
 
-/// The most contradictions that are listed; the others are only counted.
+/// The maximum number of contradictions that are listed; the others are only counted.
 const MAX_TOLD: usize = 20;
 
 /// The number of states that a thread takes at a time.
@@ -126,14 +126,14 @@ pub fn audit(run: &RunDirectory, disk: &dyn Disk, options: Options) -> Result<Au
     let plain = plain_of(&run.manifest, kept.graph.space())?;
     if options.samples.is_none() && !kept.has_all(0..=kept.last()) {
         return Err(bad_input!(
-            "every state can be audited only where all layers were kept, and the run in {} keeps the last two: ask for --samples, or begin a run with --keep all",
+            "auditing every state needs all layers, but the run in {} keeps only the last two. Use --samples, or start a run with --keep all",
             run.path.display()
         ));
     }
     audit_kept(&plain, kept, options)
 }
 
-/// Audits at least one layer whose files lie elsewhere, by random states.
+/// Audits at least one layer whose files are on other hosts, by random states.
 ///
 /// # Errors
 /// If a layer cannot be read.
@@ -146,12 +146,12 @@ pub fn audit_far(
     layers: Vec<FinishedLayer>,
     options: Options,
 ) -> Result<Audit> {
-    assert!(options.samples.is_some(), "many states far away take too long");
+    assert!(options.samples.is_some(), "auditing every state on other hosts takes too long");
     let plain = plain_of(manifest, graph.space())?;
     audit_kept(&plain, KeptLayers::far(graph, layers), options)
 }
 
-/// Returns the coset graph of a run, built anew, and the geometry of its files.
+/// Returns the coset graph of a run, built again, and the geometry of its files.
 ///
 /// # Errors
 /// If the tables do not fit into `memory_bytes`, or the definition contradicts itself.
@@ -175,7 +175,7 @@ fn audit_kept(plain: &Plain, mut kept: KeptLayers, options: Options) -> Result<A
         .map(|(depth, place)| Contradiction {
             depth: Some(depth),
             state: Plain::written(&kept.state(place)),
-            reason: "a layer before this one has it too".into(),
+            reason: "an earlier layer has it too".into(),
         })
         .collect();
     let mut audit = match options.samples {
@@ -218,8 +218,8 @@ fn sampled(plain: &Plain, kept: &KeptLayers, samples: u64, options: Options) -> 
         }
         None => {
             let why = match plain.is_guarded() {
-                true => "moves have guards, so that elements of the group are not all states",
-                false => "no elements are drawn from so large a group on so many cells",
+                true => "moves have guards, so not every element of the group is a state",
+                false => "the group is too large, on too many cells, to draw elements from it",
             };
             unchecked.push(format!("random states at large: {why}"));
             None
@@ -231,7 +231,7 @@ fn sampled(plain: &Plain, kept: &KeptLayers, samples: u64, options: Options) -> 
 /// Checks every state of the space.
 fn exhaustive(plain: &Plain, kept: &KeptLayers, options: Options) -> Result<Audit> {
     let space = kept.graph.space();
-    // Words of the search may tell how the puzzle is held, too.
+    // The words of the search may also encode how the puzzle is held.
     let free = plain.words_of_each();
     let words = u64::try_from(space.states() * free).ok();
     let words = words.context("the space has 2^64 words or more")?;
@@ -252,7 +252,7 @@ fn exhaustive(plain: &Plain, kept: &KeptLayers, options: Options) -> Result<Audi
             let bytes = words.saturating_mul(8 * space.cells() as u64 + 96);
             if bytes > options.memory_bytes {
                 return Err(bad_input!(
-                    "a list of all {words} words of {} takes {} of memory, and {} may be taken: ask for --samples, or give it more with --memory",
+                    "a list of all {words} words of {} takes {} of memory, but only {} may be used. Use --samples, or raise --memory",
                     space.slug(),
                     HumanBytes(bytes),
                     HumanBytes(options.memory_bytes)
@@ -273,7 +273,7 @@ fn exhaustive(plain: &Plain, kept: &KeptLayers, options: Options) -> Result<Audi
                 depth: Some(depth),
                 state: String::new(),
                 reason: format!(
-                    "{} states are at depth {depth}, and run.db has {}",
+                    "{} states are at depth {depth}, but run.db has {}",
                     found / free,
                     row.states
                 ),
@@ -294,7 +294,7 @@ fn exhaustive(plain: &Plain, kept: &KeptLayers, options: Options) -> Result<Audi
             depth: None,
             state: String::new(),
             reason: format!(
-                "there are {} states, and the run counts on {}",
+                "there are {} states, but the run expects {}",
                 tally.checked / free,
                 words / free
             ),
@@ -311,8 +311,8 @@ fn exhaustive(plain: &Plain, kept: &KeptLayers, options: Options) -> Result<Audi
     })
 }
 
-/// Returns states of a layer under random symmetries, and whether they are all that is stored. If the layer
-/// stores more than `samples` states, `samples` states are drawn, each word as likely as any other.
+/// Returns states of a layer under random symmetries, and whether they are all the stored states. If the
+/// layer stores more than `samples` states, `samples` states are drawn, each word as likely as any other.
 fn of_layer(
     kept: &KeptLayers,
     depth: u32,

@@ -13,10 +13,11 @@ use fathom_layer::{Disk, LayerDigest, Totals};
 use std::borrow::Borrow;
 use tracing::{info, warn};
 
-/// A run is long if its layers have taken this much time in all.
+/// A run is long if its layers took at least this much time in total.
 const LONG_SECONDS: f64 = 10.0;
 
-/// The number of pieces that are put on cells to count the first depths: less than 0.1 s in a long run.
+/// The number of pieces that are placed on cells to count the first depths, which takes less than 0.1 s in a
+/// long run.
 const PIECES_IN_LONG_RUN: usize = 2_000_000;
 const PIECES_IN_SHORT_RUN: usize = 20_000;
 
@@ -27,9 +28,9 @@ pub struct Commit<'a> {
     pub symmetries: u64,
     /// Wall-clock seconds that the layer took.
     pub seconds: f64,
-    /// The row of this process, if it made the layer.
+    /// The row of this process, if it computed the layer.
     pub process: Option<&'a ProcessRow>,
-    /// The time that the threads of this process spent on each activity, if the process made the layer.
+    /// The time that the threads of this process spent on each activity, if the process computed the layer.
     pub waits: Option<&'a Waits>,
 }
 
@@ -38,9 +39,9 @@ pub struct Commit<'a> {
 pub struct Added {
     /// The layer's row in the journal.
     pub layer: LayerRow,
-    /// The layer that the search no longer reads, and that the journal has as removed: the caller deletes
-    /// its files once the layer is committed. Files that an interruption leaves there do no harm, and are
-    /// swept away when the run goes on.
+    /// The layer that the search no longer reads, and that the journal marks as removed: the caller deletes
+    /// its files once the layer is committed. Files that remain after an interruption do no harm, and are
+    /// deleted when the run continues.
     pub retired: Option<Depth>,
 }
 
@@ -48,7 +49,7 @@ pub struct Added {
 /// reports of all its shards, in order.
 ///
 /// # Errors
-/// If the counts cannot be true, or run.db cannot be read. Nothing is added then.
+/// If the counts are impossible, or run.db cannot be read. Nothing is added then.
 pub fn add_layer<R: Borrow<ShardReport>>(
     run: &mut RunDirectory,
     reports: &[R],
@@ -60,7 +61,7 @@ pub fn add_layer<R: Borrow<ShardReport>>(
     let left = all - visited;
     if layer.states == 0 || layer.states > left {
         return Err(anyhow!(
-            "the counts do not add up: {} states at depth {depth}, but {left} are left; the run is wrong, and must not be used",
+            "the counts do not add up: {} states at depth {depth}, but {left} are left. The run is wrong: do not use its results",
             layer.states
         ));
     }
@@ -94,7 +95,8 @@ pub fn add_layer<R: Borrow<ShardReport>>(
 }
 
 /// Commits the layers that were added, in one transaction: their files must be durable. So must the files of
-/// the shards `made` of the layer after them, if there are any. Their sources, at a depth, may be deleted then.
+/// the shards `made` of the layer after them, if there are any. Their sources, at a depth, may be deleted
+/// then.
 ///
 /// # Errors
 /// If run.db cannot be written. Nothing is committed then.
@@ -113,8 +115,8 @@ pub fn checkpoint(
     Ok(())
 }
 
-/// Adds the layer at the next depth to the journal, and commits it at once. `beside` writes what a crate above
-/// this one has in the same transaction.
+/// Adds the layer at the next depth to the journal, and commits it immediately. `beside` writes the data of
+/// the calling crate in the same transaction.
 ///
 /// # Errors
 /// The errors of [`add_layer`] and [`checkpoint`].
@@ -137,12 +139,12 @@ pub fn commit_layer<R: Borrow<ShardReport>>(
 /// at the end of the run.
 fn write_watched(run: &RunDirectory, disk: &dyn Disk, has_found: bool) {
     if has_found && let Err(error) = watch::write(&run.path, &run.journal, disk) {
-        warn!(error = format!("{error:#}"), "watched states are not written");
+        warn!(error = format!("{error:#}"), "cannot write the depths of the watched states");
     }
 }
 
-/// Checks the counts of the first depths against the puzzle's moves, once when the run has become a long one,
-/// and at its end. `is_looked_at` tells whether states of the last layer are held against the moves anyway,
+/// Checks the counts of the first depths against the puzzle's moves, once when the run becomes long, and
+/// at its end. `is_looked_at` says whether states of the last layer are checked against the moves anyway,
 /// which is enough for a short run.
 fn check_first_depths(
     run: &RunDirectory,
@@ -162,7 +164,7 @@ fn check_first_depths(
     first_depths::check((&run.manifest, &run.space), layers, is_complete, most_pieces)
 }
 
-/// Adds up the reports of a layer, and checks that they can be true.
+/// Adds up the reports of a layer, and checks that the sums are possible.
 fn add_up<R: Borrow<ShardReport>>(
     depth: Depth,
     reports: &[R],
@@ -173,7 +175,7 @@ fn add_up<R: Borrow<ShardReport>>(
     let sum = |number: fn(&ShardReport) -> u64| -> Result<u64> {
         let sum = reports.iter().try_fold(0_u64, |sum, report| sum.checked_add(number(report)));
         sum.filter(|sum| i64::try_from(*sum).is_ok())
-            .with_context(|| format!("the counts of depth {depth} are beyond 2^63: they cannot be true"))
+            .with_context(|| format!("the counts of depth {depth} are impossible: they exceed 2^63"))
     };
     sum(|report| report.totals.states)?;
     sum(|report| report.totals.stored)?;
@@ -186,7 +188,7 @@ fn add_up<R: Borrow<ShardReport>>(
     }
     let totals: Totals = reports.iter().map(|report| report.totals).sum();
     let Classes { up_to_symmetry, with_inverse } = Classes::new(&totals, symmetries)
-        .map_err(|reason| anyhow!("the counts of depth {depth} contradict each other: {reason}; a layer is wrong, and so may be one before it: begin again in another directory"))?;
+        .map_err(|reason| anyhow!("the counts of depth {depth} contradict each other: {reason}. This layer or an earlier one is wrong: start again in another directory"))?;
     Ok(LayerRow {
         depth,
         states: totals.states,

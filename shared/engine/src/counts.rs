@@ -1,4 +1,4 @@
-//! Laws of the counts of a layer. They hold for any layer, so counts that break them are wrong.
+//! Laws that the counts of every layer satisfy. Counts that break them are wrong.
 
 use crate::journal::LayerRow;
 use anyhow::{Result, anyhow};
@@ -24,7 +24,7 @@ impl Classes {
     pub fn new(totals: &Totals, symmetries: u64) -> Result<Self, String> {
         let ratio = |pairs: u64, symmetries: u64| match pairs.is_multiple_of(symmetries) {
             true => Ok(pairs / symmetries),
-            false => Err(format!("{pairs} fixed states are no multiple of {symmetries} symmetries")),
+            false => Err(format!("{pairs} fixed states are not a multiple of {symmetries} symmetries")),
         };
         let Totals { pairs, inverse_pairs, .. } = *totals;
         let of_both = pairs.zip(inverse_pairs).map(|(pairs, inverse_pairs)| pairs + inverse_pairs);
@@ -35,14 +35,14 @@ impl Classes {
     }
 }
 
-/// Returns a bound of the number of states to which moves lead from one state: each move can be preceded or
-/// followed by each free move.
+/// Returns an upper bound on the number of states to which moves lead from one state: each move can be
+/// preceded or followed by each free move.
 pub fn most_successors(space: &Space) -> u64 {
     let moves = space.moves().len() as u64;
     moves.saturating_mul(space.free_order().into()).max(space.incoming_moves().len() as u64)
 }
 
-/// Checks that a layer is not too large to follow the last of `layers`: depth 0 is the solved state alone,
+/// Checks that a layer is not too large to follow the last of `layers`: depth 0 is only the solved state,
 /// and each state of a later layer is one move from the layer before.
 ///
 /// # Errors
@@ -54,7 +54,7 @@ pub(crate) fn check_growth(layer: &LayerRow, layers: &[LayerRow], space: &Space)
     };
     if layer.states > most {
         return Err(anyhow!(
-            "the counts cannot be true: {} states at depth {}, where moves lead to {most} at most; the run is wrong, and must not be used",
+            "the counts are impossible: {} states at depth {}, where moves lead to at most {most}. The run is wrong: do not use its results",
             layer.states,
             layer.depth
         ));

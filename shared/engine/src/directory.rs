@@ -1,8 +1,8 @@
 //! A run's directory, with `run.toml`, `run.db`, `lock`, `log.jsonl`, `layers/` unless the layers are in a
-//! store elsewhere, for large runs `cosets.bin`, and if states are watched `watched.csv`.
+//! store elsewhere, `cosets.bin` for large runs, and `watched.csv` if states are watched.
 //!
-//! The lock is created first, then the journal, and `run.toml` last, so that creation can be interrupted
-//! anywhere: without `run.toml` there is no run yet, and creating it again is safe.
+//! The lock is created first, then the journal, and `run.toml` last, so creation can be interrupted at any
+//! point: without `run.toml` there is no run yet, and creating it again is safe.
 
 use crate::counts::{Classes, check_growth};
 use crate::journal::{Journal, LayerRow, LayersAt};
@@ -55,10 +55,10 @@ pub struct Visited {
     pub all: u64,
 }
 
-/// What is found at a path.
+/// What exists at a path.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Found {
-    /// Nothing, an empty directory, or a run that was interrupted while its directory was made.
+    /// Nothing, an empty directory, or a run that was interrupted while its directory was created.
     Nothing,
     /// A run.
     Run,
@@ -66,7 +66,7 @@ pub enum Found {
     Other,
 }
 
-/// Finds out what is at a path, without changing anything.
+/// Determines what exists at a path, without changing anything.
 ///
 /// # Errors
 /// If the path cannot be read.
@@ -75,7 +75,7 @@ pub fn look(path: &Path) -> Result<Found> {
         Ok(true) => return Ok(Found::Run),
         Ok(false) => {}
         Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => return Ok(Found::Other),
-        Err(error) => return Err(error).with_context(|| format!("cannot look at {}", path.display())),
+        Err(error) => return Err(error).with_context(|| format!("cannot access {}", path.display())),
     }
     match fs::read_dir(path) {
         Ok(entries) => {
@@ -113,7 +113,7 @@ impl RunDirectory {
     ///
     /// # Errors
     /// The errors of [`RunDirectory::create`], and [`RunError::Store`] if the store is not empty or cannot be
-    /// made.
+    /// created.
     pub fn create_planned(
         path: &Path,
         manifest: RunManifest,
@@ -127,10 +127,10 @@ impl RunDirectory {
         let make = || -> Result<(Journal, Lock)> {
             create_directory_durably(path, disk)?;
             let lock = lock::exclusive(path)?;
-            // Another process may have begun, and even ended, a run here since the caller looked.
+            // Another process may have started, and even ended, a run here since the caller looked.
             if look(path)? != Found::Nothing {
                 return Err(bad_input!(
-                    "another process has begun a run there meanwhile: ask again to go on with it"
+                    "another process has just started a run there. Repeat the command to continue that run"
                 ));
             }
             for name in LEFTOVERS.iter().filter(|name| **name != LOCK) {
@@ -151,7 +151,7 @@ impl RunDirectory {
             Ok((journal, lock))
         };
         let (journal, lock) =
-            make().with_context(|| format!("cannot make the run directory {}", path.display()))?;
+            make().with_context(|| format!("cannot create the run directory {}", path.display()))?;
         Ok(Self { path: path.into(), manifest, space, graph, journal, lock: Some(lock) })
     }
 
@@ -163,7 +163,7 @@ impl RunDirectory {
         let (manifest, space) = RunManifest::read_and_open(path)?;
         let lock = lock::exclusive(path)?;
         for left in unfinished(path).unwrap_or_default() {
-            // What stays takes only room.
+            // A file that stays only takes space.
             let _ = LocalDisk.remove(&left);
         }
         Self::read(path, (manifest, space), Some(lock))
@@ -188,7 +188,7 @@ impl RunDirectory {
         Self::read(path, RunManifest::read_and_open(path)?, None)
     }
 
-    /// Gives the lock up, because this process only tells of the run from now on.
+    /// Releases the lock, because this process only reads the run from now on.
     pub fn unlock(&mut self) {
         self.lock = None;
     }
@@ -208,8 +208,8 @@ impl RunDirectory {
     /// Returns what [`RunDirectory::store_path`] does, and checks that a store elsewhere can be reached.
     ///
     /// # Errors
-    /// The errors of [`RunDirectory::store_path`], and [`fathom_command::exit::BadInput`] if the store is
-    /// not there, or belongs to another run now.
+    /// The errors of [`RunDirectory::store_path`], and [`fathom_command::exit::BadInput`] if the store does
+    /// not exist, or now belongs to another run.
     pub fn store(&self) -> Result<Option<PathBuf>> {
         if let LayersAt::Store(path) = self.journal.layers_at().context("cannot read run.db")? {
             shared_store::require_own(&self.journal, &self.path, &path)?;
@@ -217,7 +217,7 @@ impl RunDirectory {
         self.store_path()
     }
 
-    /// Returns the directory that has the run's layers, where this process is about to write. A store
+    /// Returns the directory that has the run's layers, to which this process is about to write. A store
     /// elsewhere is [claimed](RunDirectory::claim).
     ///
     /// # Errors
@@ -233,8 +233,8 @@ impl RunDirectory {
     /// Takes a store for this run, which is about to write there: the store gets the run's mark.
     ///
     /// # Errors
-    /// [`fathom_command::exit::BadInput`] if the store is not there, belongs to another run, or holds layers
-    /// that are not of this run.
+    /// [`fathom_command::exit::BadInput`] if the store does not exist, belongs to another run, or has layers
+    /// of another run.
     pub fn claim(&mut self, store: &Path, disk: &dyn Disk) -> Result<()> {
         let run = (&*self.path, self.manifest.fingerprint);
         shared_store::claim(&mut self.journal, run, store, disk)
@@ -257,7 +257,7 @@ impl RunDirectory {
         self.journal.digests(depth, self.manifest.shards)
     }
 
-    /// Returns what was visited so far, by the journal.
+    /// Returns the states visited so far, according to the journal.
     ///
     /// # Errors
     /// If the journal cannot be read, has a layer without states, or counts more states than the space has.
@@ -265,14 +265,14 @@ impl RunDirectory {
         let layers = self.journal.layers().context("cannot read run.db")?;
         let all = u64::try_from(self.space.states()).context("the space has 2^64 states or more")?;
         if let Some(layer) = layers.iter().find(|layer| layer.states == 0) {
-            return Err(anyhow!("run.db has no states at depth {}: the run must not be used", layer.depth));
+            return Err(anyhow!("run.db has no states at depth {}: do not use this run", layer.depth));
         }
         let visited = layers
             .iter()
             .try_fold(0_u64, |sum, layer| sum.checked_add(layer.states))
             .filter(|&visited| visited <= all)
             .with_context(|| {
-                format!("run.db counts more states than the {all} of the space: the run must not be used")
+                format!("run.db counts more states than the {all} of the space: do not use this run")
             })?;
         Ok(Visited { layers, visited, all })
     }
@@ -281,7 +281,7 @@ impl RunDirectory {
         let db = path.join(JOURNAL);
         if !db.try_exists()? {
             return Err(anyhow!(
-                "{} is missing: without it nobody knows which layers of the run are finished; put it back from a copy, or remove {} and begin again",
+                "{} is missing. It records which layers of the run are finished: restore it from a backup, or remove {} and start again",
                 db.display(),
                 path.display()
             ));
@@ -293,8 +293,8 @@ impl RunDirectory {
         Ok(run)
     }
 
-    /// Checks that the counts in the journal can be true: the shards of each layer add up to it, and no layer
-    /// is too large to follow the one before.
+    /// Checks that the counts in the journal are possible: the shards of each layer add up to it, and no
+    /// layer is too large to follow the one before.
     fn check_counts(&self) -> Result<()> {
         // Another process may commit a layer between the two queries, so the layers are read first.
         let layers = self.visited()?.layers;
@@ -307,11 +307,11 @@ impl RunDirectory {
             let classes = Classes { up_to_symmetry: layer.classes, with_inverse: layer.classes_with_inverse };
             if counted != Ok((layer.states, layer.stored, classes)) {
                 return Err(anyhow!(
-                    "run.db contradicts itself at depth {}: its shards add up to {totals:?} under {symmetries} symmetries, its layer is {layer:?}",
+                    "run.db contradicts itself at depth {}: its shards add up to {totals:?} under {symmetries} symmetries, but its layer is {layer:?}",
                     layer.depth
                 ));
             }
-            check_growth(layer, &layers[..at], &self.space).context("run.db cannot be true")?;
+            check_growth(layer, &layers[..at], &self.space).context("run.db is wrong")?;
         }
         let watched = self.journal.watched().context("cannot read run.db")?;
         match watched.iter().filter_map(|state| state.depth).find(|depth| depth.0 as usize >= layers.len()) {
@@ -321,13 +321,13 @@ impl RunDirectory {
     }
 }
 
-/// Makes the directory of a store durably, if it is not there. Returns its absolute path.
+/// Creates the directory of a store durably, if it does not exist. Returns its absolute path.
 fn make_store(store: &Path, disk: &dyn Disk) -> Result<PathBuf, RunError> {
     let refused = |reason: String| RunError::Store { path: store.into(), reason };
     if let Some(owner) = Owner::of(store)? {
         let run = owner.run.display();
         return Err(refused(format!(
-            "it belongs to the run in {run}: delete it if that run no longer needs it, or name another directory"
+            "it belongs to the run in {run}. Delete it if that run no longer needs it, or use another directory"
         )));
     }
     match fs::read_dir(store).map(|mut entries| entries.next()) {
@@ -336,7 +336,7 @@ fn make_store(store: &Path, disk: &dyn Disk) -> Result<PathBuf, RunError> {
         Ok(None) => {}
         Ok(Some(entry)) => {
             let name = entry.map_err(|error| refused(error.to_string()))?.file_name();
-            return Err(refused(format!("it holds something else, {}", Path::new(&name).display())));
+            return Err(refused(format!("it is not empty: it contains {}", Path::new(&name).display())));
         }
     }
     let make = || {

@@ -1,4 +1,4 @@
-//! The whole search in a few lines: a puzzle, a directory, a result.
+//! A complete search in a few lines: a puzzle, a directory, a result.
 
 use crate::directory::{Found, RunDirectory, look};
 use crate::observer::{Observer, Silent};
@@ -71,14 +71,14 @@ impl Enumeration {
     /// own metric and with its own labels.
     ///
     /// # Errors
-    /// If there is no such puzzle.
+    /// If the puzzle does not exist.
     pub fn of(puzzle: &str) -> Result<Self> {
         let source = PuzzleSpec::by_name(puzzle)?;
         let (metric, labels) = (source.metric(), Labels::from_values(source.solved()));
         Ok(Self::new(SpaceSpec { source, metric, labels }))
     }
 
-    /// Sets the directory of the run. It is made if it does not exist.
+    /// Sets the directory of the run. It is created if it does not exist.
     #[must_use]
     pub fn directory(self, path: impl Into<PathBuf>) -> Self {
         Self { directory: Some(path.into()), ..self }
@@ -138,11 +138,13 @@ impl Enumeration {
         let mut run = match look(path)? {
             Found::Nothing => RunDirectory::create(path, self.manifest()?, &[], &LocalDisk)?,
             Found::Run => RunDirectory::open(path)?,
-            Found::Other => return Err(anyhow!("{} is not empty and has no run", path.display())),
+            Found::Other => {
+                return Err(anyhow!("{} is not empty and is not a run directory", path.display()));
+            }
         };
         if run.manifest.spec != self.spec {
             let (there, asked) = (&run.manifest.spec, &self.spec);
-            return Err(anyhow!("{} has the run of {there}, not of {asked}", path.display()));
+            return Err(anyhow!("{} has a run of {there}, not of {asked}", path.display()));
         }
         search(&mut run, &LocalDisk, self.options, &self.stop, observer)?;
         Summary::new(&run)

@@ -1,5 +1,5 @@
-//! What a run will need of memory, disk and time. Sizes are computed, the speed of the kernel is measured on
-//! this machine for a moment, and the growth is guessed.
+//! Estimates of the memory, disk space and time that a run needs. Sizes are computed, the speed of the kernel
+//! is measured briefly on this machine, and the growth is guessed.
 
 use crate::journal::LayerRow;
 use crate::older_layer::Older;
@@ -17,16 +17,16 @@ use std::collections::HashSet;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-/// The most bytes that a coset takes in a layer file besides its data: its directory entry, and the padding
-/// of its data.
+/// The maximum number of bytes that a coset takes in a layer file besides its data: its directory entry, and
+/// the padding of its data.
 pub const COSET_OVERHEAD_BYTES: u64 = ENTRY_BYTES as u64 + ALIGNMENT;
 
-/// The most bytes a state that any encoding takes: a coset with fewer than one state in [`SPARSE_BITS`] bits
-/// is sparse, which takes 4 bytes a state.
+/// The maximum number of bytes per state in any encoding: a coset with fewer than one state in
+/// [`SPARSE_BITS`] bits is sparse, which takes 4 bytes a state.
 const MAX_BYTES_A_STATE: u64 = 32;
 
 /// If a layer has this many times the states at which cosets of average filling become dense, practically all
-/// its cosets are dense, even though the number of its states is a guess.
+/// its cosets are dense, although the number of its states is a guess.
 const CERTAINLY_DENSE: f64 = 4.0;
 
 /// The bytes of run.db and log.jsonl of a small run, of the headers of layer files, and of partly filled file
@@ -48,8 +48,8 @@ pub struct Estimate {
     pub moves: usize,
     /// Whether the moves are closed under inverses.
     pub inverse_closed: bool,
-    /// The number of pieces that words tell apart, and of all pieces, if the former determine where the
-    /// others are (`docs/decisions/0037`); `None` if words tell all pieces apart that have different labels.
+    /// The number of pieces that words distinguish, and of all pieces, if the former determine where the
+    /// others are (`docs/decisions/0037`); `None` if words distinguish all pieces that have different labels.
     pub told_apart: Option<(usize, usize)>,
     /// The colour of each piece.
     pub colouring: Vec<u8>,
@@ -61,7 +61,7 @@ pub struct Estimate {
     pub reached: Vec<String>,
     /// The number of symmetries of the space.
     pub symmetries: usize,
-    /// Whether these symmetries are known to be all that there are.
+    /// Whether these are known to be all symmetries.
     pub symmetries_are_all: bool,
     /// The number of symmetries that respect the colouring, by which the search is smaller.
     pub symmetries_used: usize,
@@ -164,11 +164,11 @@ pub struct Peak {
 }
 
 impl Peak {
-    /// Returns the disk space at the peak, in bytes: the layer in the making and the two before it, all as if
-    /// dense. With two layers kept, the new layer takes the room of the older one, except for the shards in
-    /// the making. With all layers kept, the older ones are taken to compress to two dense layers. If there
-    /// are many layers, their directories take the most: with moves that are not closed under inverses the
-    /// number of layers is taken to be 64 (`lx:10` has 59). `max_depth` limits the number of states of a
+    /// Returns the disk space at the peak, in bytes: the layer being computed and the two before it, all as
+    /// if dense. With two layers kept, the new layer takes the space of the older one, except for the shards
+    /// in the making. With all layers kept, the older ones are taken to compress to two dense layers. If
+    /// there are many layers, their directories take the most: with moves that are not closed under inverses
+    /// the number of layers is taken to be 64 (`lx:10` has 59). `max_depth` limits the number of states of a
     /// layer. Worker processes share the files.
     pub fn bytes(self, space: &Space, plan: &Plan) -> u64 {
         let entries = plan.representative_cosets * COSET_OVERHEAD_BYTES;
@@ -212,11 +212,12 @@ impl Peak {
     }
 }
 
-/// Returns how many states a depth has at most; `None` if that exceeds 2^64. The first depths are counted.
+/// Returns the maximum number of states of a depth; `None` if that exceeds 2^64. The first depths are
+/// counted.
 ///
 /// In a Cayley graph all states look alike, so depth a + b has at most as many states as depth a times depth
-/// b, and the product of the counts is a bound. In other graphs the last counted depths are taken to grow on
-/// as they did, which is no bound: a search looks at the disk again before each depth.
+/// b, and the product of the counts is a bound. In other graphs the last counted depths are assumed to keep
+/// growing as they did, which is not a bound: a search checks the disk again before each depth.
 fn most_states(space: &Space, depth: u32) -> Option<u64> {
     let counts = first_counts(space, depth);
     let counted = counts.len() as u32 - 1;
@@ -268,7 +269,7 @@ pub fn first_counts(space: &Space, depth: u32) -> Vec<u64> {
 pub struct Need {
     /// The number of bytes.
     pub bytes: u64,
-    /// Whether practically all its cosets will be dense, so that `bytes` is no guess.
+    /// Whether practically all its cosets will be dense, so `bytes` is not a guess.
     pub certain: bool,
 }
 
@@ -298,7 +299,7 @@ impl Need {
 
 /// Estimates the number of dense layers of a search. A layer is taken to be larger than the one before by a
 /// factor of 0.6 times the moves, because moves commute and cancel. Cosets are dense from one state in
-/// [`SPARSE_BITS`] bits on, and the search goes on for two layers after the largest.
+/// [`SPARSE_BITS`] bits on, and the search continues for two layers after the largest.
 fn dense_layers(space: &Space) -> f64 {
     let growth = (0.6 * space.moves().len() as f64).max(2.0);
     2.0 + (SPARSE_BITS as f64).ln() / growth.ln()
@@ -344,7 +345,7 @@ mod tests {
 
     /// The counts are those of `records/4x4-multi.json`.
     #[test]
-    fn no_depth_has_more_states_than_the_bound() {
+    fn bound_exceeds_every_depth() {
         let board: Board = "4x4".parse().unwrap();
         let space = Space::new(board.puzzle(Metric::Multi), Metric::Multi, Labels::distinct(16)).unwrap();
         let counts = [1, 24, 396, 6264, 97_558, 1_486_728, 22_201_916, 324_714_424, 4_612_908_913_u64];
@@ -357,7 +358,7 @@ mod tests {
 
     /// The counts are those of T. Rokicki (rokicki/twsearch-results, `squareone-g8.log`).
     #[test]
-    fn depths_of_guarded_puzzles_grow_on() {
+    fn guarded_puzzles_are_extrapolated() {
         let source = PuzzleSpec::by_name("square1").unwrap();
         let labels = Labels::from_values(source.solved());
         let space = Space::new(source.puzzle(Metric::Face).unwrap(), Metric::Face, labels).unwrap();
@@ -371,7 +372,7 @@ mod tests {
     /// Free moves leave time to count one depth. The counts are those of M. Masonjones (forum.cubeman.org,
     /// 2005).
     #[test]
-    fn depths_with_free_moves_are_not_taken_for_small() {
+    fn bound_holds_with_free_moves() {
         let source = PuzzleSpec::by_name("square1").unwrap().in_metric(Metric::Twist).unwrap();
         let labels = Labels::from_values(source.solved());
         let space = Space::new(source.puzzle(Metric::Twist).unwrap(), Metric::Twist, labels).unwrap();

@@ -1,4 +1,5 @@
-//! Predicts how a search grows and how long it takes, on this machine and on clusters that are not available.
+//! Predicts how a search grows and how long it takes, on this machine and on clusters that need not be
+//! available.
 //!
 //! Reading order: [`growth`] (how many states each depth has), [`expected`] (how the growth of a run
 //! continues), [`outlook`] (how long a running search still takes), [`mod@cluster`] (workers, and the shards

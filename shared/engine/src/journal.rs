@@ -1,9 +1,9 @@
 //! `run.db`, the journal of a run: its committed layers, in SQLite.
 //!
 //! A layer's row and the rows of its shards are added in memory, and committed at the next
-//! [checkpoint](Journal::checkpoint) in one durable transaction, after the layer's files are durable. So a layer
-//! that is in the journal is on disk, and a layer that is not is made again, from those of its files that exist.
-//! No transaction stays open between checkpoints, because it would keep readers waiting.
+//! [checkpoint](Journal::checkpoint) in one durable transaction, after the layer's files are durable. So a
+//! layer in the journal is on disk, and any other layer is computed again, reusing those of its files that
+//! exist. No transaction stays open between checkpoints, because it would keep readers waiting.
 //!
 //! The database uses a rollback journal and not WAL, so that `fathom status` can read it from other hosts and
 //! from read-only directories. Checkpoints are rare enough to pay for that.
@@ -119,7 +119,7 @@ pub struct ProcessRow {
     pub cache_bytes: u64,
     /// Wall-clock seconds from the start of the process to its last commit of a layer.
     pub seconds: f64,
-    /// The most anonymous memory, in bytes, that the process had at the commit of a layer.
+    /// The largest amount of anonymous memory, in bytes, that the process had at the commit of a layer.
     pub peak_anonymous_bytes: Option<u64>,
 }
 
@@ -141,11 +141,11 @@ pub struct Entry {
     pub shards: Vec<ShardRow>,
     /// The layer whose files are marked as removed.
     pub retired: Option<Depth>,
-    /// The numbers of the watched states that lie in the layer.
+    /// The numbers of the watched states in the layer.
     pub found: Vec<u32>,
-    /// The row of this process, if it made the layer.
+    /// The row of this process, if it computed the layer.
     pub process: Option<ProcessRow>,
-    /// The time that the threads of this process spent on each activity, if the process made the layer.
+    /// The time that the threads of this process spent on each activity, if the process computed the layer.
     pub waits: Option<Waits>,
 }
 
@@ -160,7 +160,7 @@ pub struct Journal {
     /// The finished layers, once this process has added one. From then on no other process adds layers, so
     /// they need not be read again.
     known: Option<Known>,
-    /// Those of the known layers that wait for the next checkpoint, each with the run digest up to it.
+    /// The known layers that wait for the next checkpoint, each with the run digest up to it.
     added: Vec<(Entry, Digest)>,
 }
 
@@ -176,8 +176,8 @@ impl Journal {
     pub fn create(path: &Path, fingerprint: Digest, watched: &[Box<[u8]>]) -> Result<Self> {
         let mut database = Connection::open(no_address(path)?)?;
         configure(&database)?;
-        // Without `run.toml`, which follows, there is no run: what a crash leaves is removed, and need not be
-        // undone.
+        // Without `run.toml`, which is written later, there is no run: the remains of a crash are deleted,
+        // and need not be rolled back.
         database.pragma_update(None, "journal_mode", "OFF")?;
         let transaction = database.transaction()?;
         transaction.execute_batch(&format!(
@@ -241,13 +241,13 @@ impl Journal {
         configure(&database)?;
         let schema: i32 = database.pragma_query_value(None, "user_version", |row| row.get(0))?;
         if schema == 0 {
-            return Err(anyhow!("it is empty or damaged: put it back from a copy, or begin again"));
+            return Err(anyhow!("it is empty or damaged. Restore it from a backup, or start again"));
         }
         if schema != SCHEMA {
             let advice =
-                if schema > SCHEMA { "use a newer version" } else { "use an older version, or begin again" };
+                if schema > SCHEMA { "use a newer version" } else { "use an older version, or start again" };
             return Err(anyhow!(
-                "it has schema {schema}, and this version of Fathom reads {SCHEMA}: {advice}"
+                "it has schema {schema}, but this version of Fathom reads {SCHEMA}: {advice}"
             ));
         }
         require_no_code(&database)?;
@@ -258,11 +258,11 @@ impl Journal {
             Some(found) => {
                 Err(anyhow!("it is the journal of another run, {found}; this run is {fingerprint}"))
             }
-            None => Err(anyhow!("it names no run")),
+            None => Err(anyhow!("it does not name a run")),
         }
     }
 
-    /// Returns the finished layers in order of depth, also those that wait for the next checkpoint.
+    /// Returns the finished layers in order of depth, including those that wait for the next checkpoint.
     ///
     /// # Errors
     /// If the journal cannot be read, the row of a depth is missing, or a run digest differs from the
@@ -306,11 +306,12 @@ impl Journal {
                 return Err(anyhow!("the row of depth {} is missing", layers.len()));
             }
             let files = Files::ALL.into_iter().find(|files| files.word() == word);
-            let files = files.with_context(|| format!("depth {} has files {word:?}", layer.depth))?;
+            let files = files
+                .with_context(|| format!("depth {} has the unknown file state {word:?}", layer.depth))?;
             let got = digest.add(&layer.digest);
             if got != expected {
                 return Err(anyhow!(
-                    "the layers up to depth {} have run digest {got}, not {expected} as was committed",
+                    "the layers up to depth {} have run digest {got}, but {expected} was committed",
                     layer.depth
                 ));
             }
@@ -334,7 +335,7 @@ impl Journal {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// Returns what the shards of each finished layer add up to, by depth. A number of pairs is `None` unless
+    /// Returns the sums over the shards of each finished layer, by depth. A number of pairs is `None` unless
     /// all shards count the pairs.
     ///
     /// # Errors
@@ -373,7 +374,7 @@ impl Journal {
     pub fn digests(&self, depth: Depth, shards: u32) -> Result<Vec<Digest>> {
         let rows = self.shards(depth).context("cannot read run.db")?;
         if rows.iter().map(|row| row.shard).ne((0..shards).map(ShardId)) {
-            return Err(anyhow!("run.db has not each shard of depth {depth} once"));
+            return Err(anyhow!("run.db does not have each shard of depth {depth} exactly once"));
         }
         Ok(rows.into_iter().map(|row| row.digest).collect())
     }
@@ -432,7 +433,7 @@ impl Journal {
         !self.added.is_empty()
     }
 
-    /// Returns whether watched states lie in layers that wait for the next checkpoint.
+    /// Returns whether watched states are in layers that wait for the next checkpoint.
     pub fn has_found(&self) -> bool {
         self.added.iter().any(|(entry, _)| !entry.found.is_empty())
     }
@@ -441,7 +442,7 @@ impl Journal {
     /// transaction fails, the database is unchanged, and the layers still wait.
     ///
     /// # Errors
-    /// If the database cannot be written, or a watched state lies in two layers.
+    /// If the database cannot be written, or a watched state is in two layers.
     pub fn checkpoint(&mut self) -> Result<()> {
         if self.has_added() { self.checkpoint_with(|_| Ok(())) } else { Ok(()) }
     }
@@ -494,7 +495,7 @@ fn totals(row: &Row<'_>) -> rusqlite::Result<Totals> {
     Ok(Totals { stored: row.get(2)?, states: row.get(3)?, pairs: row.get(4)?, inverse_pairs: row.get(5)? })
 }
 
-/// Writes a layer. `row` is the rowid of this process, if it has one already; returns what it is then.
+/// Writes a layer. `row` is the rowid of this process, if it already has one. Returns its rowid afterwards.
 fn write_layer(
     database: &Connection,
     entry: &Entry,
@@ -541,7 +542,7 @@ fn write_layer(
     for number in found {
         if update.execute(params![number, layer.depth.0])? != 1 {
             return Err(anyhow!(
-                "watched state {number} lies at depth {} and elsewhere, or is not watched",
+                "watched state {number} is at depth {} and at another depth, or is not watched",
                 layer.depth
             ));
         }
@@ -586,8 +587,8 @@ fn set_files(database: &Connection, depth: Depth, files: Files) -> Result<()> {
     Ok(())
 }
 
-/// Checks that the journal has no triggers and no views, which would run by themselves. Fathom makes none,
-/// but someone who hands a run directory to others could have added some.
+/// Checks that the journal has no triggers and no views, which would run automatically. Fathom creates none,
+/// but someone who passes on a run directory could have added some.
 fn require_no_code(database: &Connection) -> Result<()> {
     let mut query =
         database.prepare("SELECT type, name FROM sqlite_schema WHERE type IN ('trigger', 'view')")?;
@@ -596,19 +597,19 @@ fn require_no_code(database: &Connection) -> Result<()> {
         None => Ok(()),
         Some((kind, name)) => {
             let (kind, name): (String, String) = (kind, name);
-            Err(anyhow!("it has a {kind}, {name:?}, that Fathom has not made: it must not be used"))
+            Err(anyhow!("it contains a {kind}, {name:?}, that Fathom did not create: do not use it"))
         }
     }
 }
 
-/// Returns a path that SQLite takes for a path whatever its name: one that begins with `file:` would be an
-/// address, of another file.
+/// Returns a path that SQLite always treats as a path: one that begins with `file:` would be taken as a URI
+/// of another file.
 fn no_address(path: &Path) -> std::io::Result<PathBuf> {
     std::path::absolute(path)
 }
 
 /// Sets up a connection. With synchronous EXTRA a commit survives a power cut; the files of older layers are
-/// deleted in reliance on that. The busy timeout makes readers wait for a commit to end.
+/// deleted because of that guarantee. The busy timeout makes readers wait for a commit to end.
 fn configure(database: &Connection) -> Result<()> {
     database.pragma_update(None, "synchronous", "EXTRA")?;
     database.busy_timeout(std::time::Duration::from_secs(10))?;

@@ -1,22 +1,25 @@
-//! A search on one machine: the directory of a run, how its layers are made and committed, and the results.
+//! A search on one machine: the directory of a run, how its layers are computed and committed, and the
+//! results.
 //!
 //! Reading order: [`run`] (what a run is: `run.toml`, shards, the directories of layers), [`mod@task`] (the
-//! computation of one shard, from files to a file), [`directory`] (a run's directory: creation, lock, opening), [`journal`] (`run.db`: the
-//! committed layers), [`counts`] (what must be true of a layer's counts), [`commit`] (the barrier: a layer's
-//! reports are added up and committed), [`search`] (depth by depth, in one process), `older` (the shards that
-//! a run with two layers gives back), `removers` (threads that delete files), [`observer`] (the events of a
-//! search), [`shared_store`] (the run that a shared store belongs to), [`watch`] (states whose depths are
-//! recorded), [`summary`] (results), [`verify`] (files compared with the journal), [`tables`] (cosets for
-//! commands that read a run), [`mod@tasks`] (runs from files to files), [`mod@audit`] (what must be true of
-//! distances, checked by other means than the search), [`estimate`] (what a run will need), [`rates`] (how
-//! fast this machine is), [`forecast`] (how a search grows, and how long it takes), [`membership`] (why an element is not in a group), [`run_presence`] (which process works on
-//! a run), [`enumeration`] (all of this in a few lines).
+//! computation of one shard, from files to a file), [`directory`] (a run's directory: creation, lock,
+//! opening), [`journal`] (`run.db`: the committed layers), [`counts`] (laws of a layer's counts), [`commit`]
+//! (the barrier: a layer's reports are added up and committed), [`search`] (depth by depth, in one process),
+//! `older_layer` (the shards that a run with two layers releases), `removers` (threads that delete files),
+//! [`observer`] (the events of a search), [`shared_store`] (the run that a shared store belongs to),
+//! [`watch`] (states whose depths are recorded), [`summary`] (results), [`verify`] (files compared with the
+//! journal), [`tables`] (cosets for commands that read a run), [`mod@tasks`] (runs from files to files),
+//! [`mod@audit`] (properties of distances, checked independently of the search), [`estimate`] (the resources
+//! that a run needs), [`rates`] (the speed of this machine), [`forecast`] (how a search grows, and how long
+//! it takes), [`membership`] (why an element is not in a group), [`run_presence`] (which process works on a
+//! run), [`enumeration`] (all of this in a few lines).
 //!
-//! Invariants: a search adds up reports; of states it looks only at the few of its spot checks, and at those
-//! of the first depths, which it counts a second time. A layer counts when its row is committed, and its
-//! files are durable before that. Later commits extend the journal and never contradict it.
+//! Invariants: a search adds up reports; the only states that it examines itself are the few of its spot
+//! checks, and those of the first depths, which it counts a second time. A layer counts when its row is
+//! committed, and its files are durable before that. Later commits extend the journal and never contradict
+//! it.
 //!
-//! [`Enumeration`] is the whole of it in a few lines, for programs that use the engine.
+//! [`Enumeration`] runs a complete search in a few lines, for programs that use the engine.
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 

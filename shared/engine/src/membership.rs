@@ -26,9 +26,9 @@ pub fn why_not(group: &Group, element: &Permutation) -> Option<(&'static str, St
             let (turned, points) =
                 (if block.len() == 2 { "flipped" } else { "twisted" }, numbers(block.into_iter()));
             let why = match alone {
-                true => format!("the piece of the points {points} is {turned}, and no other with it"),
+                true => format!("the piece of the points {points} is {turned}, and no other piece is"),
                 false => format!(
-                    "its pieces of {size} points are {turned} as no moves do it: it would be in the group if one piece more, such as that of the points {points}, were {turned}"
+                    "its pieces of {size} points are {turned} in a way that no moves achieve: it would be in the group if one more piece, such as that of the points {points}, were {turned}"
                 ),
             };
             ("turned", why)
@@ -40,12 +40,12 @@ pub fn why_not(group: &Group, element: &Permutation) -> Option<(&'static str, St
             };
             let blocks = numbers(blocks.into_iter());
             let what = format!("{points}the pieces of orbit {blocks}");
-            ("parity", format!("it permutes {what} oddly, taken together, and all generators do so evenly"))
+            ("parity", format!("in total, it permutes {what} oddly, but all generators permute them evenly"))
         }
         NonMembership::Together { orbits } => {
             let orbits = numbers(orbits.into_iter());
             let why = format!(
-                "no moves act so on the orbits {orbits} together; some do on the others if any one of them is left out"
+                "no moves act like this on the orbits {orbits} together, but some do if any one of these orbits is ignored"
             );
             ("together", why)
         }

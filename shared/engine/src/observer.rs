@@ -7,7 +7,7 @@ use std::time::Duration;
 /// The progress of the current layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// The number of cosets done, of those that [`Observer::layer_begins`] gave.
+    /// The number of finished cosets, out of the number passed to [`Observer::layer_begins`].
     pub cosets: u64,
     /// The number of states found in them.
     pub states: u64,
@@ -16,13 +16,13 @@ pub struct Progress {
 /// Receives the events of a search. Each method does nothing unless it is implemented. The calls come from
 /// the thread that searches, in the order of events, so a slow observer delays the search.
 pub trait Observer {
-    /// The search begins to make its tables, or to read them from the run's directory.
+    /// The search starts to build its tables, or to read them from the run's directory.
     fn tables_begin(&self) {}
 
-    /// The tables are ready, or could not be made.
+    /// The tables are ready, or could not be built.
     fn tables_end(&self) {}
 
-    /// The search begins the layer at `depth`, which has this many cosets and shards.
+    /// The search starts the layer at `depth`, which has this many cosets and shards.
     fn layer_begins(&self, depth: Depth, cosets: u64, shards: u32) {
         let _ = (depth, cosets, shards);
     }
@@ -32,17 +32,17 @@ pub trait Observer {
         let _ = progress;
     }
 
-    /// A shard is made. Its file need not be durable before the layer is committed.
+    /// A shard was computed. Its file need not be durable before the layer is committed.
     fn shard_made(&self, report: &ShardReport, took: Duration) {
         let _ = (report, took);
     }
 
-    /// All shards of the layer are made; the layer is not committed yet.
+    /// All shards of the layer were computed; the layer is not committed yet.
     fn layer_ends(&self, progress: Progress) {
         let _ = progress;
     }
 
-    /// The layer is committed.
+    /// The layer was committed.
     fn layer_committed(&self, layer: &LayerRow) {
         let _ = layer;
     }

@@ -1,15 +1,16 @@
-//! The older of the two layers that a layer is made from.
+//! The older of the two layers that a layer is computed from.
 //!
-//! Only shard s of the new layer reads shard s of the older one. So each task gets its own shard alone, and
-//! the thread that has made the new shard closes that file: to unmap a whole layer takes one thread seconds.
+//! Only shard s of the new layer reads shard s of the older one. So each task gets only its own shard, and
+//! the thread that has computed the new shard closes that file: to unmap a whole layer takes one thread
+//! seconds.
 //!
-//! In a run that keeps two layers, shard s of the older layer is given back, that is deleted, as soon as a
+//! In a run that keeps two layers, shard s of the older layer is released, that is deleted, as soon as a
 //! checkpoint has the new shard: its file is durable, and then its report is in the journal. A crash in
-//! between leaves some shards too many, never one too few. As soon as its first shard may be deleted, the older layer counts as
-//! removed in the journal, so that nothing else looks for its files.
+//! between leaves too many shards, never too few. As soon as its first shard may be deleted, the older layer
+//! counts as removed in the journal, so nothing else looks for its files.
 //!
-//! A shard that was given back cannot be made again, because the layers before it are gone too. If the file
-//! of a new shard is not what its report says, the shard is made again as long as its source is there;
+//! A shard that was released cannot be computed again, because the layers before it are gone too. If the file
+//! of a new shard does not match its report, the shard is computed again as long as its source exists;
 //! otherwise the run ends.
 
 use crate::removers::Removers;
@@ -20,21 +21,21 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use tracing::{debug, warn};
 
-/// The older layer, and the new shards whose sources are still to be given back.
+/// The older layer, and the new shards whose sources are still to be released.
 #[derive(Debug)]
 pub(crate) struct Older {
     depth: Depth,
-    /// The newer layer, from which the new shards are made too.
+    /// The newer layer, from which the new shards are computed too.
     newest: Arc<Layer>,
     /// By shard: the size of the file in bytes, 0 if there is none.
     bytes: Box<[u64]>,
-    /// The reports of new shards whose sources are not given back yet.
+    /// The reports of new shards whose sources are not released yet.
     made: Vec<ShardReport>,
 }
 
-/// While at most one in this many sources waits to be given back, and they are small, they go on waiting:
-/// giving one back takes a transaction of the journal, which takes longer than making a shard that has almost
-/// no states.
+/// While at most one in this many sources waits to be released, and they are small, they keep waiting:
+/// releasing one takes a transaction of the journal, which takes longer than computing a shard that has
+/// almost no states.
 const WAITING: usize = 8;
 
 /// The size in bytes of the sources that do not wait for more of them.
@@ -47,7 +48,7 @@ impl Older {
     /// in the journal.
     ///
     /// # Errors
-    /// [`TaskError::GivenBack`] if a shard that was given back is needed again; otherwise if files are
+    /// [`TaskError::GivenBack`] if a shard that was released is needed again; otherwise if files are
     /// missing, damaged, or not those that were committed.
     pub(crate) fn open(
         store: &Store<'_>,
@@ -66,7 +67,7 @@ impl Older {
                 Ok(Arc::new(file))
             };
             let file = opened.map_or_else(open, |file| {
-                // Pages may have left memory and come back from a bad disk.
+                // Pages may have been evicted and read again from a bad disk.
                 file.forget_checks();
                 Ok(Arc::clone(file))
             });
@@ -91,7 +92,7 @@ impl Older {
         Ok((Self { depth, newest: Arc::clone(newest), bytes, made: Vec::new() }, layers))
     }
 
-    /// Records that a shard of the new layer is made.
+    /// Records that a shard of the new layer is computed.
     pub(crate) fn note_made(&mut self, report: &ShardReport) {
         self.made.push(report.clone());
     }
@@ -101,8 +102,8 @@ impl Older {
         self.depth
     }
 
-    /// Returns the reports of the new shards whose sources are to be given back now: none, unless there are
-    /// enough of them. What is not given back is deleted with its layer.
+    /// Returns the reports of the new shards whose sources are to be released now: none, unless there are
+    /// enough of them. What is not released is deleted with its layer.
     ///
     /// # Errors
     /// If the newer layer has changed since it was opened, so that new shards may be wrong.
@@ -114,8 +115,8 @@ impl Older {
         Ok(std::mem::take(&mut self.made))
     }
 
-    /// Deletes the sources of new shards. A checkpoint must have the shards, and that the sources may be
-    /// deleted.
+    /// Deletes the sources of new shards. A checkpoint must already record the shards, and that the sources
+    /// may be deleted.
     ///
     /// # Errors
     /// If a file cannot be deleted.
@@ -149,7 +150,7 @@ impl Older {
     }
 
     /// Returns how many bytes of an older layer of `bytes` bytes in `shards` shards may wait to be given
-    /// back, besides those of the last shard that was made.
+    /// back, besides those of the last shard that was computed.
     pub(crate) fn waiting_bytes(bytes: u64, shards: u32) -> u64 {
         let sources = (shards as usize / WAITING).saturating_sub(1) as u64;
         (u128::from(bytes) * u128::from(sources) / u128::from(shards)).min(LARGE.into()) as u64
@@ -161,8 +162,8 @@ fn may_wait(sources: usize, shards: usize, bytes: u64) -> bool {
     sources < shards / WAITING && bytes < LARGE
 }
 
-/// Checks that the file of a shard is what its report in the journal says. A damaged file is deleted if the
-/// shard can be made again.
+/// Checks that the file of a shard matches its report in the journal. A damaged file is deleted if the
+/// shard can be computed again.
 fn check_made(
     store: &Store<'_>,
     geometry: &Geometry,
@@ -176,14 +177,14 @@ fn check_made(
         Err(source) if is_gone(&source) && !can_be_made => Err(TaskError::GivenBack { task, source }),
         Err(error) if error.is_missing() => Ok(()),
         Err(error) if error.is_damage() => {
-            warn!(%error, "an unfinished layer's file is not what was journalled, and is made again");
+            warn!(%error, "an unfinished layer's file does not match the journal and will be recomputed");
             Ok(store.discard_wrong(geometry, task)?)
         }
         Err(error) => Err(error.into()),
     }
 }
 
-/// Returns whether what was written is lost.
+/// Returns whether the error means that written data is lost.
 fn is_gone(error: &LayerError) -> bool {
     error.is_missing() || error.is_damage()
 }
@@ -193,10 +194,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_waits_is_little() {
+    fn waiting_sources_are_few() {
         assert!(may_wait(15, 128, 1000) && !may_wait(16, 128, 1000));
         assert!(may_wait(1, 128, LARGE - 1) && !may_wait(1, 128, LARGE));
-        // Of few shards each one counts.
+        // With few shards, each one counts.
         assert!(!may_wait(1, 15, 1000));
         for shards in [1, 7, 8, 16, 128, 1000] {
             for bytes_of_shard in [0, 1, 4096, LARGE / 10, LARGE, 3 * LARGE] {

@@ -1,8 +1,8 @@
-//! Threads that delete files while a search goes on.
+//! Threads that delete files while a search continues.
 //!
 //! Deleting a large file takes milliseconds, because its pages in memory are freed one by one. With many
-//! kernel threads a shard is made in less, so the thread that submits tasks does not delete files itself.
-//! With few kernel threads it does: then it has the time, and one file less is on the disk meanwhile.
+//! kernel threads a shard is computed in less, so the thread that submits tasks does not delete files itself.
+//! With few kernel threads it does: it then has the time, and the disk holds one file less meanwhile.
 
 use crate::run::Task;
 use crate::task::Store;
@@ -13,7 +13,7 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread::{Builder, Scope};
 
-/// One thread deletes files for so many kernel threads. There is none for fewer.
+/// The number of kernel threads per deleting thread. With fewer kernel threads there is none.
 const KERNEL_THREADS: usize = 8;
 
 /// Threads that delete files until the removers are dropped.
@@ -22,11 +22,11 @@ pub(crate) struct Removers<'env> {
     store: &'env Store<'env>,
     files: Sender<Task>,
     ended: Receiver<Result<(), LayerError>>,
-    /// The number of files that were given to the threads, less those whose end is known.
+    /// The number of files that were given to the threads and whose deletion is not confirmed yet.
     pending: usize,
 }
 
-/// Deletes a file. A panic must not leave the search waiting for the end.
+/// Deletes a file. A panic must not leave the search waiting for the result.
 fn delete(store: &Store<'_>, file: Task) -> Result<(), LayerError> {
     failpoint::point("deleting");
     let deleted = catch_unwind(AssertUnwindSafe(|| store.discard(file)));
@@ -38,7 +38,7 @@ fn delete(store: &Store<'_>, file: Task) -> Result<(), LayerError> {
 }
 
 impl<'env> Removers<'env> {
-    /// Starts threads beside `threads` kernel threads, as many as the system gives. They delete files of
+    /// Starts threads beside `threads` kernel threads, as many as can be spawned. They delete files of
     /// `store`, and end when the removers are dropped and the files given before are deleted; the scope waits
     /// for them.
     pub(crate) fn start<'scope>(
@@ -46,14 +46,14 @@ impl<'env> Removers<'env> {
         threads: usize,
         store: &'env Store<'env>,
     ) -> Self {
-        // A file is taken only by a thread that deletes it at once, because the files that wait take room on
-        // the disk.
+        // A thread takes a file only when it can delete it immediately, because files that wait take disk
+        // space.
         let (files, inbox) = bounded::<Task>(0);
         let (outbox, ended) = unbounded();
         for number in 0..Self::beside(threads) {
             let (inbox, outbox) = (inbox.clone(), outbox.clone());
             let started = Builder::new().name(format!("remover-{number}")).spawn_scoped(scope, move || {
-                // Nobody receives the ends any more if the search has failed.
+                // If the search has failed, nobody receives the results any more.
                 inbox.into_iter().for_each(|file| drop(outbox.send(delete(store, file))));
             });
             if started.is_err() {
@@ -68,7 +68,7 @@ impl<'env> Removers<'env> {
         threads / KERNEL_THREADS
     }
 
-    /// Has a file deleted. Waits for a thread that has nothing to do, or deletes the file itself if there are
+    /// Has a file deleted. Waits for an idle thread, or deletes the file itself if there are
     /// no threads.
     ///
     /// # Errors

@@ -1,12 +1,12 @@
 //! The definition of a run, which is the same for all processes and hosts: what is enumerated, and how it is
 //! cut into shards.
 //!
-//! Reading order: [`space_spec`] (what is enumerated), [`plan_document`] (by which plan), [`manifest`]
-//! (`run.toml`, with both), [`producers`] (how many shards), [`cut`] (cosets into shards), [`order`] (which shards
-//! lie close together), [`geometry`] (sizes and identities of files), [`owner`] (to which run a store belongs),
-//! [`lock`] (which processes work on a run), [`task`] (the unit of work, and its report), [`lookback`] (the
-//! layers that a layer is made from), [`tables`] (the cosets, kept in a file), [`budget`] (the division of
-//! memory), [`error`].
+//! Reading order: [`space_spec`] (the enumerated space), [`plan_document`] (its plan), [`manifest`]
+//! (`run.toml`, with both), [`producers`] (the number of shards), [`cut`] (cosets into shards), [`order`]
+//! (which shards are close together), [`geometry`] (sizes and identities of files), [`owner`] (the run that
+//! owns a store), [`lock`] (which processes work on a run), [`task`] (the unit of work, and its report),
+//! [`lookback`] (the layers that a layer is computed from), [`tables`] (the cosets, kept in a file),
+//! [`budget`] (the division of memory), [`error`].
 
 pub mod budget;
 pub mod cut;

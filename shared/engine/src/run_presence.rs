@@ -12,7 +12,7 @@ use std::time::Duration;
 
 /// The name of the file.
 pub const FILE: &str = "at-work.json";
-/// A process on another host counts as gone after this time without a write.
+/// A process on another host counts as ended after this time without a write.
 const SILENT: Duration = Duration::from_secs(60);
 
 /// The content of the file.
@@ -26,7 +26,7 @@ pub struct Note {
     pub what: String,
     /// The address that answers `fathom status`, if the run is served.
     pub address: Option<String>,
-    /// The command that asks that address for the status.
+    /// The command that queries that address for the status.
     pub status_command: Option<String>,
     /// When the process began, in seconds since 1970.
     pub since: u64,
@@ -53,22 +53,22 @@ pub struct Progress {
     pub cosets_done: u64,
     /// Number of all its cosets.
     pub cosets: u64,
-    /// Seconds since the depth was begun.
+    /// Seconds since the depth was started.
     pub depth_seconds: f64,
     /// Number of states visited at this depth and all smaller ones.
     pub visited: u64,
     /// Number of states of the space.
     pub states: u64,
-    /// New states a second, over the last half minute.
+    /// New states per second, over the last half minute.
     pub states_per_second: f64,
     /// Seconds that the search may still take, if that is known.
     pub seconds_left: Option<f64>,
-    /// Bytes of the run's files. `None` if the layers do not lie in the run's directory.
+    /// Bytes of the run's files. `None` if the layers are not in the run's directory.
     pub disk_bytes: Option<u64>,
 }
 
-/// Returns the note of the process that works on a run now; `None` if there is no note or the process is
-/// gone.
+/// Returns the note of the process that works on a run now; `None` if there is no note or the process has
+/// ended.
 pub fn of(run: &Path) -> Option<Note> {
     let path = run.join(FILE);
     let mut note: Note = serde_json::from_str(&fs::read_to_string(&path).ok()?).ok()?;

@@ -1,11 +1,11 @@
-//! The search on one machine: each layer is cut into tasks, computed, and added to the journal before the next
-//! layer begins.
+//! The search on one machine: each layer is cut into tasks, computed, and added to the journal before the
+//! next layer begins.
 //!
-//! What was made becomes durable at a checkpoint, about once a second and at the end of the search: first the
-//! files that were written since the last checkpoint, then in one transaction the rows that name them. A crash
-//! takes the search back to the last checkpoint. So the two newest layers that it has stay until the next one.
-//! Older layers are removed, and so are layers between two checkpoints that the search no longer reads: nothing
-//! durable depends on either.
+//! Results become durable at a checkpoint, about once a second and at the end of the search: first the
+//! files that were written since the last checkpoint, then in one transaction the rows that name them. A
+//! crash takes the search back to the last checkpoint. So the two newest layers in a checkpoint stay until
+//! the next one. Older layers are removed, and so are layers between two checkpoints that the search no
+//! longer reads: nothing durable depends on either.
 
 use crate::audit::spot::SpotChecks;
 use crate::commit::{Added, Commit, add_layer, checkpoint};
@@ -42,13 +42,13 @@ pub struct Options {
     pub threads: usize,
     /// The kernel.
     pub kernel: Kernel,
-    /// The last depth to make; `None` for all depths.
+    /// The last depth to compute; `None` for all depths.
     pub max_depth: Option<u32>,
     /// The memory budget in bytes: tables and tensors take their part, and the rest is for layers in the
     /// page cache.
     pub memory_bytes: u64,
-    /// The least time between two checkpoints, unless the disk is short of room. A crash loses little more
-    /// than this much work. With zero each layer is durable before the next one begins.
+    /// The minimum time between two checkpoints, unless disk space is short. A crash loses little more than
+    /// this much work. With zero, each layer is durable before the next one starts.
     pub checkpoint_every: Duration,
 }
 
@@ -63,9 +63,9 @@ impl Options {
 pub struct Stop {
     /// Set by the caller: the search stops at the next coset.
     pub requested: Arc<AtomicBool>,
-    /// Set by the caller while the search makes its tables: the search does not read `requested` yet, and
-    /// ending the process at once would lose nothing. The search sets the flag to false when the tables are
-    /// ready.
+    /// Set by the caller while the search builds its tables: the search does not read `requested` yet, and
+    /// ending the process immediately would lose nothing. The search sets the flag to false when the tables
+    /// are ready.
     pub at_once: Arc<AtomicBool>,
 }
 
@@ -74,14 +74,14 @@ pub struct Stop {
 pub enum End {
     /// Every state was visited.
     Complete,
-    /// The last depth that the options ask for is made.
+    /// The last depth that the options ask for was computed.
     MaxDepth,
     /// The stop flag was set.
     Stopped,
 }
 
-/// Continues a run from its last committed layer, until the run is complete, `max_depth` is made, or `stop`
-/// is set. `observer` is told of each step.
+/// Continues a run from its last committed layer, until the run is complete, `max_depth` is reached, or
+/// `stop` is set. `observer` is notified of each step.
 ///
 /// # Errors
 /// If a file cannot be read or written, data are damaged, or counts contradict each other. Layers that were
@@ -146,7 +146,7 @@ pub fn search(
     // `halt` is also set when a task fails, so that the other tasks end early.
     let halt = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        // More threads than shards would take turns, and each would make its own tables.
+        // More threads than shards would take turns, and each would build its own tables.
         let useful = if job.shares_tasks { options.threads } else { cut.shards() as usize };
         let pool = Pool::start(scope, options.threads.min(useful), &job, &store, &counters, &halt)
             .context("cannot start kernel threads")?;
@@ -184,9 +184,9 @@ struct Search<'a> {
     run: &'a mut RunDirectory,
     disk: &'a Deferred<'a>,
     job: &'a Job,
-    /// The layers, on the disk whose syncs wait for a checkpoint.
+    /// The layers, on the disk wrapper whose syncs wait for a checkpoint.
     store: &'a Store<'a>,
-    /// The same layers, on the disk itself, for files that take the place of durable ones.
+    /// The same layers, on the disk itself, for files that replace durable ones.
     lasting: &'a Store<'a>,
     pool: Pool<'a>,
     removers: Removers<'a>,
@@ -198,21 +198,21 @@ struct Search<'a> {
     /// The layers before the two newest that the search still reads, to subtract what was visited. Their
     /// files do not change any more, so the layers stay open: opening one again would check its data again.
     archived: BTreeMap<Depth, Arc<Layer>>,
-    /// The layer that the search pulled from when it made the last one, if its files stay open: the next one
-    /// is made from it as well.
+    /// The layer that the search pulled from when it computed the last one, if its files stay open: the next
+    /// one is computed from it as well.
     opened: Option<(Depth, Arc<Layer>)>,
-    /// The newest layer that was made.
+    /// The newest layer that was computed.
     newest: Option<Depth>,
-    /// The newest layer that the last checkpoint has.
+    /// The newest layer in the last checkpoint.
     durable: Option<Depth>,
-    /// Layers that count as removed, and whose files are still to be removed.
+    /// Layers that are marked as removed, and whose files are still to be deleted.
     retired: Vec<Depth>,
-    /// Whether the file systems were asked to lay down the layers apart.
+    /// Whether the file systems were asked to place the layers apart.
     is_apart: bool,
     /// The spot checks, once there was time for one.
     spot_checks: Option<SpotChecks>,
-    /// Whether the next layer is checked in any case, because an earlier process may have ended when it
-    /// checked that layer.
+    /// Whether the next layer is always checked, because an earlier process may have ended while it checked
+    /// that layer.
     must_check: bool,
     /// When this search began.
     begun: Instant,
@@ -224,7 +224,7 @@ struct Search<'a> {
 impl Search<'_> {
     fn go_on(&mut self) -> Result<End> {
         let end = self.make_layers();
-        // After a failure too, so that the layers before it stay.
+        // After a failure as well, so that the layers before it are kept.
         let ended = self.checkpoint(None).and_then(|()| self.remove_retired());
         let end = end?;
         ended?;
@@ -251,7 +251,7 @@ impl Search<'_> {
         Ok(End::Complete)
     }
 
-    /// Makes one layer and adds it to the journal. Returns `None` if the search was stopped. `left` is the
+    /// Computes one layer and adds it to the journal. Returns `None` if the search was stopped. `left` is the
     /// number of states that are not visited yet.
     fn make(&mut self, depth: Depth, left: u64) -> Result<Option<LayerRow>> {
         let begun = Instant::now();
@@ -280,7 +280,7 @@ impl Search<'_> {
         if self.checkpoint_at.elapsed() < self.options.checkpoint_every {
             return Ok(());
         }
-        // A search that ends before its first checkpoint is due is too short for that to pay.
+        // For a search that ends before its first checkpoint is due, this does not pay off.
         if !self.is_apart {
             self.store.lay_apart();
             self.is_apart = true;
@@ -288,10 +288,10 @@ impl Search<'_> {
         self.checkpoint(None)
     }
 
-    /// Makes durable what was written since the last checkpoint, and then commits the layers that were added
-    /// and the shards `made`, whose sources may be deleted then.
+    /// Syncs everything that was written since the last checkpoint, and then commits the layers that were
+    /// added and the shards `made`, whose sources may then be deleted.
     fn checkpoint(&mut self, made: Option<(&[ShardReport], Depth)>) -> Result<()> {
-        // What is gone is not made durable.
+        // Deleted files need no sync.
         self.remove_retired()?;
         self.disk.flush().map_err(|error| self.explain_sync(error))?;
         if made.is_some() || self.run.journal.has_added() {
@@ -305,7 +305,7 @@ impl Search<'_> {
     }
 
     /// Removes the files of layers that nothing reads any more. If a crash takes the search back to the last
-    /// checkpoint, it reads the two newest layers that this has.
+    /// checkpoint, it reads the two newest layers of that checkpoint.
     fn remove_retired(&mut self) -> Result<()> {
         let durable = self.durable;
         let is_kept = |depth: Depth| durable.is_some_and(|newest| (depth..=depth.next()).contains(&newest));
@@ -317,7 +317,7 @@ impl Search<'_> {
 
     fn remove_files(&mut self, depth: Depth) -> Result<(), LayerError> {
         let files = self.store.shards(depth)?.into_iter().map(|shard| Task { depth, shard });
-        // What lies behind a link stays, and `Store::remove` says so.
+        // Files behind a symbolic link stay, and `Store::remove` logs that.
         for file in files.filter(|file| !self.store.directory_of(file.depth).is_symlink()) {
             self.removers.remove(file)?;
         }
@@ -325,9 +325,9 @@ impl Search<'_> {
         self.store.remove(depth)
     }
 
-    /// Makes the files of a layer. Returns the reports in order of shards, or `None` if the search was
-    /// stopped. If another program writes to a file meanwhile from which the layer is made, no file of the
-    /// layer counts: a coset that is read several times is compared with its checksum only once.
+    /// Computes the files of a layer. Returns the reports in order of shards, or `None` if the search was
+    /// stopped. If another program writes in the meantime to a file from which the layer is computed, no file
+    /// of the layer counts: a coset that is read several times is compared with its checksum only once.
     fn make_files(&mut self, depth: Depth) -> Result<Option<Vec<ShardReport>>> {
         let prepared = self.store.remove_unfinished(depth).and_then(|()| self.store.prepare(depth));
         prepared.map_err(|error| self.explain(depth, error))?;
@@ -353,7 +353,7 @@ impl Search<'_> {
             self.discard_made(depth)?;
             return Err(self.explain(depth, changed));
         }
-        // What has a window does not stay in memory.
+        // A layer with a window does not stay in memory.
         self.opened = match (self.job.lookback, depth.previous(), before.pop()) {
             (Lookback::Two, Some(newest), Some(layer)) if !layer.is_windowed() => Some((newest, layer)),
             _ => None,
@@ -361,7 +361,7 @@ impl Search<'_> {
         ended
     }
 
-    /// Deletes the files of a layer that is not committed, except for those that cannot be made again.
+    /// Deletes the files of a layer that is not committed, except for those that cannot be computed again.
     fn discard_made(&self, depth: Depth) -> Result<()> {
         let given_back =
             self.run.journal.given_back(&self.run.visited()?.layers).context("cannot read run.db")?;
@@ -387,7 +387,7 @@ impl Search<'_> {
             (Task { depth, shard }, before.iter().cloned().chain(source).collect())
         });
         self.counters.begin();
-        // If the run keeps two layers, new shards whose sources are not given back yet must fit on the disk,
+        // If the run keeps two layers, new shards whose sources are not released yet must fit on the disk,
         // so only a few tasks are submitted ahead.
         let ahead = match &older {
             Some(_) => Older::tasks_at_once(self.options.threads),
@@ -399,7 +399,7 @@ impl Search<'_> {
             running += 1;
         }
         self.observer.layer_begins(depth, cut.cosets().into(), cut.shards());
-        // The kernel threads have work now.
+        // The kernel threads have work by now.
         let mut beside = self.remove_retired().inspect_err(|_| self.halt.store(true, Ordering::Relaxed));
         let mut failure: Option<TaskError> = None;
         while running > 0 {
@@ -470,7 +470,7 @@ impl Search<'_> {
         }
     }
 
-    /// Makes a checkpoint and removes what is not read any more, as far as it is time, while kernel threads
+    /// Makes a checkpoint and deletes files that are no longer read, if it is time, while kernel threads
     /// work.
     fn tidy(&mut self, older: Option<&mut Older>) -> Result<()> {
         if let Some(older) = older {
@@ -485,7 +485,7 @@ impl Search<'_> {
         self.remove_retired()
     }
 
-    /// Returns the older of the two layers from which the layer at `depth` is made, if there are two.
+    /// Returns the older of the two layers from which the layer at `depth` is computed, if there are two.
     fn older(&self, depth: Depth) -> Option<Depth> {
         depth.previous().and_then(Depth::previous).filter(|_| self.job.lookback == Lookback::Two)
     }
@@ -498,7 +498,7 @@ impl Search<'_> {
         newest: &Arc<Layer>,
         older: Depth,
     ) -> Result<(Older, Vec<Arc<Layer>>)> {
-        // Beside a layer with a window, nothing else stays in memory.
+        // If a layer has a window, no other layer stays in memory.
         let opened = self.opened.take().filter(|(opened, _)| *opened == older && !newest.is_windowed());
         let opened = opened.map(|(_, layer)| layer);
         let reports = self.run.journal.reports().context("cannot read run.db")?;
@@ -534,26 +534,27 @@ impl Search<'_> {
     }
 }
 
-/// Returns whether a layer is due for compression: it is before the two newest, and its files are as the
+/// Returns whether a layer is due for compression: it is older than the two newest, and its files are as the
 /// search wrote them.
 fn is_behind(layer: &LayerRow, newest: Option<Depth>) -> bool {
     layer.files == Files::Live && is_passed(layer.depth, newest)
 }
 
 /// Returns whether the layer at `depth` is before the two newest when `newest` is committed. The search reads
-/// such a layer only to subtract what was visited, if at all.
+/// such a layer only to subtract visited states, if at all.
 fn is_passed(depth: Depth, newest: Option<Depth>) -> bool {
     newest.is_some_and(|newest| depth.0 + 1 < newest.0)
 }
 
-/// Returns whether nothing is left to do: every state is visited, kept layers are compressed, and nothing
-/// remains to sweep.
+/// Returns whether nothing remains to be done: every state is visited, kept layers are compressed, and there
+/// is nothing to sweep.
 ///
 /// # Errors
 /// If the journal or the directory cannot be read, or the journal contradicts itself.
 pub fn is_settled(run: &RunDirectory, disk: &dyn Disk) -> Result<bool> {
     let Visited { layers, visited, all } = run.visited()?;
-    // The workers compress and delete their own files. A shared store that is gone has nothing to sweep.
+    // The workers compress and delete their own files. A shared store that no longer exists has nothing to
+    // sweep.
     if visited == all && run.store_path()?.is_none_or(|store| !store.is_dir()) {
         return Ok(true);
     }
@@ -565,8 +566,8 @@ pub fn is_settled(run: &RunDirectory, disk: &dyn Disk) -> Result<bool> {
 }
 
 /// Deletes the files of the current layer that a coordinator has left and that may be wrong: those that it
-/// has invalidated, if they were not made again since; those of shards of which two results differed; and those
-/// that differ from their report. This process makes these shards itself.
+/// has invalidated, if they were not computed again since; those of shards with two different results; and
+/// those that differ from their report. This process computes these shards itself.
 fn discard_doubtful(run: &mut RunDirectory, store: &Store<'_>, geometry: &Geometry) -> Result<()> {
     let failed = "cannot read run.db";
     let reports = run.journal.reports().context(failed)?;
@@ -577,7 +578,8 @@ fn discard_doubtful(run: &mut RunDirectory, store: &Store<'_>, geometry: &Geomet
     store.require_run(run.manifest.fingerprint)?;
     let layers = run.visited()?.layers;
     let depth = Depth(layers.len() as u32);
-    // A shard whose source was given back cannot be made again. The search compares its file with the report.
+    // A shard whose source was released cannot be computed again. The search compares its file with the
+    // report.
     let given_back = run.journal.given_back(&layers).context(failed)?;
     let is_open = |task: &Task| task.depth == depth && !given_back.contains_key(&task.shard);
     let is_other = |report: &&ShardReport| {
@@ -596,15 +598,15 @@ fn discard_doubtful(run: &mut RunDirectory, store: &Store<'_>, geometry: &Geomet
     Ok(suspect.into_iter().try_for_each(|task| store.discard(task))?)
 }
 
-/// Returns what interruptions have left behind of a run with these layers. The files of the current layer are
-/// no leftovers.
+/// Returns the leftovers of interruptions in a run with these layers. The files of the current layer are not
+/// leftovers.
 ///
 /// # Errors
 /// If the directory cannot be listed.
 pub fn leftovers(store: &Store<'_>, layers: &[LayerRow]) -> Result<Leftovers> {
     let removed = |depth: Depth| layers.get(depth.0 as usize).is_some_and(|l| l.files == Files::Removed);
-    // The current layer is made from what is left of the older of two layers, although the journal has that
-    // layer as removed.
+    // The current layer is computed from what is left of the older of two layers, although the journal has
+    // that layer as removed.
     let is_read = |depth: Depth| depth.0 as usize + 2 >= layers.len();
     Ok(store.leftovers(|depth| is_read(depth) || !removed(depth))?)
 }

@@ -1,5 +1,4 @@
-//! A store outside the directory of its run, such as one that all workers of the run share: to which run it
-//! belongs.
+//! The ownership of a store outside the directory of its run, such as one that all workers of the run share.
 
 use crate::journal::{self, Files, Journal, LayerRow};
 use crate::run::{DEFINITION, OWNER, Owner, RunManifest};
@@ -39,7 +38,7 @@ pub(crate) fn claim(
                 require_free(store, disk)?;
             }
             let id = known.unwrap_or_else(Owner::new_id);
-            // The journal first: a store with a mark that no run knows would be of no use to any run.
+            // The journal first: a store with a mark that no run knows would be useless.
             journal.save_store_id(&id).context("cannot write run.db")?;
             Owner::new(id, run).write(store, disk)?;
         }
@@ -50,19 +49,19 @@ pub(crate) fn claim(
 /// Checks that no run has a store, and that there are no layers in it.
 ///
 /// # Errors
-/// [`fathom_command::exit::BadInput`] with the way out.
+/// [`fathom_command::exit::BadInput`] with advice.
 pub fn require_free(store: &Path, disk: &dyn Disk) -> Result<()> {
     let place = store.display();
     if let Some(owner) = Owner::of(store)? {
         return Err(bad_input!(
-            "the store {place} belongs to the run in {}: name another directory, or delete {place}/{LAYERS} and {place}/{OWNER} if that run no longer needs them",
+            "the store {place} belongs to the run in {}. Use another directory, or delete {place}/{LAYERS} and {place}/{OWNER} if that run no longer needs them",
             owner.run.display()
         ));
     }
     match Store::at(store, disk)?.depths()?.is_empty() {
         true => Ok(()),
         false => Err(bad_input!(
-            "the store {place} holds layers of which the run knows nothing: name another directory, or delete {place}/{LAYERS} if no run needs them"
+            "the store {place} has layers that are not in the run's journal. Use another directory, or delete {place}/{LAYERS} if no run needs them"
         )),
     }
 }
@@ -71,7 +70,7 @@ pub fn require_free(store: &Path, disk: &dyn Disk) -> Result<()> {
 /// `id` is the id of the store's mark, and empty if the store is the run's directory.
 ///
 /// # Errors
-/// [`fathom_command::exit::BadInput`] with the way out if the host does not see the store.
+/// [`fathom_command::exit::BadInput`] with advice if the host does not see the store.
 pub fn require_seen(store: &Path, id: &str) -> Result<()> {
     let is_seen = match id {
         "" => store.join(DEFINITION).exists(),
@@ -80,14 +79,14 @@ pub fn require_seen(store: &Path, id: &str) -> Result<()> {
     match is_seen {
         true => Ok(()),
         false => Err(bad_input!(
-            "the layers of this run lie in {}, which this host does not see: mount it here, or serve the run without --shared-store",
+            "the layers of this run are in {}, which this host does not see. Mount it here, or serve the run without --shared-store",
             store.display()
         )),
     }
 }
 
-/// Checks that a store can be reached, and does not belong to another run meanwhile. A store without layers
-/// need not have the mark yet.
+/// Checks that a store can be reached, and does not belong to another run in the meantime. A store without
+/// layers need not have the mark yet.
 pub(crate) fn require_own(journal: &Journal, run: &Path, store: &Path) -> Result<()> {
     require_there(run, store)?;
     let known = journal.store_id().context("cannot read run.db")?;
@@ -95,7 +94,7 @@ pub(crate) fn require_own(journal: &Journal, run: &Path, store: &Path) -> Result
         None => require_layers(&journal.layers().context("cannot read run.db")?, run, store),
         Some(owner) if known.as_ref() == Some(&owner.id) => Ok(()),
         Some(owner) => Err(bad_input!(
-            "the layers of the run in {} lay in {}, which belongs to the run in {} now",
+            "the layers of the run in {} were in {}, which now belongs to the run in {}",
             run.display(),
             store.display(),
             owner.run.display()
@@ -120,7 +119,7 @@ fn require_there(run: &Path, store: &Path) -> Result<()> {
         return Ok(());
     }
     Err(bad_input!(
-        "there is no directory {}, where the layers of the run in {} lie: mount its disk",
+        "the directory {}, which should have the layers of the run in {}, does not exist. Mount its disk",
         store.display(),
         run.display()
     ))
@@ -133,21 +132,21 @@ fn require_layers(layers: &[LayerRow], run: &Path, store: &Path) -> Result<()> {
         return Ok(());
     }
     Err(bad_input!(
-        "there are no layers in {}, where those of the run in {} lie: mount its disk",
+        "the directory {}, which should have the layers of the run in {}, has none. Mount its disk",
         store.display(),
         run.display()
     ))
 }
 
 /// Checks that the run whose mark a store has is not another directory with the same journal: a copy would
-/// delete layers that the first one needs. A run's directory that was moved is no copy.
+/// delete layers that the first one needs. A run's directory that was moved is not a copy.
 fn require_no_copy((run, fingerprint): (&Path, Digest), store: &Path, owner: &Owner) -> Result<()> {
     let identity = |path: &Path| path.join(DEFINITION).metadata().map(|file| (file.dev(), file.ino())).ok();
     let first = &owner.run;
     if identity(first).is_none_or(|of_first| Some(of_first) == identity(run)) {
         return Ok(());
     }
-    // There may be another run now where this one was.
+    // The path may now have another run.
     if RunManifest::read(first).is_ok_and(|other| other.fingerprint != fingerprint) {
         return Ok(());
     }
@@ -155,7 +154,7 @@ fn require_no_copy((run, fingerprint): (&Path, Digest), store: &Path, owner: &Ow
     match journal.and_then(|journal| journal.store_id()) {
         Ok(id) if id.as_ref() != Some(&owner.id) => Ok(()),
         Ok(_) | Err(_) => Err(bad_input!(
-            "{copy} is a copy of {first}, and both would use the layers in {}: go on in {first}",
+            "{copy} is a copy of {first}, and both would use the layers in {}. Continue in {first}",
             store.display(),
             copy = run.display(),
             first = first.display()

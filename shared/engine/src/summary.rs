@@ -34,7 +34,7 @@ pub struct Summary {
     pub classes_with_inverse: Option<Vec<u64>>,
     /// The number of symmetries up to which classes are counted.
     pub symmetries: usize,
-    /// Whether these symmetries are known to be all that there are.
+    /// Whether these are known to be all symmetries.
     pub symmetries_are_all: bool,
     /// The number of representative cosets.
     pub representative_cosets: u64,
@@ -44,7 +44,8 @@ pub struct Summary {
     pub layer_bytes: Vec<u64>,
     /// The digest of all layers so far.
     pub digest: String,
-    /// What must be known of the results: how the puzzle was read, and that distances are one way if they are.
+    /// Notes that readers need to interpret the results: how the puzzle was read, and that distances are one
+    /// way if they are.
     pub notes: Vec<String>,
     /// The number of watched states at each depth; `None` if none are watched.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -60,7 +61,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Summarises a run from its definition and its journal alone.
+    /// Summarises a run, using only its definition and its journal.
     ///
     /// # Errors
     /// If the journal cannot be read, or contradicts itself.
@@ -77,7 +78,7 @@ impl Summary {
         for depth in known {
             *watched
                 .get_mut(depth.0 as usize)
-                .context("run.db has a watched state in a layer that it has not")? += 1;
+                .context("run.db has a watched state in a layer that it does not have")? += 1;
         }
         let watched_missing = states.iter().filter(|state| state.depth.is_none()).count() as u64;
         let digests: Vec<Digest> = layers.iter().map(|layer| layer.digest).collect();
@@ -125,7 +126,7 @@ impl Summary {
         (!self.inverse_closed).then_some(ONE_WAY)
     }
 
-    /// Returns the note that distances are one way, if they are, which names the way to the other number.
+    /// Returns the note that distances are one way, if they are, and how to get the other number.
     pub fn one_way_note(&self) -> Option<String> {
         (!self.inverse_closed).then(one_way_note)
     }
@@ -152,14 +153,14 @@ fn microseconds(seconds: f64) -> f64 {
     (seconds * 1e6).round() / 1e6
 }
 
-/// Returns in words what the number of states of a space is.
+/// Describes what the number of states of a space is.
 fn what_states_are(space: &Space) -> String {
     if space.is_guarded() {
         "the states that moves with guards reach, counted by shapes and loops".into()
     } else if space.piece_labels().are_distinct() {
         match space.all_free_order() {
             1 => "the order of the group".into(),
-            free => format!("the order of the group over that of its {free} free moves"),
+            free => format!("the order of the group divided by that of its {free} free moves"),
         }
     } else {
         format!("the labelled states that a group of order {} reaches", space.group_order())

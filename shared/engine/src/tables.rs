@@ -6,7 +6,7 @@ use fathom_command::bad_input;
 use fathom_space::{Colouring, CosetGraph, Space};
 use indicatif::HumanBytes;
 
-/// Returns the coset graph of a run and the geometry of its files. `make` is called to make the graph if its
+/// Returns the coset graph of a run and the geometry of its files. `make` is called to build the graph if its
 /// tables fit into `memory_bytes`.
 ///
 /// # Errors
@@ -21,7 +21,7 @@ pub fn within(
     let table_bytes = CosetGraph::table_bytes(&space, patterns, definition.plan.cosets);
     if table_bytes > memory_bytes {
         return Err(bad_input!(
-            "the tables of {} take {} of memory, and {} may be taken: give it more with --memory",
+            "the tables of {} take {} of memory, but only {} may be used. Raise --memory",
             space.slug(),
             HumanBytes(table_bytes),
             HumanBytes(memory_bytes)

@@ -1,13 +1,14 @@
-//! Tasks: each makes one shard of a layer from the layers before it, from files to a file.
+//! Tasks: each computes one shard of a layer from the layers before it, from files to a file.
 //!
-//! Reading order: [`resources`] (the limits of a process, and its kernel), [`cache`] (the memory for layers), [`spill_policy`]
-//! (what exceeds it), [`job`] (what threads need to know of a run), [`store`] (the directory of layer files),
-//! [`layer`] (a whole layer, open for reading), [`window`] (the part of a layer that is in memory), [`union`]
-//! (all layers in one, if tasks read all of them), [`expand`] (one task, and one task on several threads),
-//! [`waits`] (the time that threads spend on each activity), [`counters`] (what they have done), [`pool`] (threads that do tasks), [`watched_states`]
-//! (states whose depths are recorded), [`sample`] (random states of a layer, for audits), [`error`].
+//! Reading order: [`resources`] (the limits of a process, and its kernel), [`cache`] (the memory for layers),
+//! [`spill_policy`] (cosets that exceed it), [`job`] (the data of a run that threads need), [`store`] (the
+//! directory of layer files), [`layer`] (a whole layer, open for reading), [`window`] (the part of a layer
+//! that is in memory), [`union`] (all layers in one, if tasks read all of them), [`expand`] (one task, and
+//! one task on several threads), [`waits`] (the time that threads spend on each activity), [`counters`]
+//! (their progress), [`pool`] (threads that do tasks), [`watched_states`] (states whose depths are recorded),
+//! [`sample`] (random states of a layer, for audits), [`error`].
 //!
-//! Invariants: a task is a function of the layers that it reads, so doing it twice gives the same file. A
+//! Invariants: a task is a function of the layers that it reads, so repeating it gives the same file. A
 //! task that ends early leaves nothing under a final name.
 
 pub mod cache;

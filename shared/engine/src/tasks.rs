@@ -1,5 +1,5 @@
-//! Runs whose layers are made by tasks, from files to files: where the files are, and why one cannot be
-//! opened.
+//! Runs whose layers are computed by tasks, from files to files: the location of the files, and the reason
+//! why one cannot be opened.
 
 use crate::journal::{Journal, LayersAt};
 use crate::run::Depth;
@@ -25,15 +25,15 @@ pub fn root_of_layers(journal: &Journal, run: &Path) -> Result<PathBuf> {
     }
 }
 
-/// Says that the workers of a run have its layers.
+/// Returns the error that the workers of a run have its layers.
 pub fn with_workers(run: &Path) -> Error {
     bad_input!(
-        "the layers of the run in {} are on its workers: continue with 'fathom serve' and these workers",
+        "the layers of the run in {} are on its workers: continue with 'fathom serve' and the same workers",
         run.display()
     )
 }
 
-/// Explains why the layer at `below`, from which the one at `depth` is made, could not be opened.
+/// Explains why the layer at `below`, from which the one at `depth` is computed, could not be opened.
 pub fn why_not_opened(
     journal: &Journal,
     run: &Path,
@@ -43,22 +43,22 @@ pub fn why_not_opened(
     let explained = || -> Result<Error> {
         let layers = journal.layers().context("cannot read run.db")?;
         if !error.is_missing() {
-            return Ok(anyhow!("depth {depth} could not be made"));
+            return Ok(anyhow!("depth {depth} could not be computed"));
         }
         if below.0 as usize >= layers.len() {
             return Ok(bad_input!(
-                "depth {depth} is made from depth {below}, which is not there as a whole: make and merge it first"
+                "depth {depth} is computed from depth {below}, which is not complete: compute and merge it first"
             ));
         }
         let is_older = depth.0 as usize == layers.len() && below.0 + 2 == depth.0;
         if is_older && !journal.given_back(&layers).context("cannot read run.db")?.is_empty() {
             return Ok(bad_input!(
-                "depth {depth} is made in part by a run that keeps two layers, and shards of depth {below} are deleted for it: finish depth {depth} with 'fathom resume {}'",
+                "depth {depth} was partly computed by a run that keeps two layers, which has deleted shards of depth {below}: finish depth {depth} with 'fathom resume {}'",
                 shell::path(run)
             ));
         }
         Ok(bad_input!(
-            "depth {depth} is made from depth {below}, which is finished, and of which a file is gone: put the file back from a copy"
+            "depth {depth} is computed from depth {below}, which is finished but lacks a file: restore the file from a backup"
         ))
     };
     let explained = explained().unwrap_or_else(|failed| failed);

@@ -12,7 +12,7 @@ use fathom_space::counting::Pairs;
 use fathom_space::{CosetGraph, CosetId, Transforms};
 use std::sync::Arc;
 
-/// What was read and found to be right.
+/// The amount of data that was read and found to be correct.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Verified {
     /// The number of layers with files.
@@ -42,26 +42,26 @@ pub fn verify(run: &RunDirectory, disk: &dyn Disk) -> Result<Verified> {
         let Some(store) = store.as_ref().filter(|_| layer.files != Files::Removed) else {
             continue;
         };
-        // What lies about of a layer that counts as removed may be of any kind.
+        // Files of a layer that is marked as removed may be in any state.
         let is_kept = |depth: Depth| layers[depth.0 as usize].files != Files::Removed;
         counter.store = Some(store).filter(|_| layer.depth.previous().is_some_and(is_kept));
         verify_layer(&mut counter, store, layer, &shards, &mut verified).map_err(|error| {
             let is_unread = error
                 .downcast_ref::<LayerError>()
                 .is_some_and(|error| !error.is_damage() && !error.is_missing());
-            let found = if is_unread { "cannot be checked" } else { "is not as run.db says" };
+            let found = if is_unread { "cannot be checked" } else { "does not match run.db" };
             error.context(format!("depth {} {found}", layer.depth))
         })?;
         verify_watched(&job, store, layer, &run.digests(layer.depth)?, &watched)
-            .with_context(|| format!("watched states are not as run.db says at depth {}", layer.depth))?;
+            .with_context(|| format!("watched states do not match run.db at depth {}", layer.depth))?;
         verified.layers += 1;
     }
     Ok(verified)
 }
 
 /// Reads every layer file of a run that a store holds, checks every checksum, counts again, and compares with
-/// what the files say of themselves and of each other. The journal is not at hand here, so whether the files
-/// are those that were committed is not checked.
+/// the headers of the files and with each other. The journal is not available here, so it is not checked
+/// whether the files are the committed ones.
 ///
 /// # Errors
 /// The first contradiction that is found.
@@ -95,7 +95,7 @@ pub fn verify_file(job: &Job, store: &Store<'_>, file: &LayerFile, depth: Depth)
     Counter::new(job, Some(store)).count(file, depth)
 }
 
-/// Makes the job that counting needs. The coset graph is built anew, because kept tables are not relied on.
+/// Makes the job that counting needs. The coset graph is built again, because saved tables are not trusted.
 fn job(manifest: &RunManifest) -> Result<Job> {
     let (space, colouring) = manifest.open()?;
     let graph = CosetGraph::build(&space, &colouring)?;
@@ -175,14 +175,14 @@ fn verify_watched(
             None => false,
         };
         if found != (state.depth == Some(layer.depth)) {
-            let there = if found { "is there" } else { "is not there" };
-            return Err(anyhow!("state {number} {there}, and run.db has it at {:?}", state.depth));
+            let there = if found { "is in this layer" } else { "is not in this layer" };
+            return Err(anyhow!("watched state {number} {there}, but run.db has it at {:?}", state.depth));
         }
     }
     Ok(())
 }
 
-/// Counts the states of layer files anew, from their bits.
+/// Counts the states of layer files again, from their bits.
 struct Counter<'j> {
     job: &'j Job,
     /// The store that may have the files of the layers before.
@@ -219,7 +219,7 @@ impl<'j> Counter<'j> {
             let bits = file.coset(local)?;
             let (found, visited) = file.states(local)?;
             if u64::from(visited) > job.graph.states_per_coset() {
-                return Err(anyhow!("coset {} has more states visited than it has", coset.0));
+                return Err(anyhow!("coset {} has more visited states than states", coset.0));
             }
             // At depth 0 nothing was visited before.
             let visited_before = match &before {

@@ -1,4 +1,4 @@
-//! The states whose depths a run records: they are read from a file when the run begins, kept in the journal,
+//! The states whose depths a run records: they are read from a file when the run starts, kept in the journal,
 //! and written to `watched.csv` in the run's directory.
 
 use crate::journal::{Journal, Watched};
@@ -18,7 +18,7 @@ impl Watched {
     /// # Errors
     /// If the tiles are not a permutation of the tiles of the space.
     pub fn word(&self, space: &Space) -> Result<Vec<u8>> {
-        word(&self.tiles, space).map_err(|reason| anyhow!("run.db watches what is no state: {reason}"))
+        word(&self.tiles, space).map_err(|reason| anyhow!("run.db has an invalid watched state: {reason}"))
     }
 }
 
@@ -34,7 +34,7 @@ pub fn word(tiles: &[u8], space: &Space) -> Result<Vec<u8>, String> {
     Ok(space.word_of_pieces(&pieces))
 }
 
-/// The largest number of tiles of which each is one byte of a packed state.
+/// The largest number of tiles for which a packed state has one byte per tile.
 const MAX_BYTES: usize = 256;
 
 /// Packs the tile on each cell: into a byte each, or into two bytes, the lower one first, if there are more
@@ -58,7 +58,7 @@ fn unpacked(tiles: &[u8]) -> impl Iterator<Item = u16> {
 ///
 /// # Errors
 /// [`fathom_command::exit::BadInput`] if the file cannot be read or has no states, if pieces of the space
-/// have orientations, or, with the number of the line, if a line is no state of the space.
+/// have orientations, or, with the number of the line, if a line is not a state of the space.
 pub fn read(path: &Path, space: &Space) -> Result<Vec<Box<[u8]>>> {
     let text = match path == Path::new("-") {
         true => std::io::read_to_string(std::io::stdin()),
@@ -68,7 +68,7 @@ pub fn read(path: &Path, space: &Space) -> Result<Vec<Box<[u8]>>> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     if space.has_turns() {
         return Err(bad_input!(
-            "--watch-states: the pieces of {} turn where they stand, and a list of tiles does not say how: 'fathom solve' finds the distance of one state",
+            "--watch-states: the pieces of {} have orientations, which a list of tiles cannot express. 'fathom solve' finds the distance of a single state",
             space.puzzle().name
         ));
     }
@@ -91,13 +91,13 @@ pub fn read(path: &Path, space: &Space) -> Result<Vec<Box<[u8]>>> {
         );
     }
     match states.is_empty() {
-        true => Err(bad_input!("--watch-states: {} names no states: give one a line", path.display())),
+        true => Err(bad_input!("--watch-states: {} has no states. Write one per line", path.display())),
         false => Ok(states),
     }
 }
 
-/// Checks that moves bring each tile, or one with its label, to the cell where it stands. Tiles that look
-/// alike have labels of their own where moves bring them to different cells.
+/// Checks that moves bring each tile, or one with its label, to its cell. Tiles that look
+/// alike have labels of their own if moves bring them to different cells.
 ///
 /// # Errors
 /// The first tile that is wrong.
@@ -105,7 +105,7 @@ fn require_places(tiles: &[u16], space: &Space) -> Result<(), String> {
     let is_wrong = |&(cell, &tile): &(usize, &u16)| !space.comes_to(tile.into(), cell);
     match tiles.iter().enumerate().find(is_wrong) {
         Some((cell, tile)) => Err(format!(
-            "no moves bring tile {tile} to cell {}: of tiles that look alike name one that they bring there",
+            "no moves bring tile {tile} to cell {}. Of tiles that look alike, write one that the moves bring there",
             cell + 1
         )),
         None => Ok(()),
@@ -126,7 +126,7 @@ pub fn write(run: &Path, journal: &Journal, disk: &dyn Disk) -> Result<()> {
     for Watched { tiles, depth } in watched {
         let tiles: Vec<String> = unpacked(&tiles).map(|tile| tile.to_string()).collect();
         let depth = depth.map_or_else(String::new, |depth| depth.to_string());
-        writeln!(text, "{},{depth}", tiles.join(" ")).expect("a String takes all");
+        writeln!(text, "{},{depth}", tiles.join(" ")).expect("writing to a String succeeds");
     }
     let path = run.join(TABLE);
     let temporary = run.join(format!("{TABLE}.tmp"));
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn states_are_given_by_tiles_however_these_are_labelled() {
+    fn states_are_given_by_tiles_with_any_labels() {
         for labels in [None, Some("5,5,1,1"), Some("3,2,1,0")] {
             let space = space("2x2", labels);
             assert_eq!(read_text("\u{feff}0 1 2 3", &space).unwrap(), [Box::from([0, 1, 2, 3])]);
@@ -178,25 +178,25 @@ mod tests {
 
     /// Only the first row moves, and tile 1 looks like the tiles of the second one.
     #[test]
-    fn tiles_that_look_alike_stand_where_moves_bring_them() {
+    fn identical_tiles_must_be_reachable() {
         let board: Board = "2x3".parse().unwrap();
         let moves = fathom_puzzle::PuzzleSpec::Board(board).with_moves(Metric::Multi, "H1").unwrap();
         let labels = Labels::parse_list("0,1,0,1,1,1", 6).unwrap();
         let space = Space::new(moves.puzzle(Metric::Given).unwrap(), Metric::Given, labels).unwrap();
         assert!(read_text("1 2 0 3 4 5", &space).is_ok());
         let error = read_text("3 2 0 1 4 5", &space).unwrap_err();
-        assert!(error.contains("line 1: no moves bring tile 3 to cell 1: of tiles"), "{error}");
+        assert!(error.contains("line 1: no moves bring tile 3 to cell 1. Of tiles"), "{error}");
     }
 
     #[test]
-    fn what_is_no_state_is_refused_with_its_line() {
+    fn invalid_states_are_refused_with_their_line() {
         let distinct = space("2x2", None);
         let error = |text| read_text(text, &distinct).unwrap_err();
         assert!(error("0 1 2 3\n0 1 2").contains("line 2: it has 3 tiles, and the puzzle has 4"));
         assert!(error("0 1 2 x").contains("line 1: \"x\" is no tile"));
         assert!(error("0 1 1 3").contains("tile 1 is there twice"));
         assert!(error("0 1 2 4").contains("there is no tile 4: they are 0 to 3"));
-        assert!(error("# nothing\n").contains("names no states"));
+        assert!(error("# nothing\n").contains("has no states"));
         // On 3 x 3 all moves are even.
         let even = space("3x3", None);
         assert!(read_text("1 0 2 3 4 5 6 7 8", &even).unwrap_err().contains("do not lead to it"));

@@ -13,7 +13,7 @@ use indicatif::HumanCount;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// The most states that are shown.
+/// The maximum number of states that are shown.
 const MOST: usize = 12;
 
 /// States of the last layer.
@@ -36,7 +36,7 @@ pub struct Example {
     pub orientations: Option<Vec<u8>>,
     /// The number of states of the class.
     pub class_states: usize,
-    /// A shortest solution, if the program that makes the report has added one.
+    /// A shortest solution, if the program that writes the report has added one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub solution: Option<String>,
     /// The word of the state in the space.
@@ -45,7 +45,7 @@ pub struct Example {
 }
 
 impl Example {
-    /// Writes what stands on each cell: a label, followed by `+` and the orientation if that is not 0.
+    /// Formats the content of each cell: a label, followed by `+` and the orientation if that is not 0.
     pub fn cells(&self) -> Vec<String> {
         let turn = |cell: usize| self.orientations.as_ref().map_or(0, |turns| turns[cell]);
         let written = |(cell, label): (usize, &u16)| match turn(cell) {
@@ -56,7 +56,7 @@ impl Example {
     }
 }
 
-/// Reads the last layer; `None` if there is none or not all of its files are there.
+/// Reads the last layer; `None` if there is none or some of its files are missing.
 ///
 /// # Errors
 /// If the files of the layer cannot be read, or do not have their digests.
@@ -65,7 +65,7 @@ pub fn of(run: &RunDirectory, layer: Option<&LayerRow>) -> Result<Option<Deepest
         return Ok(None);
     };
     let definition = &run.manifest;
-    // A report needs the results alone, wherever the disks of the layers are.
+    // A report needs only the results, even if the disks of the layers are not available.
     let Ok(store) = Store::at(&store, &LocalDisk) else {
         return Ok(None);
     };
@@ -110,18 +110,18 @@ pub fn of(run: &RunDirectory, layer: Option<&LayerRow>) -> Result<Option<Deepest
 /// Returns a title and two sentences that describe the states.
 pub fn caption(report: &Report, deepest: &Deepest) -> (&'static str, String) {
     let summary = &report.summary;
-    let title = if summary.complete { "Antipodes" } else { "States of the last known distance" };
+    let title = if summary.complete { "Antipodes" } else { "States at the last known distance" };
     let shown = deepest.examples.len() as u64;
     let last = report.rows.last();
     let states = last.map_or(shown, |row| row.states);
     let what = match last.and_then(|row| row.classes).filter(|_| summary.symmetries > 1) {
-        Some(1) => "all states are alike up to symmetry; here is one".into(),
+        Some(1) => "all states are equivalent under symmetry; here is one".into(),
         Some(all) if all == shown => {
-            format!("there are {all} classes up to symmetry; here is a state of each")
+            format!("there are {all} classes up to symmetry; here is one state of each")
         }
         Some(all) => {
             format!(
-                "there are {} classes up to symmetry; here are states of {shown} of them",
+                "there are {} classes up to symmetry; here are states from {shown} of them",
                 HumanCount(all)
             )
         }
@@ -131,11 +131,11 @@ pub fn caption(report: &Report, deepest: &Deepest) -> (&'static str, String) {
     };
     let piece = if summary.labels.is_some() { "the label of the piece" } else { "the piece" };
     let turns = deepest.examples.iter().any(|example| example.orientations.is_some());
-    let turned = if turns { ", and +1, +2, … where it is turned" } else { "" };
+    let turned = if turns { ", followed by +1, +2, … if it is turned" } else { "" };
     (
         title,
         format!(
-            "At distance {} {what}. Written is {piece} on each cell, counted from 0{turned}.",
+            "At distance {} {what}. Each cell is written as {piece} on it, counted from 0{turned}.",
             deepest.depth
         ),
     )

@@ -1,4 +1,4 @@
-//! Names of puzzles for people: in titles, and in the names of sequences.
+//! Readable names of puzzles, for titles and for the names of sequences.
 
 use fathom_engine::run::SpaceSpec;
 use fathom_puzzle::{Metric, PuzzleSpec};
@@ -15,14 +15,14 @@ pub struct DisplayNames {
     pub one_move: String,
 }
 
-/// Returns the title of a space: of a puzzle, some of whose pieces have one label where they do not by
-/// themselves if `is_labelled`.
+/// Returns the title of a space. `is_labelled` says whether some pieces of the puzzle have the same label
+/// that the puzzle itself distinguishes.
 pub fn title(source: &PuzzleSpec, metric: &str, is_labelled: bool) -> String {
     let puzzle = words(source, metric).map_or_else(|| source.name(), |words| words.title);
     if is_labelled { format!("{puzzle}, some pieces alike") } else { puzzle }
 }
 
-/// Returns whether pieces of a space have other labels than its puzzle gives them.
+/// Returns whether pieces of a space have other labels than those of its puzzle.
 pub fn is_labelled(spec: &SpaceSpec) -> bool {
     spec.labels != Labels::from_values(spec.source.solved())
 }
@@ -39,7 +39,7 @@ enum Powers {
 }
 
 impl Powers {
-    /// Returns the powers of a metric; `None` for a metric that is no choice of powers.
+    /// Returns the powers of a metric; `None` for a metric that is not a choice of powers.
     fn new(metric: &str) -> Option<Self> {
         match metric {
             _ if metric == Metric::Multi.word() => Some(Self::All),
@@ -59,8 +59,8 @@ impl Powers {
     }
 }
 
-/// Returns the names of a board or of a puzzle that Fathom knows by its name; `None` for a puzzle that
-/// somebody defined, and if there are no words for the moves of the metric.
+/// Returns the names of a board or of a built-in puzzle; `None` for a puzzle that a user has defined, and if
+/// there are no names for the moves of the metric.
 pub fn words(source: &PuzzleSpec, metric: &str) -> Option<DisplayNames> {
     if !matches!(source, PuzzleSpec::Board(_)) && source.name() == "square1" {
         return is_of_its_word(source).then(|| of_square1(metric)).flatten();
@@ -92,7 +92,7 @@ pub fn words(source: &PuzzleSpec, metric: &str) -> Option<DisplayNames> {
                 "a move turns one face by its smallest angle, either way",
                 "a move turns one face by its smallest angle, clockwise",
             );
-            // A third of a turn has no other powers than itself and its inverse.
+            // A third of a turn has only itself and its inverse as powers.
             let third = |what: &str| {
                 format!("a move turns {what}, {}", powers.choose("either way", "either way", "clockwise"))
             };
@@ -216,7 +216,7 @@ fn of_square1(metric: &str) -> Option<DisplayNames> {
     Some(DisplayNames { title: "Square-1".into(), counted: counted.into(), one_move: one_move.into() })
 }
 
-/// Returns whether a puzzle is the one that its name stands for: a file may have any name.
+/// Returns whether a puzzle is the built-in one with its name: a file may have any name.
 pub(crate) fn is_of_its_word(source: &PuzzleSpec) -> bool {
     let name = source.name();
     let metric = source.metric();
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn sentences_promise_exactly_the_moves_of_the_metric() {
+    fn sentences_describe_the_moves_of_the_metric() {
         let names = families().iter().map(|family| family.example);
         let names = names.chain(["2x2", "2x3", "3x4", "1x5", "lrx:6", "lx:6", "topspin:6,4", "star:2"]);
         let mut with_words = 0;
@@ -290,21 +290,21 @@ mod tests {
     }
 
     #[test]
-    fn a_direction_is_the_one_that_is_named() {
+    fn directions_match_their_names() {
         let action = |name: &str| {
             let source = PuzzleSpec::by_name(name).unwrap();
             source.definition(Metric::Given).unwrap().moves()[0].action.clone()
         };
         let to = |name: &str, cell| action(name).apply(cell, 0).0;
-        // From above, U of the pocket cube carries the corner URF to UFL.
+        // Seen from above, U of the pocket cube moves the corner URF to UFL.
         assert_eq!(to("2x2x2", 0), 1);
-        // V1 of a board carries the cell of the second row to the first, L of a ring that of cell 1 to 0.
+        // V1 of a board moves the cell of the second row to the first, L of a ring moves cell 1 to 0.
         assert_eq!(to("3x4", 4), 0);
         assert_eq!(to("lx:6", 1), 0);
     }
 
     #[test]
-    fn square1_has_words_for_its_own_metrics_alone() {
+    fn square1_has_names_only_for_its_metrics() {
         let by_face = PuzzleSpec::by_name("square1").unwrap();
         let by_twist = by_face.clone().in_metric(Metric::Twist).unwrap();
         assert!(words(&by_face, "face").unwrap().one_move.contains("any angle"));
@@ -315,14 +315,14 @@ mod tests {
     }
 
     #[test]
-    fn dino_cubes_in_space_are_told_from_dino_cubes_in_the_hand() {
+    fn dino_in_space_has_its_own_name() {
         let counted = words(&PuzzleSpec::by_name("dino").unwrap(), "multi").unwrap().counted;
         assert!(counted.contains("in space"), "{counted}");
         assert_eq!(words(&PuzzleSpec::in_hand("dino").unwrap(), "multi"), None);
     }
 
     #[test]
-    fn every_family_has_words() {
+    fn every_family_has_names() {
         for family in families()
             .iter()
             .filter(|family| !family.example.contains('+') || family.example.starts_with("pyraminx"))
@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_alone_is_no_puzzle() {
+    fn name_does_not_identify_a_puzzle() {
         let board = PuzzleSpec::by_name("3x4").unwrap();
         assert_eq!(title(&board, "multi", false), "The 3 × 4 board");
         assert_eq!(title(&board, "multi", true), "The 3 × 4 board, some pieces alike");
@@ -344,7 +344,7 @@ mod tests {
         let other = PuzzleSpec::by_name("star:5").unwrap().definition(Metric::Given).unwrap();
         assert!(words(&PuzzleSpec::Defined(Box::new(definition.clone())), "given").is_some());
         for (name, action) in other.moves().iter().map(|m| (m.name.clone(), m.action.clone())) {
-            // One more move, under a name that is free.
+            // One more move, under an unused name.
             let _ = definition.add_move(format!("x{name}"), action);
         }
         assert_eq!(words(&PuzzleSpec::Defined(Box::new(definition)), "given"), None);

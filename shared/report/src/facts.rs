@@ -1,4 +1,4 @@
-//! The results of a run and their origin, in words.
+//! The results of a run and their origin, as text.
 
 use super::Report;
 use super::numbers::duration;
@@ -8,7 +8,7 @@ use fathom_puzzle::{Metric, PuzzleSpec};
 use indicatif::HumanCount;
 use std::time::{Duration, UNIX_EPOCH};
 
-/// The most moves that are listed by name.
+/// The maximum number of moves that are listed by name.
 const MAX_MOVES: usize = 48;
 
 /// One fact of a report: a name and a value.
@@ -30,11 +30,11 @@ fn code(what: &'static str, said: impl Into<String>) -> Fact {
     Fact { what, said: said.into(), code: true }
 }
 
-/// Describes the state from which distances are counted, what one move is, and that distances are one way if
-/// they are. The text is the end of a
-/// sentence, on one line and without control characters.
+/// Describes the state from which distances are counted, what one move is, and whether distances are one
+/// way. The text is the end of a sentence, on one line and without control characters.
 pub fn from_where(report: &Report) -> String {
-    let alike = if report.summary.labels.is_some() { "; pieces with one label are alike" } else { "" };
+    let alike =
+        if report.summary.labels.is_some() { "; pieces with the same label are interchangeable" } else { "" };
     let one_way = report.summary.one_way().map_or_else(String::new, |one_way| format!("; {one_way}"));
     let puzzle = puzzle(&report.source);
     let move_is = move_is(&report.source, &report.summary.metric);
@@ -42,7 +42,7 @@ pub fn from_where(report: &Report) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
-/// Returns what was enumerated, and the results.
+/// Returns the enumerated space and the results.
 pub fn of_results(report: &Report) -> Vec<Fact> {
     let summary = &report.summary;
     let metric = format!("{}: {}", summary.metric, move_is(&report.source, &report.summary.metric));
@@ -83,7 +83,7 @@ pub fn of_origin(report: &Report) -> Vec<Fact> {
         facts.push(fact(
             "process",
             format!(
-                "fathom {}, {}{processor}, kernel {}, begun {}, {}",
+                "fathom {}, {}{processor}, kernel {}, started {}, {}",
                 process.version,
                 many(process.threads as u64, "thread"),
                 process.kernel,
@@ -96,12 +96,12 @@ pub fn of_origin(report: &Report) -> Vec<Fact> {
         let workers = many(provenance.workers.len() as u64, "worker");
         facts.push(fact("workers", format!("{workers}: {}", provenance.workers.join(", "))));
     }
-    facts.push(fact("begun by", provenance.begun_by.clone()));
-    facts.push(fact("report by", provenance.reported_by.clone()));
+    facts.push(fact("started by", provenance.begun_by.clone()));
+    facts.push(fact("reported by", provenance.reported_by.clone()));
     facts
 }
 
-/// Says that the run is complete, or how far it is.
+/// Returns the status: that the run is complete, or its progress.
 pub fn status(report: &Report) -> String {
     let summary = &report.summary;
     match (summary.check(), report.rows.last()) {
@@ -116,8 +116,8 @@ pub fn status(report: &Report) -> String {
     }
 }
 
-/// Returns the largest distance. If the run is not complete, returns a lower bound: the states that are left
-/// lie beyond the last finished depth.
+/// Returns the largest distance. If the run is not complete, returns a lower bound: the remaining states
+/// are beyond the last finished depth.
 pub fn largest_distance(report: &Report) -> String {
     match report.summary.god_number {
         Some(distance) => distance.to_string(),
@@ -135,7 +135,7 @@ pub fn antipodes(report: &Report) -> Option<String> {
     let last = report.rows.last().filter(|_| report.summary.complete)?;
     Some(match last.classes {
         _ if report.summary.symmetries == 1 => many(last.states, "state"),
-        Some(1) => format!("{}, all alike up to symmetry", many(last.states, "state")),
+        Some(1) => format!("{}, all equivalent under symmetry", many(last.states, "state")),
         Some(classes) => format!("{}, {} up to symmetry", many(last.states, "state"), HumanCount(classes)),
         None => many(last.states, "state"),
     })
@@ -158,7 +158,7 @@ fn puzzle(source: &PuzzleSpec) -> String {
     }
 }
 
-/// Says what costs one move.
+/// Describes what counts as one move.
 pub(crate) fn move_is(source: &PuzzleSpec, metric: &str) -> &'static str {
     let is = |known: Metric| metric == known.word();
     match source {

@@ -1,5 +1,5 @@
-//! A web page with everything: one file that needs nothing else, for light and dark screens and for paper.
-//! The page is well-formed XML too.
+//! A web page with everything: a self-contained file, for light and dark screens and for paper. The page
+//! is also well-formed XML.
 
 use super::deepest_states::{self, Example};
 use super::facts::{self, Fact};
@@ -38,28 +38,28 @@ struct Pictures {
     states: Vec<Picture>,
 }
 
-/// A state, drawn.
+/// A drawn state.
 struct Picture {
     tiles: Vec<Tile>,
-    /// How many states are like this one, if there are others.
+    /// The number of states equivalent to this one, if there are others.
     class: Option<String>,
     /// Its net, if the puzzle has one.
     net: Option<String>,
-    /// Moves that solve it.
+    /// The moves that solve it.
     solution: Option<String>,
 }
 
 /// The content of a cell.
 struct Tile {
     text: String,
-    /// An angle on the colour circle: the row where the tile belongs, or its label.
+    /// An angle on the colour circle: the home row of the tile, or its label.
     hue: usize,
 }
 
 /// Writes the page.
 ///
 /// # Errors
-/// None: a String takes all.
+/// None: writing to a String does not fail.
 pub fn page(report: &Report) -> Result<String> {
     let counted =
         |classes: Option<u64>| classes.map_or("–".into(), |classes| HumanCount(classes).to_string());

@@ -1,5 +1,4 @@
-//! God's numbers of spaces that have a name, each found by Fathom and, independently, by the source that is
-//! given.
+//! God's numbers of named spaces, each found by Fathom and, independently, by the given source.
 
 use fathom_puzzle::Metric;
 use serde::Serialize;
@@ -7,7 +6,7 @@ use serde::Serialize;
 /// The largest distance in a space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct GodsNumber {
-    /// The puzzle, as `fathom run` takes it.
+    /// The puzzle, as `fathom run` accepts it.
     pub space: &'static str,
     /// The metric.
     pub metric: Metric,
@@ -17,12 +16,12 @@ pub struct GodsNumber {
     pub states: u64,
     /// Whether the moves are closed under inverses. If not, the distance is one way, from the solved state.
     pub inverse_closed: bool,
-    /// Who else has found the number.
+    /// The independent source of the number.
     pub source: &'static str,
 }
 
 /// Returns the known numbers of a family of puzzles, by its pattern; `MxN` are boards. A test of `fathom
-/// puzzles` computes the numbers that take seconds; the others are records.
+/// puzzles` computes the numbers that take only seconds; the others are records.
 pub fn gods_numbers(pattern: &str) -> Vec<GodsNumber> {
     use Metric::{Given, Multi, Single};
     let known = |space, metric, gods_number, states, source| GodsNumber {

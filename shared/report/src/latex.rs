@@ -1,4 +1,4 @@
-//! The growth table for a paper, with the package `booktabs`.
+//! The growth table for a paper, using the package `booktabs`.
 
 use super::numbers::percent_with;
 use super::{Report, facts};
@@ -24,7 +24,7 @@ pub fn table(report: &Report) -> String {
             percent(row.share),
             percent(row.cumulative_share)
         )
-        .expect("a String takes all");
+        .expect("writing to a String succeeds");
     }
     text.push_str("\\bottomrule\n\\end{tabular}\n\\end{table}\n");
     text
@@ -50,7 +50,7 @@ fn percent(share: f64) -> String {
     format!("{}\\,\\%", number.replace("> ", "$>$\\,"))
 }
 
-/// Escapes text, so that LaTeX finds no command in it.
+/// Escapes text, so that LaTeX does not interpret it.
 fn escaped(text: &str) -> String {
     let mut escaped = String::new();
     for c in text.chars() {
@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_in_a_name_is_a_command() {
+    fn latex_commands_are_escaped() {
         assert_eq!(escaped(r"a_b^c\d{e}%"), r"a\_b\textasciicircum{}c\textbackslash{}d\{e\}\%");
         assert_eq!(escaped(r#"<a>|"b""#), r"\textless{}a\textgreater{}\textbar{}\symbol{34}b\symbol{34}");
         assert_eq!(label("2x4-V1^2 given"), "2x4-V1-2-given");

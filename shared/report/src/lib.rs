@@ -1,13 +1,14 @@
 //! Reports: the results of a run and their origin, for readers and for programs.
 //!
 //! Reading order: [`deepest_states`] (states of the last layer), [`provenance`] (the origin of the numbers),
-//! [`wait_times`] (what threads spent their time on), [`facts`] (all of these in words), [`display_names`] (names of
-//! puzzles for people), [`numbers`], and a module for each format: [`html`] with [`plot`] and `net` (states
-//! of cubes and similar puzzles) and `colours`, [`markdown`], [`latex`], [`table`] (CSV), [`object`] (JSON),
-//! [`oeis`], [`text`] (the growth table on a terminal, and tables in general). [`known_results`] has God's numbers
-//! that others found as well, and [`shapes`] draws the shapes of Square-1.
+//! [`wait_times`] (how threads spent their time), [`facts`] (all of these as text), [`display_names`]
+//! (readable names of puzzles), [`numbers`], and a module for each format: [`html`] with [`plot`] and
+//! `net` (states of cubes and similar puzzles) and `colours`, [`markdown`], [`latex`], [`table`] (CSV),
+//! [`object`] (JSON), [`oeis`], [`text`] (the growth table on a terminal, and tables in general).
+//! [`known_results`] has God's numbers that others found as well, and [`shapes`] draws the shapes of
+//! Square-1.
 //!
-//! Invariant: a report is made from a run's directory alone, and changes nothing there.
+//! Invariant: a report uses only the directory of a run, and changes nothing there.
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
@@ -55,7 +56,7 @@ pub enum Format {
     Latex,
     /// Terms for the On-Line Encyclopedia of Integer Sequences.
     Oeis,
-    /// The plot alone.
+    /// Only the plot.
     Svg,
 }
 
@@ -82,7 +83,7 @@ impl Format {
         matches!(self, Self::Html | Self::Markdown | Self::Json)
     }
 
-    /// Returns the format that a file of this name has: that of its suffix, or a web page where the name has
+    /// Returns the format that a file of this name has: that of its suffix, or a web page if the name has
     /// no suffix.
     ///
     /// # Errors
@@ -103,7 +104,7 @@ impl FromStr for Format {
 
     fn from_str(text: &str) -> Result<Self, String> {
         Self::ALL.into_iter().find(|format| format.word() == text).ok_or_else(|| {
-            format!("formats are {}, not {text:?}", Self::ALL.map(|format| format.word()).join(", "))
+            format!("expected one of {}, not {text:?}", Self::ALL.map(|format| format.word()).join(", "))
         })
     }
 }
@@ -144,15 +145,14 @@ impl Report {
     }
 }
 
-/// The contents of a report, in whatever format it is written.
+/// The contents of a report, independent of its format.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// The name of the space for people, without control characters.
+    /// The readable name of the space, without control characters.
     pub heading: String,
     /// Puzzle and metric in a line, without control characters.
     pub title: String,
-    /// The names of the puzzle for people, if it has any and its pieces have no other labels than by
-    /// themselves.
+    /// The readable names of the puzzle, if it has any and its pieces have the puzzle's own labels.
     pub words: Option<DisplayNames>,
     /// The object that `fathom run --json` prints.
     pub summary: Summary,
@@ -162,9 +162,9 @@ pub struct Report {
     pub source: PuzzleSpec,
     /// The names of its moves in the metric.
     pub moves: Vec<String>,
-    /// States of the last layer; `None` if its files are not there.
+    /// States of the last layer; `None` if its files do not exist.
     pub deepest: Option<Deepest>,
-    /// What kernel threads spent their time on, by depth.
+    /// How kernel threads spent their time, by depth.
     pub waits: Vec<wait_times::WaitTimes>,
     /// The origin of the numbers.
     pub provenance: Provenance,
@@ -172,8 +172,8 @@ pub struct Report {
 
 impl Report {
     /// Makes the report of a run, complete or not. `workers` has the names of the workers that the run was
-    /// served to. If the format shows states, and the files of the last layer are there, the tables of cosets
-    /// are made too, which takes as long as for a run that goes on.
+    /// served to. If the format shows states, and the files of the last layer exist, the tables of cosets
+    /// are built too, which takes as long as for a resumed run.
     ///
     /// # Errors
     /// If the journal or the last layer cannot be read.
@@ -204,7 +204,7 @@ impl Report {
         let title: String = plain(format!("{} {}", summary.space, summary.metric));
         let heading = display_names::title(&spec.source, &summary.metric, is_labelled);
         Ok(Self {
-            // A file's own name says nothing of the metric.
+            // The name in a file does not include the metric.
             heading: if words.is_some() { heading } else { title.clone() },
             title,
             words: words.filter(|_| !is_labelled),

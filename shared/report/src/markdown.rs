@@ -29,7 +29,7 @@ struct Page<'a> {
 /// Writes the page.
 ///
 /// # Errors
-/// None: a String takes all.
+/// None: writing to a String does not fail.
 pub fn page(report: &Report) -> Result<String> {
     let counted = |count: Option<u64>| count.map_or("-".into(), |count| HumanCount(count).to_string());
     let rows = report.rows.iter().zip(report.branching()).map(|(row, factor)| {
@@ -67,7 +67,7 @@ pub fn page(report: &Report) -> Result<String> {
     Ok(page.render()?)
 }
 
-/// Writes a fact as Markdown. Characters of the fact that Markdown would take as markup are escaped.
+/// Writes a fact as Markdown. Markup characters in the fact are escaped.
 fn written(fact: Fact) -> Fact {
     let said = match fact.code {
         // A span of code must be one line, and ends at the first backtick.
@@ -77,7 +77,7 @@ fn written(fact: Fact) -> Fact {
     Fact { said, ..fact }
 }
 
-/// Escapes text, so that Markdown finds no markup in it.
+/// Escapes text, so that Markdown does not interpret it.
 fn escaped(text: &str) -> String {
     let mut escaped = String::new();
     for c in text.chars() {
@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_in_a_name_is_markup() {
+    fn markdown_markup_is_escaped() {
         assert_eq!(escaped("a_b <i> `c`"), r"a\_b \<i\> \`c\`");
         let fact = |said: &str| written(Fact { what: "moves", said: said.into(), code: true }).said;
         assert_eq!((fact("V1^2"), fact("a`b")), ("`V1^2`".into(), r"a\`b".into()));

@@ -1,7 +1,7 @@
 //! States of cubes, of the skewb, of the pyraminx and of Square-1 as nets: their faces laid out flat, each
-//! facelet in the colour of the face where it belongs.
+//! facelet in the colour of its home face.
 //!
-//! A cube's faces lie as a cross, the top above the front, and left, front, right and back in a row. A
+//! A cube's faces form a cross, the top above the front, and left, front, right and back in a row. A
 //! pyraminx is unfolded about the face that has the vertices U, L and R; its fourth vertex is at all three
 //! ends.
 
@@ -51,8 +51,8 @@ struct Facelet {
     corners: Vec<Point>,
 }
 
-/// Draws a state as an SVG picture; `None` if the puzzle has no net here, or has pieces that look alike. Only
-/// Square-1 may have `labels`, which are those of the solved state.
+/// Draws a state as an SVG picture; `None` if this module has no net for the puzzle, or pieces look alike.
+/// Only Square-1 may have `labels`, which are those of the solved state.
 pub(crate) fn svg(source: &PuzzleSpec, labels: Option<&[u16]>, example: &Example) -> Option<String> {
     if source.name() == SQUARE_1 && is_of_its_word(source) {
         // The last cell is the middle layer, which is turned over or not.
@@ -76,7 +76,7 @@ pub(crate) fn svg(source: &PuzzleSpec, labels: Option<&[u16]>, example: &Example
     for Facelet { colour, corners, .. } in &drawn {
         let corners: Vec<String> = corners.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
         write!(svg, r##"<polygon points="{}" fill="{colour}" stroke="#333333"/>"##, corners.join(" "))
-            .expect("a String takes all");
+            .expect("writing to a String succeeds");
     }
     svg.push_str("</svg>");
     Some(svg)
@@ -235,7 +235,7 @@ mod tests {
             assert_eq!(colours.len(), if word.starts_with("pyraminx") { 4 } else { 6 }, "{word}");
             assert!(colours.values().all(|colours| colours.len() == 1), "{word}");
             assert_eq!(colours.values().collect::<BTreeSet<_>>().len(), colours.len(), "{word}");
-            // No two facelets lie on the same place.
+            // No two facelets are at the same place.
             let middle = |facelet: &Facelet| {
                 let count = facelet.corners.len() as f64;
                 let sum = facelet
@@ -252,7 +252,7 @@ mod tests {
     /// others; a turn about a vertex of a pyraminx leaves the face across in one colour. A wrong turn of
     /// a piece would show.
     #[test]
-    fn turns_mix_the_faces_that_they_should() {
+    fn turns_mix_the_expected_faces() {
         for word in ["2x2x2", "3x3x3-corners", "3x3x3-edges", "3x3x3", "pyraminx"] {
             let moves = PuzzleSpec::by_name(word).unwrap().puzzle(Metric::Single).unwrap().moves.len();
             for mv in 0..moves {

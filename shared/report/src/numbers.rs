@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_nothing_or_all_does_not_look_so() {
+    fn tiny_and_huge_shares_are_not_rounded_away() {
         for (share, text) in [
             (0.0, "0.0000 %"),
             (2.1e-9, "2.1 · 10⁻⁷ %"),

@@ -14,9 +14,9 @@ struct Object<'a> {
     layer_seconds: Vec<f64>,
     /// The digest of each layer.
     layer_digests: Vec<&'a str>,
-    /// What kernel threads spent their time on, by depth; empty where workers searched.
+    /// How kernel threads spent their time, by depth; empty if workers searched.
     waits: &'a [WaitTimes],
-    /// States of the last layer, if its files are there.
+    /// States of the last layer, if its files exist.
     deepest: Option<&'a Deepest>,
     provenance: &'a Provenance,
 }

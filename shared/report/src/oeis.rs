@@ -1,12 +1,13 @@
-//! The growth function as the On-Line Encyclopedia of Integer Sequences takes it: a b-file (lines `n a(n)`,
-//! and comments that begin with `#`) whose comments have the other fields of an entry in its internal format
-//! (oeis.org/eishelp1.html), without the A-number.
+//! The growth function in the format of the On-Line Encyclopedia of Integer Sequences: a b-file (lines `n
+//! a(n)`, and comments that begin with `#`) whose comments have the other fields of an entry in its internal
+//! format (oeis.org/eishelp1.html), without the A-number.
 
 use super::{Report, facts};
 use crate::text::{many, or_more};
 use std::fmt::Write;
 
-/// The most characters of terms in a line: lines have 80 characters with `%S A000000 ` before the terms.
+/// The maximum number of characters of terms in a line: lines have 80 characters with `%S A000000 ` before
+/// the terms.
 const LINE: usize = 69;
 /// The letters of the lines of terms, in their order.
 const LETTERS: [&str; 3] = ["S", "T", "U"];
@@ -16,7 +17,7 @@ pub fn b_file(report: &Report) -> String {
     let states: Vec<u64> = report.rows.iter().map(|row| row.states).collect();
     let mut text = format!("# {}\n", report.title);
     let mut line = |field: &str, value: &str| {
-        writeln!(text, "# %{field} {value}").expect("a String takes all");
+        writeln!(text, "# %{field} {value}").expect("writing to a String succeeds");
     };
     let (lines, has_all) = data(&states);
     if !states.is_empty() {
@@ -29,7 +30,7 @@ pub fn b_file(report: &Report) -> String {
             None => format!("Number of states at distance n from {}.", facts::from_where(report)),
         },
     );
-    // Where there are no words, this is part of the name.
+    // If there are no display names, this is part of the name.
     if let (Some(one_way), Some(_)) = (report.summary.one_way(), &report.words) {
         line("C", &format!("Not symmetric: {one_way}."));
     }
@@ -62,7 +63,7 @@ pub fn b_file(report: &Report) -> String {
     );
     line("O", &offset(&states));
     for row in &report.rows {
-        writeln!(text, "{} {}", row.depth, row.states).expect("a String takes all");
+        writeln!(text, "{} {}", row.depth, row.states).expect("writing to a String succeeds");
     }
     text
 }
@@ -72,7 +73,7 @@ fn joined(terms: &[u64]) -> String {
 }
 
 /// Returns the lines of terms, all but the last with a comma at the end, and whether these are all terms.
-/// Those that do not fit on three lines are in the b-file alone.
+/// Terms that do not fit on three lines are only in the b-file.
 fn data(terms: &[u64]) -> (Vec<(&'static str, String)>, bool) {
     let mut lines = vec![String::new()];
     for (at, term) in terms.iter().enumerate() {
@@ -102,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_of_terms_and_offsets_are_those_of_an_entry() {
+    fn terms_and_offsets_match_a_real_entry() {
         // The internal format of A000112 (oeis.org/eishelp1.html).
         let terms = [
             1,

@@ -54,7 +54,7 @@ fn draw(picture: &Area<'_>, rows: &[Row], is_one_way: bool) -> Drawn<()> {
 
 fn linear(area: &Area<'_>, caption: &str, rows: &[Row], most: f64) -> Drawn<()> {
     let label = |&count: &f64| match count {
-        // Ticks between the numbers of few states mean nothing.
+        // With few states, ticks between whole numbers are meaningless.
         _ if (count - count.round()).abs() > 1e-6 => String::new(),
         count if count < 1e6 => HumanCount(count.round() as u64).to_string(),
         count => scientific(count),
@@ -68,7 +68,7 @@ fn linear(area: &Area<'_>, caption: &str, rows: &[Row], most: f64) -> Drawn<()> 
 }
 
 fn logarithmic(area: &Area<'_>, rows: &[Row], most: f64) -> Drawn<()> {
-    // The range goes beyond the largest count, to make room for the legend, which stands at the left above
+    // The range goes beyond the largest count, to leave space for the legend, which is at the left above
     // SHARE of the height.
     const SHARE: f64 = 0.8;
     const LEAST: f64 = 0.5;
@@ -159,12 +159,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ticks_are_not_too_many() {
+    fn ticks_are_limited() {
         assert_eq!([1, 15, 16, 31, 100, 1000].map(stride), [1, 1, 2, 5, 10, 100]);
     }
 
     #[test]
-    fn there_is_a_picture_of_nothing() {
+    fn empty_plot_is_drawn() {
         assert!(svg(&[], false).trim_end().ends_with("</svg>"));
     }
 }

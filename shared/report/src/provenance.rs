@@ -1,4 +1,4 @@
-//! The origin of a report's numbers: what was run, by which version, on what machine, and how to do it again.
+//! The origin of a report's numbers: what was run, by which version, on what machine, and how to repeat it.
 
 use anyhow::{Context, Result};
 use fathom_command::shell::quoted;
@@ -14,14 +14,14 @@ use serde::Serialize;
 /// The file that a definition is to be saved as.
 const PUZZLE: &str = "puzzle.toml";
 
-/// The origin of a run, as its directory gives it.
+/// The origin of a run, as recorded in its directory.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Provenance {
-    /// The program that began the run, with its version.
+    /// The program that started the run, with its version.
     pub begun_by: String,
-    /// The program that made the report, with its version.
+    /// The program that wrote the report, with its version.
     pub reported_by: String,
-    /// The fingerprint of all that the numbering of states depends on.
+    /// The fingerprint of everything on which the numbering of states depends.
     pub fingerprint: String,
     /// The number of shards that the space is cut into.
     pub shards: u32,
@@ -33,18 +33,18 @@ pub struct Provenance {
     pub processes: Vec<ProcessRow>,
     /// The workers of a run that was served, by name: their hosts unless they were named otherwise.
     pub workers: Vec<String>,
-    /// The command that makes the same run again. For a run without layers, the command that makes the run
-    /// whole: no command ends before the first layer.
+    /// The command that repeats the run. For a run without layers, the command for the complete run: no
+    /// command ends before the first layer.
     pub command: String,
-    /// The definition of a puzzle that is no board, in the format of files that people write.
+    /// The definition of a puzzle that is not a board, in the format of definition files.
     pub definition: Option<String>,
     /// The file that the command reads the definition from, if it does.
     pub definition_file: Option<&'static str>,
 }
 
 impl Provenance {
-    /// Reads the origin of a run from its directory. `workers` has the names of the workers that it was served
-    /// to.
+    /// Reads the origin of a run from its directory. `workers` has the names of the workers that it was
+    /// served to.
     ///
     /// # Errors
     /// If `run.toml` or the journal cannot be read.
@@ -79,7 +79,7 @@ impl Provenance {
     }
 }
 
-/// Returns the command that makes the same run again: with the same fingerprint and, down to the same depth
+/// Returns the command that repeats the run: with the same fingerprint and, down to the same depth
 /// if there is a layer, the same digest.
 fn command(run: &RunDirectory, summary: &Summary, puzzle: &str) -> String {
     let manifest = &run.manifest;

@@ -1,4 +1,4 @@
-//! Shapes and states of Square-1 as pictures: the top layer as one sees it from above, the front of the
+//! Shapes and states of Square-1 as pictures: the top layer as seen from above, the front of the
 //! puzzle below, and beside it the bottom layer from below, the front above, so that the cut is left of the
 //! middle of the front in both.
 
@@ -47,7 +47,7 @@ pub fn svg(shapes: &[(String, Outline)]) -> String {
             left + APART,
             middle + APART / 2.0 + 8.0
         )
-        .expect("a String takes all");
+        .expect("writing to a String succeeds");
     }
     svg.push_str("</svg>");
     svg
@@ -78,7 +78,7 @@ fn border(middle: Point, layer: Layer, (unit, is_corner): (usize, bool), times: 
 fn polygon(svg: &mut String, points: &[Point], colour: &str) {
     let points: Vec<String> = points.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
     write!(svg, r##"<polygon points="{}" fill="{colour}" stroke="#333333"/>"##, points.join(" "))
-        .expect("a String takes all");
+        .expect("writing to a String succeeds");
 }
 
 fn cut(svg: &mut String, layer: Layer, middle: Point, radius: f64) {
@@ -87,7 +87,7 @@ fn cut(svg: &mut String, layer: Layer, middle: Point, radius: f64) {
         svg,
         r##"<line x1="{x1:.1}" y1="{y1:.1}" x2="{x2:.1}" y2="{y2:.1}" stroke="#d43d3d" stroke-dasharray="4 2"/>"##
     )
-    .expect("a String takes all");
+    .expect("writing to a String succeeds");
 }
 
 /// Draws a state: both layers as [`svg`] does, each piece in its colours with those of its sides around it,
@@ -113,7 +113,7 @@ pub(crate) fn state(state: &Placement) -> String {
     for layer in [Layer::Top, Layer::Bottom] {
         cut(&mut svg, layer, middle(layer), ROOM / 2.0 - 1.0);
     }
-    // The cut lies 15 degrees left of the middle, and the right half turned over shows its narrow side.
+    // The cut is 15 degrees left of the middle, and the right half turned over shows its narrow side.
     let [narrow, wide] = [-1.0, 1.0].map(|sign| (FRONT / 2.0 - 3.0) * (1.0 + sign * (PI / 12.0).tan()));
     let (left, top, bottom) = (ROOM + 3.0, ROOM / 2.0 - 9.0, ROOM / 2.0 + 9.0);
     let (right, side) = if state.middle { (narrow, Side::Back) } else { (wide, Side::Front) };
@@ -184,7 +184,7 @@ mod tests {
 
     /// The solved shape is two squares: their sides are parallel to those of the picture.
     #[test]
-    fn the_solved_shape_is_square() {
+    fn solved_shape_is_square() {
         let svg = svg(&[("solved".into(), "21212121/12121212".parse().unwrap())]);
         assert_eq!(svg.matches("<polygon").count(), 16);
         for colour in [CORNER, EDGE] {

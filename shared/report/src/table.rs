@@ -20,7 +20,7 @@ const HEADER: [&str; 10] = [
 /// Writes the table. Shares are fractions of all states; classes are empty if they were not counted.
 ///
 /// # Errors
-/// None: memory takes all.
+/// None: writing to memory does not fail.
 pub fn csv(report: &Report) -> Result<String> {
     let mut writer = Writer::from_writer(Vec::new());
     writer.write_record(HEADER)?;

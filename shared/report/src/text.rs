@@ -1,4 +1,4 @@
-//! Text for a terminal: the growth table, tables without rules, and numbers of things.
+//! Text for a terminal: the growth table, tables without rules, and counted nouns.
 
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Row, Table, presets};
 use fathom_engine::summary::Summary;
@@ -77,27 +77,27 @@ pub fn many(count: u64, thing: &str) -> String {
     format!("{} {things}", HumanCount(count))
 }
 
-/// Returns what follows a number of symmetries: nothing if they are known to be all that there are.
+/// Returns the text after a number of symmetries: nothing if they are known to be all symmetries.
 pub fn or_more(are_all: bool) -> &'static str {
     if are_all { "" } else { " (there may be more)" }
 }
 
-/// Sets rows of numbers below a header, one line each.
+/// Formats rows of numbers below a header, one line each.
 pub fn plain<const N: usize>(header: [&str; N], rows: impl IntoIterator<Item = [String; N]>) -> String {
     set(header, rows, CellAlignment::Right)
 }
 
-/// Sets rows of numbers below a header, however many columns there are.
+/// Formats rows of numbers below a header, with any number of columns.
 pub fn columns(header: &[String], rows: impl IntoIterator<Item = Vec<String>>) -> String {
     lines(&table(header, rows, CellAlignment::Right))
 }
 
-/// Sets rows of words below a header, one line each.
+/// Formats rows of words below a header, one line each.
 pub fn left<const N: usize>(header: [&str; N], rows: impl IntoIterator<Item = [String; N]>) -> String {
     set(header, rows, CellAlignment::Left)
 }
 
-/// Sets rows of words like [`left`], in lines of at most `width` columns: the last column is wrapped.
+/// Formats rows of words like [`left`], in lines of at most `width` columns: the last column is wrapped.
 pub fn wrapped<const N: usize>(
     header: [&str; N],
     rows: impl IntoIterator<Item = [String; N]>,
@@ -146,7 +146,7 @@ mod tests {
     use num_bigint::BigUint;
 
     #[test]
-    fn things_are_counted() {
+    fn nouns_are_pluralised() {
         assert_eq!((many(1, "move"), many(0, "move")), ("1 move".into(), "0 moves".into()));
         assert_eq!((many(1, "class"), many(43, "class")), ("1 class".into(), "43 classes".into()));
         assert_eq!(
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_column_goes_on_below_itself() {
+    fn last_column_is_wrapped() {
         let rows = [["a word".to_owned(), "and what it means in many more words".to_owned()]];
         let text = wrapped(["word", "meaning"], rows, 30);
         assert_eq!(text, " word    meaning\n a word  and what it means in\n         many more words\n");

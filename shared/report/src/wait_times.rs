@@ -16,7 +16,7 @@ pub struct WaitTimes {
 }
 
 impl WaitTimes {
-    /// Returns the depths whose times by cause are known: workers do not report theirs.
+    /// Returns the depths whose times by cause are known: workers do not report their times.
     ///
     /// # Errors
     /// If the journal cannot be read.
@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shares_are_of_all_threads() {
+    fn shares_are_relative_to_all_threads() {
         let waits = Waits { kernel: 1.5, sync: 0.5, barrier: 2.0, ..Waits::default() };
         let cells = WaitTimes { depth: 7, waits }.cells();
         assert_eq!(cells, ["7", "4.000", "38 %", "0 %", "0 %", "0 %", "12 %", "50 %"]);

@@ -60,7 +60,7 @@ fn with_held_journal(options: &[&str]) -> (Cluster, Connection) {
     let holder = Connection::open(cluster.run().join("run.db")).unwrap();
     holder.execute_batch("BEGIN EXCLUSIVE").unwrap();
     cluster.signal("w1", libc::SIGCONT);
-    cluster.until_logged("the journal cannot be written now, and is tried again and again");
+    cluster.until_logged("cannot write the journal; retrying");
     (cluster, holder)
 }
 
@@ -102,10 +102,13 @@ fn coordinator_with_a_locked_journal_answers_and_ends() {
     let output = cluster.ask("status", &[]);
     assert_eq!(output.status.code(), Some(1), "{output:?}");
     let (_, err) = texts(&output);
-    assert!(err.contains("cannot write run.db") && err.contains("another process holds run.db"), "{err}");
+    assert!(
+        err.contains("cannot write run.db") && err.contains("another process has locked run.db"),
+        "{err}"
+    );
     cluster.signal_coordinator(libc::SIGTERM);
     assert_eq!(cluster.coordinator_ends().code(), Some(1));
-    assert!(cluster.said().contains("asked to end before that could pass"), "{}", cluster.said());
+    assert!(cluster.said().contains("asked to stop before the problem had passed"), "{}", cluster.said());
     holder.execute_batch("ROLLBACK").unwrap();
     cluster.serve();
     assert_same(&cluster.finishes(), &undisturbed(&SPACE));

@@ -44,7 +44,7 @@ fn shared_store_belongs_to_one_run() {
     let mark = fs::read_to_string(shared.join("owner.toml")).unwrap();
     fs::remove_file(shared.join("owner.toml")).unwrap();
     let (code, err) = said(&cluster, &second);
-    assert!(code == Some(2) && err.contains("holds layers of which the run knows nothing"), "{err}");
+    assert!(code == Some(2) && err.contains("has layers that are not in the run's journal"), "{err}");
     assert_eq!(layer_files(&shared.join("layers")), before);
     // The run itself continues, and restores its mark.
     let on = |dir| ["resume", dir, "-q", "--max-depth", "6"];
@@ -101,7 +101,7 @@ fn worker_with_an_empty_mount_point_is_refused() {
     let output = cluster.joining("blind").output().unwrap();
     let err = texts(&output).1;
     assert!(
-        output.status.code() == Some(2) && err.contains("which this host does not see: mount it"),
+        output.status.code() == Some(2) && err.contains("which this host does not see. Mount it"),
         "{err}"
     );
     assert_eq!(fs::read_dir(&mount_point).unwrap().count(), 0);
@@ -122,14 +122,14 @@ fn relative_shared_store_is_found_from_everywhere() {
     fs::rename(cluster.path().join("shared"), cluster.path().join("gone")).unwrap();
     for arguments in [&["verify", "run"][..], &["resume", "run", "-q", "--max-depth", "7"]] {
         let (code, err) = said(&cluster, arguments);
-        assert!(code == Some(2) && err.contains("there is no directory") && err.contains("mount"), "{err}");
+        assert!(code == Some(2) && err.contains("does not exist") && err.contains("Mount"), "{err}");
     }
     assert!(!cluster.path().join("shared").exists());
     // The mount point exists and is empty.
     fs::create_dir(cluster.path().join("shared")).unwrap();
     for arguments in [&["verify", "run"][..], &["resume", "run", "-q", "--max-depth", "7"]] {
         let (code, err) = said(&cluster, arguments);
-        assert!(code == Some(2) && err.contains("there are no layers in") && err.contains("mount"), "{err}");
+        assert!(code == Some(2) && err.contains("has none") && err.contains("Mount"), "{err}");
     }
     assert_eq!(fs::read_dir(cluster.path().join("shared")).unwrap().count(), 0);
 }

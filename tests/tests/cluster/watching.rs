@@ -547,8 +547,8 @@ fn disk_limit_is_enforced() {
     out(directory.path(), &["run", "3x4", "-q", "--max-depth", "6", "--dir", "run"]);
     let (code, err) = refused(directory.path(), &["resume", "run", "--disk-limit", "600KiB"]);
     assert_eq!(code, Some(1));
-    assert!(err.contains("raise --disk-limit, then go on with 'fathom resume run'"), "{err}");
-    // Before a depth starts, if its size is known for certain.
+    assert!(err.contains("raise --disk-limit, then continue with 'fathom resume run'"), "{err}");
+    // Before a depth begins, where what it takes is known for certain.
     out(directory.path(), &["resume", "run", "-q", "--max-depth", "8"]);
     let (code, err) = refused(directory.path(), &["resume", "run", "--disk-limit", "3MiB"]);
     assert_eq!(code, Some(1));

@@ -63,21 +63,18 @@ fn invalid_arguments_are_refused_and_leave_nothing_behind() {
         (&["run", "3x3", "--threads", "0"], "0 is not in 1.."),
         (
             &["run", "3x3", "--kernel", "magic"],
-            "kernels are 'fastest', 'avx512', 'avx2', 'portable' and 'reference', not",
+            "expected 'fastest', 'avx512', 'avx2', 'portable' or 'reference', not",
         ),
         (&["serve", "3x3", "--shared-store", "nowhere"], "there is no directory nowhere: make it where"),
-        (
-            &["serve", "3x3", "--listen", "nowhere.invalid:7400"],
-            "the name nowhere.invalid has no address here",
-        ),
-        (&["serve", "3x3", "--listen", "7400"], "no address with a port: give one such as 127.0.0.1:7400"),
+        (&["serve", "3x3", "--listen", "nowhere.invalid:7400"], "the name nowhere.invalid has no address"),
+        (&["serve", "3x3", "--listen", "7400"], "is not an address with a port, such as 127.0.0.1:7400"),
         (
             &["serve", "3x3", "--keys", "nowhere"],
             "--keys: there is no directory nowhere: 'fathom keys nowhere'",
         ),
-        (&["run", "3x3", "--workers", "2", "--memory", "10MiB"], "of memory, and may take 5.00 MiB"),
+        (&["run", "3x3", "--workers", "2", "--memory", "10MiB"], "of memory, but only 5.00 MiB may be used"),
         (&["solve", "2x3", "0 1; 2 3; 5 4"], "STATE: row 1 has 2 tiles, and a row of the board has 3"),
-        (&["run", "3x3", "--keep", "some"], "layers to keep are 'last', 'two' or 'all'"),
+        (&["run", "3x3", "--keep", "some"], "expected 'last', 'two' or 'all'"),
         (
             &["run", "5x5"],
             "5x5 multi has 7,755,605,021,665,492,992,000,000 states, too many to search: one bit for each of them, up to",
@@ -99,7 +96,7 @@ fn invalid_arguments_are_refused_and_leave_nothing_behind() {
             &["plan", "3x4", "--workers", "2", "--replicas", "3"],
             "2 workers cannot hold 3 replicas of each file",
         ),
-        (&["plan", "3x4", "--workers", "2", "--memory", "1MiB"], "of memory, and may take 1.00 MiB"),
+        (&["plan", "3x4", "--workers", "2", "--memory", "1MiB"], "of memory, but only 1.00 MiB may be used"),
         (&["plan", "3x3", "--workers", "2", "--shards", "1000"], "cannot be cut into 1000 shards"),
         (&["group", "3y4"], "\"3y4\" names no puzzle: there are MxN+flip"),
         (&["group", "17x16"], "'fathom group' takes boards of up to 16x16"),
@@ -143,10 +140,7 @@ fn invalid_arguments_are_refused_and_leave_nothing_behind() {
             &["run", BANDAGED, "--metric", "given"],
             "they are not closed under inverses. Add the inverses (--metric single does",
         ),
-        (
-            &["run", "lx:6", "--inverse-classes"],
-            "classes of lx-6-given up to inversion cannot be counted, for the inverse of a move may not be a move",
-        ),
+        (&["run", "lx:6", "--inverse-classes"], "cannot count classes of lx-6-given up to inversion: "),
         (&["run", BANDAGED, "--inverse-classes"], "for pieces that look alike"),
         (
             &["run", BANDAGED, "--labels", "0,1,2,3,4,5"],
@@ -160,7 +154,7 @@ fn invalid_arguments_are_refused_and_leave_nothing_behind() {
             &["run", "2x2x2", "--free-rotations", "--labels", "0,0,0,0,0,0,0,0"],
             "has free moves that may change nothing visible",
         ),
-        (&["run", "2x2x2", "--watch-states", BANDAGED], "the pieces of 2x2x2 turn where they stand"),
+        (&["run", "2x2x2", "--watch-states", BANDAGED], "the pieces of 2x2x2 have orientations"),
         (&["group"], "<PUZZLE>"),
         (&["bound", "3y4"], "\"3y4\" names no space"),
         (&["bound", "square1-twist"], "\"square1-twist\" names no space that is bounded"),
@@ -201,12 +195,12 @@ fn invalid_arguments_are_refused_and_leave_nothing_behind() {
         ),
         (&["bound", "3x4", "--upper", "--chain", "0-3"], "leaves tiles unsolved: it must name all, 0-11"),
         (&["bound", "4x4", "--upper", "--chain", "0-15"], "stage 1 has a table of more than 2^28 entries"),
-        (&["resume", "nowhere"], "nowhere is no run directory: No such file or directory"),
+        (&["resume", "nowhere"], "nowhere is not a run directory (no such file or directory)"),
         (&["remove", "nowhere"], "cannot remove nowhere: No such file or directory"),
         (&["run", "nowhere.tws"], "nowhere.tws: cannot be read: No such file or directory\n"),
-        (&["run", "3x3", "--memory", "-2GiB"], "\"-2GiB\" is no size"),
-        (&["status", "nowhere"], "nowhere is no run directory"),
-        (&["verify", "nowhere"], "nowhere is no run directory"),
+        (&["run", "3x3", "--memory", "-2GiB"], "\"-2GiB\" is not a size"),
+        (&["status", "nowhere"], "nowhere is not a run directory"),
+        (&["verify", "nowhere"], "nowhere is not a run directory"),
         (&["walk"], "unrecognized subcommand"),
     ] {
         let (code, out, err) = in_directory(directory.path(), arguments);
@@ -369,7 +363,7 @@ fn damaged_run_files_are_refused() {
     half.refuses(
         &["run", "3x3", "--dir", "run"],
         1,
-        "put it back from a copy, or remove run and begin again",
+        "restore it from a backup, or remove run and start again",
     );
 
     let half = HalfRun::new();
@@ -394,7 +388,7 @@ fn damaged_run_files_are_refused() {
     half.change("run.toml", |b| {
         *b = String::from_utf8(b.clone()).unwrap().replace("format = 1", "format = 7").into_bytes()
     });
-    half.refuses(&["status", "run"], 2, "it has format 7, and this version of Fathom reads format 1");
+    half.refuses(&["status", "run"], 2, "it has format 7, but this version of Fathom reads format 1");
 }
 
 /// Another version may plan or describe a run differently.
@@ -414,8 +408,8 @@ fn run_of_another_version_names_it() {
     fs::write(&file, other).unwrap();
     let (code, out, err) = in_directory(directory.path(), &["resume", "run", "-q"]);
     assert_eq!((code, out.as_str(), err.lines().count()), (Some(1), "", 1), "{err}");
-    assert!(err.contains("the run was begun by fathom 9.8.7"), "{err}");
-    assert!(err.contains("that version finishes the run"), "{err}");
+    assert!(err.contains("the run was started by fathom 9.8.7"), "{err}");
+    assert!(err.contains("that version can finish the run"), "{err}");
 }
 
 /// Changes `run.db` as another program might.
@@ -496,7 +490,7 @@ fn inconsistent_counts_are_refused() {
         alter(&half, &format!("UPDATE {table} SET states = states + 33900 WHERE depth = 5"));
     }
     for command in ["resume", "status", "verify"] {
-        half.refuses(&[command, "run"], 1, "the counts cannot be true: 62574 states at depth 5");
+        half.refuses(&[command, "run"], 1, "the counts are impossible: 62574 states at depth 5");
     }
     let half = HalfRun::new();
     for table in ["layer", "shard"] {
@@ -532,7 +526,7 @@ fn counts_that_contradict_the_moves_are_refused() {
         let half = miscounted(seconds);
         let (code, out, err) = half.fathom(&["run", "3x3", "--dir", "run", more]);
         assert_eq!((code, out.as_str()), (Some(1), ""), "{err}");
-        let says = "depth 1 has 11 states, and moves that are made one by one lead to 12; the run is wrong";
+        let says = "depth 1 has 11 states, but a direct count gives 12. The run is wrong";
         assert!(err.contains(says), "{err}");
         assert_eq!(RunDirectory::open(&half.path("")).unwrap().visited().unwrap().layers.len(), committed);
     }
@@ -566,8 +560,8 @@ fn damaged_file_of_an_unfinished_layer_is_recomputed() {
         assert_eq!(code, Some(0), "{err}");
         let digest = |out: &str| out.split("\"digest\":").nth(1).map(str::to_owned);
         assert_eq!(digest(&out), digest(&expected));
-        // The last file is intact, and is used unchanged.
-        assert_eq!(err.contains("is damaged, and is made again"), number < 4, "{err}");
+        // The last file is whole, and is used unchanged.
+        assert_eq!(err.contains("is damaged and will be recomputed"), number < 4, "{err}");
     }
 }
 

@@ -177,14 +177,14 @@ fn group_results_of_the_papers() {
     let (code, out, _) = group(&[&rubik, "--contains", "(1,17,23)"]);
     assert_eq!(
         (code, out.as_str()),
-        (Some(1), "no: the piece of the points 1 17 23 is twisted, and no other with it\n")
+        (Some(1), "no: the piece of the points 1 17 23 is twisted, and no other piece is\n")
     );
     let (_, out, _) = group(&[&rubik, "--contains", "(1,19)(3,17)(23,41)"]);
-    assert!(out.starts_with("no: it permutes the pieces of orbit 1 2 oddly, taken together"), "{out}");
-    // Each corner of a skewb can be twisted together with others, but none by itself.
+    assert!(out.starts_with("no: in total, it permutes the pieces of orbit 1 2 oddly, but"), "{out}");
+    // Each corner of a skewb can be twisted with others, and none alone.
     let (code, out, _) = group(&["skewb", "--contains", "(1,2,3)"]);
     assert_eq!(code, Some(1));
-    let together = "no: no moves act so on the orbits 1 2 3 4 5 together; some do on the others if any one of them is left out\n";
+    let together = "no: no moves act like this on the orbits 1 2 3 4 5 together, but some do if any one of these orbits is ignored\n";
     assert_eq!(out, together);
     assert_eq!(group_json(&["16x15"])["kind"], value!("symmetric"));
     let (code, _, err) = group(&["17x16"]);

@@ -436,7 +436,7 @@ fn unfinished_run_is_reported_as_such() {
     assert!(run.in_format("md").contains(says));
     assert!(run.in_format("html").contains(says));
     assert!(run.in_format("html").contains("<dd>at least 5</dd>"));
-    assert!(run.in_format("html").contains("States of the last known distance"));
+    assert!(run.in_format("html").contains("States at the last known distance"));
     assert!(run.in_format("latex").contains("God's number: at least 5."));
     assert!(run.in_format("oeis").contains("# %K nonn,fini,more\n"));
     assert!(run.in_format("latex").contains("The 181\\,440 states (not all of which were visited) by"));
@@ -454,7 +454,7 @@ fn unfinished_run_is_reported_as_such() {
     assert!(!run.json()["provenance"]["command"].as_str().unwrap().contains("--max-depth"));
     let entry = run.in_format("oeis");
     assert!(!entry.contains("Up to ") && !entry.contains(" \n"), "{entry}");
-    for (format, says) in [("md", "To repeat the run"), ("html", "To do it again")] {
+    for (format, says) in [("md", "To repeat the run"), ("html", "To repeat the run")] {
         let page = run.in_format(format);
         assert!(!page.contains("wall time of all layers") && !page.contains(says), "{page}");
     }
@@ -569,12 +569,12 @@ fn output_file_is_complete_and_never_replaced() {
         (&["run", "--output", "new/"], "new/ cannot be written: that is the name of a directory"),
         (
             &["run", "--output", "report.pdf"],
-            "report.pdf: formats are html, md, csv, json, latex, oeis, svg, not \"pdf\": --format names one for any file",
+            "report.pdf: expected one of html, md, csv, json, latex, oeis, svg, not \"pdf\": --format names one for any file",
         ),
         (&["run", "--output", ""], "a value is required"),
-        (&["run", "--format", "pdf"], "formats are html, md, csv, json, latex, oeis, svg, not \"pdf\""),
-        (&["nowhere"], "nowhere is no run directory"),
-        (&["other"], "other is no run directory"),
+        (&["run", "--format", "pdf"], "expected one of html, md, csv, json, latex, oeis, svg, not \"pdf\""),
+        (&["nowhere"], "nowhere is not a run directory"),
+        (&["other"], "other is not a run directory"),
     ] {
         let (code, out, err) = run.report(arguments);
         assert_eq!((code, out.as_str()), (Some(2), ""), "{arguments:?}: {err}");

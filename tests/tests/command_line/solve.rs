@@ -292,7 +292,7 @@ fn invalid_questions_are_refused_with_one_message() {
             "STATE: at offset 0: \"(1,0\" is no pair of turns",
         ),
         (&["solve", "many.toml", "()"], "the free moves make a group of more than 1024 elements"),
-        (&["solve", "empty", "()"], "is no run directory"),
+        (&["solve", "empty", "()"], "is not a run directory"),
         (&["solve", "nowhere", "()"], "names no puzzle"),
         (
             &["solve", "run", "()", "--track", "0"],
@@ -303,7 +303,7 @@ fn invalid_questions_are_refused_with_one_message() {
         (&["antipodes", "run", "--metric", "multi"], "leave it out"),
         (&["antipodes", "run", "--depth", "9"], "2x3-multi has no states at depth 9: the last is 7"),
         (&["antipodes", "many.toml"], "the free moves make a group of more than 1024 elements"),
-        (&["antipodes", "empty"], "is no run directory"),
+        (&["antipodes", "empty"], "is not a run directory"),
     ] {
         let (code, out, err) = in_directory(path, arguments);
         assert_eq!((code, out.as_str()), (Some(2), ""), "{arguments:?}: {err}");

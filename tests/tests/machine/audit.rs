@@ -162,10 +162,10 @@ fn with_two_layers_some_statements_are_not_checked() {
     // 1 - 0.001^(1/700).
     let excluded = found["at_large"]["excluded"].as_f64().unwrap();
     assert!((excluded - 0.009_819).abs() < 1e-5, "{excluded}");
-    run.refuses(&["--exhaustive"], "every state can be audited only where all layers were kept");
+    run.refuses(&["--exhaustive"], "auditing every state needs all layers");
     run.refuses(&["--samples", "0"], "0 is not in 1..");
     run.refuses(&["--exhaustive", "--samples", "3"], "cannot be used with");
-    run.refuses(&["--memory", "1KiB"], "give it more with --memory");
+    run.refuses(&["--memory", "1KiB"], "but only 1.00 KiB may be used");
     // The same seed selects the same states.
     assert_eq!(run.audit(&["--samples", "700", "--seed", "2"]).1, found);
 }
@@ -212,7 +212,7 @@ fn audit_without_a_run_is_refused() {
     let run = Run::new(&["2x3"]);
     let output = fathom().args(["audit", "nowhere"]).current_dir(run.0.path()).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
-    assert!(texts(&output).1.contains("nowhere is no run directory"));
+    assert!(texts(&output).1.contains("nowhere is not a run directory"));
     assert!(!run.path("nowhere").exists());
 }
 

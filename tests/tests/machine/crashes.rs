@@ -541,7 +541,7 @@ fn failed_sync_ends_the_run_and_the_file_is_recomputed() {
         let lost = path.join(format!("layers/d{:03}/s00001.layer", undisturbed.counts.len() - 2));
         let disk = LosingDisk { lost: lost.clone(), losses: AtomicUsize::new(0) };
         let error = format!("{:#}", plan.attempt(&path, &disk).unwrap_err());
-        assert!(error.contains("cannot be made durable") && error.contains("lost writes"), "{error}");
+        assert!(error.contains("could not be synced to disk") && error.contains("lost writes"), "{error}");
         assert!(error.contains(&format!("fathom resume {}", path.display())), "{error}");
         assert!(error.contains(&format!("cannot sync {}", lost.display())), "{error}");
         assert!(!lost.exists(), "{keep}");
@@ -571,7 +571,7 @@ fn full_disk_error_names_the_command_to_continue() {
     for (plan, number) in (90..110).map(|number| (often, number)).chain([(often.with_one_checkpoint(), 90)]) {
         for (error, says) in [
             (io::ErrorKind::StorageFull, "the disk is full at depth"),
-            (io::ErrorKind::QuotaExceeded, "the quota of this user is used up at depth"),
+            (io::ErrorKind::QuotaExceeded, "the disk quota of this user is used up at depth"),
         ] {
             let temporary = directory();
             let path = temporary.path().join("run");

@@ -230,7 +230,7 @@ fn damage_to_the_older_layer_is_found() {
         File::options().write(true).open(&damaged).unwrap().write_all_at(&[byte], at).unwrap();
         let error = format!("{:#}", search(setup(Keep::Last), &path, &disk).unwrap_err());
         assert!(error.contains("d008/s00001.layer is damaged at coset"), "{error}");
-        assert!(error.contains("put the file back from a copy"), "{error}");
+        assert!(error.contains("restore the file from a backup"), "{error}");
         assert!(disk.count(|counts| &counts.reads) > 0);
         std::fs::write(&damaged, &whole).unwrap();
     }

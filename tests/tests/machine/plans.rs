@@ -116,7 +116,7 @@ fn plans_that_do_not_fit_are_refused() {
     assert_ne!(symmetry, text);
     refused("symmetry.toml", &symmetry, &["2x4"], "symmetry 1 of the plan is not a symmetry of 2x4");
     let newer = text.replacen("format = 1", "format = 2", 1);
-    refused("newer.toml", &newer, &["2x4"], "it has format 2, and this version of Fathom reads format 1");
+    refused("newer.toml", &newer, &["2x4"], "it has format 2, but this version of Fathom reads format 1");
     refused("none.toml", "x = 1\n", &["2x4"], "cannot use the plan none.toml");
     // A plan is never overwritten.
     let (code, err) = said(at, &["plan", "2x4", "-o", "plan.toml"]);

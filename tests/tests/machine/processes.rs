@@ -206,10 +206,10 @@ fn full_file_system() {
     assert_eq!(lines[..2], ["code 1", "code 1"], "{out} {err}");
     let messages: Vec<&str> = err.lines().filter(|line| line.starts_with("error")).collect();
     assert!(messages[0].contains("the disk is full at depth"), "{err}");
-    assert!(messages[0].contains("make room, then go on with"), "{err}");
+    assert!(messages[0].contains("free some space, then continue with"), "{err}");
     assert!(messages[0].contains("No space left on device"), "{err}");
     assert!(messages[1].contains("depth 8 will need about"), "{err}");
-    assert!(messages[1].contains("bytes too few; make room, then go on with"), "{err}");
+    assert!(messages[1].contains("bytes too few; free some space, then continue with"), "{err}");
     let half: Value = serde_json::from_str(lines[2]).unwrap();
     assert_eq!(half["complete"], false);
     let whole: Value = serde_json::from_str(lines[3]).unwrap();

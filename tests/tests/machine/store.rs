@@ -163,7 +163,7 @@ fn other_stores_are_refused() {
     run.refuses(&mut begin("second", "disk"), &format!("it belongs to the run in {}", run_path.display()));
     let name = run.store().file_name().unwrap().to_owned();
     fs::create_dir_all(run.path("other").join(name).join("notes")).unwrap();
-    run.refuses(&mut begin("second", "other"), "it holds something else, notes");
+    run.refuses(&mut begin("second", "other"), "it is not empty: it contains notes");
     run.refuses(&mut begin("second", "second/layers"), "is in the run's directory");
     // The layers of a run also stay in its directory.
     well(&run.command(&["run", "3x3", "-q", "--dir", "without"]).output().unwrap());
@@ -192,8 +192,11 @@ fn missing_store_is_named_and_not_created_again() {
     run.until(6);
     let store = run.store();
     fs::rename(run.path("disk"), run.path("unmounted")).unwrap();
-    let gone = format!("there is no directory {}, where the layers of the run in run lie", store.display());
-    // Without the disk, only the mount point is left.
+    let gone = format!(
+        "the directory {}, which should have the layers of the run in run, does not exist",
+        store.display()
+    );
+    // With the disk, only the mount point is left.
     fs::create_dir(run.path("disk")).unwrap();
     for arguments in [
         &["verify", "run"][..],
@@ -217,7 +220,7 @@ fn missing_store_is_named_and_not_created_again() {
     let output = child.wait_with_output().unwrap();
     let (_, err) = texts(&output);
     assert_eq!(output.status.code(), Some(1), "{err}");
-    assert!(err.contains("depth 8 could not be made; mount the disk of the store"), "{err}");
+    assert!(err.contains("depth 8 could not be computed; mount the disk of the store"), "{err}");
     let message =
         format!("cannot use the store {}: its disk is not mounted, its files are gone", store.display());
     assert!(err.contains(&message), "{err}");

@@ -292,7 +292,7 @@ fn missing_shards_are_named() {
 fn tasks_and_merges_out_of_order_are_refused() {
     let run = Run::begin(SPACE, 3, &[]);
     run.refuses(&mut run.merge(5), 2, "depth 5 cannot be merged before depth 4");
-    run.refuses(&mut run.task(5, "0"), 2, "depth 5 is made from depth 4, which is not there as a whole");
+    run.refuses(&mut run.task(5, "0"), 2, "depth 5 is computed from depth 4, which is not complete");
     succeeds(&run.task(4, "0-4").output().unwrap());
     run.refuses(&mut run.task(5, "0"), 2, "s00005.layer");
     run.refuses(&mut run.merge(5), 2, "depth 5 cannot be merged before depth 4");
@@ -304,7 +304,7 @@ fn tasks_and_merges_out_of_order_are_refused() {
     for mut command in [nowhere.task(4, "0"), nowhere.merge(4)] {
         let output = command.current_dir(&elsewhere).output().unwrap();
         assert_eq!(output.status.code(), Some(2));
-        assert!(texts(&output).1.contains("nowhere is no run directory"), "{}", texts(&output).1);
+        assert!(texts(&output).1.contains("nowhere is not a run directory"), "{}", texts(&output).1);
         assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 0);
     }
 }
@@ -361,7 +361,7 @@ fn damaged_file_of_the_unfinished_layer_is_recomputed() {
     let mut again = fathom_worker();
     let output = again.args(["task", "--depth", "7", "--shards", "0-5", "--run"]).arg(&run.path).output();
     let (_, err) = texts(&output.unwrap());
-    assert_eq!(err.matches("is damaged, and is made again").count(), 2, "{err}");
+    assert_eq!(err.matches("is damaged and will be recomputed").count(), 2, "{err}");
     assert!([fs::read(&bits).unwrap(), fs::read(&header).unwrap()] == made);
     succeeds(&run.merge(7).output().unwrap());
     assert_same(&run.drive(None), &undisturbed(SPACE, &[]));
@@ -454,9 +454,5 @@ fn half_computed_depth_with_two_layers_needs_the_run() {
 fn missing_file_of_a_finished_depth_must_be_restored() {
     let run = Run::begin(SPACE, 5, &[]);
     fs::remove_file(run.file(5, 2)).unwrap();
-    run.refuses(
-        &mut run.task(6, "0"),
-        2,
-        "which is finished, and of which a file is gone: put the file back",
-    );
+    run.refuses(&mut run.task(6, "0"), 2, "which is finished but lacks a file: restore the file");
 }

@@ -161,8 +161,8 @@ fn damaged_new_shards_are_recomputed() {
             assert_eq!(output.status.code(), Some(1));
             let (_, err) = texts(&output);
             assert!(err.contains("s00002.layer"), "{err}");
-            assert!(err.contains("what it was made from was given back"), "{err}");
-            assert!(err.contains("begin again"), "{err}");
+            assert!(err.contains("its source was released"), "{err}");
+            assert!(err.contains("start again"), "{err}");
             assert!(err.contains("shard 2 at depth 8"), "{err}");
             // The other files stay, so that a copy of the lost file is enough to continue.
             assert_eq!(shards(&path, 7).len(), SHARDS);
@@ -179,7 +179,7 @@ fn lost_source_is_an_error() {
     let output = run(&path, "two").output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     let (_, err) = texts(&output);
-    assert!(err.contains("s00007.layer") && err.contains("begin again"), "{err}");
+    assert!(err.contains("s00007.layer") && err.contains("start again"), "{err}");
 }
 
 /// A disk that records the largest number of bytes that the files of a run take, and may refuse to delete.
@@ -231,7 +231,7 @@ fn undeletable_file_ends_the_run_which_can_continue() {
         let refusing = Watching { run: path.clone(), most: Mutex::new(0), deletes: false };
         let mut run = setup.begin(question(), &path, &refusing).unwrap();
         let error = format!("{:#}", setup.go_on(&mut run, &refusing).unwrap_err());
-        assert!(error.contains("could not be deleted; go on with 'fathom resume"), "{error}");
+        assert!(error.contains("could not be deleted; continue with 'fathom resume"), "{error}");
         assert!(error.contains("layers/d000/s0000"), "{error}");
         // What is released in depth 2 must be deleted before that depth is committed.
         let made = if keep == Keep::Two { 2 } else { 3 };

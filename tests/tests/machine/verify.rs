@@ -142,7 +142,7 @@ fn file_that_cannot_be_opened() {
     let directory = fathom_tests::tempdir().unwrap();
     let file = half(directory.path()).join("layers/d005/s00000.layer");
     fs::remove_file(&file).unwrap();
-    fails(&verify(&directory.path().join("run"), &[]), 1, "depth 5 is not as run.db says");
+    fails(&verify(&directory.path().join("run"), &[]), 1, "depth 5 does not match run.db");
     std::os::unix::fs::symlink(&file, &file).unwrap();
     fails(&verify(&directory.path().join("run"), &[]), 1, "depth 5 cannot be checked: cannot open");
 }

@@ -130,7 +130,7 @@ fn wrong_depth_of_a_watched_state_is_found() {
     database.execute("UPDATE watched SET depth = 3", []).unwrap();
     let refused = verify();
     assert_eq!(refused.status.code(), Some(1));
-    assert!(texts(&refused).1.contains("watched states are not as run.db says"), "{}", texts(&refused).1);
+    assert!(texts(&refused).1.contains("watched states do not match run.db"), "{}", texts(&refused).1);
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! The first depths of a run, counted by making the moves one by one from the solved state. Of the search
-//! only the counts are looked at, so the layers may lie anywhere.
+//! The first depths of a run, counted directly by applying the moves one by one from the solved state. Only
+//! the counts of the search are used, so the layers may be anywhere.
 
 use super::plain_of;
 use super::plain_states::{Plain, State};
@@ -10,9 +10,9 @@ use fathom_space::Space;
 use std::collections::HashSet;
 use tracing::debug;
 
-/// Checks the counts of a run's first depths, as far as they are counted when `most_pieces` pieces were put
-/// on cells to make moves. `layers` has all layers by depth; `is_complete` tells whether they have all states
-/// of the space.
+/// Checks the counts of a run's first depths, as far as they can be counted by placing `most_pieces`
+/// pieces on cells. `layers` has all layers by depth; `is_complete` says whether they have all states of the
+/// space.
 ///
 /// # Errors
 /// If the run's definition of the puzzle cannot be read, or a depth has another number of states.
@@ -27,7 +27,7 @@ pub(crate) fn check<'a>(
     for ((depth, states), &counted) in (0..).zip(states).zip(&counts) {
         if states != counted {
             return Err(anyhow!(
-                "the counts contradict the puzzle's moves: depth {depth} has {states} states, and moves that are made one by one lead to {counted}; the run is wrong, and must not be used"
+                "the counts contradict the puzzle's moves: depth {depth} has {states} states, but a direct count gives {counted}. The run is wrong: do not use its results"
             ));
         }
     }
@@ -35,7 +35,7 @@ pub(crate) fn check<'a>(
     Ok(())
 }
 
-/// Returns the number of states at each depth, as far as they are counted when `most_pieces` pieces were put
+/// Returns the number of states at each depth, as far as they can be counted by placing `most_pieces` pieces
 /// on cells; 0 after the last depth of the space.
 fn first_depths(plain: &Plain, most_pieces: usize) -> Vec<u64> {
     let solved = plain.solved();

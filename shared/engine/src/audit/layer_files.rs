@@ -54,7 +54,7 @@ impl KeptLayers {
         let path = run.path.display();
         let Some(store) = run.store()? else {
             return Err(bad_input!(
-                "the layers of the run in {path} lie with its workers: name its coordinator as HOST:PORT while it is served"
+                "the layers of the run in {path} are on its workers. While it is served, pass its coordinator as HOST:PORT"
             ));
         };
         let visited = run.visited()?;
@@ -90,7 +90,7 @@ impl KeptLayers {
         Ok(Self::new(Arc::clone(&graph), layers.collect::<Result<_>>()?))
     }
 
-    /// Takes layers that are open.
+    /// Wraps layers that are already open.
     pub(super) fn new(graph: Arc<CosetGraph>, layers: Vec<FinishedLayer>) -> Self {
         let visited: u128 = layers.iter().map(|layer| u128::from(layer.states)).sum();
         Self {
@@ -103,7 +103,7 @@ impl KeptLayers {
         }
     }
 
-    /// Takes layers whose files are on other hosts.
+    /// Wraps layers whose files are on other hosts.
     pub(super) fn far(graph: Arc<CosetGraph>, layers: Vec<FinishedLayer>) -> Self {
         Self { is_far: true, ..Self::new(graph, layers) }
     }
@@ -166,7 +166,8 @@ impl KeptLayers {
         Ok(twice)
     }
 
-    /// Prepares lookups of these states: if the files are on other hosts, looks all of them up at once.
+    /// Prepares lookups of these states: if the files are on other hosts, looks all of them up in one
+    /// request.
     ///
     /// # Errors
     /// If a layer cannot be read.
@@ -191,7 +192,7 @@ impl KeptLayers {
         Ok(Lookup { kept: self, ahead })
     }
 
-    /// Returns the depths of the kept layers that have a state: at most one, if the layers are right.
+    /// Returns the depths of the kept layers that have a state: at most one, if the layers are correct.
     fn depths_of(&self, state: &State) -> Result<Vec<u32>> {
         let Some((coset, position)) = self.locate(state) else {
             return Ok(Vec::new());
@@ -227,7 +228,7 @@ pub(super) struct Lookup<'a> {
 }
 
 impl Lookup<'_> {
-    /// Returns the depths of the kept layers that have a state: at most one, if the layers are right.
+    /// Returns the depths of the kept layers that have a state: at most one, if the layers are correct.
     ///
     /// # Errors
     /// If a layer cannot be read.

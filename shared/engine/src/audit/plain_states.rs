@@ -1,4 +1,4 @@
-//! States as plain words of pieces and orientations, and moves that are made on them one by one.
+//! States as plain words of pieces and orientations, and moves applied to them one by one.
 //!
 //! This module shares only the puzzle's moves with the search: no cosets, no numbering, no transforms, no
 //! kernels.
@@ -16,19 +16,19 @@ const MAX_ELEMENTS: u128 = 1 << 64;
 /// The label and the orientation of the piece on each cell of the puzzle.
 pub(super) type State = Box<[(u16, u8)]>;
 
-/// A puzzle with labelled pieces: what is needed to make moves on states and to tell states apart.
+/// A puzzle with labelled pieces: what is needed to apply moves to states and to distinguish states.
 #[derive(Debug)]
 pub(super) struct Plain {
     /// The label of each piece.
     labels: Vec<u16>,
-    /// By label: the number of orientations that are told apart.
+    /// By label: the number of orientations that are distinguished.
     seen: Vec<u16>,
     moves: Vec<(Action, Box<[Guard]>)>,
     /// The free moves, the identity first.
     free: Vec<Action>,
     /// The moves and free moves, acting on points. A point is one orientation on one cell.
     generators: Vec<Permutation>,
-    /// The group of `generators`, once it is asked for. `None` if there are too many cells for the chain of
+    /// The group of `generators`, once it was requested. `None` if there are too many cells for the chain of
     /// so large a group.
     group: OnceLock<Option<StabiliserChain>>,
     points: Vec<(Cell, u16)>,
@@ -105,7 +105,7 @@ impl Plain {
         self.chain().filter(|_| self.is_faithful)
     }
 
-    /// Returns the group of moves and free moves, whose elements carry the solved state to every state.
+    /// Returns the group of moves and free moves, whose elements map the solved state to every state.
     /// `None` if moves have guards, or there are too many cells for so large a group.
     pub(super) fn group(&self) -> Option<&StabiliserChain> {
         self.chain().filter(|_| !self.is_guarded())
@@ -119,7 +119,7 @@ impl Plain {
         self.group.get_or_init(chain).as_ref()
     }
 
-    /// Returns the word to which an element of the group carries the solved state.
+    /// Returns the word to which an element of the group maps the solved state.
     pub(super) fn word(&self, element: &Permutation) -> State {
         let mut word = vec![(0, 0); self.labels.len()];
         for (point, &(piece, turn)) in self.points.iter().enumerate() {
@@ -184,7 +184,7 @@ impl Plain {
         seen.into_iter().collect()
     }
 
-    /// Writes a word for people: for each cell the label, followed by `+` and the orientation if that is not
+    /// Formats a word: for each cell the label, followed by `+` and the orientation if that is not
     /// 0.
     pub(super) fn written(word: &State) -> String {
         let cell = |&(label, turn): &(u16, u8)| match turn {

@@ -1,5 +1,5 @@
-//! Spot checks: the search holds some states of its newest layers against the puzzle's moves before it
-//! commits a layer.
+//! Spot checks: before the search commits a layer, it checks some states of its newest layers against the
+//! puzzle's moves.
 
 use super::layer::OnDisk;
 use super::layer_files::{FinishedLayer, KeptLayers};
@@ -15,18 +15,18 @@ use std::time::{Duration, Instant};
 /// The share of the time of a search that spot checks may take.
 const SHARE: f64 = 0.01;
 
-/// The number of states of each of the two newest layers that a check looks at, even if that takes more than
+/// The number of states that a check examines in each of the two newest layers, even if that takes more than
 /// [`SHARE`], unless one of them takes longer than [`LONG`].
 const LEAST: u64 = 4;
 const LONG: Duration = Duration::from_millis(10);
 
-/// About how many bytes of layers are read and compared with their checksums in a second.
+/// The approximate number of bytes of layers that are read and checked against their checksums per second.
 const BYTES_PER_SECOND: f64 = 1e9;
 
-/// The most states of each of the two newest layers that a check looks at.
+/// The maximum number of states that a check examines in each of the two newest layers.
 const MOST: u64 = 10_000;
 
-/// The most lookups of neighbours that one state may need. With more, no state is looked at.
+/// The maximum number of lookups of neighbours that one state may need. With more, no state is checked.
 const MAX_LOOKUPS: usize = 4_096;
 
 /// A layer as a spot check sees it.
@@ -47,8 +47,8 @@ pub(crate) struct SpotChecks {
     graph: Arc<CosetGraph>,
     /// The time that all checks took.
     spent: Duration,
-    /// The time that the next check takes before it looks at the first state, and for each state; estimated,
-    /// and from the second check on measured.
+    /// The time that the next check takes before the first state, and for each state: estimated at first, and
+    /// measured from the second check on.
     start: Duration,
     each: Duration,
 }
@@ -61,7 +61,7 @@ impl SpotChecks {
     pub(crate) fn new(manifest: &RunManifest, graph: &Arc<CosetGraph>) -> Result<Self> {
         let begun = Instant::now();
         let plain = plain_of(manifest, graph.space())?;
-        // The neighbours of the first state lie in cosets that were not read yet, of three layers.
+        // The neighbours of the first state are in cosets of three layers that were not read yet.
         let cosets = (plain.neighbours() as f64).min(graph.len().into());
         let bytes = 3.0 * cosets * f64::from(graph.shape().packed_bytes());
         Ok(Self {
@@ -73,17 +73,17 @@ impl SpotChecks {
         })
     }
 
-    /// Returns whether it is time for another check of a search of this age, or a check `must` be made, and
-    /// states have few enough neighbours.
+    /// Returns whether it is time for another check of a search of this age, or a check is required (`must`),
+    /// and states have few enough neighbours.
     pub(crate) fn are_due(&self, age: Duration, must: bool) -> bool {
         let have_time = self.spent + self.start + 2 * self.each < age.mul_f64(SHARE);
         (have_time || must) && self.plain.neighbours() <= MAX_LOOKUPS
     }
 
     /// Checks random states of the newest layer and of the one before it, in turns, as long as a search of
-    /// this age has time. `layers` has all layers by depth, the newest one too, and `begun` is when they were
-    /// opened. Another check of the same depth draws the same states. Returns the number of states that were
-    /// looked at, and the first contradiction.
+    /// this age has time. `layers` has all layers by depth, the newest one too, and `begun` is the time when
+    /// they were opened. Another check of the same depth draws the same states. Returns the number of states
+    /// that were checked, and the first contradiction.
     ///
     /// # Errors
     /// If a layer cannot be read.

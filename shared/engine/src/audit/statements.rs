@@ -1,4 +1,4 @@
-//! What must be true of a state, given the depths of its neighbours.
+//! Properties that every state must satisfy, given the depths of its neighbours.
 //!
 //! A function f from states to depths is the distance d from the solved states if it has three properties:
 //! (1) f is 0 exactly on the solved states; (2) every other state s has a predecessor with depth f(s) - 1;
@@ -6,10 +6,10 @@
 //!
 //! Proof: by (1) and (2), f(s) moves lead from a solved state to s, so d <= f. Suppose that d < f for some
 //! state s, and take one with the smallest d(s) = k. By (1), k > 0, so s has a predecessor with d = k - 1,
-//! where f = d. Then f = k - 1 < f(s) - 1 at a predecessor of s, against (3).
+//! where f = d. Then f = k - 1 < f(s) - 1 at a predecessor of s, which contradicts (3).
 //!
 //! The proof does not use how f was found. With all layers kept and all states checked, an audit relies on
-//! nothing but these statements.
+//! these statements only.
 
 use super::layer_files::{KeptLayers, Lookup};
 use super::plain_states::{Plain, State};
@@ -58,9 +58,9 @@ pub(super) fn check(
     let reason = match (&found[..], depth) {
         ([first, second, ..], _) => Some(format!("the layers of depths {first} and {second} both have it")),
         ([found], Some(depth)) if *found != depth => {
-            Some(format!("it was taken from depth {depth}, and is found at depth {found}"))
+            Some(format!("it was drawn from depth {depth}, but is found at depth {found}"))
         }
-        ([], Some(depth)) => Some(format!("it was taken from depth {depth}, and is not found there again")),
+        ([], Some(depth)) => Some(format!("it was drawn from depth {depth}, but is not found there again")),
         ([found], _) => of_layer(plain, lookup, state, *found)?,
         ([], None) => of_none(plain, lookup, state)?,
     };
@@ -72,9 +72,9 @@ pub(super) fn check(
 fn of_layer(plain: &Plain, lookup: &Lookup<'_>, state: &State, depth: u32) -> Result<Option<String>> {
     let kept = lookup.kept;
     match (depth, plain.is_solved(state)) {
-        (0, false) => return Ok(Some("it is at depth 0, and is not solved".into())),
+        (0, false) => return Ok(Some("it is at depth 0, but is not solved".into())),
         (0, true) => {}
-        (_, true) => return Ok(Some(format!("it is solved, and at depth {depth}"))),
+        (_, true) => return Ok(Some(format!("it is solved, but is at depth {depth}"))),
         (_, false) => {
             let mut has_before = !kept.has(depth - 1);
             for before in plain.predecessors(state) {
@@ -102,10 +102,10 @@ fn of_layer(plain: &Plain, lookup: &Lookup<'_>, state: &State, depth: u32) -> Re
 fn of_none(plain: &Plain, lookup: &Lookup<'_>, state: &State) -> Result<Option<String>> {
     let kept = lookup.kept;
     if kept.has(0) && plain.is_solved(state) {
-        return Ok(Some("it is solved, and not at depth 0".into()));
+        return Ok(Some("it is solved, but is not at depth 0".into()));
     }
     if kept.is_complete && kept.has_all(0..=kept.last()) {
-        return Ok(Some("no layer has it, and the run is complete".into()));
+        return Ok(Some("no layer has it, although the run is complete".into()));
     }
     for before in plain.predecessors(state) {
         for depth in lookup.depths_of(&before)? {
@@ -113,7 +113,7 @@ fn of_none(plain: &Plain, lookup: &Lookup<'_>, state: &State) -> Result<Option<S
                 && kept.has_all(least..=most)
             {
                 return Ok(Some(format!(
-                    "a move leads to it from depth {depth}, so that it is at depth {least} to {most}, and no layer has it"
+                    "a move leads to it from depth {depth}, so it must be at depth {least} to {most}, but no layer has it"
                 )));
             }
         }
@@ -141,7 +141,7 @@ fn misplaced(
     let (least, most) = range(kept, depth, which)?;
     (found.is_empty() && kept.has_all(least..=most)).then(|| {
         format!(
-            "a move leads {direction} {written}, which is at depth {least} to {most}, and no layer has it"
+            "a move leads {direction} {written}, which must be at depth {least} to {most}, but no layer has it"
         )
     })
 }
@@ -173,7 +173,7 @@ fn range(kept: &KeptLayers, depth: u32, which: Neighbour) -> Option<(u32, u32)> 
     (most <= kept.last()).then_some((*possible.start(), most))
 }
 
-/// Returns the statements that the kept layers do not suffice to check, as text for people.
+/// Returns, as readable text, the statements that cannot be checked with the kept layers.
 pub(super) fn unchecked(kept: &KeptLayers) -> Vec<String> {
     let depths: Vec<u32> = (0..=kept.last()).collect();
     let say = |depths: Vec<u32>, what: &str| -> Option<String> {

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use serde::Serialize;
 use std::ops::Range;
 
-/// Workers that are alike, and the network between them.
+/// Identical workers, and the network between them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Cluster {
     /// The number of workers.
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_shard_has_its_owner() {
+    fn every_shard_has_one_owner() {
         for shards in 1..40 {
             let reversed = ShardOrder::new((0..shards).rev().map(ShardId).collect()).unwrap();
             for (workers, order) in (1..60).flat_map(|workers| {

@@ -2,9 +2,9 @@
 //! time that they take.
 //!
 //! A state that is not visited yet is found at the next depth if one of the m moves into it comes from the
-//! newest depth. The chance of that is 1 - (1 - q)^(alpha m), where q is the share of the newest depth in the states that are
-//! not in the depths above it. Alpha is below one because moves commute and cancel. The known counts
-//! determine alpha; after them alpha continues to fall at the same rate, until half of the states are
+//! newest depth. The chance of that is 1 - (1 - q)^(alpha m), where q is the share of the newest depth in the
+//! states that are not in the depths above it. Alpha is below one because moves commute and cancel. The known
+//! counts determine alpha; after them alpha continues to fall at the same rate, until half of the states are
 //! visited. A prediction takes microseconds, and each depth that becomes known corrects it.
 
 /// Fewer known depths than this give no prediction.
@@ -36,7 +36,7 @@ pub fn growth(counts: &[u64], states: u64, moves: usize) -> Vec<f64> {
     if counts.len() < MIN_KNOWN || left < 0.5 {
         return Vec::new();
     }
-    // At the first depth no moves cancel, so its alpha is left out.
+    // At the first depth no moves cancel, so its alpha is omitted.
     let fall = match alphas.get(1..).unwrap_or_default() {
         [.., before, _, last] => (last / before).sqrt().min(1.0),
         [before, last] => (last / before).min(1.0),
@@ -71,7 +71,7 @@ mod tests {
     const STATES: u64 = 20_922_789_888_000;
 
     #[test]
-    fn the_rest_of_a_known_growth_is_near_what_it_was() {
+    fn predictions_are_close_to_known_growth() {
         for known in 5..12 {
             let expected = growth(&BOARD[..known], STATES, 24);
             let visited: u64 = BOARD[..known].iter().sum();
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_expected_of_what_is_complete_or_hardly_begun() {
+    fn complete_and_short_runs_have_no_prediction() {
         assert!(growth(&BOARD, STATES, 24).is_empty());
         assert!(growth(&BOARD[..2], STATES, 24).is_empty());
     }

@@ -1,6 +1,7 @@
 //! The time, disk and network of a run on several workers, by a formula.
 //!
-//! W workers of T threads make the S shards of C cosets, depth by depth. At depth d, with s(d) of all states:
+//! W workers of T threads compute the S shards of C cosets, depth by depth. At depth d, with s(d) of all
+//! states:
 //!
 //! | symbol | meaning | value |
 //! |---|---|---|
@@ -11,8 +12,8 @@
 //! | L | cosets that workers fetch from each other for a dense layer / C | counted on the coset graph |
 //! | B, D, M | bits a second of a link, bytes a second of a disk, bytes of memory for layers | given |
 //!
-//! H is the entropy of a bit of the dense layer, and H^0.8 what zstd makes of random bits at level 1, within
-//! a tenth. Each depth takes as long as the slowest of three, and a constant:
+//! H is the entropy of a bit of the dense layer, and H^0.8 the size to which zstd compresses random bits at
+//! level 1, within a tenth. Each depth takes as long as the slowest of three, and a constant:
 //!
 //! - **Processors**: the pulls of [`Outlook`], each as long as a dense pull of this machine and the read of a
 //!   dense coset from memory, and one pass of a thread over F(d), and over what is read of F(d - 1) and
@@ -23,13 +24,13 @@
 //!   W D.
 //! - **Latency**: 10 ms, and half a millisecond for each shard of a thread.
 //!
-//! Fetched cosets may take three quarters of M. What exceeds that is counted once more: over the link if
+//! Fetched cosets may take three quarters of M. The excess is counted again: over the link if
 //! workers fetch again, or written to disk and read from there. A run does so for each shard that reads a
-//! coset, so that this part is a lower bound; as is what a worker reads of its own layers.
+//! coset, so this part is a lower bound, and so is what a worker reads of its own layers.
 //!
 //! **Error**: on the runs of `docs/scaling.md`, seconds are within a factor of two and sent bytes within
-//! a third (the tests below). The formula knows of no workers that differ, no failures, no switches that
-//! are slower than the links together, and no shared stores.
+//! a third (the tests below). The formula does not model workers that differ, failures, switches that
+//! are slower than the links together, or shared stores.
 
 use crate::estimate::{Peak, dense_pull_time};
 use crate::forecast::cluster::{Cluster, Owners, layers_sent};
@@ -57,7 +58,8 @@ const FILE_RATE: f64 = 1e9;
 const BARRIER_SECONDS: f64 = 10e-3;
 /// Seconds to sync a file and its directory.
 const SYNC_SECONDS: f64 = 0.5e-3;
-/// Bytes of the checksum of a coset, which a worker needs of each coset of a shard of which it fetches one.
+/// Bytes of the checksum of a coset. A worker that fetches a coset needs the checksums of all cosets of its
+/// shard.
 const CHECKSUM_BYTES: f64 = 32.0;
 /// Compressed bytes of the header of a coset, and of a state of a sparse one.
 const HEADER_BYTES: f64 = 5.0;
@@ -118,7 +120,7 @@ pub struct Forecast {
     pub cluster: Cluster,
     /// The number of shards.
     pub shards: u32,
-    /// Whether all threads of a worker make one shard together, because memory cannot hold what as many
+    /// Whether all threads of a worker compute one shard together, because memory cannot hold what as many
     /// shards as threads read.
     pub shared_shards: bool,
     /// How often all workers together fetch a dense layer: the number of cosets that they fetch from each
@@ -338,7 +340,7 @@ mod tests {
     /// Seconds and bytes of the files of `records/*.json`, and pulls and the disk's rate of the machine on
     /// which they were made, from `docs/performance.md`.
     #[test]
-    fn recorded_runs_take_about_as_long() {
+    fn forecast_matches_recorded_times() {
         for (space, metric, pull_microseconds, seconds, disk_bytes) in [
             ("4x4", Metric::Multi, 2.22, 278.4, 62.28e9),
             ("4x4", Metric::Single, 2.22, 306.7, 62.29e9),
@@ -356,7 +358,7 @@ mod tests {
 
     /// The bytes of the tables of `docs/scaling.md`.
     #[test]
-    fn measured_runs_send_about_as_much() {
+    fn forecast_matches_measured_traffic() {
         for (space, workers, sent_bytes) in [
             ("3x4", 2, 3_267_470),
             ("3x4", 4, 8_198_312),
@@ -393,9 +395,9 @@ mod tests {
         assert!(share > 0.66 && share < 0.8, "{share}");
     }
 
-    /// A link or a disk that is ten times as slow takes ten times as long where it is the limit.
+    /// A link or a disk that is ten times as slow takes ten times as long if it is the limit.
     #[test]
-    fn the_slowest_resource_decides() {
+    fn slowest_resource_decides() {
         let of = |cluster| forecast("2x7", Metric::Multi, Keep::Last, cluster, 1e-6);
         let slow = |rate| Cluster { network_bits_per_second: rate, ..cluster(4) };
         let (slow, slower) = (of(slow(10_000_000)), of(slow(1_000_000)));
@@ -411,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn what_exceeds_memory_takes_the_faster_way() {
+    fn spilled_cosets_take_the_faster_way() {
         let of = |network: u64, memory_bytes| {
             let network_bits_per_second = network * 8;
             let cluster = Cluster { network_bits_per_second, memory_bytes, ..cluster(4) };
@@ -428,9 +430,9 @@ mod tests {
         assert_eq!((much.sent_bytes, much.worker_disk_bytes), (disk.sent_bytes, fetch.worker_disk_bytes));
     }
 
-    /// Where memory is short and cosets are large, no thread lacks a shard.
+    /// If memory is short and cosets are large, no thread lacks a shard.
     #[test]
-    fn threads_that_share_a_shard_are_not_idle() {
+    fn threads_sharing_a_shard_are_not_idle() {
         let of = |memory_bytes| {
             forecast(
                 "2x7",

@@ -76,7 +76,7 @@ pub(crate) fn known(space: &Space) -> Option<&'static [u64]> {
     KNOWN.into_iter().find(is_meant).map(|(_, _, counts)| counts)
 }
 
-/// Returns the number of states at each depth of a space, and where the numbers come from.
+/// Returns the number of states at each depth of a space, and the source of the numbers.
 ///
 /// # Errors
 /// [`fathom_command::exit::BadInput`] if too few depths can be counted to extrapolate the others.
@@ -91,7 +91,7 @@ pub(crate) fn growth(space: &Space) -> Result<(Vec<f64>, GrowthSource)> {
     let rest = expected::growth(&counted, all, space.incoming_moves().len());
     if rest.is_empty() && !is_complete {
         return Err(bad_input!(
-            "the growth of {} cannot be predicted from its first {} depths: leave out --workers",
+            "the growth of {} cannot be predicted from its first {} depths. Drop --workers",
             space.slug(),
             counted.len()
         ));

@@ -1,4 +1,5 @@
-//! Predicts how long a running search still takes. [`expected`](crate::forecast::expected) predicts its growth.
+//! Predicts how long a running search still takes. [`expected`](crate::forecast::expected) predicts its
+//! growth.
 //!
 //! The time of a depth is assumed to be proportional to its pulls. The finished depths give the factor.
 
@@ -13,10 +14,10 @@ use fathom_space::{Shape, Space};
 const PACKING: f64 = 0.5;
 /// The cost, in pulls, of a coset without states to come from.
 const ENTRY: f64 = 0.05;
-/// Depths that took fewer seconds say nothing about later ones.
+/// Depths that took fewer seconds do not predict later ones.
 const MIN_SECONDS: f64 = 10e-3;
 
-/// What is left of a search.
+/// The remaining part of a search.
 #[derive(Clone, Debug)]
 pub struct Outlook {
     all: f64,
@@ -73,8 +74,8 @@ impl Outlook {
         (is_complete || !expected.is_empty()).then_some(counts)
     }
 
-    /// Returns the pulls for a mean coset at each depth: of those cosets that have unvisited states, a pull for
-    /// each move from a dense coset, and less from a sparse one.
+    /// Returns the pulls for a mean coset at each depth: of those cosets that have unvisited states, a pull
+    /// for each move from a dense coset, and less from a sparse one.
     pub(crate) fn pulls(&self, states: &[f64]) -> Vec<f64> {
         let mut left = self.all;
         let mut pulls = vec![ENTRY];
@@ -90,8 +91,8 @@ impl Outlook {
         pulls
     }
 
-    /// Returns the time until `max_depth`, or the last depth, is made, when a share `done` of the next depth
-    /// took `elapsed` seconds. `None` if too little is known.
+    /// Returns the time until `max_depth`, or the last depth, is computed, when a share `done` of the next
+    /// depth took `elapsed` seconds. `None` if too little is known.
     pub fn time_left(&self, done: f64, elapsed: f64, max_depth: Option<u32>) -> Option<TimeLeft> {
         let states = self.states()?;
         let pulls = self.pulls(&states);
@@ -153,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rest_is_expected_from_the_first_half() {
+    fn remaining_depths_are_predicted_from_the_first_half() {
         for depths in [6, 7, 8, 9, 10] {
             let expected = after(depths, |_| 0.0).states().unwrap();
             let sum: f64 = expected.iter().sum();
@@ -167,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn too_little_is_no_answer() {
+    fn too_few_depths_give_no_prediction() {
         assert_eq!(after(2, |_| 1.0).states(), None);
         assert_eq!(after(2, |_| 1.0).time_left(0.5, 1.0, None), None);
         assert_eq!(after(8, |_| 0.0).time_left(0.0, 0.0, None), None);
@@ -175,7 +176,7 @@ mod tests {
 
     /// If each depth takes as long as its pulls, so does the rest.
     #[test]
-    fn time_goes_by_pulls() {
+    fn time_is_proportional_to_pulls() {
         let whole = after(14, |_| 0.0);
         let pulls = whole.pulls(&whole.states().unwrap());
         let outlook = after(10, |depth| pulls[depth] * 2.0);

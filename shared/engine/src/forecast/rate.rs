@@ -38,8 +38,8 @@ impl<T> Default for Rate<T> {
 }
 
 impl<T: Moment> Rate<T> {
-    /// Adds a count. If the count is smaller than the last one, what was counted is lost and counts again
-    /// when it is found again.
+    /// Adds a count. If the count is smaller than the last one, something that was counted is lost, and is
+    /// counted again when it is found again.
     pub fn note(&mut self, at: T, count: u64) {
         if let Some(lost) = self.count.checked_sub(count) {
             self.samples.iter_mut().for_each(|(_, sample)| *sample = sample.saturating_sub(lost));
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_is_of_the_last_half_minute() {
+    fn rate_covers_the_last_half_minute() {
         let mut rate = Rate::default();
         assert_eq!(rate.per_second(Millis(0)), None);
         let after = |second: u64| Millis(second * 1000);
@@ -92,16 +92,16 @@ mod tests {
         }
         assert_eq!(rate.per_second(after(90)), Some(100.0));
         assert!(rate.samples.len() <= 31, "what is older is forgotten");
-        // Then nothing more.
+        // Then the count does not grow.
         for second in 91..=120 {
             rate.note(after(second), 3600);
         }
         assert_eq!(rate.per_second(after(120)), Some(0.0));
     }
 
-    /// A worker is lost, and with it most of what it has found: that is found once more.
+    /// A worker is lost with most of the states that it has found, which are then found again.
     #[test]
-    fn what_is_lost_counts_when_it_is_found_again() {
+    fn lost_states_count_when_found_again() {
         let mut rate = Rate::default();
         for (second, count) in [(0, 0), (1, 100), (2, 200), (3, 50), (4, 150)] {
             rate.note(Millis(second * 1000), count);
@@ -110,11 +110,11 @@ mod tests {
     }
 
     #[test]
-    fn counts_between_samples_matter() {
+    fn counts_between_samples_are_included() {
         let mut rate = Rate::default();
         (0..=100).for_each(|step| rate.note(Millis(10 * step), step));
         assert_eq!(rate.per_second(Millis(1000)), Some(100.0));
-        // Nothing was heard since.
+        // No count has arrived since.
         assert_eq!(rate.per_second(Millis(2000)), Some(50.0));
     }
 }

@@ -1,5 +1,5 @@
-//! The journal's tables for the current layer, the one that is being made: its finished shards, which of them may
-//! be wrong, and the shards that were given back for it.
+//! The journal's tables for the current layer, the one that is being computed: its finished shards, which of
+//! them may be wrong, and the shards that were released for it.
 
 use super::{Change, Files, Journal, LayerRow, set_files, totals};
 use crate::run::{Depth, ShardId, ShardReport, Task};
@@ -8,11 +8,12 @@ use fathom_layer::Digest;
 use rusqlite::{Connection, params};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The identity of the process that computed a shard, if several processes make a layer. The caller chooses it.
+/// The identity of the process that computed a shard, if several processes compute a layer. The caller
+/// chooses it.
 pub type Maker = [u8; 16];
 
 impl Journal {
-    /// Returns the tasks of which stores may have wrong files.
+    /// Returns the tasks for which stores may have wrong files.
     pub fn invalidated(&self) -> Result<BTreeSet<Task>> {
         self.tasks_of("invalidated")
     }
@@ -22,20 +23,21 @@ impl Journal {
         self.patiently(|journal| note_tasks(&journal.database, "suspected", &[task]))
     }
 
-    /// Returns the shards of which two results differed.
+    /// Returns the shards for which two results differed.
     pub fn suspected(&self) -> Result<BTreeSet<Task>> {
         self.tasks_of("suspected")
     }
 
-    /// Deletes the reports of these tasks as [`Change::forget_reports`] does, and all that is recorded of
-    /// differing results: the tasks are made again without any of them.
+    /// Deletes the reports of these tasks as [`Change::forget_reports`] does, and all records of differing
+    /// results. The tasks are then computed again from scratch.
     pub fn disown_doubted(&mut self, tasks: &[Task]) -> Result<()> {
         self.change(|change| change.forget_reports(tasks))?;
         self.patiently(|journal| Ok(journal.database.execute("DELETE FROM suspected", []).map(drop)?))
     }
 
-    /// Returns the tasks whose files may be wrong, as a coordinator has found: of which two results differ,
-    /// or that are invalidated and were not reported since. Only those of the current layer matter.
+    /// Returns the tasks whose files may be wrong according to a coordinator: those with two different
+    /// results, and those that were invalidated and not reported since. Only those of the current layer
+    /// matter.
     pub fn suspect(&self) -> Result<BTreeSet<Task>> {
         let (invalidated, reported) = (self.invalidated()?, self.tasks_of("report")?);
         Ok(invalidated.difference(&reported).copied().chain(self.suspected()?).collect())
@@ -50,7 +52,7 @@ impl Journal {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// Returns who computed the finished shards of the current layer, as far as that is known.
+    /// Returns the producers of the finished shards of the current layer, as far as that is known.
     pub fn producers(&self) -> Result<BTreeMap<Task, Maker>> {
         let mut query = self
             .database
@@ -63,8 +65,8 @@ impl Journal {
     }
 
     /// Does a [checkpoint](Journal::checkpoint) that also records finished shards of the current layer, and
-    /// that the shards of the layer at `older` from which they were made may be deleted. The layer at `older`
-    /// counts as removed from then on.
+    /// that the shards of the layer at `older` from which they were computed may be deleted. The layer at
+    /// `older` counts as removed from then on.
     pub fn give_back(&mut self, reports: &[ShardReport], older: Depth) -> Result<()> {
         let files = reports.iter().map(|report| (Task { depth: older, shard: report.task.shard }, false));
         let files: Vec<(Task, bool)> = files.collect();
@@ -75,7 +77,7 @@ impl Journal {
     }
 
     /// Returns the shards of the current layer, the one after `layers`, whose sources two depths before may
-    /// have been deleted. The value of a shard tells whether an audit agreed with it.
+    /// have been deleted. The value of a shard says whether an audit agreed with it.
     pub fn given_back(&self, layers: &[LayerRow]) -> Result<BTreeMap<ShardId, bool>> {
         let older = layers.len().checked_sub(2).and_then(|older| layers.get(older));
         let Some(older) = older else { return Ok(BTreeMap::new()) };
@@ -117,14 +119,14 @@ impl Journal {
 }
 
 impl Change<'_> {
-    /// Records finished shards of the current layer, each with who computed it, if that is known.
+    /// Records finished shards of the current layer, each with its producer, if that is known.
     pub fn save_reports(&self, made: &[(&ShardReport, Option<Maker>)]) -> Result<()> {
         note_reports(self.database(), made.iter().map(|(report, _)| *report))?;
         note_makers(self.database(), made)
     }
 
-    /// Deletes the reports of these tasks of the current layer, and records the tasks as invalidated: stores may
-    /// still have wrong files of them.
+    /// Deletes the reports of these tasks of the current layer, and records the tasks as invalidated: stores
+    /// may still have wrong files for them.
     pub fn forget_reports(&self, tasks: &[Task]) -> Result<()> {
         let database = self.database();
         note_tasks(database, "invalidated", tasks)?;
@@ -137,8 +139,8 @@ impl Change<'_> {
         Ok(())
     }
 
-    /// Records that `files` of the older layer may be deleted. The flag of a file tells whether an audit agreed
-    /// with the shard that was made from it. The older layer counts as removed from then on.
+    /// Records that `files` of the older layer may be deleted. The flag of a file says whether an audit
+    /// agreed with the shard that was computed from it. The older layer counts as removed from then on.
     pub fn give_back(&mut self, files: &[(Task, bool)]) -> Result<()> {
         note_given_back(&self.transaction, files)?;
         self.removed = files.first().map(|(file, _)| file.depth);
@@ -176,7 +178,7 @@ fn note_reports<'r>(database: &Connection, reports: impl IntoIterator<Item = &'r
     Ok(())
 }
 
-/// Records who computed finished shards, replacing what was known of them.
+/// Records the producers of finished shards, replacing earlier records.
 fn note_makers(database: &Connection, made: &[(&ShardReport, Option<Maker>)]) -> Result<()> {
     let mut delete = database.prepare_cached("DELETE FROM maker WHERE depth = ?1 AND shard = ?2")?;
     let mut insert = database.prepare_cached("INSERT INTO maker VALUES (?1, ?2, ?3)")?;

@@ -1,9 +1,9 @@
 //! Waiting while the journal cannot be written.
 //!
-//! A coordinator must not end because someone looks into run.db with a tool that locks it, or because the
-//! disk is full for a while. In both cases the same call is made again after a pause, and the log says so,
-//! until the call succeeds, or until the process is asked to end. A database that cannot be opened is tried
-//! again for [`MAX_OPENING`] pauses. All other failures are errors at once.
+//! A coordinator must not end because someone inspects run.db with a tool that locks it, or because the
+//! disk is full for a while. In both cases the call is repeated after a pause, and the log says so,
+//! until the call succeeds, or until the process is asked to stop. A database that cannot be opened is tried
+//! again for [`MAX_OPENING`] pauses. All other failures are immediate errors.
 
 use super::Journal;
 use anyhow::Result;
@@ -24,7 +24,7 @@ const BETWEEN_LINES: i32 = 60;
 /// The most pauses for a database that cannot be opened.
 const MAX_OPENING: i32 = 300;
 
-const MESSAGE: &str = "the journal cannot be written now, and is tried again and again";
+const MESSAGE: &str = "cannot write the journal; retrying";
 
 /// When a journal of this process last paused after [`QUIET`] pauses, and why. While another process holds
 /// the database, SQLite calls a function without data, so this belongs to the process.
@@ -38,7 +38,8 @@ pub fn obstacle() -> Option<String> {
     obstacle.as_ref().filter(|(at, _)| at.elapsed() < 2 * LONGEST).map(|(_, reason)| reason.clone())
 }
 
-/// Lets journals of this process wait for a few seconds at most from now on, because the process is to end.
+/// Lets journals of this process wait for a few seconds at most from now on, because the process is about to
+/// end.
 pub fn give_up() {
     GIVES_UP.store(true, Ordering::Relaxed);
 }
@@ -47,10 +48,10 @@ impl Journal {
     /// Makes all later calls wait while another process locks the database, or while its disk is full.
     pub fn wait_while_busy(&mut self) -> Result<()> {
         self.database.busy_handler(Some(|pauses| {
-            // Changes are then tried again below.
+            // Changes are then retried below.
             let waits = !GIVES_UP.load(Ordering::Relaxed);
             if waits {
-                pause(pauses, "another process holds run.db");
+                pause(pauses, "another process has locked run.db");
             }
             waits
         }))?;
@@ -66,7 +67,7 @@ impl Journal {
             let error = match change(self) {
                 Ok(value) => {
                     if pauses > QUIET {
-                        info!("the journal can be written again");
+                        info!("the journal is writable again");
                     }
                     return Ok(value);
                 }
@@ -74,7 +75,7 @@ impl Journal {
             };
             match may_pass(&error) {
                 Some(_) if self.waits && pauses >= QUIET && GIVES_UP.load(Ordering::Relaxed) => {
-                    return Err(error.context("this process was asked to end before that could pass"));
+                    return Err(error.context("this process was asked to stop before the problem had passed"));
                 }
                 Some(most) if self.waits && most.is_none_or(|most| pauses < most) => {
                     pause(pauses, &without_numbers(format!("{error:#}")));
@@ -97,15 +98,15 @@ fn pause(pauses: i32, reason: &str) {
     std::thread::sleep(SHORTEST.saturating_mul(1 << pauses.clamp(0, 16)).min(LONGEST));
 }
 
-/// Returns whether a failure may pass by itself: `Some(most)` if so, with the number of pauses to wait at
-/// most, where `None` is no limit.
+/// Returns whether a failure may be temporary: `Some(most)` if so, with the largest number of pauses to wait,
+/// where `None` means no limit.
 fn may_pass(error: &anyhow::Error) -> Option<Option<i32>> {
     let Error::SqliteFailure(failure, _) = error.chain().find_map(|cause| cause.downcast_ref())? else {
         return None;
     };
     match failure.code {
         ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked | ErrorCode::DiskFull => Some(None),
-        // File descriptors may be short for a while; but the directory may also be gone for good.
+        // File descriptors may be short for a while, but the directory may also be gone for good.
         ErrorCode::CannotOpen => Some(Some(MAX_OPENING)),
         _ => None,
     }
@@ -137,12 +138,12 @@ mod tests {
     }
 
     #[test]
-    fn a_full_disk_is_waited_for() {
+    fn full_disk_is_waited_out() {
         let (_directory, mut journal) = journal();
         set_most_pages(&journal, 1);
         let error = (0..100).find_map(|number| save(&mut journal, number).err()).expect("it is full");
         assert_eq!(may_pass(&error), Some(None), "{error:#}");
-        // Without waiting, a full disk is an error. With waiting, the call succeeds once there is room.
+        // Without waiting, a full disk is an error. With waiting, the call succeeds once there is space.
         journal.wait_while_busy().expect("it waits");
         let mut tries = 0;
         let saved = journal.patiently(|journal| {
@@ -158,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn another_process_is_waited_for() {
+    fn foreign_lock_is_waited_out() {
         let (directory, mut journal) = journal();
         let other = Connection::open(directory.path().join("run.db")).expect("it is there");
         other.execute_batch("BEGIN EXCLUSIVE").expect("it is free");
@@ -173,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_pass_is_an_error() {
+    fn permanent_failure_is_an_error() {
         let (_directory, mut journal) = journal();
         journal.wait_while_busy().expect("it waits");
         journal.database.execute_batch("DROP TABLE watched").expect("it was there");

@@ -1,4 +1,4 @@
-//! Where the layers of a run lie.
+//! Where the layers of a run are stored.
 
 use super::{Change, Journal};
 use anyhow::{Context, Result};
@@ -9,12 +9,12 @@ use std::path::PathBuf;
 /// The place where a run keeps its layers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum LayersAt {
-    /// The layers lie in the run's own directory.
+    /// The layers are in the run's own directory.
     #[default]
     RunDirectory,
-    /// The layers lie in another directory, which all processes of the run can access.
+    /// The layers are in another directory, which all processes of the run can access.
     Store(PathBuf),
-    /// The layers lie in the stores of the workers, each shard in some of them.
+    /// The layers are in the stores of the workers, each shard in some of them.
     Workers,
 }
 
@@ -51,10 +51,10 @@ impl Journal {
             return Ok(LayersAt::RunDirectory);
         };
         LayersAt::new(&text)
-            .with_context(|| format!("the layers lie at {text:?}, which this version does not know"))
+            .with_context(|| format!("this version does not know the place {text:?} of the layers"))
     }
 
-    /// Records where the layers of a new run lie, which was not served yet.
+    /// Records where the layers of a new run, which was not served yet, are stored.
     pub fn set_layers_at(&mut self, layers_at: &LayersAt) -> Result<()> {
         self.database.execute("DELETE FROM cluster", [])?;
         self.database.execute("INSERT INTO cluster VALUES (0, ?1)", [layers_at.to_string()])?;
@@ -78,8 +78,8 @@ impl Journal {
 }
 
 impl Change<'_> {
-    /// Records where the layers of the run lie from now on. Returns how often that was recorded, this time
-    /// included: a coordinator records it when it begins, and takes the number for its epoch.
+    /// Records where the layers of the run are stored from now on. Returns how often that was recorded,
+    /// including this time: a coordinator records it when it starts, and uses the number as its epoch.
     pub fn set_layers_at(&self, layers_at: &LayersAt) -> Result<u64> {
         let database = self.database();
         let before: Option<u64> =

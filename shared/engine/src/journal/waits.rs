@@ -7,7 +7,7 @@ use anyhow::Result;
 use rusqlite::{Connection, params};
 
 impl Journal {
-    /// Returns the times of the threads of processes that searched by themselves, by depth.
+    /// Returns the times of the threads of processes that searched without workers, by depth.
     pub fn waits(&self) -> Result<Vec<(Depth, Waits)>> {
         let mut query = self.database.prepare(
             "SELECT depth, kernel, sources, subtract, write, sync, barrier FROM wait ORDER BY depth",

@@ -15,10 +15,11 @@ const TENSORS: u64 = 6;
 /// The bytes of a thread's axis maps and write buffers, if memory holds no more maps.
 const THREAD_BYTES: u64 = 6 << 20;
 
-/// The bytes of a thread's axis maps that [`THREAD_BYTES`] has room for.
+/// The bytes of a thread's axis maps that fit into [`THREAD_BYTES`].
 const MIN_MAP_BYTES: u64 = 11 << 19;
 
-/// The most bytes of a thread's axis maps: 2x7, which has the largest ones among boards, needs 43 MiB.
+/// The maximum number of bytes of a thread's axis maps: 2x7, which has the largest ones among boards, needs
+/// 43 MiB.
 pub const MAX_MAP_BYTES: u64 = 64 << 20;
 
 /// The share of the memory for layers that axis maps may take, as a divisor.
@@ -33,13 +34,13 @@ const PROCESS_BYTES: u64 = 16 << 20;
 /// The smallest cache in bytes: in a smaller one, cosets would leave memory before they are read.
 const MIN_CACHE_BYTES: u64 = 1 << 20;
 
-/// The memory of a search that grows with what it is allowed to take.
+/// The parts of a search's memory that grow with its budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
     /// The bytes for layers, in the page cache.
     pub cache_bytes: u64,
     /// The bytes of the axis maps of each thread, with what kernels derive from them. Maps that exceed this
-    /// are dropped, and made again when they are needed.
+    /// are dropped, and built again when they are needed.
     pub map_bytes: usize,
 }
 
@@ -89,7 +90,7 @@ mod tests {
     use fathom_space::{Labels, Plan};
 
     #[test]
-    fn the_parts_add_up_and_boards_keep_their_maps() {
+    fn parts_add_up_and_boards_keep_their_maps() {
         const THREADS: usize = 2;
         // Bytes of all maps, as counted by `Transforms`: 4x4 0.43 MiB, 2x7 42.7 MiB.
         for (board, needed) in [("4x4", 1 << 19), ("3x4", 1 << 19), ("2x7", 43 << 20)] {

@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_coset_lies_in_the_range_of_its_shard() {
+    fn every_coset_is_in_the_range_of_its_shard() {
         for cosets in 1..60 {
             assert_eq!(ShardCut::new(cosets, 0), None);
             assert_eq!(ShardCut::new(cosets, cosets + 1), None);

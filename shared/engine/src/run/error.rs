@@ -1,4 +1,4 @@
-//! Why a run cannot be planned, read or worked on.
+//! The reasons why a run cannot be planned, read or worked on.
 
 use crate::run::{DEFINITION, FORMAT};
 use bytesize::ByteSize;
@@ -8,10 +8,10 @@ use std::error::Error;
 use std::io;
 use std::path::PathBuf;
 
-/// Why a run cannot be planned, read or worked on.
+/// The reason why a run cannot be planned, read or worked on.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// The puzzle cannot be made as it was described.
+    /// The puzzle cannot be built from its description.
     #[error(transparent)]
     Puzzle(#[from] SourceError),
     /// The puzzle's states cannot be counted or labelled.
@@ -30,9 +30,7 @@ pub enum RunError {
         asked: u32,
     },
     /// Classes up to inversion were asked for, but states have no inverses.
-    #[error(
-        "classes of {space} up to inversion cannot be counted, for {reason}: leave out --inverse-classes"
-    )]
+    #[error("cannot count classes of {space} up to inversion: {reason}. Drop --inverse-classes")]
     NoInverses {
         /// The space.
         space: String,
@@ -41,12 +39,12 @@ pub enum RunError {
     },
     /// Fewer layers were to be kept than the search reads.
     #[error(
-        "the moves are not closed under inverses, so each layer is made from all before it, and all are kept: leave out --keep"
+        "the moves are not closed under inverses, so each layer is computed from all earlier ones and all must be kept. Drop --keep"
     )]
     AllLayersNeeded,
     /// The memory budget does not suffice.
     #[error(
-        "{space} needs {:.2} of memory, and may take {:.2}: give it more with --memory, use fewer threads, choose a smaller board, or ask for less with --track or --labels",
+        "{space} needs {:.2} of memory, but only {:.2} may be used. Raise --memory, use fewer threads, choose a smaller board, or shrink the space with --track or --labels",
         ByteSize(*needed), ByteSize(*allowed)
     )]
     Memory {
@@ -59,9 +57,9 @@ pub enum RunError {
     },
     /// A directory is not the directory of a run.
     #[error(
-        "{} is no run directory{}: name the directory of a run, or begin one with 'fathom run'",
+        "{} is not a run directory{}. Pass a run's directory, or start one: fathom run PUZZLE",
         path.display(),
-        if *is_there { format!(", for it has no {DEFINITION}") } else { ": No such file or directory".into() }
+        if *is_there { format!(" (no {DEFINITION})") } else { " (no such file or directory)".into() }
     )]
     NoRun {
         /// The directory.
@@ -93,7 +91,7 @@ pub enum RunError {
     Store {
         /// The directory.
         path: PathBuf,
-        /// Why, for people.
+        /// The reason, for the error message.
         reason: String,
     },
     /// `run.toml` cannot be used.
@@ -105,7 +103,7 @@ pub enum RunError {
         source: Box<Self>,
     },
     /// `run.toml` was written by another version of Fathom, and this one cannot use it.
-    #[error("the run was begun by {author}: if nobody has changed the file, that version finishes the run")]
+    #[error("the run was started by {author}; if the file was not edited, that version can finish the run")]
     OtherVersion {
         /// The program and its version.
         author: String,
@@ -113,16 +111,16 @@ pub enum RunError {
         source: Box<Self>,
     },
     /// The file has no format version.
-    #[error("it has no format version, so it is not a file that Fathom wrote")]
+    #[error("it has no format version, so Fathom did not write it")]
     NoFormat,
     /// The file was written by a version before 1.0.0.
     #[error(
-        "it was written by a version before 1.0.0, whose runs and plans this version cannot use: start a new run"
+        "it was written by a version before 1.0.0, whose runs and plans this version cannot use. Start a new run"
     )]
     BeforeFirst,
     /// The file has another format.
     #[error(
-        "it has format {found}, and this version of Fathom reads format {FORMAT}: use the version that wrote it, or a newer one"
+        "it has format {found}, but this version of Fathom reads format {FORMAT}. Use the version that wrote it, or a newer one"
     )]
     OtherFormat {
         /// The format in the file.
@@ -136,22 +134,22 @@ pub enum RunError {
         /// What is wrong with it.
         source: Box<Self>,
     },
-    /// A plan is for something else than what is to be searched.
+    /// A plan is for another space than the one to search.
     #[error(
-        "the plan is for {planned}, not for {asked}: leave out --plan, or make a plan with 'fathom plan --output'"
+        "the plan is for {planned}, not for {asked}. Drop --plan, or make a plan with 'fathom plan --output'"
     )]
     OtherPlan {
         /// What the plan is for.
         planned: String,
-        /// What is to be searched.
+        /// The space to search.
         asked: String,
     },
     /// The recorded encoding is not one of the puzzle.
     #[error(transparent)]
     Encoding(#[from] EncodingError),
-    /// This version numbers the cosets in another way than the plan says.
+    /// This version numbers the cosets differently than the plan says.
     #[error(
-        "this version of Fathom numbers the cosets of this plan in another way: use the version that made the plan"
+        "this version of Fathom numbers the cosets of this plan differently. Use the version that made the plan"
     )]
     Numbering,
     /// `run.toml` does not have the syntax or the fields that Fathom writes.
@@ -170,7 +168,7 @@ pub enum RunError {
         cells: usize,
     },
     /// The number of labels in `run.toml` is not the number of pieces of the puzzle.
-    #[error("it has {labels} labels for the {cells} tiles of {puzzle}")]
+    #[error("it has {labels} labels, but {puzzle} has {cells} tiles")]
     LabelCount {
         /// The number of labels.
         labels: usize,
@@ -181,7 +179,7 @@ pub enum RunError {
     },
     /// The fingerprint in `run.toml` does not match the definition in it.
     #[error(
-        "its fingerprint is {expected}, but what it says has fingerprint {got}: it was changed, or written by another version"
+        "its fingerprint is {expected}, but its contents have fingerprint {got}: it was edited, or written by another version"
     )]
     Fingerprint {
         /// The fingerprint in the file.
@@ -204,7 +202,7 @@ pub enum RunError {
         shards: u32,
     },
     /// The number of cosets is not the one in `run.toml`.
-    #[error("run.toml says {expected} representative cosets, and there are {found}: it was changed")]
+    #[error("run.toml says {expected} representative cosets, but there are {found}: it was edited")]
     CosetCount {
         /// The number of cosets by `run.toml`.
         expected: u32,
@@ -217,7 +215,7 @@ pub enum RunError {
 }
 
 impl RunError {
-    /// Returns whether the user asked for something impossible, so that other arguments are the way out.
+    /// Returns whether the user asked for something impossible, so that other arguments are needed.
     pub fn is_bad_input(&self) -> bool {
         match self {
             Self::Puzzle(_)

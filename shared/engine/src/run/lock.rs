@@ -1,5 +1,5 @@
-//! The lock of a run's directory: it is held by one process that decides which layers are finished, or by any
-//! number of processes that do tasks or read.
+//! The lock of a run's directory. It is held by the one process that decides which layers are finished, or by
+//! any number of processes that do tasks or read.
 //!
 //! A lock is held until it is dropped, or until the process ends, however it ends.
 
@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 /// The name of the file that is locked.
 pub const LOCK: &str = "lock";
 
-/// A lock that is held. Dropping the lock releases it at once. Closing the file would not do: a child process
-/// that another thread has forked has the file open, too, until the child begins its program.
+/// A lock that is held. Dropping the lock releases it immediately. Closing the file would not suffice: a
+/// child process that another thread has forked also has the file open, until the child executes its program.
 #[derive(Debug)]
 pub struct Lock(File);
 
@@ -39,9 +39,9 @@ pub fn shared(run: &Path) -> Result<Lock, RunError> {
     take(run, File::try_lock_shared)
 }
 
-/// Takes the lock of a process that only reads, while no process decides on the run. In a read-only directory
-/// without a lock file, the directory itself is locked instead: no other process can create the lock file
-/// either.
+/// Takes the lock of a process that only reads, while no process holds the exclusive lock. In a read-only
+/// directory without a lock file, the directory itself is locked instead: no other process can create the
+/// lock file either.
 ///
 /// # Errors
 /// [`RunError::Busy`] if a process holds the exclusive lock.
@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_decides_or_many_do_tasks() {
+    fn lock_is_exclusive_or_shared() {
         let run = tempfile::tempdir().unwrap();
         let is_busy = |taken: Result<Lock, RunError>| matches!(taken, Err(RunError::Busy { .. }));
         let decides = exclusive(run.path()).unwrap();
@@ -109,9 +109,9 @@ mod tests {
         drop((works, reads));
         assert!(is_busy(exclusive(run.path())), "one still works");
     }
-    /// A child process that is forked, and has not begun its program, has all files of this process open.
+    /// A forked child process that has not executed its program yet has all files of this process open.
     #[test]
-    fn a_lock_ends_though_a_child_has_its_file() {
+    fn lock_is_released_despite_forked_child() {
         let run = tempfile::tempdir().unwrap();
         let lock = exclusive(run.path()).unwrap();
         let of_a_child = lock.0.try_clone().unwrap();

@@ -1,5 +1,5 @@
-//! `run.toml`, the definition of a run: what the run enumerates, by which plan, and how the cosets are cut into
-//! shards.
+//! `run.toml`, the definition of a run: the space that it enumerates, the plan, and how the cosets are cut
+//! into shards.
 
 use crate::run::plan_document::{PlanDocument, PuzzleTable, check_format, positive};
 use crate::run::{AUTHOR, DEFINITION, FORMAT, Lookback, Producers, RunError, SpaceSpec};
@@ -13,15 +13,15 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::str::FromStr;
 
-/// Which layers stay on disk when the search no longer reads them.
+/// The layers that stay on disk when the search no longer reads them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Keep {
-    /// The last two layers after a commit; three while a layer is made.
+    /// The last two layers after a commit; three while a layer is computed.
     #[default]
     Last,
-    /// The last two layers, even while a layer is made: a shard of the older one is given back as soon as the
-    /// only shard that is made from it is finished.
+    /// The last two layers, even while a layer is computed: a shard of the older one is released as soon as
+    /// the only shard that is computed from it is finished.
     Two,
     /// All layers, compressed.
     All,
@@ -45,7 +45,7 @@ impl FromStr for Keep {
         [Self::Last, Self::Two, Self::All]
             .into_iter()
             .find(|keep| keep.word() == text)
-            .ok_or_else(|| format!("layers to keep are 'last', 'two' or 'all', not {text:?}"))
+            .ok_or_else(|| format!("expected 'last', 'two' or 'all', not {text:?}"))
     }
 }
 
@@ -56,7 +56,7 @@ impl fmt::Display for Keep {
 }
 
 impl Lookback {
-    /// Returns which layers a run keeps if the user asked for `asked`. Where all layers are read, all are
+    /// Returns which layers a run keeps if the user asked for `asked`. If all layers are read, all are
     /// kept.
     ///
     /// # Errors
@@ -104,9 +104,9 @@ struct File {
 }
 
 impl RunManifest {
-    /// Plans a run. With `None` the number of shards is that for [unknown producers](Producers::unknown). Classes
-    /// up to inversion are counted if `inverse_classes` is set, and always if there are inverses and [few
-    /// states](Pairs::MAX_STATES_INVERTED).
+    /// Plans a run. With `None` the number of shards is that for [unknown producers](Producers::unknown).
+    /// Classes up to inversion are counted if `inverse_classes` is set, and always if there are inverses and
+    /// [few states](Pairs::MAX_STATES_INVERTED).
     ///
     /// # Errors
     /// [`RunError`] if there are fewer cosets than shards, `keep` drops layers that the search reads, or
@@ -213,7 +213,7 @@ impl RunManifest {
             .map_err(|source| RunError::Unusable { path, source: Box::new(source) })
     }
 
-    /// Makes the space and the colouring by the recorded plan. Nothing is planned or searched for.
+    /// Builds the space and the colouring from the recorded plan. Nothing is planned or searched for.
     ///
     /// # Errors
     /// If the plan does not fit the puzzle, or the manifest contradicts a fingerprint.
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_read_is_kept() {
+    fn layers_that_are_read_are_kept() {
         assert_eq!(Lookback::Two.keep(None).unwrap(), Keep::Last);
         assert_eq!(Lookback::All.keep(None).unwrap(), Keep::All);
         assert_eq!(Lookback::Two.keep(Some(Keep::Two)).unwrap(), Keep::Two);
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn run_toml_says_all_that_defines_a_run() {
+    fn run_toml_round_trips() {
         for labels in ["0,1,2,3,4,5,6,7,8", "0,0,0,1,1,1,2,2,2"] {
             let manifest = manifest(labels);
             let text = manifest.to_toml();
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn axes_of_what_moves_reach_are_recorded() {
+    fn reachable_axes_are_recorded() {
         let source = PuzzleSpec::by_name("skewb").unwrap();
         let (metric, labels) = (source.metric(), Labels::from_values(source.solved()));
         let spec = SpaceSpec { source, metric, labels };
@@ -316,7 +316,7 @@ mod tests {
 
     /// Another planner would choose other colours, but those in the file are used.
     #[test]
-    fn a_recorded_plan_is_not_made_again() {
+    fn recorded_plan_is_reused() {
         let planned = manifest("0,1,2,3,4,5,6,7,8");
         let (space, _) = planned.open().unwrap();
         // Here each piece has a colour of its own, which no plan of a board chooses.
@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn changed_and_other_files_are_refused() {
+    fn edited_and_foreign_files_are_refused() {
         let text = manifest("0,0,0,1,1,1,2,2,2").to_toml();
         let error = |text: &str| {
             let opened = RunManifest::from_toml(text).and_then(|manifest| manifest.open().map(|_| ()));

@@ -1,4 +1,4 @@
-//! The order in which the shards of a layer are made.
+//! The order in which the shards of a layer are computed.
 
 mod bisection;
 
@@ -8,9 +8,9 @@ use fathom_space::{Colouring, CosetGraph, CosetId, Space};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// An order of the shards of a layer, in which shards that read the same cosets should lie close together. A
-/// process whose memory does not hold the layer before makes shards in such an order, and workers that fetch
-/// cosets from each other get contiguous pieces of one. Files do not depend on the order.
+/// An order of the shards of a layer, in which shards that read the same cosets should be close together. A
+/// process whose memory does not hold the layer before computes shards in such an order, and workers that
+/// fetch cosets from each other get contiguous pieces of one. Files do not depend on the order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShardOrder {
     shards: Box<[ShardId]>,
@@ -22,7 +22,8 @@ impl ShardOrder {
     /// The memory of a search for an order, in bytes, for which 16,384 shards of a board need less than half.
     pub const MAX_BYTES: u64 = 1 << 30;
 
-    /// The bytes that an edge of the graph of shards takes in all places where it is at the same time.
+    /// The bytes that an edge of the graph of shards takes in all data structures that hold it at the same
+    /// time.
     const EDGE_BYTES: u64 = 128;
 
     /// The largest size of the tables of all cosets for which an order is sought. Workers need these tables
@@ -83,7 +84,7 @@ impl ShardOrder {
     /// Returns the place of a shard, counted from 0.
     ///
     /// # Panics
-    /// If there is no such shard.
+    /// If the shard does not exist.
     pub fn place(&self, shard: ShardId) -> u32 {
         self.places[shard.0 as usize]
     }
@@ -92,7 +93,7 @@ impl ShardOrder {
     /// for 4 pieces, and so on for each power of two up to 2^32.
     fn cost(&self, graph: &Graph) -> u128 {
         let shards = self.shards.len() as u64;
-        // Of 2^k pieces, an element lies in that with the number of its first k bits.
+        // Of 2^k pieces, an element is in the one numbered by its first k bits.
         let bits = |place: u32| ((u64::from(place) << u32::BITS) / shards) as u32;
         let bits: Vec<u32> = self.places.iter().map(|&place| bits(place)).collect();
         let of_edge = |(a, b, weight): (usize, usize, u64)| {
@@ -166,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn an_order_has_each_shard_once() {
+    fn order_has_each_shard_once() {
         let order = ShardOrder::new([2, 0, 1].map(ShardId).into()).unwrap();
         assert_eq!([0, 1, 2].map(|shard| order.place(ShardId(shard))), [1, 2, 0]);
         assert_eq!(ShardOrder::new(vec![ShardId(0), ShardId(0)]), None);
@@ -177,7 +178,7 @@ mod tests {
     /// A flip of a few pancakes at the end changes the rank of a pattern by much, and a flip of a few at the
     /// beginning by little; bisection finds pieces that few flips leave.
     #[test]
-    fn workers_of_pancakes_fetch_less() {
+    fn bisection_reduces_fetches_of_pancakes() {
         let graph = graph_of_word("pancake:12", Metric::Given);
         let cut = ShardCut::new(graph.len(), 512).unwrap();
         let (by_number, by_bisection) =
@@ -191,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn the_order_of_numbers_stays_where_it_is_the_best() {
+    fn order_of_numbers_is_kept_if_best() {
         // Two shards can be ordered in two ways, which are equally good.
         let graph = graph_of_word("3x3", Metric::Multi);
         let order = |shards, most_bytes| {
@@ -199,7 +200,7 @@ mod tests {
         };
         assert_eq!(order(1, ShardOrder::MAX_BYTES), ShardOrder::by_number(1));
         assert_eq!(order(2, ShardOrder::MAX_BYTES), ShardOrder::by_number(2));
-        // Where the graph is too large, nothing is known of it.
+        // If the graph is too large, it is not built.
         assert!(graph_of(&graph, ShardCut::new(graph.len(), 8).unwrap(), 1).is_none());
         assert_eq!(order(8, 0), ShardOrder::by_number(8));
     }

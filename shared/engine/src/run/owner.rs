@@ -1,8 +1,8 @@
 //! The mark of a store outside the directory of its run: the run to which the store belongs.
 //!
-//! A layer file names its space, not its run. Two runs of one space have the same files, and each would delete
-//! files that the other one needs. So such a store has a mark with an id that only the journal of its run has.
-//! The mark also distinguishes a store from the empty mount point of a disk that is not mounted.
+//! A layer file names its space, not its run. Two runs of one space have the same files, and each would
+//! delete files that the other one needs. So such a store has a mark with an id that only the journal of its
+//! run knows. The mark also distinguishes a store from the empty mount point of a disk that is not mounted.
 
 use crate::run::RunError;
 use fathom_layer::Disk;
@@ -35,7 +35,7 @@ impl Owner {
         uuid::Uuid::new_v4().simple().to_string()
     }
 
-    /// Makes the mark of a run. A path that is not UTF-8 is written as far as possible, for people.
+    /// Makes the mark of a run. A path that is not UTF-8 is written as far as possible, for information.
     pub fn new(id: String, run: &Path) -> Self {
         let run = std::path::absolute(run).unwrap_or_else(|_| run.into());
         Self { format: FORMAT, id, run: run.to_string_lossy().into_owned().into() }
@@ -84,7 +84,7 @@ impl Owner {
         let damaged = |error: toml::de::Error| format!("is damaged: {}", error.message());
         let Version { format } = toml::from_str(text).map_err(damaged)?;
         if format > FORMAT {
-            return Err(format!("has format {format}, and this version of Fathom reads up to {FORMAT}"));
+            return Err(format!("has format {format}, but this version of Fathom reads up to {FORMAT}"));
         }
         toml::from_str(text).map_err(damaged)
     }

@@ -1,11 +1,11 @@
 //! The plan of a run as a document: how the space is encoded and cut into cosets. A plan is made once, and
-//! recorded in `run.toml`; to open a run nothing is planned or searched for.
+//! recorded in `run.toml`; opening a run plans nothing and searches for nothing.
 //!
-//! A plan can also be a file of its own, which `fathom plan --output` writes and `fathom run --plan` reads, so
-//! that two machines or two versions search a space in the same way and end with the same digest.
+//! A plan can also be a file of its own, which `fathom plan --output` writes and `fathom run --plan` reads,
+//! so that two machines or two versions search a space in the same way and end with the same digest.
 //!
-//! What is not recorded follows from the recorded by a rule. A rule that other versions could change is
-//! recorded by its name: the numbering of cosets. The fingerprint covers the result: cells, moves, labels,
+//! Whatever is not recorded follows from the recorded data by a rule. A rule that other versions could change
+//! is recorded by its name: the numbering of cosets. The fingerprint covers the result: cells, moves, labels,
 //! symmetries, colours, axes, and whether the last axis is halved.
 
 use crate::run::{AUTHOR, FORMAT, RunError, SpaceSpec};
@@ -64,7 +64,7 @@ pub struct PlanDocument {
     pub numbering: Numbering,
     /// The colour of each piece.
     pub colouring: Vec<u8>,
-    /// The axes, if they have only the words that moves reach; left out if each colour is an axis of all its
+    /// The axes, if they have only the words that moves reach; omitted if each colour is an axis of all its
     /// arrangements.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub axes: Vec<AxisView>,
@@ -86,7 +86,7 @@ impl PlanDocument {
         }
     }
 
-    /// Makes the space and the colouring. Nothing is planned or searched for.
+    /// Builds the space and the colouring. Nothing is planned or searched for.
     ///
     /// # Errors
     /// [`RunError`] if the plan is not one of this puzzle, or contradicts its fingerprint.
@@ -129,7 +129,7 @@ impl PlanDocument {
 pub(super) struct PuzzleTable {
     name: String,
     metric: Metric,
-    /// Left out when all pieces differ.
+    /// Omitted when all pieces differ.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     labels: Option<Vec<u16>>,
     /// The definition of a puzzle that is not a board, in the TOML format of definition files.
@@ -177,7 +177,7 @@ pub(super) fn positive<'de, D: Deserializer<'de>, N: Deserialize<'de> + Default 
 ) -> Result<N, D::Error> {
     let number = N::deserialize(from)?;
     match number == N::default() {
-        true => Err(D::Error::custom("zero, and a number above it is expected")),
+        true => Err(D::Error::custom("zero, but a positive number is expected")),
         false => Ok(number),
     }
 }
@@ -229,7 +229,7 @@ impl PlanFile {
         toml::to_string(&file).expect("numbers, words and lists of numbers are TOML")
     }
 
-    /// Reads a plan file. The file of a run, `run.toml`, is one, too.
+    /// Reads a plan file. The `run.toml` of a run is a plan file too.
     ///
     /// # Errors
     /// [`RunError::PlanFile`] if the file cannot be read, has a newer format, or is not what

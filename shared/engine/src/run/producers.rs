@@ -1,4 +1,4 @@
-//! The number of shards that a run is cut into, by who is going to make them.
+//! The number of shards that a run is cut into, depending on the processes that will compute them.
 
 use crate::run::Lookback;
 use fathom_space::Plan;
@@ -6,40 +6,40 @@ use fathom_space::Plan;
 /// The number of shards for each thread: enough that threads end a depth at about the same time. Each file
 /// takes some tenths of a millisecond of a file system, whose directories threads change one after another.
 const SHARDS_A_THREAD: u64 = 4;
-/// The least bytes of a shard of a dense layer if there are more shards than threads.
+/// The smallest size, in bytes, of a shard of a dense layer if there are more shards than threads.
 const WELCOME_SHARD_BYTES: u64 = 1 << 20;
-/// The least bytes of a shard of a dense layer, unless cosets or the user ask for more shards.
+/// The smallest size, in bytes, of a shard of a dense layer, unless cosets or the user require more shards.
 const MIN_SHARD_BYTES: u64 = 256 << 10;
-/// The most bytes of a shard of a dense layer, up to [`MAX_SHARDS`]: an interruption loses the shards in the
-/// making.
+/// The largest size, in bytes, of a shard of a dense layer, up to [`MAX_SHARDS`]: an interruption loses the
+/// shards that are being computed.
 const MAX_SHARD_BYTES: u64 = 16 << 20;
 /// The bytes of a dense layer from which on there are at least two shards, so that two processors have work.
 const PAIR_BYTES: u64 = 32 << 10;
 /// The number of shards is at least the number of cosets divided by this number, however small the cosets
 /// are.
 const SHARD_COSETS: u64 = 1 << 14;
-/// The most shards that a run is cut into unless the user asks otherwise.
+/// The maximum number of shards that a run is cut into unless the user asks otherwise.
 const MAX_SHARDS: u64 = 512;
-/// The most shards if all layers are read: each shard of each layer is a memory map then, and Linux allows a
-/// process 65,530 maps.
+/// The maximum number of shards if all layers are read: each shard of each layer is a memory map then, and
+/// Linux allows a process 65,530 maps.
 const MAX_SHARDS_OF_ALL: u64 = 64;
 
-/// The processes that are going to make the shards of a run, as far as they are known when it is cut.
+/// The processes that will compute the shards of a run, as far as they are known when it is cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Producers {
     /// The number of processes.
     pub processes: u32,
-    /// The number of threads of all of them; `None` if any number may come.
+    /// The number of threads of all of them; `None` if any number may join.
     pub threads: Option<usize>,
 }
 
 impl Producers {
-    /// Returns what is known of a cluster whose workers come when the run has begun.
+    /// Returns the producers of a cluster whose workers join after the run has started.
     pub fn unknown() -> Self {
         Self { processes: 1, threads: None }
     }
 
-    /// Returns what is known of a search by one process with `threads` threads.
+    /// Returns the producers of a search by one process with `threads` threads.
     pub fn one_process(threads: usize) -> Self {
         Self { processes: 1, threads: Some(threads) }
     }

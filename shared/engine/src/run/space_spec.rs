@@ -1,11 +1,11 @@
-//! What is enumerated: a puzzle, its metric and its labels.
+//! The enumerated space: a puzzle, its metric and its labels.
 
 use crate::run::RunError;
 use fathom_puzzle::{Metric, PuzzleSpec, one_way_note};
 use fathom_space::{Labels, Space};
 use std::fmt;
 
-/// What the user asks to enumerate.
+/// The space that the user asks to enumerate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpaceSpec {
     /// The puzzle.
@@ -20,21 +20,21 @@ impl SpaceSpec {
     /// Derives the space.
     ///
     /// # Errors
-    /// If the puzzle cannot be made, or its states cannot be counted.
+    /// If the puzzle cannot be built, or its states cannot be counted.
     pub fn space(&self) -> Result<Space, RunError> {
         let puzzle = self.source.puzzle(self.metric)?;
         Ok(Space::new(puzzle, self.metric, self.labels.clone())?)
     }
 
-    /// Returns what must be known of results: how the puzzle was read, and that distances are one way if the
-    /// moves are not closed under inverses.
+    /// Returns notes that users must know to interpret the results: how the puzzle was read, and that
+    /// distances are one way if the moves are not closed under inverses.
     pub fn notes(&self, inverse_closed: bool) -> Vec<String> {
         let one_way = (!inverse_closed).then(one_way_note);
         self.source.remarks().iter().cloned().chain(one_way).collect()
     }
 }
 
-/// The puzzle and the metric, as commands take them.
+/// The puzzle and the metric, as commands accept them.
 impl fmt::Display for SpaceSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let labels = if self.labels.are_distinct() { "" } else { ", with labels" };

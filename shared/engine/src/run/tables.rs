@@ -1,10 +1,10 @@
-//! `cosets.bin`: the tables of a run's cosets, kept so that a run resumes sooner. They are kept only if they
-//! take long to make.
+//! `cosets.bin`: the tables of a run's cosets, saved so that a run resumes sooner. They are saved only if
+//! building them takes long.
 //!
 //! The numbers are little-endian. The file has `FATHOMC1`, the run's fingerprint (32 bytes), the number of
 //! patterns and of representatives (8 bytes each), the rank of each representative's pattern (8 bytes each),
 //! the size of each representative's orbit (4 bytes each), the pattern table (4 bytes a pattern), and the
-//! BLAKE3 hash of all that. If the file is missing or damaged, the tables are made again.
+//! BLAKE3 hash of all that. If the file is missing or damaged, the tables are built again.
 
 use crate::run::RunError;
 use bytesize::ByteSize;
@@ -19,35 +19,35 @@ use tracing::warn;
 const NAME: &str = "cosets.bin";
 const MAGIC: &[u8; 8] = b"FATHOMC1";
 
-/// The smallest number of patterns for which tables are kept. Tables of fewer patterns are made in about the
-/// time that it takes to write a file and sync it.
+/// The smallest number of patterns for which tables are saved. Tables of fewer patterns are built in about
+/// the time that it takes to write and sync a file.
 pub const PATTERNS_WORTH_KEEPING: u64 = 1 << 15;
 
-/// The number of bytes that are read or written at once.
+/// The number of bytes that are read or written in one call.
 const PIECE: usize = 1 << 20;
 
-/// Why kept tables cannot be used, or tables cannot be kept. Neither ends the search, which makes its tables
-/// again.
+/// The reason why saved tables cannot be used, or tables cannot be saved. Neither ends the search, which
+/// builds its tables again.
 #[derive(Debug, thiserror::Error)]
 enum TablesError {
     #[error(transparent)]
     Io(#[from] io::Error),
-    #[error("it is no file of tables, or one of another version")]
+    #[error("it is not a file of tables, or was written by an incompatible version")]
     NoTables,
     #[error("it belongs to another run")]
     OtherRun,
     #[error("it has {patterns} patterns and {representatives} representatives")]
     Size { patterns: u64, representatives: u64 },
-    #[error("it has checksum {got}, expected {expected}")]
+    #[error("it has checksum {got}, but {expected} is expected")]
     Checksum { expected: Digest, got: Digest },
     #[error(transparent)]
     Cosets(#[from] CosetError),
-    #[error("they take {:.2}, and of {:.2} free most is for layers", ByteSize(*bytes), ByteSize(*free))]
+    #[error("they take {:.2}, but most of the {:.2} free space is for layers", ByteSize(*bytes), ByteSize(*free))]
     NoRoom { bytes: u64, free: u64 },
 }
 
-/// Returns the coset graph of a run: from the tables in the run's directory, or built anew. A new graph's
-/// tables are kept there, unless that fails.
+/// Returns the coset graph of a run: from the tables in the run's directory, or built again. A new graph's
+/// tables are saved there, unless that fails.
 ///
 /// # Errors
 /// If there are more cosets than the tables can address.
@@ -73,12 +73,12 @@ pub fn keep(run: &Path, fingerprint: Digest, graph: &CosetGraph, disk: &dyn Disk
         && let Err(error) = write(run, fingerprint, graph, disk)
     {
         let path = run.join(NAME);
-        warn!(%error, path = %path.display(), "tables are not kept");
+        warn!(%error, path = %path.display(), "cannot save the coset tables");
     }
 }
 
 /// Returns the coset graph of a run for a process that only reads: from the tables in the run's directory, or
-/// built anew and not kept.
+/// built again and not saved.
 ///
 /// # Errors
 /// If there are more cosets than the tables can address.
@@ -94,7 +94,7 @@ pub fn cosets_for_reading(
     }
 }
 
-/// Returns the coset graph from the tables in the run's directory, if they are there and whole.
+/// Returns the coset graph from the tables in the run's directory, if they exist and are intact.
 fn kept(run: &Path, fingerprint: Digest, space: &Space, colouring: &Colouring) -> Option<CosetGraph> {
     let path = run.join(NAME);
     if CosetGraph::table_entries(space, colouring) < PATTERNS_WORTH_KEEPING || !path.exists() {
@@ -102,7 +102,7 @@ fn kept(run: &Path, fingerprint: Digest, space: &Space, colouring: &Colouring) -
     }
     let kept = read(&path, fingerprint, colouring)
         .and_then(|tables| Ok(CosetGraph::from_tables(space, colouring, tables)?));
-    kept.inspect_err(|error| warn!(%error, path = %path.display(), "tables are made again")).ok()
+    kept.inspect_err(|error| warn!(%error, path = %path.display(), "cannot use the saved coset tables; building them again")).ok()
 }
 
 fn read(path: &Path, fingerprint: Digest, colouring: &Colouring) -> Result<CosetTables, TablesError> {
@@ -172,7 +172,7 @@ fn write(run: &Path, fingerprint: Digest, graph: &CosetGraph, disk: &dyn Disk) -
         Ok(disk.sync_directory(run)?)
     });
     if written.is_err() {
-        // The unfinished file is removed, because layers need the room more.
+        // The unfinished file is deleted, because layers need the space more.
         let _ = disk.remove(&temporary);
     }
     written
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn tables_that_were_kept_make_the_same_graph() {
+    fn saved_tables_give_the_same_graph() {
         let (space, colouring) = small();
         let directory = tempfile::tempdir().unwrap();
         let fingerprint = Digest([7; 32]);

@@ -35,13 +35,13 @@ impl fmt::Display for ShardId {
     }
 }
 
-/// The task of making one shard of the layer at one depth, from the layers before it. A task also names the
-/// file that it makes. Tasks are ordered by depth, then by shard.
+/// The task of computing one shard of the layer at one depth, from the layers before it. A task also names
+/// the file that it writes. Tasks are ordered by depth, then by shard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Task {
-    /// The depth of the layer to make.
+    /// The depth of the layer to compute.
     pub depth: Depth,
-    /// The shard to make.
+    /// The shard to compute.
     pub shard: ShardId,
 }
 
@@ -56,18 +56,18 @@ pub struct ShardReport {
     pub bytes: u64,
     /// The checksums of the cosets, in order.
     pub checksums: Vec<Digest>,
-    /// The numbers of the watched states that lie in the shard.
+    /// The numbers of the watched states in the shard.
     pub watched: Vec<u32>,
 }
 
 impl ShardReport {
-    /// Compares this report with `file`, what the file of the shard says of itself. Returns the difference;
-    /// `None` if there is none. A file does not say which watched states it has.
+    /// Compares this report with `file`, the report that the shard's file gives of itself. Returns the
+    /// difference; `None` if there is none. A file does not record which watched states it has.
     pub fn difference(&self, file: &Self) -> Option<String> {
         if self.totals != file.totals {
-            return Some(format!("it counts {:?}, and the file {:?}", self.totals, file.totals));
+            return Some(format!("it counts {:?}, but the file counts {:?}", self.totals, file.totals));
         }
         let is_other = self.bytes != file.bytes || self.checksums != file.checksums;
-        is_other.then(|| "it has other bytes or checksums".into())
+        is_other.then(|| "its size or checksums differ".into())
     }
 }

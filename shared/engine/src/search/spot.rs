@@ -15,8 +15,8 @@ use tracing::{debug, warn};
 const FIRST_AGE: Duration = Duration::from_millis(500);
 
 impl Search<'_> {
-    /// Holds states of the layer at `depth`, which is made and not committed, and of the layer before it
-    /// against the puzzle's moves, if it is time. The first layer of a process that goes on with a run and
+    /// Checks states of the layer at `depth`, which is computed but not committed, and of the layer before it
+    /// against the puzzle's moves, if it is time. The first layer of a process that continues a run and
     /// the last layer are always checked. `left` is the number of states that the layers before have not
     /// visited.
     ///
@@ -48,21 +48,21 @@ impl Search<'_> {
                 let at = contradiction.depth.unwrap_or(depth.0);
                 let (state, reason) = (contradiction.state, contradiction.reason);
                 Err(anyhow!(
-                    "depth {depth} contradicts the puzzle's moves in the state {state}, at depth {at}: {reason}; the run is wrong, and must not be used: 'fathom audit {}' looks at more states",
+                    "depth {depth} contradicts the puzzle's moves in the state {state}, at depth {at}: {reason}. The run is wrong: do not use its results. 'fathom audit {}' checks more states",
                     self.run.path.display()
                 ))
             }
-            // What cannot be read now is an error where the search needs it.
+            // A failure to read becomes an error where the search needs the data.
             Err(error) => {
-                warn!(depth = depth.0, error = format!("{error:#}"), "spot check cannot be made");
+                warn!(depth = depth.0, error = format!("{error:#}"), "spot check failed to run");
                 Ok(())
             }
         }
     }
 
-    /// Returns all layers by depth, with those open that a check reads.
+    /// Returns all layers by depth; those that a check reads are open.
     fn rows(&self, depth: Depth, reports: &[ShardReport]) -> Result<Vec<Row>> {
-        // Most cosets of the layer from which this one was made were compared with their checksums.
+        // Most cosets of the layer from which this one was computed were compared with their checksums.
         let opened = self.opened.as_ref().map(|(depth, layer)| (*depth, layer));
         let open = |depth: Depth| -> Result<Option<Arc<Layer>>> {
             match opened {
@@ -73,7 +73,7 @@ impl Search<'_> {
         let layers = self.run.visited()?.layers;
         let mut rows = Vec::with_capacity(layers.len() + 1);
         for row in &layers {
-            // Shards of the older of two layers are given back.
+            // Shards of the older of two layers are released.
             let before = if self.run.manifest.keep == Keep::Two { 1 } else { 2 };
             let is_read = row.depth.0 + before >= depth.0 && row.files != Files::Removed;
             let layer = if is_read { open(row.depth)? } else { None };

@@ -1,10 +1,10 @@
-//! The memory for layers: what is left of a process's memory budget when tables and threads have theirs.
+//! The memory for layers: the part of a process's memory budget that tables and threads leave.
 //! Processes on one machine may share a budget, whose shares change as they come and go.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The time for which a count of the sharing processes is used again.
+/// The time for which a count of the sharing processes is reused.
 const BELIEVED: Duration = Duration::from_secs(1);
 /// The bytes for layers if the budget leaves fewer.
 const LEAST: u64 = 1 << 20;
@@ -17,7 +17,7 @@ pub const IMPORT_SHARE: f64 = 0.75;
 pub struct Cache {
     /// The budget of all sharing processes together, in bytes.
     all: u64,
-    /// The bytes that this process takes for other things than layers.
+    /// The bytes that this process takes for anything but layers.
     taken: u64,
     /// Counts the sharing processes; `None` if this process does not share.
     sharers: Option<fn() -> usize>,
@@ -49,13 +49,13 @@ impl Cache {
         self.all / count as u64
     }
 
-    /// Returns the most bytes of layers that should be in memory now.
+    /// Returns the maximum number of bytes of layers that should be in memory now.
     pub fn bytes(&self) -> u64 {
         self.memory_bytes().saturating_sub(self.taken).max(LEAST)
     }
 
-    /// Returns the most bytes of cosets from other workers that should be in memory now. The rest is for the
-    /// worker's own part of the newest layer, and for files that are read once or written.
+    /// Returns the maximum number of bytes of cosets from other workers that should be in memory now. The
+    /// rest is for the worker's own part of the newest layer, and for files that are read once or written.
     pub fn import_bytes(&self) -> u64 {
         (self.bytes() as f64 * IMPORT_SHARE) as u64
     }
@@ -66,13 +66,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn those_who_share_have_equal_parts() {
+    fn shared_budget_is_divided_equally() {
         const GIB: u64 = 1 << 30;
         let alone = || Cache::new(8 * GIB, 7 * GIB);
         assert_eq!((alone().memory_bytes(), alone().bytes()), (8 * GIB, 7 * GIB));
         let two = alone().shared(8 * GIB, || 2);
         assert_eq!((two.memory_bytes(), two.bytes()), (4 * GIB, 3 * GIB));
-        // A count of 0 is a process that does not even see itself.
+        // A count of 0 means that a process does not even see itself.
         assert_eq!(alone().shared(8 * GIB, || 0).bytes(), 7 * GIB);
         assert_eq!(alone().shared(8 * GIB, || 100).bytes(), LEAST);
     }

@@ -1,16 +1,16 @@
-//! What the threads of a process have done, for progress.
+//! Counters of the work that the threads of a process have done, to show progress.
 
 use crate::task::waits::Spent;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What the threads have done of the current layer, for progress.
+/// The work that the threads have done on the current layer, to show progress.
 #[derive(Debug, Default)]
 pub struct Counters {
     /// The number of cosets done.
     pub cosets: AtomicU64,
     /// The number of states found.
     pub states: AtomicU64,
-    /// The number of states found in layers before.
+    /// The number of states found in earlier layers.
     earlier_states: AtomicU64,
     /// The number of cosets done in audits, of all layers.
     pub audited_cosets: AtomicU64,
@@ -26,8 +26,8 @@ impl Counters {
         self.spent.begin();
     }
 
-    /// Returns the number of states found in all layers. While a layer begins, its number may be off for a
-    /// moment.
+    /// Returns the number of states found in all layers. While a layer starts, its number may be briefly
+    /// wrong.
     pub fn states_of_all_layers(&self) -> u64 {
         self.earlier_states.load(Ordering::Relaxed) + self.states.load(Ordering::Relaxed)
     }
@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn states_of_earlier_layers_count_on() {
+    fn states_of_earlier_layers_are_added() {
         let counters = Counters::default();
         for (found, of_all) in [(3, 3), (5, 8), (0, 8)] {
             counters.begin();

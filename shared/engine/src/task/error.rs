@@ -5,7 +5,7 @@ use fathom_layer::LayerError;
 use std::error::Error;
 use std::path::PathBuf;
 
-/// The reason why a task ended without a report. A task that was stopped is done later; the other errors end
+/// The reason why a task ended without a report. A stopped task is done later; the other errors end
 /// the run.
 #[derive(Debug, thiserror::Error)]
 pub enum TaskError {
@@ -30,9 +30,9 @@ pub enum TaskError {
         /// The number of states of the coset that were not visited before.
         left: u64,
     },
-    /// Another process has finished the task's file meanwhile, with other states.
+    /// Another process has finished the task's file in the meantime, with other states.
     #[error(
-        "shard {shard} at depth {depth}: another process has made {path} meanwhile, with other states than were computed here: the memory or the disk of one of the two is at fault",
+        "shard {shard} at depth {depth}: another process has written {path} with other states than were computed here: the memory or the disk of one of the two is faulty",
         shard = task.shard, depth = task.depth, path = path.display()
     )]
     MadeOtherwise {
@@ -41,10 +41,10 @@ pub enum TaskError {
         /// The file.
         path: PathBuf,
     },
-    /// The file of the shard is missing or damaged, and cannot be made again, because a shard that it was
-    /// made from was given back.
+    /// The file of the shard is missing or damaged, and cannot be computed again, because a shard that it was
+    /// made from was released.
     #[error(
-        "shard {shard} at depth {depth} cannot be made again, for what it was made from was given back",
+        "shard {shard} at depth {depth} cannot be recomputed, because its source was released",
         shard = task.shard, depth = task.depth
     )]
     GivenBack {

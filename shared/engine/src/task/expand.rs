@@ -1,4 +1,4 @@
-//! One task: makes a shard of a layer from the layers before it.
+//! One task: computes a shard of a layer from the layers before it.
 
 use crate::run::{Lookback, ShardReport, Task};
 use crate::task::expand::open_file::{is_later, with_watched};
@@ -21,8 +21,8 @@ mod visited_states;
 
 pub use open_file::{Finished, ShardFile, Unfinished};
 
-/// How many cosets ahead the sources of a coset are fetched: a read from disk takes about as long as a few
-/// cosets.
+/// How many cosets ahead the sources of a coset are prefetched: a read from disk takes about as long as
+/// computing a few cosets.
 const FETCH_AHEAD: u32 = 16;
 
 /// A coset is nearly full if at most one in this many of its states is left. A few pulls may then find
@@ -32,7 +32,7 @@ pub const NEARLY_FULL: u32 = 8;
 /// Numbers of pulls after which a nearly full coset is checked for completion.
 pub const COMPLETION_CHECKS: [u32; 3] = [3, 6, 12];
 
-/// What happens to a complete file of the task that an interrupted run has left.
+/// The treatment of a complete file of the task that an interrupted run left behind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Leftover {
     /// The file is taken as the result of the task.
@@ -58,7 +58,7 @@ fn contains(packed: &[u8], position: u32) -> bool {
     packed[position as usize / 8] >> (position % 8) & 1 == 1
 }
 
-/// Lets the older layers' files of a task that was computed leave memory, if memory is short.
+/// Evicts the older layers' files of a finished task from memory, if memory is short.
 fn release_older(task: Task, before: &[&Layer]) {
     if let [newest, older @ ..] = before
         && newest.is_windowed()
@@ -67,7 +67,7 @@ fn release_older(task: Task, before: &[&Layer]) {
     }
 }
 
-/// Does tasks on one thread. Keeps the axis maps and bit networks that it has made for later cosets and
+/// Does tasks on one thread. Keeps the axis maps and bit networks that it has built for later cosets and
 /// tasks, as far as the [job](Job::map_bytes) has memory for them.
 pub struct Expander<'j> {
     job: &'j Job,
@@ -82,7 +82,7 @@ pub struct Expander<'j> {
     /// from them.
     dropped: u64,
     packed: Vec<u8>,
-    /// Room for a coset of the second layer.
+    /// A buffer for a coset of the second layer.
     copied: Copied,
     /// The places of the words of the solved state, one for each free move.
     solved: BTreeSet<(CosetId, u32)>,
@@ -113,7 +113,7 @@ impl<'j> Expander<'j> {
     }
 
     /// Does a task and writes its file, which is not durable yet. `before` has the layers
-    /// [below](crate::run::Lookback::below) the one to make, the newest first.
+    /// [below](crate::run::Lookback::below) the one to compute, the newest first.
     ///
     /// # Errors
     /// [`TaskError`] if the task was not computed. No new file is left then.
@@ -136,7 +136,7 @@ impl<'j> Expander<'j> {
         }
     }
 
-    /// Computes the report of a task once more, with another engine if `engine` is given and supports the
+    /// Computes the report of a task again, with another engine if `engine` is given and supports the
     /// cosets. Nothing is written, and the task's file is not read.
     ///
     /// # Errors
@@ -171,16 +171,16 @@ impl<'j> Expander<'j> {
         Ok(ShardReport { task, totals, bytes: 0, checksums: writer.abandon(), watched })
     }
 
-    /// Checks that the thread is not to stop. To read back a file that is there takes long.
+    /// Checks that the thread was not asked to stop: reading back an existing file takes long.
     fn require_time(&self) -> Result<(), TaskError> {
         if self.stop.load(Ordering::Relaxed) { Err(TaskError::Stopped) } else { Ok(()) }
     }
 
     /// Returns the report of a task whose complete file an interrupted run has left, and makes the file
-    /// durable. If a source of the task was given back, the file must be there. A file that counts other
-    /// things than this run is made again: two runs that differ only in what they count share a store. So is
-    /// a file that is no later than what it was made from: an earlier process may have read bytes that were
-    /// put right since, and died before it noticed.
+    /// durable. If a source of the task was released, the file must be there. A file that counts other
+    /// things than this run is computed again: two runs that differ only in what they count share a store. So
+    /// is a file that is no later than what it was computed from: an earlier process may have read bytes that
+    /// were put right since, and died before it noticed.
     fn finished(&self, task: Task, before: &[&Layer]) -> Result<Option<ShardReport>, TaskError> {
         let Self { job, store, counters, .. } = *self;
         let finished = match before.iter().any(|layer| layer.lacks(task.shard)) {
@@ -225,8 +225,8 @@ impl<'j> Expander<'j> {
         Ok(Unfinished { task, writer, totals })
     }
 
-    /// Begins the file of a task. Returns the size of the buffers for what passes through memory once, if it
-    /// goes past the page cache.
+    /// Starts the file of a task. Returns the size of the buffers for data that passes through memory once,
+    /// if that data bypasses the page cache.
     fn writer(&self, task: Task, before: &[&Layer]) -> Result<(LayerWriter<'j>, Option<usize>), TaskError> {
         let mut writer = self.store.writer(&self.job.geometry, task)?;
         let Some(&newest) = before.first() else {
@@ -285,8 +285,8 @@ impl<'j> Expander<'j> {
             watch.lap(Cause::Sources);
             let found = if left == 0 { Some(0) } else { self.find(task, coset, &mut visited, left, watch)? };
             batch.push(Computed { coset, visited: count, left, found });
-            // What is in `packed` is pushed at once. Then nothing is in the kernel, because all cosets of a
-            // task are found in the same way.
+            // The content of `packed` is pushed immediately. Then nothing is in the kernel, because all
+            // cosets of a task are found in the same way.
             let is_packed = found.is_some_and(|found| found > 0);
             if !is_packed && coset.0 + 1 < cosets.end && batch.len() < self.kernel.batch() {
                 continue;
@@ -317,7 +317,7 @@ impl<'j> Expander<'j> {
         Ok(self.count(computed.coset, found))
     }
 
-    /// Brings the states of a coset to `packed`, if there are any, and returns their number.
+    /// Copies the states of a coset to `packed`, if there are any, and returns their number.
     fn pack(&mut self, task: Task, computed: &Computed, watch: &mut Stopwatch) -> Result<u32, TaskError> {
         let &Computed { coset, left, found, .. } = computed;
         let mut found = found.unwrap_or_else(|| self.kernel.pack(&mut self.packed));
@@ -355,12 +355,13 @@ impl<'j> Expander<'j> {
         Ok(())
     }
 
-    /// Records when the sources of a coset that was made are read next, for the window of the newest layer.
+    /// Records when the sources of a coset that was computed are read next, for the window of the newest
+    /// layer.
     fn was_made(&self, computed: &Computed, before: &[&Layer]) {
         let Some(newest) = before.first().filter(|newest| newest.is_windowed()) else { return };
         let graph = &*self.job.graph;
         let sources = |coset| graph.sources(coset).map(|(_, source)| source);
-        // If moves are closed under inverses, a coset is read for those that are read for it.
+        // If moves are closed under inverses, a coset is read for exactly the cosets that are read for it.
         let readers = |source| (self.job.lookback == Lookback::Two).then(|| sources(source));
         let read = (computed.left > 0).then(|| sources(computed.coset)).into_iter().flatten();
         newest.was_read_for(computed.coset, read, readers);
@@ -401,7 +402,7 @@ impl<'j> Expander<'j> {
         let mut pulled = 0;
         for check in checks.iter().map(|&check| check as usize).chain([usize::MAX]) {
             if pulled > 0 && newest.is_windowed() {
-                // What was prefetched long ago is here already.
+                // Whatever was prefetched long ago is already in memory.
                 sources.clone().take(check - pulled).try_for_each(|(_, source)| newest.prefetch(source))?;
             }
             let mut part: Vec<(usize, Stored<'_>)> = Vec::new();
@@ -450,22 +451,22 @@ impl<'j> Expander<'j> {
         Ok(None)
     }
 
-    /// Returns whether a coset of which so many states were not visited before is checked for completion.
+    /// Returns whether a coset with `left` unvisited states is checked for completion.
     fn may_be_complete_early(&self, left: u64) -> bool {
         self.kernel.batch() == 1
             && left.saturating_mul(NEARLY_FULL.into()) <= self.job.graph.states_per_coset()
     }
 
-    /// Removes the first state from `packed`, to simulate a fault of the memory.
+    /// Removes the first state from `packed`, to simulate a memory fault.
     fn lose_first(&mut self) {
         if let Some(byte) = self.packed.iter_mut().find(|byte| **byte != 0) {
             *byte &= *byte - 1;
         }
     }
 
-    /// Writes the words of the solved state that lie in this coset to `packed`. Returns their number.
+    /// Writes the words of the solved state in this coset to `packed`. Returns their number.
     fn solved(&mut self, coset: CosetId) -> u32 {
-        // `packed` is not cleared for a coset without one, as all but a few of millions are.
+        // `packed` is not cleared for a coset without one: of millions of cosets, only a few have one.
         if !self.solved.iter().any(|&(of_word, _)| of_word == coset) {
             return 0;
         }

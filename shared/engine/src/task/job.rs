@@ -1,4 +1,4 @@
-//! What threads need to know of a run to do its tasks: the same for all tasks.
+//! The data of a run that threads need to do its tasks. It is the same for all tasks.
 
 use crate::run::budget::Budget;
 use crate::run::{Geometry, Lookback, RunManifest, ShardOrder, tables};
@@ -15,7 +15,7 @@ use rayon::ThreadPoolBuilder;
 use std::path::Path;
 use std::sync::Arc;
 
-/// The parts of a run that tasks need.
+/// The data of a run that tasks need.
 #[derive(Debug)]
 pub struct Job {
     /// The coset graph.
@@ -24,25 +24,26 @@ pub struct Job {
     pub pairs: Pairs,
     /// The sizes and identities of the layer files.
     pub geometry: Geometry,
-    /// The order in which shards are made: that of their numbers, unless it is set to another one.
+    /// The order in which shards are computed: that of their numbers, unless it is set to another one.
     pub order: Arc<ShardOrder>,
-    /// The layers from which a layer is made.
+    /// The layers from which a layer is computed.
     pub lookback: Lookback,
-    /// The union of all layers before the one in the making, if tasks read all layers and memory can hold
+    /// The union of all layers before the one being computed, if tasks read all layers and memory can hold
     /// the union.
     pub union: Option<Union>,
     /// The method by which new layers are found.
     pub method: Method,
     /// The memory for layers.
     pub cache: Cache,
-    /// The bytes that the axis maps of each thread may take, with what its kernel derives from them.
+    /// The bytes that the axis maps of each thread may take, including the data that its kernel derives from
+    /// them.
     pub map_bytes: usize,
     /// The number of threads that do tasks.
     pub threads: usize,
-    /// Whether all threads do a task [together](crate::task::pool), because memory cannot hold the sources of as
-    /// many tasks as there are threads.
+    /// Whether all threads do a task [together](crate::task::pool), because memory cannot hold the sources of
+    /// as many tasks as there are threads.
     pub shares_tasks: bool,
-    /// The watched states, which are looked up in every shard that is made.
+    /// The watched states, which are looked up in every computed shard.
     pub watched: Watched,
 }
 
@@ -59,17 +60,17 @@ pub enum Method {
 /// and of the one before, which is being made durable.
 const BUFFERS: usize = readahead::BUFFERS + 2 * writeback::BUFFERS;
 
-/// The smallest file in bytes that is written behind: others are written in a few calls.
+/// The smallest file, in bytes, that is written behind: smaller ones are written in a few calls.
 const MIN_BEHIND_BYTES: u64 = 16 << 20;
 
-/// The smallest cosets in bytes that threads make together: handing a coset over takes a few microseconds,
-/// and a coset of this size some hundred.
+/// The smallest cosets, in bytes, that threads compute together: handing a coset over takes a few
+/// microseconds, and computing a coset of this size about a hundred.
 const MIN_SHARED_BYTES: u32 = 48 << 10;
 /// The number of tensors for each thread that only shared tasks need: a copy of a coset of the second layer,
 /// and a coset that waits to be written.
 const TENSORS_HANDED_OVER: u64 = 2;
-/// The number of files that are in the making at once where tasks are shared: while the last cosets of one
-/// file are computed, the next is begun.
+/// The number of files that are being computed at once if tasks are shared: while the last cosets of one
+/// file are computed, the next is started.
 const SHARED_FILES: usize = 2;
 
 /// Returns the bytes of the sources of `tasks` tasks of a dense layer, if none of them is common to two
@@ -82,8 +83,8 @@ fn source_bytes(graph: &CosetGraph, geometry: &Geometry, tasks: usize) -> u64 {
 }
 
 /// Returns the bytes of memory that tasks need in addition because all `threads` threads of a process do each
-/// of them [together](crate::task::pool). `None` if each thread does tasks alone, because `cache_bytes` bytes for
-/// layers are enough for that, or too few for tasks that are shared.
+/// of them [together](crate::task::pool). `None` if each thread does its own tasks, because `cache_bytes`
+/// bytes for layers are enough for that, or too few for tasks that are shared.
 pub fn shared_bytes(
     graph: &CosetGraph,
     geometry: &Geometry,
@@ -99,15 +100,15 @@ pub fn shared_bytes(
     is_shared.then_some(handed_over)
 }
 
-/// Returns the part of the cache for what passes through memory once: the layer before the newest, and the
-/// new one.
+/// Returns the part of the cache for data that passes through memory once: the layer before the newest, and
+/// the new one.
 fn passing_bytes(cache_bytes: u64) -> u64 {
     cache_bytes / 16
 }
 
 impl Job {
-    /// Makes a run's tables, or reads them from the directory `tables` if they are kept there. Everything is
-    /// checked before anything is written, except for the number of cosets and the memory of the reference
+    /// Builds a run's tables, or reads them from the directory `tables` if they are saved there. Everything
+    /// is checked before anything is written, except for the number of cosets and the memory of the reference
     /// engine.
     ///
     /// # Errors
@@ -191,8 +192,8 @@ impl Job {
         })
     }
 
-    /// Chooses the order in which this process makes all shards. If memory cannot hold a dense layer, tasks
-    /// that follow each other should read the same cosets.
+    /// Chooses the order in which this process computes all shards. If memory cannot hold a dense layer,
+    /// tasks that follow each other should read the same cosets.
     ///
     /// # Errors
     /// If no threads can be started.
@@ -207,7 +208,7 @@ impl Job {
         Ok(())
     }
 
-    /// Prepares a layer for reading. `newest` tells whether tasks pull from the layer. If such a layer is
+    /// Prepares a layer for reading. `newest` says whether tasks pull from the layer. If such a layer is
     /// large, it gets a window, which keeps only a part of it in memory.
     pub fn windowed(&self, layer: Layer, newest: bool) -> Layer {
         // A newest layer that is small is still in memory.
@@ -215,19 +216,19 @@ impl Job {
         if !newest || layer.bytes() <= cache_bytes / 4 {
             return layer;
         }
-        // The rest of the cache is for what passes through memory once.
+        // The rest of the cache is for data that passes through memory once.
         layer.with_window(cache_bytes - passing_bytes(cache_bytes), &self.order)
     }
 
-    /// Returns whether a task reads the layer before `newest`, and writes the new layer, past the page cache.
-    /// The new layer will be about as large as the newest: if both do not fit into the cache, then what is
-    /// read once, or not before the next depth, would only displace what is read again.
+    /// Returns whether a task reads the layer before `newest`, and writes the new layer, bypassing the page
+    /// cache. The new layer will be about as large as the newest: if both do not fit into the cache, then
+    /// what is read once, or not before the next depth, would only displace what is read again.
     pub fn is_past_cache(&self, newest: &Layer) -> bool {
         newest.bytes() > self.cache.bytes() / 2
     }
 
-    /// Returns whether a task may write a file that is worth a thread of its own: a state has at most as many
-    /// new neighbours as there are moves.
+    /// Returns whether a task may write a file large enough for a thread of its own: a state has at most as
+    /// many new neighbours as there are moves.
     pub fn writes_behind(&self, newest: &Layer) -> bool {
         let moves = self.graph.sources(CosetId(0)).count() as u64;
         let file_bytes = newest.bytes().saturating_mul(moves) / u64::from(self.geometry.cut.shards());
@@ -249,14 +250,14 @@ impl Job {
         Totals { stored: 0, states: 0, pairs, inverse_pairs }
     }
 
-    /// Returns whether totals have the counts that this job makes, and no others.
+    /// Returns whether totals have exactly the counts that this job computes.
     pub fn counts_as(&self, totals: &Totals) -> bool {
         let own = self.nothing();
         own.pairs.is_some() == totals.pairs.is_some()
             && own.inverse_pairs.is_some() == totals.inverse_pairs.is_some()
     }
 
-    /// Returns the counts of a coset that has `stored` states in a layer. `contains(position)` tells whether
+    /// Returns the counts of a coset that has `stored` states in a layer. `contains(position)` says whether
     /// the state at a position is one of them.
     pub fn count(
         &self,

@@ -19,10 +19,10 @@ pub struct Layer {
     /// The shard of the first of `files`.
     first: u32,
     files: Arc<[OnceLock<Arc<LayerFile>>]>,
-    /// The generations of cosets that were fetched from other workers, the oldest first; none if all files
-    /// are here.
+    /// The generations of cosets that were fetched from other workers, the oldest first; empty if all files
+    /// are local.
     imports: Vec<Arc<Imports>>,
-    /// The cosets that are in memory, if not the whole layer may be.
+    /// The cosets that are in memory, unless the whole layer may be.
     window: Option<Arc<Window>>,
 }
 
@@ -37,7 +37,7 @@ impl Layer {
         Self { cut, first: 0, files, imports: Vec::new(), window: None }
     }
 
-    /// Makes a layer of which only one shard may be read; `None` if the shard was given back. When all layers
+    /// Makes a layer of which only one shard may be read; `None` if the shard was released. When all layers
     /// with the file are dropped, the file is closed, which frees its space if the file was removed.
     pub fn of_shard(cut: ShardCut, shard: ShardId, file: Option<Arc<LayerFile>>) -> Self {
         let file = file.map_or_else(OnceLock::new, OnceLock::from);
@@ -70,15 +70,15 @@ impl Layer {
         self.with_imports(Vec::new())
     }
 
-    /// Returns whether two layers are of the same files, which were opened once.
+    /// Returns whether two layers share the same open files.
     pub fn has_files_of(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.files, &other.files)
     }
 
-    /// Checks that the files that are here hold what was committed. `digests` has the digest of each shard.
+    /// Checks that the local files have the committed content. `digests` has the digest of each shard.
     ///
     /// # Errors
-    /// [`LayerError::Replaced`] for the first file that holds something else, and another [`LayerError`] if a
+    /// [`LayerError::Replaced`] for the first file with other content, and another [`LayerError`] if a
     /// directory is damaged.
     ///
     /// # Panics
@@ -87,8 +87,8 @@ impl Layer {
         self.files().try_for_each(|file| file.check_digest(digests[file.identity().shard as usize]))
     }
 
-    /// Checks that no program has written to the files that are here since they were opened. This asks the
-    /// file system about each of them.
+    /// Checks that no program has written to the local files since they were opened. This queries the file
+    /// system for each of them.
     ///
     /// # Errors
     /// [`LayerError::Changed`] for the first file that has changed.
@@ -104,17 +104,17 @@ impl Layer {
         let _ = self.files[(shard.0 - self.first) as usize].set(file);
     }
 
-    /// Returns whether the file of a shard is here.
+    /// Returns whether the file of a shard is local.
     pub fn has(&self, shard: ShardId) -> bool {
         self.file(shard).is_some()
     }
 
-    /// Returns whether no coset of a shard can be read here, because its file was given back.
+    /// Returns whether no coset of a shard can be read, because its file was released.
     pub fn lacks(&self, shard: ShardId) -> bool {
         self.imports.is_empty() && !self.has(shard)
     }
 
-    /// Returns whether a coset can be read here.
+    /// Returns whether a coset can be read locally.
     pub fn holds(&self, coset: CosetId) -> bool {
         self.has(self.cut.shard_of(coset.0)) || self.imports.iter().any(|imports| imports.holds(coset.0))
     }
@@ -129,9 +129,9 @@ impl Layer {
         &self.imports
     }
 
-    /// Gives the layer a window: at most `most_bytes` of it stay in memory, cosets from other workers
-    /// included, and cosets that will be read soon are [prefetched](Self::prefetch). `order` is the order in
-    /// which shards are made from the layer.
+    /// Gives the layer a window: at most `most_bytes` of it stay in memory, including cosets from other
+    /// workers, and cosets that will be read soon are [prefetched](Self::prefetch). `order` is the order in
+    /// which shards are computed from the layer.
     pub fn with_window(self, most_bytes: u64, order: &ShardOrder) -> Self {
         // If most of a layer stays in memory, the pages around a page that is read are wanted soon as well,
         // and read-ahead helps. Otherwise it is turned off, and what is in memory since the file was written
@@ -143,7 +143,7 @@ impl Layer {
         Self { window: Some(Arc::new(Window::new(self.cut, order, most_bytes))), ..self }
     }
 
-    /// Returns the size in bytes of the files that are here.
+    /// Returns the size of the local files in bytes.
     pub fn bytes(&self) -> u64 {
         self.files().map(LayerFile::bytes).sum()
     }
@@ -171,7 +171,7 @@ impl Layer {
         window.prefetch(coset.0, imported, fetch, release)
     }
 
-    /// Records that a coset of the next depth was made from this layer, and from which sources. `readers`
+    /// Records that a coset of the next depth was computed from this layer, and from which sources. `readers`
     /// returns the cosets for which a source is read, if they are known. Does nothing if the layer has no
     /// window.
     pub fn was_read_for<R: Iterator<Item = CosetId>>(
@@ -182,7 +182,7 @@ impl Layer {
     ) {
         let Some(window) = &self.window else { return };
         window.made(coset.0);
-        // A worker makes mostly shards of which it has files.
+        // A worker mostly computes shards whose files it has.
         let is_made_here = |reader: u32| self.imports.is_empty() || self.has(self.cut.shard_of(reader));
         for source in sources.chain([coset]) {
             let next = match readers(source) {
@@ -198,8 +198,8 @@ impl Layer {
         }
     }
 
-    /// Begins to read a shard once, past the page cache, with buffers of so many bytes. Passes over cosets
-    /// that are not `wanted`. Returns `None` if the shard is not here or must be read through its map.
+    /// Starts to read a shard once, bypassing the page cache, with buffers of that many bytes. Skips cosets
+    /// that are not `wanted`. Returns `None` if the shard is not local or must be read through its map.
     ///
     /// # Errors
     /// [`LayerError`] if the directory of the file is damaged.
@@ -222,14 +222,14 @@ impl Layer {
         self.window.is_some()
     }
 
-    /// Lets a shard that will not be read again leave memory.
+    /// Evicts a shard that will not be read again from memory.
     pub fn release(&self, shard: ShardId) {
         if let Some(file) = self.file(shard) {
             file.release_all();
         }
     }
 
-    /// Returns the files that are here, in order of shards.
+    /// Returns the local files, in order of shards.
     pub fn files(&self) -> impl Iterator<Item = &LayerFile> {
         self.files.iter().filter_map(OnceLock::get).map(|file| &**file)
     }
@@ -255,14 +255,14 @@ impl Layer {
     /// [`LayerError`] if the directory of the file is damaged.
     ///
     /// # Panics
-    /// If the file of the coset's shard is not here.
+    /// If the file of the coset's shard is not local.
     pub fn states(&self, coset: CosetId) -> Result<(u32, u32), LayerError> {
         let (file, local) =
             self.place(coset).expect("the files of a task's own shard are here before it begins");
         file.states(local)
     }
 
-    /// Returns the file of a shard, if it is here.
+    /// Returns the file of a shard, if it is local.
     pub fn file(&self, shard: ShardId) -> Option<&Arc<LayerFile>> {
         let slot = shard.0.checked_sub(self.first)?;
         self.files.get(slot as usize)?.get()
@@ -284,7 +284,7 @@ pub fn bits<'a>(stored: &'a Stored<'_>) -> Bits<'a> {
     }
 }
 
-/// The states of a coset, copied from where they are stored.
+/// A copy of the stored states of a coset.
 #[derive(Debug, Default)]
 pub(crate) struct Copied {
     /// Whether `bytes` are positions.

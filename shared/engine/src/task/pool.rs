@@ -15,12 +15,12 @@ use std::sync::atomic::AtomicBool;
 use std::thread::{Builder, Scope};
 use std::time::{Duration, Instant};
 
-/// What a thread does with a task.
+/// The purpose for which a thread does a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// The thread makes the task's file.
+    /// The thread writes the task's file.
     Make(Leftover),
-    /// The thread computes the report once more, with this engine if one is given, and leaves no file.
+    /// The thread computes the report again, with this engine if one is given, and leaves no file.
     Audit(Option<SimdLevel>),
 }
 
@@ -36,22 +36,22 @@ impl Purpose {
 pub struct Ended {
     /// The task.
     pub task: Task,
-    /// What the thread did with the task.
+    /// The purpose of the task.
     pub purpose: Purpose,
     /// The report, or the reason why there is none.
     pub result: Result<ShardReport, TaskError>,
-    /// Whether the file is one that another process has made.
+    /// Whether the file is one that another process has written.
     pub is_found: bool,
-    /// The file that the thread has made, if any.
+    /// The file that the thread has written, if any.
     pub made: Option<Stamp>,
     /// The time that the task took.
     pub took: Duration,
-    /// The newest layer that the task has read, of which other tasks have read the same cosets; `None` if the
-    /// task has read none, because it is of depth 0 or its file was there at the beginning.
+    /// The newest layer that the task has read, whose cosets other tasks have read as well; `None` if the
+    /// task has read none, because it is of depth 0 or its file already existed.
     pub newest: Option<Arc<Layer>>,
 }
 
-/// What a thread is told to do.
+/// An order to a thread.
 enum Order<'j> {
     /// A whole task.
     Alone { task: Task, purpose: Purpose, before: Vec<Arc<Layer>> },
@@ -59,7 +59,7 @@ enum Order<'j> {
     Together(Arc<CooperativeShard<'j>>),
 }
 
-/// The error that all threads have ended, by panics.
+/// The error that all threads have ended by panicking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("every kernel thread has panicked")]
 pub struct NoThreads;
@@ -106,8 +106,8 @@ fn own_unchanged(task: Task, before: &[Arc<Layer>]) -> Result<(), TaskError> {
 }
 
 /// Checks what a task has read, as far as that is checked before its file is finished: its own older files,
-/// and the newest layer if there is a file already. In a store that workers share, another worker may have
-/// made and reported that one while this process slept.
+/// and the newest layer if a file already exists. In a store that workers share, another worker may have
+/// written and reported that one while this process was suspended.
 ///
 /// # Errors
 /// [`TaskError::Layer`] for the first file that has changed.
@@ -126,7 +126,7 @@ fn checked<'j>(
     Ok(made)
 }
 
-/// The thread that makes the large files of one kernel thread durable, one at a time.
+/// The thread that syncs the large files of one kernel thread, one at a time.
 struct Finisher<'d> {
     files: Sender<(Box<Unfinished<'d>>, Computed)>,
     /// Has a message whenever the thread has nothing to do.
@@ -155,27 +155,27 @@ impl<'d> Finisher<'d> {
         Ok(Self { files, idle })
     }
 
-    /// Waits until the file before is durable, or has failed.
+    /// Waits until the previous file is durable, or has failed.
     fn await_idle(&self) {
         let _ = self.idle.recv();
     }
 
     /// Makes a file durable, and reports its task. The thread must be [idle](Self::await_idle).
     fn finish(&self, file: Box<Unfinished<'d>>, computed: Computed) {
-        // The thread does not end before this.
+        // The thread does not end before the finisher is dropped.
         let _ = self.files.send((file, computed));
     }
 }
 
-/// What came of an order.
+/// The outcome of an order.
 struct Done<'j> {
     /// The task and its result, unless other threads still work on the task.
     ended: Option<(Computed, Result<ShardFile<'j>, TaskError>)>,
-    /// Whether the thread must end, because its expander may be in any state.
+    /// Whether the thread must end, because its expander may be in an inconsistent state.
     has_panicked: bool,
 }
 
-/// Does what an order says, except for making the file durable.
+/// Carries out an order, except for making the file durable.
 fn do_order<'j>(
     store: &Store<'_>,
     expander: &mut Expander<'j>,
@@ -227,15 +227,15 @@ pub struct Pool<'j> {
 #[derive(Debug)]
 pub struct Orders<'j> {
     orders: Sender<Order<'j>>,
-    /// The number of threads that make a file together.
+    /// The number of threads that compute a file together.
     together: usize,
 }
 
 impl<'env> Orders<'env> {
     /// Starts `threads` threads, which end when the orders are dropped and the tasks given before are done;
-    /// the scope waits for them. If `stop` becomes true, tasks end early. Where the job
+    /// the scope waits for them. If `stop` becomes true, tasks end early. If the job
     /// [needs it](Job::shares_tasks), all threads do a task together. They call `tell` with each task that
-    /// ends, and end if `tell` returns that nobody wants to know.
+    /// ends, and end if `tell` returns that nobody is interested.
     ///
     /// # Errors
     /// If a thread cannot be spawned.
@@ -266,7 +266,7 @@ impl<'env> Orders<'env> {
                     };
                     let is_large = matches!(&made, Ok(ShardFile::Unfinished(file)) if file.is_large());
                     if is_large && finisher.is_none() {
-                        // If the system has no more threads, this one does all of it.
+                        // If no more threads can be spawned, this one does all the work.
                         finisher = Finisher::start(scope, number, job, store, tell.clone()).ok();
                     }
                     let is_audit = computed.purpose.is_audit();
@@ -302,9 +302,9 @@ impl<'env> Orders<'env> {
     }
 
     /// Gives a task to the threads. `before` has the layers [below](crate::run::Lookback::below) the one to
-    /// make, the newest first.
+    /// compute, the newest first.
     pub fn submit(&self, task: Task, purpose: Purpose, before: Vec<Arc<Layer>>) {
-        // If all threads have ended, orders are lost, and the receiver of ends tells so.
+        // If all threads have ended, orders are lost, and the receiver of results reports that.
         match purpose {
             Purpose::Make(leftover) if self.together > 1 => {
                 let joint = Arc::new(CooperativeShard::new(task, leftover, before, self.together));
@@ -318,7 +318,7 @@ impl<'env> Orders<'env> {
 }
 
 impl<'env> Pool<'env> {
-    /// Starts threads as [`Orders::start`] does, which tell the pool what ends.
+    /// Starts threads as [`Orders::start`] does, which report finished tasks to the pool.
     ///
     /// # Errors
     /// If a thread cannot be spawned.
@@ -335,13 +335,13 @@ impl<'env> Pool<'env> {
         Ok(Self { orders: Orders::start(scope, threads, job, store, counters, stop, tell)?, ended })
     }
 
-    /// Gives the threads a task whose file is to be made. `before` is as in
-    /// [`Orders::submit`].
+    /// Gives the threads a task whose file is to be written. `before` is as in [`Orders::submit`].
     pub fn submit(&self, task: Task, before: Vec<Arc<Layer>>) {
         self.orders.submit(task, Purpose::Make(Leftover::Counts), before);
     }
 
-    /// Waits until a task has ended, and returns all that have. Returns none if none does within `timeout`.
+    /// Waits until a task has ended, and returns all tasks that have. Returns none if none ends within
+    /// `timeout`.
     ///
     /// # Errors
     /// [`NoThreads`] if all threads have ended.

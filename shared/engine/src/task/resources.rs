@@ -16,7 +16,7 @@ pub struct Resources {
     /// The memory budget in bytes: tables and tensors take their part, and the rest is for layers in the
     /// page cache.
     pub memory_bytes: u64,
-    /// The last depth that will be asked for, if that is known. It saves the reference engine work.
+    /// The last depth that will be requested, if that is known. It saves the reference engine work.
     pub max_depth: Option<u32>,
 }
 
@@ -41,9 +41,9 @@ impl std::str::FromStr for Kernel {
             ("reference", _) => Ok(Self::Reference),
             ("fastest", _) => Ok(Self::Fastest),
             (_, Some(engine)) => Ok(Self::Cosets(engine)),
-            _ => Err(format!(
-                "kernels are 'fastest', 'avx512', 'avx2', 'portable' and 'reference', not {text:?}"
-            )),
+            _ => {
+                Err(format!("expected 'fastest', 'avx512', 'avx2', 'portable' or 'reference', not {text:?}"))
+            }
         }
     }
 }
@@ -71,7 +71,7 @@ impl Kernel {
             Self::Cosets(engine) => engine.kernel(shape).map(|_| engine).ok_or_else(|| {
                 let axes: Vec<String> = shape.lengths().iter().map(u32::to_string).collect();
                 bad_input!(
-                    "the kernel '{}' does not do cosets of {} on this processor: leave out --kernel",
+                    "the kernel '{}' does not support cosets of {} on this processor. Drop --kernel",
                     engine.word(),
                     axes.join(" x ")
                 )

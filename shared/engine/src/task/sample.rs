@@ -5,7 +5,7 @@ use fathom_layer::{LayerError, Stored};
 use fathom_space::{CosetGraph, CosetId};
 use std::ops::Range;
 
-/// The numbers of words in some cosets.
+/// The numbers of words in a range of cosets.
 #[derive(Clone, Debug)]
 pub struct Words {
     /// The first coset.

@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_read_as_they_are_written() {
+    fn words_round_trip() {
         for way in [SpillPolicy::Spill, SpillPolicy::Refetch] {
             assert_eq!(way.to_string().parse(), Ok(way));
         }

@@ -27,7 +27,7 @@ pub struct Store<'d> {
     /// The mark of a store outside the directory of its run.
     owner: Option<Owner>,
     disk: &'d dyn Disk,
-    /// The layer whose directory was made durable last, so that its other shards need not do so again.
+    /// The layer whose directory was synced last, so that its other shards need not sync it again.
     durable: Mutex<Option<Depth>>,
 }
 
@@ -51,8 +51,8 @@ impl<'d> Store<'d> {
         &self.root
     }
 
-    /// Returns a directory on the file system that holds the layers. That need not be the root's, because a
-    /// link in the place of `layers` may lead elsewhere.
+    /// Returns a directory on the file system that holds the layers. This may differ from the root's file
+    /// system, because `layers` may be a symbolic link.
     pub fn place(&self) -> &Path {
         if self.directory.is_dir() { &self.directory } else { &self.root }
     }
@@ -60,12 +60,12 @@ impl<'d> Store<'d> {
     /// Returns the free bytes for layers.
     ///
     /// # Errors
-    /// If the operating system cannot tell.
+    /// If the operating system cannot determine it.
     pub fn free_bytes(&self) -> io::Result<u64> {
         self.disk.free_bytes(self.place())
     }
 
-    /// Asks the file system to [lay down the layers apart](fathom_layer::lay_apart).
+    /// Asks the file system to [place the layers apart](fathom_layer::lay_apart).
     pub fn lay_apart(&self) {
         fathom_layer::lay_apart(&self.directory);
     }
@@ -80,8 +80,9 @@ impl<'d> Store<'d> {
         self.directory_of(depth).join(format!("s{:05}.layer", shard.0))
     }
 
-    /// Checks, before anything is deleted, that the layers in this store are of this run: the journal, or a
-    /// link in the place of the store, may be of another run. One undamaged file of each layer is looked at.
+    /// Checks, before anything is deleted, that the layers in this store are of this run: the journal may
+    /// be of another run, or the store may be a link to another run's. One undamaged file of each layer is
+    /// read.
     ///
     /// # Errors
     /// [`LayerError`] if a layer is of another run, or a file or directory cannot be read.
@@ -106,10 +107,10 @@ impl<'d> Store<'d> {
     /// Creates the directory of a layer, durably.
     ///
     /// # Errors
-    /// [`LayerError`] if the mark of the store is gone, or the directory is a symbolic link or cannot be
+    /// [`LayerError`] if the mark of the store is missing, or the directory is a symbolic link or cannot be
     /// created.
     pub fn prepare(&self, depth: Depth) -> Result<(), LayerError> {
-        // Without this check, the layers would go into the mount point of a disk that is gone.
+        // Without this check, the layers would be written into the mount point of a disk that is not mounted.
         if let Some(owner) = &self.owner
             && !Owner::of(&self.root).is_ok_and(|now| now.is_some_and(|now| now.id == owner.id))
         {
@@ -118,8 +119,7 @@ impl<'d> Store<'d> {
         }
         let directory = self.directory_of(depth);
         if is_link(&directory) {
-            let source =
-                io::Error::other("it is a symbolic link, and what lies behind it may be somebody else's");
+            let source = io::Error::other("it is a symbolic link, whose target may belong to someone else");
             return Err(failed("write in", &directory)(source));
         }
         let mut durable = self.durable.lock().unwrap_or_else(PoisonError::into_inner);
@@ -136,7 +136,7 @@ impl<'d> Store<'d> {
         Ok(())
     }
 
-    /// Begins writing the file of a task. A file that another process makes meanwhile stays.
+    /// Starts writing the file of a task. A file that another process writes in the meantime stays.
     ///
     /// # Errors
     /// [`LayerError::Io`] if the file cannot be created.
@@ -147,8 +147,8 @@ impl<'d> Store<'d> {
         Ok(writer)
     }
 
-    /// Returns the report of a task whose complete file is already there; `None` if there is none. A damaged
-    /// file is removed, because nothing was made from it yet, and one of another shard is renamed.
+    /// Returns the report of a task whose complete file already exists; `None` if there is none. A damaged
+    /// file is removed, because nothing was computed from it yet, and one of another shard is renamed.
     ///
     /// # Errors
     /// [`LayerError`] if there is a file of another run, or the file cannot be read or removed.
@@ -168,7 +168,7 @@ impl<'d> Store<'d> {
                 Ok(Some(report))
             }
             Err(error) if error.is_damage() => {
-                warn!(%error, "an unfinished layer's file is damaged, and is made again");
+                warn!(%error, "an unfinished layer's file is damaged and will be recomputed");
                 if error.is_misplaced() {
                     self.quarantined(&path)?
                 } else {
@@ -180,22 +180,22 @@ impl<'d> Store<'d> {
         }
     }
 
-    /// Returns the report of a task whose file is there, after reading and checking the whole file. The file
-    /// is [claimed](Stamp::claim): a worker that has made the file, and has slept before it reported that,
-    /// must not delete what counts by then.
+    /// Returns the report of a task whose file exists, after reading and checking the whole file. The file is
+    /// [claimed](Stamp::claim): a worker that has written the file, and was suspended before it reported
+    /// that, must not delete a file that counts by then.
     ///
     /// # Errors
     /// [`LayerError`] if the file is missing, damaged or not the right one.
     pub fn read_back(&self, geometry: &Geometry, task: Task) -> Result<ShardReport, LayerError> {
-        // A file that is not there, or is another user's, shows in what follows.
+        // A file that does not exist, or belongs to another user, causes an error below.
         let _ = Stamp::claim(&self.path(task.depth, task.shard));
         let file = self.open_shard(geometry, task.depth, task.shard)?;
         file.check_all()?;
         report(task, &file)
     }
 
-    /// Makes the file of a task durable that an earlier process has left: the process may have died before it
-    /// did so.
+    /// Makes the file of a task durable that an earlier process has left: that process may have died before
+    /// syncing it.
     ///
     /// # Errors
     /// [`LayerError::Io`] if the file or its directory cannot be made durable.
@@ -227,8 +227,8 @@ impl<'d> Store<'d> {
         Ok(())
     }
 
-    /// Opens a shard of a layer. The caller must [check](LayerFile::check_digest) that the file holds what
-    /// was committed.
+    /// Opens a shard of a layer. The caller must [check](LayerFile::check_digest) that the file has the
+    /// committed content.
     ///
     /// # Errors
     /// [`LayerError`] if the file is missing, damaged or not the right one.
@@ -277,8 +277,8 @@ impl<'d> Store<'d> {
         Ok(self.shards(depth)?.len() as u64)
     }
 
-    /// Opens a whole layer. The caller must [check](Layer::check_digests) that the files hold what was
-    /// committed.
+    /// Opens a whole layer. The caller must [check](Layer::check_digests) that the files have the
+    /// committed content.
     ///
     /// # Errors
     /// [`LayerError`] if one of its files is missing, damaged or not the right one.

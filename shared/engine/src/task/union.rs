@@ -1,14 +1,14 @@
-//! The union of all layers before the one in the making, as one tensor for each coset, for runs whose tasks
+//! The union of all layers before the one being computed, as one tensor for each coset, for runs whose tasks
 //! read all layers.
 //!
 //! If the moves are not closed under inverses, moves may lead back to any depth, so the states of all earlier
-//! layers must be taken away from a new layer. Reading all of them at each depth takes time that grows with
+//! layers must be subtracted from a new layer. Reading all of them at each depth takes time that grows with
 //! the depth. The union grows by only one layer a depth: a task adds the newest layer, and subtracts the
 //! union.
 //!
-//! The union is only in memory. A process that begins, or a worker that makes a shard for the first time,
-//! adds all layers once. So nothing has to be made durable, and the union cannot contradict the files. If
-//! memory cannot hold the union, there is none, and tasks read all layers.
+//! The union exists only in memory. A process that starts, or a worker that computes a shard for the first
+//! time, adds all layers once. So nothing has to be made durable, and the union cannot contradict the files.
+//! If memory cannot hold the union, there is none, and tasks read all layers.
 
 use crate::run::{ShardCut, ShardId};
 use crate::task::Layer;
@@ -56,11 +56,11 @@ impl Union {
 
     /// Adds the layers of `before` that are missing to a shard of the union, and returns the shard. `before`
     /// has all layers that a task of the shard reads, the newest first. Returns `None` if the union already
-    /// has more layers than these, because the task makes a lost file again.
+    /// has more layers than these, because the task computes a lost file again.
     ///
     /// # Errors
-    /// [`LayerError`] if a layer is damaged, or its file changes meanwhile. The shard's union is then empty
-    /// again.
+    /// [`LayerError`] if a layer is damaged, or its file changes in the meantime. The shard's union is then
+    /// empty again.
     ///
     /// # Panics
     /// If a coset of the shard is not [held](Layer::holds) by one of the layers to add.
@@ -101,7 +101,7 @@ impl Union {
 }
 
 impl OfTask<'_> {
-    /// Returns the states of a coset that lie in any of the layers.
+    /// Returns the states of a coset in any of the layers.
     pub fn coset(&self, coset: CosetId) -> Bits<'_> {
         let start = (coset.0 - self.first) as usize * self.packed_bytes;
         Bits::Dense(&self.of.bits[start..start + self.packed_bytes + SLACK_BYTES])

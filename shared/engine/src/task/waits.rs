@@ -1,12 +1,12 @@
 //! The time that kernel threads spend on each activity.
 //!
-//! A thread is always at one of six activities, so their seconds, summed over the threads, are the seconds of
+//! A thread is always in one of six activities, so their seconds, summed over the threads, are the seconds of
 //! a depth times the number of threads. Sources are read through memory maps: data that are read for the
 //! first time are checked, which counts as `sources`; a page that has left memory since then comes back in
 //! the middle of a pull, which counts as `kernel`. The time of threads that read ahead, write behind and make
-//! files durable does not count, unless a kernel thread waits for them. Where threads make a shard together,
-//! a thread waits for its turn to take a coset as `subtract`, and for its turn to hand one over as `write`.
-//! Closing the file of the second layer, which unmaps it, counts as `subtract`.
+//! files durable does not count, unless a kernel thread waits for them. If threads compute a shard
+//! together, a thread waits for its turn to take a coset as `subtract`, and for its turn to hand one over as
+//! `write`. Closing the file of the second layer, which unmaps it, counts as `subtract`.
 
 use serde::Serialize;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,11 +19,11 @@ pub enum Cause {
     Kernel,
     /// Reading the layer that moves lead from.
     Sources,
-    /// Reading what was visited before, and taking that away.
+    /// Reading and subtracting the states that were visited before.
     Subtract,
     /// Encoding and writing.
     Write,
-    /// Making a shard durable, or waiting until the shard before is.
+    /// Making a shard durable, or waiting until the previous one is.
     Sync,
 }
 
@@ -34,7 +34,7 @@ pub struct Waits {
     pub kernel: f64,
     /// Reading the layer that moves lead from.
     pub sources: f64,
-    /// Reading what was visited before, and taking that away.
+    /// Reading and subtracting the states that were visited before.
     pub subtract: f64,
     /// Encoding and writing.
     pub write: f64,
@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_threads_did_not_do_they_waited() {
+    fn unaccounted_time_is_barrier() {
         let spent = Spent::default();
         let mut watch = Stopwatch::start();
         watch.spent[Cause::Kernel as usize] = Duration::from_millis(1500);

@@ -1,10 +1,10 @@
-//! The states whose depths are recorded: when a shard is made, each watched state that the shard could have
-//! is looked up in it.
+//! The states whose depths are recorded: when a shard is computed, each watched state that the shard could
+//! have is looked up in it.
 
 use fathom_layer::{LayerError, LayerFile};
 use fathom_space::CosetGraph;
 
-/// The place of a watched state in the layer that has it.
+/// The place of a watched state in its layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Address {
     coset: u32,
@@ -29,14 +29,14 @@ impl Watched {
         Self(addresses)
     }
 
-    /// Returns the addresses of the watched states whose coset lies in this range.
+    /// Returns the addresses of the watched states whose coset is in this range.
     fn among(&self, cosets: std::ops::Range<u32>) -> &[Address] {
         let start = self.0.partition_point(|address| address.coset < cosets.start);
         let end = self.0.partition_point(|address| address.coset < cosets.end);
         &self.0[start..end]
     }
 
-    /// Returns the numbers of the watched states that lie in the layer file of the cosets `cosets`. `open` is
+    /// Returns the numbers of the watched states in the layer file of the cosets `cosets`. `open` is
     /// called only if the file could have any.
     ///
     /// # Errors
@@ -61,7 +61,7 @@ impl Watched {
     }
 
     /// Returns the numbers of the watched states among those of a coset in a layer. `contains(position)`
-    /// tells whether the layer has the state at a position.
+    /// says whether the layer has the state at a position.
     pub fn in_coset(&self, coset: u32, contains: impl Fn(u32) -> bool) -> impl Iterator<Item = u32> {
         let addresses = self.among(coset..coset + 1).iter();
         addresses.filter(move |address| contains(address.position)).map(|address| address.number)

@@ -3,8 +3,8 @@
 //!
 //! A coset is a source of about as many cosets as there are moves. Which these are is known, and shards are
 //! made nearly in a [known order](ShardOrder). So the window knows when each coset will be read next, and
-//! when the window is over its budget, those leave whose next use is furthest away. If the order were exact,
-//! no other choice would need fewer reads from disk (Belady, "A study of replacement algorithms for a
+//! when the window exceeds its budget, the cosets whose next use is furthest away leave. If the order were
+//! exact, no other choice would need fewer reads from disk (Belady, "A study of replacement algorithms for a
 //! virtual-storage computer", IBM Systems Journal 5, 1966). The window only advises the operating system: a
 //! page that the system evicts on its own is read again when it is needed.
 
@@ -13,10 +13,10 @@ use std::mem;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
-/// Next uses are told apart by this many stretches of the cosets.
+/// Next uses are distinguished by this many stretches of the cosets.
 const STRETCHES: u32 = 1024;
 
-/// Cosets leave when they are more bytes than this together, or more than this share of the window.
+/// Cosets leave together, when they have more bytes than this, or more than this share of the window.
 const LEAVE_TOGETHER: u64 = 8 << 20;
 const LEAVING_SHARE: u64 = 64;
 
@@ -27,7 +27,7 @@ pub enum Next {
     For(u32),
     /// Not at this depth.
     Never,
-    /// Nobody knows; the last time was for this coset. Then those leave first that were read first.
+    /// Unknown; the last time was for this coset. The cosets that were read first then leave first.
     AfterThis(u32),
 }
 
@@ -36,7 +36,7 @@ pub enum Next {
 pub struct Window {
     cut: ShardCut,
     /// By shard: what is added to the number of a coset, modulo 2^32, to get the coset's position in the
-    /// order in which all are made.
+    /// order in which all are computed.
     offsets: Box<[u32]>,
     most_bytes: u64,
     /// By coset: whether it is in the window, its bytes, and in which of `queues`.
@@ -45,14 +45,14 @@ pub struct Window {
     bytes: AtomicU64,
     /// The cosets that may leave, by the stretch of their next use. The first queue has those that were
     /// fetched and not yet read, the last one those that are not read any more. A coset whose place has the
-    /// number of another queue has moved there. A coset that was read and is wanted again soon is in no
+    /// number of another queue has moved there. A coset that was read and is needed again soon is in no
     /// queue: it leaves only after it was read, so that threads need not share the lock of the first queue.
     queues: Box<[Mutex<Queue>]>,
     /// The queues after this one are empty.
     furthest: AtomicU32,
-    /// By shard: one more than the largest number of a coset that was made; 0 if none was made here.
+    /// By shard: one more than the largest number of a coset that was computed; 0 if none was computed here.
     reached: Box<[AtomicU32]>,
-    /// One more than the last position of a coset that was made.
+    /// One more than the last position of a coset that was computed.
     frontier: AtomicU32,
     leaving: Mutex<Leaving>,
 }
@@ -71,7 +71,7 @@ struct Leaving {
     bytes: u64,
 }
 
-/// Where a coset is.
+/// The place of a coset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     Out,
@@ -98,7 +98,7 @@ impl Place {
 const SOON: u32 = 0;
 
 impl Window {
-    /// Makes an empty window for a layer that is cut in this way and from which shards are made in this
+    /// Makes an empty window for a layer that is cut in this way and from which shards are computed in this
     /// order, which keeps at most `most_bytes` bytes of the layer in memory.
     pub fn new(cut: ShardCut, order: &ShardOrder, most_bytes: u64) -> Self {
         let zeros = |count: u32| (0..count).map(|_| AtomicU32::new(0)).collect();
@@ -124,9 +124,9 @@ impl Window {
     }
 
     /// Records that a coset is about to be read. If the coset is not in the window, calls `fetch`, which
-    /// returns its size in bytes, and `release` for cosets that must leave: together, for whoever releases
-    /// them interrupts all threads once. `others` are bytes of the layer that are in memory for good, and
-    /// leave the window so much less.
+    /// returns its size in bytes, and `release` for cosets that must leave: together, because releasing
+    /// them interrupts all threads once. `others` are bytes of the layer that stay in memory permanently and
+    /// reduce the window.
     ///
     /// # Errors
     /// The errors of `fetch`.
@@ -142,7 +142,7 @@ impl Window {
         }
         let bytes = fetch()?;
         let place = Place::In { queue: SOON, bytes };
-        // Two threads may have fetched the coset at once; only one adds it.
+        // Two threads may have fetched the coset at the same time; only one adds it.
         let added = self.change(coset, |before| (before == Place::Out).then_some(place));
         if added.is_some() {
             self.bytes.fetch_add(bytes.into(), Ordering::Relaxed);
@@ -160,20 +160,20 @@ impl Window {
         self.places[coset as usize].load(Ordering::Relaxed) != Place::Out.pack()
     }
 
-    /// Records that a coset was made: its sources were read for it.
+    /// Records that a coset was computed: its sources were read for it.
     pub fn made(&self, coset: u32) {
         let shard = self.cut.shard_of(coset);
         self.reached[shard.0 as usize].fetch_max(coset + 1, Ordering::Relaxed);
         self.frontier.fetch_max(self.position(coset) + 1, Ordering::Relaxed);
     }
 
-    /// Returns the position of a coset in the order in which all cosets are made.
+    /// Returns the position of a coset in the order in which all cosets are computed.
     pub fn position(&self, coset: u32) -> u32 {
         coset.wrapping_add(self.offsets[self.cut.shard_of(coset).0 as usize])
     }
 
-    /// Returns whether a coset has not been made yet. A shard of which no coset was made is thought to come
-    /// if it is after all others.
+    /// Returns whether a coset has not been computed yet. A shard of which no coset was computed is assumed
+    /// to be still to come if it is after all others.
     pub fn is_to_come(&self, coset: u32) -> bool {
         let shard = self.cut.shard_of(coset);
         match self.reached[shard.0 as usize].load(Ordering::Relaxed) {
@@ -232,7 +232,7 @@ impl Window {
             queue.cosets.retain(|&coset| self.is_in(coset, number));
             queue.most = 2 * queue.cosets.len();
         }
-        // While the queue is locked, nobody takes it for empty.
+        // While the queue is locked, no other thread can take it for empty.
         self.furthest.fetch_max(number, Ordering::Relaxed);
     }
 
@@ -257,8 +257,8 @@ impl Window {
         }
     }
 
-    /// Takes cosets out of the window until it has at most so many bytes. Returns those that are to be
-    /// released now.
+    /// Takes cosets out of the window until it has at most `most_bytes` bytes. Returns the cosets to release
+    /// now.
     fn leave(&self, most_bytes: u64) -> Vec<u32> {
         // Another thread that is here does the work.
         let Ok(mut leaving) = self.leaving.try_lock() else {
@@ -315,8 +315,8 @@ mod tests {
     /// The sources of each coset, of which there are as many as sources: an undirected graph.
     type Graph = Vec<Vec<u32>>;
 
-    /// Reads the sources of all cosets in order. Returns how many were fetched. `is_known` tells whether the
-    /// window is told when a coset is read next.
+    /// Reads the sources of all cosets in order. Returns how many were fetched. `is_known` says whether the
+    /// window knows when a coset is read next.
     fn read_all(graph: &Graph, most: u64, is_known: bool) -> usize {
         let window = window(graph.len() as u32, 1, most);
         let mut fetches = 0;
@@ -333,8 +333,8 @@ mod tests {
         fetches
     }
 
-    /// Returns how many cosets must be fetched: that one leaves whose next use is the last of all, as it is
-    /// found by looking at all cosets that follow.
+    /// Returns how many cosets must be fetched if the coset whose next use is furthest away always leaves,
+    /// which is found by examining all cosets that follow.
     fn fewest(graph: &Graph, most: usize) -> usize {
         let (mut here, mut fetches) = (Vec::new(), 0);
         for (coset, sources) in graph.iter().enumerate() {
@@ -372,7 +372,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn as_few_cosets_are_fetched_as_can_be(
+        fn window_fetches_the_minimum(
             edges in vec((0u32..40, 0u32..40), 1..100), spare in 0usize..20,
         ) {
             let graph = graph(40, &edges);
@@ -383,13 +383,13 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_is_fetched_once_and_stays() {
+    fn fitting_cosets_are_fetched_once() {
         let window = window(10, 1, 3);
         assert_eq!(prefetch(&window, 0, &[1, 2, 3, 1, 2, 3]), (vec![1, 2, 3], vec![]));
     }
 
     #[test]
-    fn what_is_read_last_leaves_first() {
+    fn furthest_next_use_leaves_first() {
         let window = window(10, 1, 3);
         prefetch(&window, 0, &[1, 2, 3]);
         window.made(0);
@@ -403,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_read_first_leaves_first_where_nobody_knows() {
+    fn unknown_next_uses_leave_in_read_order() {
         let window = window(10, 1, 3);
         prefetch(&window, 0, &[1, 2, 3]);
         for (coset, reader) in [(2, 0), (3, 1), (1, 2)] {
@@ -413,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_read_yet_stays_as_long_as_something_else_can_leave() {
+    fn unread_cosets_leave_last() {
         let window = window(10, 1, 2);
         prefetch(&window, 0, &[1, 2]);
         window.was_read(1, Next::For(0));
@@ -424,14 +424,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_in_memory_for_good_leaves_less() {
+    fn permanent_bytes_reduce_the_window() {
         let window = window(10, 1, 3);
         assert_eq!(prefetch(&window, BYTES, &[1, 2, 3]).1.len(), 1);
         assert_eq!(prefetch(&window, 9 * BYTES, &[4]).1.len(), 3);
     }
 
     #[test]
-    fn many_leave_together() {
+    fn cosets_leave_in_batches() {
         let window = window(1000, 1, 500);
         let wanted: Vec<u32> = (0..1000).collect();
         let mut released = Vec::new();
@@ -446,7 +446,7 @@ mod tests {
     }
 
     #[test]
-    fn shards_that_were_passed_over_do_not_come() {
+    fn skipped_shards_are_not_expected() {
         let window = window(40, 4, 10);
         assert!((0..40).all(|coset| window.is_to_come(coset)));
         // Two tasks make the second and the third shard.
@@ -456,7 +456,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_made_last_is_so_by_the_order_of_shards() {
+    fn positions_follow_the_shard_order() {
         let order = ShardOrder::new([3, 1, 0, 2].map(ShardId).into()).unwrap();
         let window = Window::new(ShardCut::new(10, 4).unwrap(), &order, 3 * BYTES);
         // The shards have 2, 3, 2 and 3 cosets.
@@ -475,7 +475,7 @@ mod tests {
     }
 
     #[test]
-    fn cosets_that_move_to_and_fro_are_listed_once() {
+    fn requeued_cosets_are_listed_once() {
         let window = window(1000, 1, 10);
         prefetch(&window, 0, &[1, 2, 3]);
         for number in 0..10_000 {
@@ -487,7 +487,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_agree_on_what_is_here() {
+    fn threads_agree_on_window_contents() {
         let window = window(500, 4, 50);
         std::thread::scope(|scope| {
             for thread in 0..4 {

@@ -1,4 +1,4 @@
-//! Recursive bisection: an order of the nodes of a graph in which nodes with heavy edges between them lie
+//! Recursive bisection: an order of the nodes of a graph in which nodes with heavy edges between them are
 //! close together.
 //!
 //! A graph is halved in levels (G. Karypis, V. Kumar, *A Fast and High Quality Multilevel Scheme for
@@ -6,7 +6,7 @@
 //! until few nodes are left. One half of these is grown from a single node. Then the merges are undone level
 //! by level, and at each level single nodes change sides as long as the edges between the halves become
 //! lighter (C. M. Fiduccia, R. M. Mattheyses, *A Linear-Time Heuristic for Improving Network Partitions*, DAC
-//! 1982). The result depends on the graph alone.
+//! 1982). The result depends only on the graph.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -30,13 +30,14 @@ pub(super) struct Graph {
     sizes: Vec<u64>,
     /// By node: where the neighbours of the node begin; one entry more is the end.
     first: Vec<usize>,
-    /// The neighbours of all nodes, each with the weight of the edge. An edge is there for both of its nodes.
+    /// The neighbours of all nodes, each with the weight of the edge. An edge is listed for both of its
+    /// nodes.
     neighbours: Vec<(u32, u64)>,
 }
 
 impl Graph {
     /// Makes a graph of nodes with these sizes. Edges are two nodes and a weight; weights of the same edge
-    /// add up, and edges from a node to itself are left out.
+    /// add up, and edges from a node to itself are omitted.
     pub(super) fn new(sizes: Vec<u64>, edges: impl Iterator<Item = (u32, u32, u64)>) -> Self {
         let both_ways = |(a, b, weight): (u32, u32, u64)| [(a, b, weight), (b, a, weight)];
         let mut edges: Vec<(u32, u32, u64)> = edges.filter(|(a, b, _)| a != b).flat_map(both_ways).collect();
@@ -116,7 +117,7 @@ impl Graph {
             return sides;
         }
         if self.len() > 16 * FEW_NODES {
-            // There are nearly no edges to go by.
+            // There are almost no edges to choose by.
             let before = self.sizes.iter().scan(0, |sum, size| Some(std::mem::replace(sum, *sum + size)));
             return before.map(|before| before >= target).collect();
         }
@@ -211,11 +212,11 @@ struct Round<'r> {
     /// By node: by how much the edges between the sides become lighter if the node changes sides.
     gains: Vec<i64>,
     has_moved: Vec<bool>,
-    /// By side: the nodes by their gains. Entries with a gain that the node no longer has are passed over.
+    /// By side: the nodes by their gains. Entries whose gain is out of date are skipped.
     by_gain: [BinaryHeap<(i64, Reverse<usize>)>; 2],
 }
 
-/// How good a division is; less is better.
+/// The quality of a division; less is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Quality {
     is_unbalanced: bool,
@@ -334,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ring_is_cut_into_arcs() {
+    fn ring_is_cut_into_arcs() {
         let nodes = 512;
         let ring: Vec<(usize, usize)> = (0..nodes).map(|node| (node, (node + 1) % nodes)).collect();
         let graph = shuffled(nodes, &ring);
@@ -346,7 +347,7 @@ mod tests {
     /// No division of a grid of k x k nodes with even k into equal halves has fewer than k edges between
     /// them (F. T. Leighton, *Introduction to Parallel Algorithms and Architectures*, 1992).
     #[test]
-    fn a_grid_is_cut_along_its_middle() {
+    fn grid_is_cut_along_its_middle() {
         const SIDE: usize = 20;
         let node = |row: usize, column: usize| row * SIDE + column;
         let right = (0..SIDE).flat_map(|row| (1..SIDE).map(move |c| (node(row, c - 1), node(row, c))));
@@ -357,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn what_hangs_together_stays_together() {
+    fn connected_sets_stay_together() {
         // Eight sets of 64 nodes with all edges inside, and one edge to the next set.
         let sets = 0..8_usize;
         let inside = sets

@@ -1,8 +1,8 @@
 //! One task that several threads do together.
 //!
-//! Where cosets are large, memory cannot hold the sources of as many shards as there are threads. So the
-//! threads take the cosets of one shard, one after another, and read the sources of one neighbourhood. The
-//! cosets go to the file in order: a thread that is early leaves its coset behind and takes the next one, as
+//! If cosets are large, memory cannot hold the sources of as many shards as there are threads. So the threads
+//! take the cosets of one shard, one after another, and read the sources of one neighbourhood. The
+//! cosets go to the file in order: a thread that is early queues its coset and takes the next one, as
 //! long as no more cosets wait than there are threads.
 
 use crate::run::{ShardReport, Task};
@@ -20,8 +20,8 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-/// A task that several threads do together. Each of them is given the task once, and a thread that comes when
-/// no coset is left has nothing to do.
+/// A task that several threads do together. Each of them receives the task once, and a thread that arrives
+/// when no coset is left has nothing to do.
 #[derive(Debug)]
 pub(crate) struct CooperativeShard<'j> {
     task: Task,
@@ -29,26 +29,26 @@ pub(crate) struct CooperativeShard<'j> {
     threads: usize,
     taking: Mutex<Taking>,
     handing: Mutex<Handing<'j>>,
-    /// Tells that a coset was written, or that the task has failed.
+    /// Signals that a coset was written, or that the task has failed.
     moved: Condvar,
 }
 
-/// What the threads take cosets from.
+/// The state from which the threads take cosets.
 #[derive(Debug, Default)]
 struct Taking {
-    /// The layers below the one to make, the newest first. Gone when the last thread has left.
+    /// The layers below the one to compute, the newest first. Empty when the last thread has left.
     before: Vec<Arc<Layer>>,
     is_begun: bool,
     /// The cosets that no thread has taken.
     cosets: Range<u32>,
-    /// The task's shard of the second layer, if that layer is read past the page cache.
+    /// The task's shard of the second layer, if that layer is read bypassing the page cache.
     ahead: Option<ReadAhead>,
 }
 
-/// What the threads hand their cosets to.
+/// The state to which the threads hand over their cosets.
 #[derive(Debug)]
 struct Handing<'j> {
-    /// The number of threads that have not left the task, or not come yet.
+    /// The number of threads that have not left the task, including those that have not arrived yet.
     threads: usize,
     begun: Option<Instant>,
     writer: Option<LayerWriter<'j>>,
@@ -59,16 +59,16 @@ struct Handing<'j> {
     /// Tensors that were written, for reuse.
     spare: Vec<Vec<u8>>,
     totals: Totals,
-    /// The report of the file that an interrupted run has left.
+    /// The report of the file that an interrupted run left behind.
     found: Option<ShardReport>,
     failure: Option<TaskError>,
 }
 
 /// The beginning of a task.
 enum Beginning<'j> {
-    /// An interrupted run has left the file.
+    /// An interrupted run left the file behind.
     Found(ShardReport),
-    /// The file is to be made.
+    /// The file is to be written.
     File(Box<LayerWriter<'j>>, Option<ReadAhead>),
 }
 
@@ -84,12 +84,12 @@ struct Taken {
     is_copied: bool,
 }
 
-/// What the last thread of a task gets.
+/// The data that the last thread of a task receives.
 #[derive(Debug)]
 pub(crate) struct Left<'j> {
     /// The time at which the task began, unless it failed before.
     pub(crate) begun: Option<Instant>,
-    /// The layers below the one to make.
+    /// The layers below the one to compute.
     pub(crate) before: Vec<Arc<Layer>>,
     /// The result of the task.
     pub(crate) result: Result<ShardFile<'j>, TaskError>,
@@ -101,7 +101,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl<'j> CooperativeShard<'j> {
-    /// Makes a task for `threads` threads. `before` has the layers below the one to make, the newest first.
+    /// Makes a task for `threads` threads. `before` has the layers below the one to compute, the newest
+    /// first.
     pub(crate) fn new(task: Task, leftover: Leftover, before: Vec<Arc<Layer>>, threads: usize) -> Self {
         let taking = Taking { before, ..Taking::default() };
         let handing = Handing {
@@ -130,21 +131,21 @@ impl<'j> CooperativeShard<'j> {
         self.task
     }
 
-    /// Returns what happens to a file that an interrupted run has left.
+    /// Returns the treatment of a file that an interrupted run left behind.
     pub(crate) fn leftover(&self) -> Leftover {
         self.leftover
     }
 
-    /// Returns the layers below the one to make.
+    /// Returns the layers below the one to compute.
     pub(crate) fn before(&self) -> Vec<Arc<Layer>> {
         lock(&self.taking).before.clone()
     }
 
     /// Takes the next coset, and copies its states in the second layer to `copied` if that layer is read
-    /// ahead. The first thread begins the task. Returns `None` if no coset is left.
+    /// ahead. The first thread starts the task. Returns `None` if no coset is left.
     ///
     /// # Errors
-    /// [`TaskError`] if the task cannot begin, or a source cannot be read.
+    /// [`TaskError`] if the task cannot start, or a source cannot be read.
     fn take(
         &self,
         expander: &Expander<'j>,
@@ -217,7 +218,7 @@ impl<'j> CooperativeShard<'j> {
         Ok(())
     }
 
-    /// Returns a tensor with any content, if there is a spare one.
+    /// Returns a tensor with arbitrary content, if there is a spare one.
     fn spare(&self) -> Option<Vec<u8>> {
         lock(&self.handing).spare.pop()
     }
@@ -234,7 +235,7 @@ impl<'j> CooperativeShard<'j> {
         self.moved.notify_all();
     }
 
-    /// Takes note that a thread does no more for the task. The last thread gets what the others have left.
+    /// Records that a thread has finished its part of the task. The last thread gets the result.
     pub(crate) fn leave(&self) -> Option<Left<'j>> {
         let mut handing = lock(&self.handing);
         handing.threads -= 1;
@@ -263,10 +264,10 @@ impl<'j> CooperativeShard<'j> {
 }
 
 impl<'j> Expander<'j> {
-    /// Begins a task that threads do together.
+    /// Starts a task that threads do together.
     ///
     /// # Errors
-    /// [`TaskError`] if the task's file cannot be begun, or a source cannot be read.
+    /// [`TaskError`] if the task's file cannot be started, or a source cannot be read.
     fn begin_shared(
         &self,
         joint: &CooperativeShard<'j>,
@@ -287,7 +288,8 @@ impl<'j> Expander<'j> {
     /// Does a thread's part of a task that threads do together.
     ///
     /// # Errors
-    /// [`TaskError`] if a coset was not computed or written. The task has then [failed](CooperativeShard::fail).
+    /// [`TaskError`] if a coset was not computed or written. The task has then
+    /// [failed](CooperativeShard::fail).
     pub(crate) fn help(
         &mut self,
         joint: &CooperativeShard<'j>,

@@ -16,7 +16,7 @@ pub enum ShardFile<'d> {
     Unfinished(Box<Unfinished<'d>>),
 }
 
-/// A file that was written, and is not durable yet.
+/// A file that was written but is not durable yet.
 #[derive(Debug)]
 pub struct Unfinished<'d> {
     pub(super) task: Task,
@@ -29,13 +29,13 @@ pub struct Unfinished<'d> {
 pub struct Finished {
     /// The report.
     pub report: ShardReport,
-    /// Whether the file is one that another process has made.
+    /// Whether the file is one that another process has written.
     pub is_found: bool,
 }
 
 impl Unfinished<'_> {
-    /// Makes the file durable, and returns the report of its task. If another process has made the same file
-    /// meanwhile, that one stays.
+    /// Makes the file durable, and returns the report of its task. If another process has written the same
+    /// file in the meantime, that one stays.
     ///
     /// # Errors
     /// [`TaskError`] if the task did not end with a report. No new file is left then.
@@ -60,13 +60,13 @@ impl Unfinished<'_> {
         self.task
     }
 
-    /// Returns whether making the file durable may take so long that another thread is worth while.
+    /// Returns whether making the file durable may take so long that another thread is worthwhile.
     pub fn is_large(&self) -> bool {
         self.writer.is_large()
     }
 }
 
-/// Adds the watched states that lie in a shard to its report.
+/// Adds the watched states in a shard to its report.
 pub(super) fn with_watched(
     job: &Job,
     store: &Store<'_>,

@@ -11,7 +11,7 @@ use std::os::unix::fs::MetadataExt;
 
 const BATCH: usize = 7;
 
-/// A call of a kernel, with what it was given.
+/// A call of a kernel, with its arguments.
 enum Call {
     Pull(Owned, Transform),
     Subtract(Owned),
@@ -43,7 +43,7 @@ impl Owned {
 
 /// Maps that are dropped in the middle of a search change nothing.
 #[test]
-fn results_do_not_depend_on_the_memory_for_maps() {
+fn results_are_independent_of_map_memory() {
     for (puzzle, states) in [("2x4", 40_320), ("skewb", 3_149_280), ("burnt-pancake:5", 3840)] {
         let source = PuzzleSpec::by_name(puzzle).unwrap();
         let (metric, labels) = (source.metric(), Labels::from_values(source.solved()));
@@ -81,7 +81,7 @@ fn results_do_not_depend_on_the_memory_for_maps() {
                 let ShardFile::Unfinished(file) = made else { panic!("nothing is left over") };
                 let report = file.finish(&job, &store).unwrap().report;
                 for expander in &mut limited {
-                    // The usual kernel must know of what another one has dropped.
+                    // The usual kernel must notice what another one has dropped.
                     for engine in [None, Some(SimdLevel::Portable)] {
                         let again = expander.audit(task, engine, &before).unwrap();
                         assert_eq!(
@@ -145,7 +145,7 @@ impl Kernel for Batching {
 }
 
 #[test]
-fn a_kernel_may_take_many_cosets_at_a_time() {
+fn batching_kernel_gives_same_results() {
     let board: Board = "2x4".parse().unwrap();
     let question =
         SpaceSpec { source: PuzzleSpec::Board(board), metric: Metric::Single, labels: Labels::distinct(8) };
@@ -195,9 +195,9 @@ fn a_kernel_may_take_many_cosets_at_a_time() {
     assert_eq!((all, watched), (40_320, words.len()));
 }
 
-/// Two workers make a task in a store that they share, and one of them slept meanwhile.
+/// Two workers do the same task in a store that they share, after one of them was suspended.
 #[test]
-fn a_file_that_another_process_makes_meanwhile_stays_and_is_compared() {
+fn concurrent_file_of_another_process_is_kept_and_compared() {
     let board: Board = "2x3".parse().unwrap();
     let question =
         SpaceSpec { source: PuzzleSpec::Board(board), metric: Metric::Multi, labels: Labels::distinct(6) };

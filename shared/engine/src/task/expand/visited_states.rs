@@ -1,4 +1,4 @@
-//! What a task subtracts: the states that were visited before its depth.
+//! The states that a task subtracts: those that were visited before its depth.
 
 use crate::run::Task;
 use crate::task::layer::{Copied, bits};
@@ -17,19 +17,19 @@ pub(super) struct VisitedStates<'a> {
     union: Option<OfTask<'a>>,
 }
 
-/// Where a task reads its shard of the second layer.
+/// The place from which a task reads its shard of the second layer.
 enum Second<'a> {
     /// In the map of the file.
     Mapped,
-    /// In buffers that are read past the page cache.
+    /// In buffers that bypass the page cache.
     Ahead(ReadAhead),
     /// In a copy of the one coset that is computed.
     Copied(&'a Copied),
 }
 
 impl<'a> VisitedStates<'a> {
-    /// Begins to read what was visited before a task's depth. If `direct_io` is given, the second layer is
-    /// read from its disk past the page cache, with buffers of so many bytes.
+    /// Starts to read the states visited before a task's depth. If `direct_io` is given, the second layer is
+    /// read from its disk bypassing the page cache, with buffers of that many bytes.
     pub(super) fn begin<'j: 'a>(
         expander: &Expander<'j>,
         task: Task,
@@ -49,7 +49,7 @@ impl<'a> VisitedStates<'a> {
         Ok(Self { layers, second, union })
     }
 
-    /// Makes these states for one coset, with a copy of that coset in the second layer if there is one.
+    /// Prepares these states for one coset, with a copy of that coset in the second layer if there is one.
     pub(super) fn of_coset(layers: &'a [&'a Layer], copied: Option<&'a Copied>) -> Self {
         Self { layers, second: copied.map_or(Second::Mapped, Second::Copied), union: None }
     }
@@ -82,7 +82,8 @@ impl<'a> VisitedStates<'a> {
 }
 
 impl Expander<'_> {
-    /// Begins to read the second layer from its disk past the page cache, with buffers of so many bytes.
+    /// Starts to read the second layer from its disk, bypassing the page cache, with buffers of that many
+    /// bytes.
     pub(super) fn ahead(
         &self,
         task: Task,

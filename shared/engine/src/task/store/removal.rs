@@ -1,4 +1,4 @@
-//! Deleting layers and single files, and what interruptions have left behind.
+//! Deletion of layers and single files, and of the leftovers of interruptions.
 
 use super::{Store, failed, is_absent, is_layer, is_link, is_temporary, list};
 use crate::run::{Depth, Geometry, Task};
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::PoisonError;
 use tracing::warn;
 
-/// What interruptions have left behind.
+/// The leftovers of interruptions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Leftovers {
     /// The layers that should have been removed.
@@ -35,8 +35,8 @@ impl Store<'_> {
         files.iter().filter(|path| is_temporary(path)).try_for_each(|path| self.remove_file(path))
     }
 
-    /// Deletes a layer. Files that are already gone are no error. Files that are not Fathom's stay, and so
-    /// does everything behind a symbolic link.
+    /// Deletes a layer. Files that are already gone are not an error. Files that are not Fathom's stay, and
+    /// so does everything behind a symbolic link.
     ///
     /// # Errors
     /// [`LayerError::Io`] if the directory cannot be listed, or a file cannot be removed.
@@ -59,7 +59,7 @@ impl Store<'_> {
     /// [`LayerError::Io`] if an empty directory cannot be removed.
     pub fn remove_empty(&self, depth: Depth) -> Result<(), LayerError> {
         let directory = self.directory_of(depth);
-        // Whoever makes the directory again makes it durable.
+        // A process that creates the directory again syncs it.
         self.durable.lock().unwrap_or_else(PoisonError::into_inner).take_if(|durable| *durable == depth);
         match self.disk.remove_directory(&directory) {
             Err(error) if is_absent(&error) || error.kind() == io::ErrorKind::DirectoryNotEmpty => Ok(()),
@@ -74,8 +74,7 @@ impl Store<'_> {
     pub fn discard(&self, task: Task) -> Result<(), LayerError> {
         let directory = self.directory_of(task.depth);
         if is_link(&directory) {
-            let source =
-                io::Error::other("it is a symbolic link, and what lies behind it may be somebody else's");
+            let source = io::Error::other("it is a symbolic link, whose target may belong to someone else");
             return Err(failed("delete in", &directory)(source));
         }
         self.remove_file(&self.path(task.depth, task.shard))
@@ -93,18 +92,19 @@ impl Store<'_> {
         }
     }
 
-    /// Renames a file that belongs to another place in the run. A file that is gone is no error, as in
+    /// Renames a file that belongs to another place in the run. A file that is gone is not an error, as in
     /// [`Store::discard`].
     pub(super) fn quarantined(&self, path: &Path) -> Result<(), LayerError> {
         let aside = path.with_extension("misplaced");
-        warn!(path = %path.display(), aside = %aside.display(), "a file of another shard gets another name");
+        warn!(path = %path.display(), aside = %aside.display(), "renaming a file that belongs to another shard");
         match self.disk.rename(path, &aside) {
             Err(error) if is_absent(&error) => Ok(()),
             other => other.map_err(failed("rename", path)),
         }
     }
 
-    /// Removes a file. A file that is already gone is no error, because another process may have removed it.
+    /// Removes a file. A file that is already gone is not an error, because another process may have removed
+    /// it.
     pub(super) fn remove_file(&self, path: &Path) -> Result<(), LayerError> {
         match self.disk.remove(path) {
             Err(error) if is_absent(&error) => Ok(()),
@@ -112,7 +112,7 @@ impl Store<'_> {
         }
     }
 
-    /// Returns what interruptions have left behind: layers that are not `kept`, and unfinished files of
+    /// Returns the leftovers of interruptions: layers that are not `kept`, and unfinished files of
     /// layers that are.
     ///
     /// # Errors
@@ -132,19 +132,19 @@ impl Store<'_> {
     }
 
     /// Returns the files in the directory of a layer that may be deleted: none if the directory is a symbolic
-    /// link, because what is behind it may belong to someone else.
+    /// link, because its target may belong to someone else.
     fn own_files(&self, depth: Depth) -> Result<Vec<PathBuf>, LayerError> {
         let directory = self.directory_of(depth);
         match is_link(&directory) {
             true => {
-                warn!(path = %directory.display(), "nothing is deleted behind a symbolic link");
+                warn!(path = %directory.display(), "not deleting files behind a symbolic link");
                 Ok(Vec::new())
             }
             false => list(&directory),
         }
     }
 
-    /// Deletes what interruptions have left behind.
+    /// Deletes the leftovers of interruptions.
     ///
     /// # Errors
     /// [`LayerError::Io`] if a file cannot be removed.
