@@ -16,9 +16,9 @@ pub(crate) fn completions(args: &CompletionsArguments) -> Result<()> {
 pub(crate) fn man(args: &ManArguments) -> Result<()> {
     let dir = &args.dir;
     if dir.exists() && !dir.is_dir() {
-        return Err(bad_input!("{} is no directory: name another one for the pages", dir.display()));
+        return Err(bad_input!("{} is not a directory. Choose another one for the pages", dir.display()));
     }
-    fs::create_dir_all(dir).with_context(|| format!("cannot make {}", dir.display()))?;
+    fs::create_dir_all(dir).with_context(|| format!("cannot create {}", dir.display()))?;
     let version = env!("CARGO_PKG_VERSION");
     let command = Arguments::with_help().disable_help_subcommand(true);
     let mut command = command.version(version).long_version(version);
@@ -33,7 +33,7 @@ pub(crate) fn man(args: &ManArguments) -> Result<()> {
         let file = dir.join(page.get_filename());
         let mut text = Vec::new();
         page.render(&mut text)?;
-        // What stands below the help of a command are its examples.
+        // The text below the help of a command is its examples.
         let text = String::from_utf8(text)?.replace(".SH EXTRA\nExamples:\n", ".SH EXAMPLES\n");
         fs::write(&file, text).with_context(|| format!("cannot write {}", file.display()))?;
     }
