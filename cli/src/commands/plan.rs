@@ -103,7 +103,7 @@ fn space_text(estimate: &Estimate, spec: &SpaceSpec) -> String {
     let told = match estimate.told_apart {
         None => String::new(),
         Some((told, all)) => {
-            format!("tracked: {} of {}, which determine the others\n", told, many(all as u64, "piece"))
+            format!("base: {} of {}, which determine the others\n", told, many(all as u64, "piece"))
         }
     };
     let axes = estimate.axes.iter().map(u32::to_string).collect::<Vec<_>>().join(" x ");

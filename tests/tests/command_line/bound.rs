@@ -69,7 +69,7 @@ fn a_range_is_a_table() {
     );
     let small = texts(&fathom().args(["bound", "2..3", "--refine", "8"]).output().unwrap()).0;
     assert!(
-        small.contains("first of their states\n\n        2    3\n   2    4    7\n   3    7    8\n"),
+        small.contains("are normal forms\n\n        2    3\n   2    4    7\n   3    7    8\n"),
         "{small}"
     );
 }
@@ -251,5 +251,5 @@ fn a_chain_bounds_from_above_and_its_certificate_is_checked_again() {
     assert!(err.contains("the certificate is wrong: its stages add up to"), "{err}");
     let (code, _, err) = verify("{}");
     assert_eq!(code, Some(2));
-    assert!(err.contains("neither the directory of a run nor a certificate"), "{err}");
+    assert!(err.contains("neither a run directory nor a certificate"), "{err}");
 }

@@ -141,7 +141,7 @@ fn completions_and_pages_know_every_command() {
     let file = pages.join("fathom.1");
     let output = fathom().arg("man").arg(&file).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
-    assert!(texts(&output).1.contains("is no directory"));
+    assert!(texts(&output).1.contains("is not a directory"));
 }
 
 /// Help that cannot be written is a failure.
