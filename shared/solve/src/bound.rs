@@ -1,4 +1,4 @@
-//! Bounds on God's numbers. Lower bounds come from the number of states that k moves can reach at most, upper
+//! Bounds on God's numbers. Lower bounds follow from the maximum number of states that k moves can reach, upper
 //! bounds from moves that solve all states stage by stage.
 //!
 //! Reading order: [`tally`] (counts by parity), [`arrangements`] (the counting of Jia, Zhang and Xiang),
