@@ -121,7 +121,7 @@ fn nonsense_is_refused_and_leaves_nothing_behind() {
         ),
         (
             &["group", "3x3", "--contains", "0 1 2"],
-            "it has 3 tiles, and the puzzle has 9; tiles are counted from 0",
+            "it has 3 tiles, and the puzzle has 9; tiles are numbered from 0",
         ),
         (&["group", "3x3", "--contains", "1 2 3 4 5 6 7 8 9"], "there is no tile 9: they are 0 to 8"),
         (
@@ -168,7 +168,10 @@ fn nonsense_is_refused_and_leaves_nothing_behind() {
         (&["bound", "3y4"], "\"3y4\" names no space"),
         (&["bound", "square1-twist"], "\"square1-twist\" names no space that is bounded"),
         (&["bound", "square1", "--metric", "multi"], "square1 has bounds only in the metric 'face'"),
-        (&["bound", "3x3", "--metric", "face"], "bounds of boards are in the metrics 'multi' and 'single'"),
+        (
+            &["bound", "3x3", "--metric", "face"],
+            "boards have bounds only in the metrics 'multi' and 'single'",
+        ),
         (&["run", "3x3", "--metric", "twist"], "3x3 has no metric 'twist': only square1 has"),
         (&["plan", "dino", "--free-rotations", "--metric", "face"], "dino-free has no metric 'face'"),
         (
@@ -186,7 +189,7 @@ fn nonsense_is_refused_and_leaves_nothing_behind() {
         (&["bound", "2x2x2", "--by-last-line"], "--by-last-line takes a single board"),
         (&["group", "square1"], "has moves that are not possible in every state"),
         (&["bound", "2..9"], "has 81 cells, more than 64"),
-        (&["bound", "8..2"], "\"8..2\" is no range of boards"),
+        (&["bound", "8..2"], "\"8..2\" is not a range of boards"),
         (&["bound", "3x4", "--metric", "double"], "there is no metric \"double\""),
         (&["bound", "3x4", "--refine", "0"], "0 is not in 1.."),
         (&["bound", "3x4", "--upper", "--time", "0"], "0 is not in"),
@@ -200,10 +203,10 @@ fn nonsense_is_refused_and_leaves_nothing_behind() {
         (&["bound", "2..3", "--upper", "--chain", "0-3"], "--upper takes a single board"),
         (
             &["bound", "3x4", "--upper", "--chain", "0-3;4-11"],
-            "\"4-11\" must name all tiles of the stage before it",
+            "\"4-11\" must contain all tiles of the stage before it",
         ),
-        (&["bound", "3x4", "--upper", "--chain", "0-3"], "leaves tiles unsolved: it must name all, 0-11"),
-        (&["bound", "4x4", "--upper", "--chain", "0-15"], "stage 1 has a table of more than 2^28 entries"),
+        (&["bound", "3x4", "--upper", "--chain", "0-3"], "must contain all tiles, 0-11"),
+        (&["bound", "4x4", "--upper", "--chain", "0-15"], "stage 1 needs a table of more than 2^28 entries"),
         (&["resume", "nowhere"], "nowhere is no run directory: No such file or directory"),
         (&["remove", "nowhere"], "cannot remove nowhere: No such file or directory"),
         (&["run", "nowhere.tws"], "nowhere.tws: cannot be read: No such file or directory\n"),
