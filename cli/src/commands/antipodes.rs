@@ -35,8 +35,8 @@ struct AntipodeRow {
     moves: String,
 }
 
-/// Returns the name of the moves printed beside a state. If the moves are not closed under inverses, layers give
-/// only a path from the solved state to a state, so the moves are a scramble.
+/// Returns the name of the moves printed beside a state. If the moves are not closed under inverses, layers
+/// give only a path from the solved state to a state, so the moves are a scramble.
 fn way(run: &RunDirectory) -> &'static str {
     if run.space.is_closed_under_inverses() { "solution" } else { "scramble" }
 }
@@ -178,8 +178,8 @@ fn tell(args: &AntipodesArguments, run: &RunDirectory) -> Result<()> {
     ))
 }
 
-/// Returns the first `args.limit` classes, each with a state and a solution. If the moves are not closed under
-/// inverses, each state has a scramble instead, which needs all layers before `depth`.
+/// Returns the first `args.limit` classes, each with a state and a solution. If the moves are not closed
+/// under inverses, each state has a scramble instead, which needs all layers before `depth`.
 fn told(
     args: &AntipodesArguments,
     run: &RunDirectory,

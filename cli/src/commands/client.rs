@@ -38,8 +38,8 @@ impl Coordinator {
     /// Connects to the coordinator at an address.
     pub(crate) fn call(address: &str, access: &AccessArguments) -> Result<Self> {
         let access = Access::load(access)?.for_coordinator(address);
-        // A separate thread answers the coordinator's keep-alive requests, even while this process computes or
-        // is blocked on writing its output.
+        // A separate thread answers the coordinator's keep-alive requests, even while this process computes
+        // or is blocked on writing its output.
         let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
         let connection = runtime.block_on(access.connect(address, LIMIT));
         let connection = connection.map_err(|error| match error.may_pass() {

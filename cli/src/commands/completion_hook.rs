@@ -10,8 +10,9 @@ use fathom_engine::summary::Summary;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Runs the command of `--on-done` and returns `end`, whatever the command does. `is_stopped` says whether the
-/// run was stopped although `end` is not an error. The command may use the run, so its lock must not be held.
+/// Runs the command of `--on-done` and returns `end`, whatever the command does. `is_stopped` says whether
+/// the run was stopped although `end` is not an error. The command may use the run, so its lock must not be
+/// held.
 ///
 /// The command also runs if the run was already complete. It does not run if `end` is [`BadInput`].
 pub(crate) fn after(args: &OnDoneArguments, run: &Path, is_stopped: bool, end: Result<()>) -> Result<()> {

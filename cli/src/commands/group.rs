@@ -107,8 +107,8 @@ impl Generators {
         Group::new(self.points, self.moves.iter().map(|m| m.action.clone()).collect())
     }
 
-    /// Returns the notes for users on how the puzzle's definition was interpreted. The group permutes all points,
-    /// so labels do not matter.
+    /// Returns the notes for users on how the puzzle's definition was interpreted. The group permutes all
+    /// points, so labels do not matter.
     fn notes(&self) -> Vec<&str> {
         match &self.source {
             PuzzleSpec::Board(_) => Vec::new(),

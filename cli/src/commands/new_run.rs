@@ -20,9 +20,9 @@ use fathom_space::{Labels, Plan, Space};
 use indicatif::{HumanBytes, HumanCount};
 use std::path::{Path, PathBuf};
 
-/// Opens the directory of a run, or creates one for a new run by `producers`, with its layers below `store` if
-/// that is given. All checks of a new run, including `require`, come before anything is written. `require` also
-/// returns which layers the new run keeps; `None` means the default.
+/// Opens the directory of a run, or creates one for a new run by `producers`, with its layers below `store`
+/// if that is given. All checks of a new run, including `require`, come before anything is written. `require`
+/// also returns which layers the new run keeps; `None` means the default.
 pub(crate) fn open_or_begin(
     space: &SpaceArguments,
     args: &BeginArguments,
@@ -200,8 +200,8 @@ pub(crate) fn require_resources(
     require_room(args, space, plan, path)
 }
 
-/// Checks that the disk can hold a new run. Returns which layers the run keeps: as requested, or two layers if
-/// nothing was requested and the disk cannot hold the default of three.
+/// Checks that the disk can hold a new run. Returns which layers the run keeps: as requested, or two layers
+/// if nothing was requested and the disk cannot hold the default of three.
 pub(crate) fn require_room(
     args: &RunArguments,
     space: &Space,

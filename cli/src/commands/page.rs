@@ -24,8 +24,8 @@ use std::time::{Duration, Instant};
 /// How often a lingering page checks whether it should end.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Listens on the address of `--http`. Called before the run starts, so that nothing is written if the address
-/// cannot be used.
+/// Listens on the address of `--http`. Called before the run starts, so that nothing is written if the
+/// address cannot be used.
 pub(crate) fn listen(args: &HttpArguments) -> Result<Option<Listening>> {
     let Some(address) = args.http else { return Ok(None) };
     let tls = match (&args.http_tls_cert, &args.http_tls_key) {
@@ -113,8 +113,8 @@ impl Shown {
         }
     }
 
-    /// Shows how the run ended, for the time of `--http-linger`. If the run was stopped or has failed, the page
-    /// closes as soon as connected browsers have been notified.
+    /// Shows how the run ended, for the time of `--http-linger`. If the run was stopped or has failed, the
+    /// page closes as soon as connected browsers have been notified.
     pub(crate) fn end(self, run: &RunDirectory, state: RunState) -> Result<()> {
         let Some(mut page) = self.page else { return Ok(()) };
         page.end(run, state)?;

@@ -22,7 +22,8 @@ pub(crate) fn planned(
     plan.map_err(|PlanError::TooLarge { .. }| too_large(spec, space))
 }
 
-/// Returns the pieces that determine where all others are, in the syntax of `--track`, if all pieces are distinct.
+/// Returns the pieces that determine where all others are, in the syntax of `--track`, if all pieces are
+/// distinct.
 fn base(spec: &SpaceSpec) -> Option<String> {
     let puzzle = spec.source.puzzle(spec.metric).ok().filter(|_| spec.labels.are_distinct())?;
     let pieces = Base::find(&puzzle)?.pieces_of_base();

@@ -59,8 +59,8 @@ struct Listing {
 }
 
 impl RunFiles {
-    /// Returns the size of all files in bytes, given that of the current depth, `layer_bytes`. If the files cannot
-    /// be listed, only the growth of the current depth is counted.
+    /// Returns the size of all files in bytes, given that of the current depth, `layer_bytes`. If the files
+    /// cannot be listed, only the growth of the current depth is counted.
     fn bytes(&self, layer_bytes: u64, now: Instant) -> u64 {
         let listed = || Listing {
             at: now,

@@ -20,8 +20,8 @@ use std::path::{Path, PathBuf};
 
 /// The files that are needed for a search but not for its results.
 const DATA: [&str; 3] = [LAYERS, "workers", "cosets.bin"];
-/// The files of the run in a store outside its directory. The owner mark is deleted last, because it shows that
-/// the others belong to this run.
+/// The files of the run in a store outside its directory. The owner mark is deleted last, because it shows
+/// that the others belong to this run.
 const IN_STORE: [&str; 3] = [LAYERS, "cosets.bin", OWNER];
 /// The other files that Fathom creates in a run's directory.
 const RESULTS: [&str; 10] = [

@@ -12,7 +12,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The age in seconds from which a file is reported as possibly out of date. Processes write it once a second.
+/// The age in seconds from which a file is reported as possibly out of date. Processes write it once a
+/// second.
 const STALE: u64 = 20;
 
 /// Describes the process that works on the run, with its progress and speed.

@@ -246,7 +246,8 @@ fn order_shards(run: &mut RunDirectory, layers_at: &LayersAt, is_local: bool) ->
     let is_worth = match layers_at {
         LayersAt::Workers => true,
         LayersAt::Store(_) if !is_local => geometry.dense_bytes >= LARGE_LAYER,
-        // 'fathom run' computes the tables for its workers while they start, so that they are not computed twice.
+        // 'fathom run' computes the tables for its workers while they start, so that they are not computed
+        // twice.
         LayersAt::Store(_) | LayersAt::RunDirectory => {
             geometry.dense_bytes >= LARGE_LAYER && run.graph.is_some()
         }

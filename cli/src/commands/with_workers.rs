@@ -125,7 +125,8 @@ fn with_workers(
         let mut keepers = Vec::new();
         for (number, home) in homes.iter().enumerate() {
             let mut command = Command::new(program);
-            // Once this process has ended, another may continue in the run's directory, to which workers write.
+            // Once this process has ended, another may continue in the run's directory, to which workers
+            // write.
             command
                 .args(["--child-of", &std::process::id().to_string()])
                 .args(["--join", &address, "--name", &format!("worker-{number}"), "--patience", "10s"])
@@ -180,8 +181,8 @@ fn with_workers(
     ended
 }
 
-/// Returns the location of the layers of a run. A run that was started by `fathom serve` and has no layers yet
-/// can use its own directory.
+/// Returns the location of the layers of a run. A run that was started by `fathom serve` and has no layers
+/// yet can use its own directory.
 fn layers_at(run: &RunDirectory) -> Result<LayersAt> {
     match run.journal.layers_at().context("cannot read run.db")? {
         LayersAt::Workers if run.visited()?.layers.is_empty() => Ok(LayersAt::RunDirectory),

@@ -71,8 +71,8 @@ impl Ball {
         Some((number, distance))
     }
 
-    /// Computes the next level: the new states among the images of the outermost level under `step`, for each of
-    /// `moves` moves. `step` returns false where a move is not possible. Returns false if the new level is
+    /// Computes the next level: the new states among the images of the outermost level under `step`, for each
+    /// of `moves` moves. `step` returns false where a move is not possible. Returns false if the new level is
     /// empty.
     ///
     /// # Errors

@@ -2,11 +2,11 @@
 //! they meet.
 //!
 //! Suppose that all states within f moves of the state are known, and all states from which at most b moves
-//! lead to the solved one. If the distance is f + b, each shortest solution has a state f moves from its beginning that
-//! lies in the outermost levels of both balls. If the distance is larger, the balls are disjoint. So the
-//! first sum f + b at which the levels meet is the distance. Moves need no inverses for this, because the
-//! ball around the solved state grows by predecessors. A ball stores one word for each state, the smallest of
-//! its images under free moves.
+//! lead to the solved one. If the distance is f + b, each shortest solution has a state f moves from its
+//! beginning that lies in the outermost levels of both balls. If the distance is larger, the balls are
+//! disjoint. So the first sum f + b at which the levels meet is the distance. Moves need no inverses for
+//! this, because the ball around the solved state grows by predecessors. A ball stores one word for each
+//! state, the smallest of its images under free moves.
 
 use super::ball::{Ball, Full};
 use super::descent::{Solutions, descend};

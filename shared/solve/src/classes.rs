@@ -24,9 +24,8 @@ const CLASS_BYTES: u64 = 96;
 
 /// Returns the classes of a depth, sorted by size and then by word. The files of the depth must exist.
 ///
-/// # Errors
-/// [`fathom_command::exit::BadInput`] if the classes would not fit in `memory_bytes`. Another error if a file is
-/// missing or damaged, or contradicts the journal.
+/// # Errors [`fathom_command::exit::BadInput`] if the classes would not fit in `memory_bytes`. Another error
+/// if a file is missing or damaged, or contradicts the journal.
 pub fn classes(kept: &mut KeptLayers<'_>, depth: u32, memory_bytes: u64) -> Result<Vec<Class>> {
     let layer = kept.layers()[depth as usize].clone();
     let most = layer.classes.unwrap_or(layer.stored);

@@ -15,8 +15,8 @@ pub struct Solutions {
 
 /// Returns the first `most` shortest solutions of a state, from the word `start`, whose distance must be
 /// `distance`. `is_at(word, d)` is called for neighbours of states at distance d + 1, and returns whether
-/// `word` is at distance d. If its answers are right, the search has no dead ends, and finding a solution takes
-/// at most `distance` times the number of moves calls.
+/// `word` is at distance d. If its answers are right, the search has no dead ends, and finding a solution
+/// takes at most `distance` times the number of moves calls.
 ///
 /// # Errors
 /// The errors of `is_at`.
@@ -62,8 +62,8 @@ pub fn descend<E>(
 
 /// Returns a shortest sequence of moves from the solved state to `state`, whose distance from it must be
 /// `distance`; `None` if there is no such sequence. `is_at(word, d)` is called for predecessors of states at
-/// distance d + 1, and returns whether `word` is at distance d from the solved state. Of the predecessors of a
-/// state the first is taken, in the order of the predecessor moves.
+/// distance d + 1, and returns whether `word` is at distance d from the solved state. Of the predecessors of
+/// a state the first is taken, in the order of the predecessor moves.
 ///
 /// # Errors
 /// The errors of `is_at`.

@@ -28,8 +28,8 @@ impl<'d> KeptLayers<'d> {
     /// Opens the kept layers of a run. Returns `None` if the run has no store of its own, because workers
     /// hold all layers.
     ///
-    /// # Errors
-    /// If the store does not exist, the files of the run are damaged, or its tables do not fit in `memory_bytes`.
+    /// # Errors If the store does not exist, the files of the run are damaged, or its tables do not fit in
+    /// `memory_bytes`.
     pub fn new(run: &RunDirectory, memory_bytes: u64, disk: &'d dyn Disk) -> Result<Option<Self>> {
         let Some(store) = run.store()? else {
             return Ok(None);

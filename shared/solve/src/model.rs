@@ -1,5 +1,5 @@
-//! Any puzzle as words with moves between them, derived only from its definition. This includes puzzles that are too
-//! large for a run, move sets without inverses, and puzzles with free moves.
+//! Any puzzle as words with moves between them, derived only from its definition. This includes puzzles that
+//! are too large for a run, move sets without inverses, and puzzles with free moves.
 //!
 //! With free moves a state has several words, one for each free move. The smallest word represents the state
 //! where states are stored and compared. A solution starts from the given word, so that it can be
@@ -82,8 +82,9 @@ impl SolveModel {
         let solved: Vec<Piece> = labelled.map(|(&piece, label)| Piece { label, ..piece }).collect();
         definition.set_solved(&solved)?;
         let square1 = SquareOne::new(&definition);
-        // If Square-1 has all its turns, some shortest path between states with the required cells passes only
-        // through such states. So the requirement can be dropped, and states of other shapes are solved too.
+        // If Square-1 has all its turns, some shortest path between states with the required cells passes
+        // only through such states. So the requirement can be dropped, and states of other shapes are solved
+        // too.
         if square1.is_some() && definition.moves().len() == in_all_shapes().moves().len() {
             definition.set_always(&[])?;
         }
@@ -176,14 +177,14 @@ impl SolveModel {
         may
     }
 
-    /// Returns the number of predecessor moves. From any word of a state, those that are possible lead to words
-    /// of all its predecessors.
+    /// Returns the number of predecessor moves. From any word of a state, those that are possible lead to
+    /// words of all its predecessors.
     pub fn ways_back(&self) -> usize {
         self.ways_back.len()
     }
 
-    /// Writes to `source` the word after a predecessor move. Returns false, without writing, if the move is not
-    /// possible from `word`.
+    /// Writes to `source` the word after a predecessor move. Returns false, without writing, if the move is
+    /// not possible from `word`.
     pub fn undo(&self, way: usize, word: &[u8], source: &mut [u8]) -> bool {
         let way = &self.ways_back[way];
         let may = way.may(word);
@@ -274,8 +275,8 @@ impl SolveModel {
     }
 }
 
-/// Returns the solved pieces if only those of the base are distinguished: the others of an orbit look alike and
-/// hide their orientations.
+/// Returns the solved pieces if only those of the base are distinguished: the others of an orbit look alike
+/// and hide their orientations.
 fn pieces_told(definition: &Definition, told: &Base) -> Vec<Piece> {
     // The first such piece of each orbit of moves gives them its label.
     let first =

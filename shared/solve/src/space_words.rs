@@ -56,8 +56,8 @@ impl<'s> SpaceWords<'s> {
         Self { space, tables, pieces, letters }
     }
 
-    /// Returns the word of the space for a word of the model; `None` if some piece is on a cell that it cannot
-    /// reach.
+    /// Returns the word of the space for a word of the model; `None` if some piece is on a cell that it
+    /// cannot reach.
     pub fn in_space(&self, word: &[u8]) -> Option<Vec<u8>> {
         let tables = self.tables.iter().map(|&table| &self.pieces[table]);
         let pieces = tables.zip(word).map(|(pieces, letter)| pieces.get(letter).copied());

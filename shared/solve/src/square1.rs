@@ -36,8 +36,8 @@ impl SquareOne {
         generators.all(|generator| is_turn(&generator.name, &generator.action)).then_some(Self { turns })
     }
 
-    /// Writes actions in order, or `()` if there are none. Each action is a twist, a turn of a layer, or a pair of
-    /// turns.
+    /// Writes actions in order, or `()` if there are none. Each action is a twist, a turn of a layer, or a
+    /// pair of turns.
     ///
     /// # Panics
     /// If an action is neither a turn of layers nor a twist.

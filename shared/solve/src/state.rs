@@ -71,7 +71,8 @@ enum Role {
 struct Step {
     name: String,
     action: OrientedPermutation,
-    /// Guards, one of which must hold, in addition to the limits of states; empty if the step is always possible.
+    /// Guards, one of which must hold, in addition to the limits of states; empty if the step is always
+    /// possible.
     asks: Vec<Box<[u16]>>,
 }
 
@@ -102,8 +103,8 @@ impl SolveModel {
     }
 
     /// Reads moves: those of a board as `V1 H2^-1`, with powers of any expression; those of Square-1 as
-    /// `(1,0)/(3,-3)/`, by their names, or in the article's letters; those of other puzzles as `R U2 F'`, with
-    /// all permutations that the definition names.
+    /// `(1,0)/(3,-3)/`, by their names, or in the article's letters; those of other puzzles as `R U2 F'`,
+    /// with all permutations that the definition names.
     fn read_moves(&self, text: &str) -> Result<OrientedPermutation, StateError> {
         let definition = &self.definition;
         if let PuzzleSpec::Board(board) = self.source {

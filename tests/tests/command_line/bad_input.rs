@@ -193,7 +193,7 @@ fn nonsense_is_refused_and_leaves_nothing_behind() {
         (&["bound", "3x4", "--metric", "double"], "there is no metric \"double\""),
         (&["bound", "3x4", "--refine", "0"], "0 is not in 1.."),
         (&["bound", "3x4", "--upper", "--time", "0"], "0 is not in"),
-        (&["bound", BANDAGED, "--upper"], "moves that can be made only in some states"),
+        (&["bound", BANDAGED, "--upper"], "moves are not possible in every state"),
         (&["bound", "2x2x2", "--upper", "--chain", "0-3"], "--chain applies only to boards"),
         (&["bound", "3x4", "--time", "5"], "--upper"),
         (&["shapes", "3x3"], "has no shapes"),

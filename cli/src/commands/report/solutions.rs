@@ -10,8 +10,8 @@ use fathom_solve::{Bidirectional, SolveModel, SpaceWords};
 /// The maximum number of states of a space whose states are always solved. In larger spaces a bidirectional
 /// search can take minutes. The layers of the run are not used, because that would write tables into the run.
 const QUICKLY_SOLVED: u64 = 10_000_000;
-/// In larger spaces, the maximum number of states up to half the largest distance for which states are solved.
-/// A bidirectional search keeps these states in memory.
+/// In larger spaces, the maximum number of states up to half the largest distance for which states are
+/// solved. A bidirectional search keeps these states in memory.
 const QUICKLY_REACHED: u64 = 1_000_000;
 
 /// Adds a solution to each state in the report, if solutions can be found quickly.

@@ -67,7 +67,8 @@ fn part(title: &str) -> Block<'_> {
     Block::new().borders(Borders::TOP).title(title).border_style(Style::new().dim())
 }
 
-/// Draws a bar for each depth, on a logarithmic scale. If there is not enough space, only the newest are drawn.
+/// Draws a bar for each depth, on a logarithmic scale. If there is not enough space, only the newest are
+/// drawn.
 fn draw_growth(frame: &mut Frame<'_>, screen: &Screen, area: Rect) {
     let most = screen.counts.iter().max().map_or(1.0, |&most| (most as f64).ln_1p());
     let widest = screen.counts.iter().map(|&count| HumanCount(count).to_string().len()).max().unwrap_or(0);

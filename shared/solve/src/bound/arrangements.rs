@@ -1,8 +1,8 @@
 //! Positive-sequence arrangements (Jia, Zhang, Xiang, sections 4.3.2 and 5.4). These are words in which
 //! consecutive rotations of parallel lines are merged if they rotate the same line, and sorted otherwise.
 //!
-//! Every state is the product of such a word, and no other word for the state is shorter. So there are at most as
-//! many states at distance k as arrangements of length k. The paper counts in the metric in which
+//! Every state is the product of such a word, and no other word for the state is shorter. So there are at
+//! most as many states at distance k as arrangements of length k. The paper counts in the metric in which
 //! each rotation costs one move. Here a rotation costs what the given metric charges; the argument is the
 //! same.
 
@@ -21,8 +21,8 @@ pub struct Arrangements {
 /// The numbers of arrangements of one length.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// The arrangements that end with a rotation of each line, in the order of [`Board::lines`]: |v¹|, |v²|, …
-    /// and |h¹|, |h²|, … in the paper.
+    /// The arrangements that end with a rotation of each line, in the order of [`Board::lines`]: |v¹|, |v²|,
+    /// … and |h¹|, |h²|, … in the paper.
     pub by_last_line: Vec<Tally>,
     /// All arrangements of the length; at length 0, only the empty one.
     pub total: Tally,

@@ -2,9 +2,9 @@
 //! than normal forms.
 //!
 //! A word of up to K letters is forbidden if it is not a normal form. The automaton of all words without a
-//! forbidden subword is that of Aho and Corasick (*Efficient string matching*, 1975) for the smallest forbidden
-//! words: its states are the prefixes of such words, and after any word the automaton is in the state of the
-//! longest prefix that the word ends with. The accepted words of up to K letters are exactly the
+//! forbidden subword is that of Aho and Corasick (*Efficient string matching*, 1975) for the smallest
+//! forbidden words: its states are the prefixes of such words, and after any word the automaton is in the
+//! state of the longest prefix that the word ends with. The accepted words of up to K letters are exactly the
 //! normal forms; longer accepted words include at least all normal forms.
 
 use crate::bound::{NormalForms, Tally};
@@ -35,8 +35,8 @@ impl Automaton {
         for node in (0..known).rev() {
             let children = forms.children(node);
             // The letters that continue a node are among those that continue the node without its first
-            // letter. A missing letter gives a smallest forbidden word: without its first letter, and without its
-            // last one, that word is a normal form.
+            // letter. A missing letter gives a smallest forbidden word: without its first letter, and without
+            // its last one, that word is a normal form.
             begins_forbidden[node] = node == 0
                 || children.len() < forms.children(forms.link(node)).len()
                 || children.into_iter().any(|child| child < known && begins_forbidden[child]);

@@ -3,7 +3,8 @@
 //! Pieces are solved in some order. For one order, the moves of a stage depend only on the numbers of pieces
 //! that are solved before and after the stage. So once the stages between all such numbers are known, the
 //! best chain is a shortest path. Stages with small tables are tried first, for all orders, with words of
-//! increasing length; then larger tables. So some chain is found soon, and better ones as long as time remains.
+//! increasing length; then larger tables. So some chain is found soon, and better ones as long as time
+//! remains.
 
 use crate::bound::cover::{Cover, NotBounded};
 use crate::bound::stage::SolvingOrder;
@@ -133,8 +134,8 @@ struct Known {
     name: &'static str,
     pieces: Vec<usize>,
     order: SolvingOrder,
-    /// The moves of each stage, by the numbers of pieces brought home before and after it; `None` if the words do
-    /// not solve it.
+    /// The moves of each stage, by the numbers of pieces brought home before and after it; `None` if the
+    /// words do not solve it.
     stages: FxHashMap<Range<usize>, Option<u32>>,
 }
 
@@ -234,8 +235,8 @@ enum Found {
 }
 
 impl Known {
-    /// Tries all untried stages up to a table size, while `goes_on` returns true. Returns the number of stages
-    /// that were tried.
+    /// Tries all untried stages up to a table size, while `goes_on` returns true. Returns the number of
+    /// stages that were tried.
     fn try_stages(
         &mut self,
         cover: &Cover,

@@ -1,9 +1,9 @@
 //! The group whose elements bound the distances of a puzzle.
 //!
-//! The moves of a puzzle, acting on pieces that are all distinct, generate a group. Each state is the image of
-//! the solved state under some element, and the words of up to d moves reach all states within d moves. So a
-//! number of moves that suffices for all elements suffices for all states; and if fewer elements are within d
-//! moves than there are states, some state is further away than d. If pieces look alike or moves are free,
+//! The moves of a puzzle, acting on pieces that are all distinct, generate a group. Each state is the image
+//! of the solved state under some element, and the words of up to d moves reach all states within d moves. So
+//! a number of moves that suffices for all elements suffices for all states; and if fewer elements are within
+//! d moves than there are states, some state is further away than d. If pieces look alike or moves are free,
 //! several elements give one state, and the bounds still hold.
 
 use crate::bound::Tally;
@@ -169,10 +169,9 @@ impl Cover {
         list.iter().copied().filter(|&piece| piece < self.pieces())
     }
 
-    /// Returns the same group with an extra piece, which odd moves flip: a stage that brings this piece home makes
-    /// the permutation of all others even. Short words are mostly even, and without this piece the last pieces
-    /// might need an odd permutation. `None` if all moves are even, or if there are too
-    /// many points.
+    /// Returns the same group with an extra piece, which odd moves flip: a stage that brings this piece home
+    /// makes the permutation of all others even. Short words are mostly even, and without this piece the last
+    /// pieces might need an odd permutation. `None` if all moves are even, or if there are too many points.
     pub(crate) fn with_parity(&self) -> Option<Self> {
         let points = self.puzzle.cells;
         if self.puzzle.moves.iter().all(|m| m.action.cells().is_even()) || points + 2 > usize::from(u8::MAX) {
@@ -200,9 +199,9 @@ impl Cover {
     }
 }
 
-/// Returns the moves of a puzzle on its points, without guards. Of the products of a move with free moves that
-/// give one state, those that move the fewest points are chosen: the same turn, seen from any side. Their
-/// inverses are then among them if the inverses of all moves are moves.
+/// Returns the moves of a puzzle on its points, without guards. Of the products of a move with free moves
+/// that give one state, those that move the fewest points are chosen: the same turn, seen from any side.
+/// Their inverses are then among them if the inverses of all moves are moves.
 fn moves_on_points(puzzle: &Puzzle) -> Vec<PuzzleMove> {
     let mut distinct: Vec<PuzzleMove> = Vec::new();
     for m in &puzzle.moves {

@@ -37,8 +37,8 @@ pub struct Refined {
 }
 
 impl LowerBounds {
-    /// Computes the bounds of a board in a metric. With `refine`, forbidden words of up to that many letters are
-    /// used, or of as many as fit in `memory_bytes`.
+    /// Computes the bounds of a board in a metric. With `refine`, forbidden words of up to that many letters
+    /// are used, or of as many as fit in `memory_bytes`.
     pub fn new(board: Board, metric: Metric, refine: Option<u32>, memory_bytes: u64) -> Self {
         let cover = Cover::of_board(board, metric);
         let states = cover.group.order().clone();

@@ -1,10 +1,10 @@
 //! Normal forms: the first of the shortest words of each state within a number of moves. They determine which
 //! words are forbidden.
 //!
-//! Words are ordered by length, then letter by letter in the order of the puzzle's moves. Every subword of
-//! a normal form is a normal form: otherwise it could be replaced by a word that is shorter or comes first, and
-//! the whole word would become shorter or come first too. So a word is a candidate for a normal
-//! form only if the word without its first letter is a normal form.
+//! Words are ordered by length, then letter by letter in the order of the puzzle's moves. Every subword of a
+//! normal form is a normal form: otherwise it could be replaced by a word that is shorter or comes first, and
+//! the whole word would become shorter or come first too. So a word is a candidate for a normal form only if
+//! the word without its first letter is a normal form.
 
 use fathom_puzzle::Puzzle;
 use hashbrown::HashTable;
@@ -30,8 +30,8 @@ pub struct NormalForms {
 const NODE_BYTES: usize = 9;
 
 impl NormalForms {
-    /// Finds the normal forms of up to `depth` letters, or of fewer letters if the search would need more than
-    /// `memory_bytes`; words of one letter are always found. The puzzle's moves must be closed under
+    /// Finds the normal forms of up to `depth` letters, or of fewer letters if the search would need more
+    /// than `memory_bytes`; words of one letter are always found. The puzzle's moves must be closed under
     /// inverses.
     pub fn search(puzzle: &Puzzle, depth: u32, memory_bytes: u64) -> Self {
         Self::search_while(puzzle, depth, memory_bytes, &|| true)

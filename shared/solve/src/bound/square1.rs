@@ -37,14 +37,14 @@ pub struct Kind {
     pub states: BigUint,
 }
 
-/// The argument of B. Sambale, *Square-1* (2021), section 4: the aligned shapes found last need so many twists
-/// that few short words lead to them.
+/// The argument of B. Sambale, *Square-1* (2021), section 4: the aligned shapes found last need so many
+/// twists that few short words lead to them.
 #[derive(Clone, Debug)]
 pub struct LastShapes {
     /// The number of passes after which all aligned shapes are found.
     pub passes: usize,
-    /// The aligned shapes found by the last pass, and the states in them whose middle layer is as in the solved
-    /// state.
+    /// The aligned shapes found by the last pass, and the states in them whose middle layer is as in the
+    /// solved state.
     pub found: Kind,
     /// A lower bound on the twists that lead to these states: at least one fewer than the passes, and even.
     pub twists: usize,

@@ -7,8 +7,8 @@ use fathom_algebra::{Permutation, StabiliserChain};
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Pieces in the order in which they are solved. A piece that is home whenever earlier ones are counts as solved
-/// with them.
+/// Pieces in the order in which they are solved. A piece that is home whenever earlier ones are counts as
+/// solved with them.
 #[derive(Clone, Debug)]
 pub(crate) struct SolvingOrder {
     /// The group along the points of all pieces, in this order.

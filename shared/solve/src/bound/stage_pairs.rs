@@ -1,9 +1,9 @@
 //! Joins two stages: first some tiles are brought home, then all others, in fewer moves than the sum of both
 //! stages.
 //!
-//! The first stage brings the tiles T home, which leaves the other tiles in some arrangement. These arrangements
-//! form the group H of the permutations that fix T. All distances in H are found: if π and ρ of a ball
-//! carry T to the same cells, ρ⁻¹ π is in H, and every element of H of up to twice the radius has this
+//! The first stage brings the tiles T home, which leaves the other tiles in some arrangement. These
+//! arrangements form the group H of the permutations that fix T. All distances in H are found: if π and ρ of
+//! a ball carry T to the same cells, ρ⁻¹ π is in H, and every element of H of up to twice the radius has this
 //! form. For the places of T all distances are found as well. The two largest distances add up to a bound.
 //!
 //! But few places of T are far from home, few elements of H are, and there are many ways to bring T home that

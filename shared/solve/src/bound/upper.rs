@@ -1,9 +1,9 @@
 //! Upper bounds on God's number: every state is solved stage by stage, and each stage has a maximum number of
 //! moves.
 //!
-//! At their end, the words of a stage leave the tiles of earlier stages solved, though not in between. They are
-//! found as pairs from a ball: if a and c carry all earlier tiles to the same cells, a followed by the inverse
-//! of c fixes these tiles. Each such word of up to twice the radius is such a pair. If single words
+//! At their end, the words of a stage leave the tiles of earlier stages solved, though not in between. They
+//! are found as pairs from a ball: if a and c carry all earlier tiles to the same cells, a followed by the
+//! inverse of c fixes these tiles. Each such word of up to twice the radius is such a pair. If single words
 //! solve all states of the stage, its number of moves is exact.
 
 use crate::bound::chain::Chain;
@@ -29,13 +29,13 @@ pub struct Certificate {
     pub upper_bound: u32,
     /// The stages in order.
     pub stages: Vec<CertifiedStage>,
-    /// Whether the two stages take fewer moves together than one after the other, because one of the many ways
-    /// to finish the first stage leaves little to the second. There are too many words to list, so
+    /// Whether the two stages take fewer moves together than one after the other, because one of the many
+    /// ways to finish the first stage leaves little to the second. There are too many words to list, so
     /// [`Certificate::verify`] joins the stages again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub joined: bool,
-    /// Whether the first stage also makes the permutation of the points even, so that all words of later stages
-    /// are even.
+    /// Whether the first stage also makes the permutation of the points even, so that all words of later
+    /// stages are even.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub even: bool,
 }
@@ -100,8 +100,8 @@ pub enum UpperError {
     Unchecked,
 }
 
-/// Computes an upper bound of a board by a chain. Words are products of two elements of a ball of this radius,
-/// or of a smaller radius if that is what fits in `memory_bytes`.
+/// Computes an upper bound of a board by a chain. Words are products of two elements of a ball of this
+/// radius, or of a smaller radius if that is what fits in `memory_bytes`.
 ///
 /// # Errors
 /// [`UpperError`] if a stage is too large, or its words do not solve all states.
@@ -132,8 +132,8 @@ fn order_of(cover: &Cover, sets: &[Vec<usize>]) -> (SolvingOrder, Vec<usize>) {
     (order, cuts)
 }
 
-/// Computes an upper bound by the stages that end when the given numbers of pieces of an order were brought home,
-/// with the words of a ball. `space` is the name from which the puzzle can be loaded again.
+/// Computes an upper bound by the stages that end when the given numbers of pieces of an order were brought
+/// home, with the words of a ball. `space` is the name from which the puzzle can be loaded again.
 pub(crate) fn by_cuts(
     cover: &Cover,
     space: &str,
@@ -383,8 +383,8 @@ impl Ball {
         &self.images[node * self.points..][..self.points]
     }
 
-    /// Returns a shortest word for each state of a stage that a word solves, and whether these are all states.
-    /// Words fix the points `before`. `None` if `goes_on` returns false.
+    /// Returns a shortest word for each state of a stage that a word solves, and whether these are all
+    /// states. Words fix the points `before`. `None` if `goes_on` returns false.
     fn words(
         &self,
         stage: &Stage,
@@ -449,8 +449,8 @@ impl Ball {
     }
 }
 
-/// Checks that the stages, joined again, need no more moves than a certificate says. They may need fewer, because
-/// the certificate may have been computed with less memory.
+/// Checks that the stages, joined again, need no more moves than a certificate says. They may need fewer,
+/// because the certificate may have been computed with less memory.
 fn must_be(joined: Option<Joined>, certificate: &Certificate) -> Result<(), UpperError> {
     let wrong = |text: String| Err(UpperError::Wrong(text));
     let Some(found) = joined else {

@@ -68,8 +68,8 @@ fn small() -> [(SpaceSpec, Option<usize>); 6] {
         (puzzle(&[1; 6], &[("U", "(1,2,3)", &[])], &[RING], &[0, 0, 1, 1, 1, 2], Metric::Multi), None),
         // A guard that only pieces 5 and 6 satisfy.
         (puzzle(&[1; 6], &[("U", "(1,2,3)", &[4])], &[RING], &[0, 1, 2, 3, 4, 4], Metric::Single), None),
-        // A guard that either of two identical pieces satisfies. The free moves exchange these, so that the move
-        // is the same after them.
+        // A guard that either of two identical pieces satisfies. The free moves exchange these, so that the
+        // move is the same after them.
         (
             puzzle(
                 &[1; 7],
