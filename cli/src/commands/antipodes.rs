@@ -24,19 +24,19 @@ use indicatif::HumanBytes;
 use serde_json::json;
 use std::path::Path;
 
-/// The most bytes of disk that a run made only for this command may take.
+/// The maximum disk use, in bytes, of a run that is created only for this command.
 const MAX_BYTES: u64 = 1 << 30;
 
 /// A class as a row of the output.
 struct AntipodeRow {
     class: Class,
     state: String,
-    /// A solution, or moves that lead to the state: [`way`] says which.
+    /// A solution, or moves that lead to the state; [`way`] says which.
     moves: String,
 }
 
-/// Returns what the moves beside a state are called. If the moves are not closed under inverses, layers give
-/// only the way from the solved state to a state, so the moves are a scramble.
+/// Returns the name of the moves printed beside a state. If the moves are not closed under inverses, layers
+/// give only a path from the solved state to a state, so the moves are a scramble.
 fn way(run: &RunDirectory) -> &'static str {
     if run.space.is_closed_under_inverses() { "solution" } else { "scramble" }
 }
@@ -48,9 +48,9 @@ pub(crate) fn antipodes(args: &AntipodesArguments) -> Result<()> {
     }
     let directory = Scratch::new().map_err(|error| {
         bad_input!(
-            "cannot make a temporary directory in {}: {}: set TMPDIR to another directory",
+            "cannot create a temporary directory in {}: {}. Set TMPDIR to another directory",
             std::env::temp_dir().display(),
-            // The error itself names the directory that was not made.
+            // The error's own text names the directory that could not be created.
             error.kind()
         )
     })?;
@@ -63,7 +63,7 @@ fn model(spec: &SpaceSpec) -> Result<SolveModel> {
     SolveModel::new(spec).map_err(|error| bad_input!("{error}"))
 }
 
-/// Enumerates a space that takes at most [`MAX_BYTES`], and keeps all layers.
+/// Enumerates a space that needs at most [`MAX_BYTES`] of disk, keeping all layers.
 fn run(args: &AntipodesArguments, path: &Path) -> Result<RunDirectory> {
     let spec = args.space.spec()?;
     model(&spec)?;
@@ -72,7 +72,7 @@ fn run(args: &AntipodesArguments, path: &Path) -> Result<RunDirectory> {
     let needed = Peak { keep: Keep::All, max_depth: args.depth, ..Peak::default() }.bytes(&space, &plan);
     if needed > MAX_BYTES {
         return Err(bad_input!(
-            "{} takes up to {} of disk, and no more than {} are taken on the way: make a run with 'fathom run {} --keep all', and name its directory",
+            "{} needs up to {} of disk, but temporary runs are limited to {}. Run 'fathom run {} --keep all' first, then pass its directory",
             space.slug(),
             HumanBytes(needed),
             HumanBytes(MAX_BYTES),
@@ -100,7 +100,7 @@ fn tell(args: &AntipodesArguments, run: &RunDirectory) -> Result<()> {
     let model = model(&run.manifest.spec)?;
     let Some(mut kept) = KeptLayers::new(run, args.memory_bytes(), &LocalDisk)? else {
         return Err(bad_input!(
-            "the layers of the run in {path} lie with its workers, and are not looked for there"
+            "the layers of the run in {path} are on its workers, which this command cannot read"
         ));
     };
     let last = kept.layers().len().checked_sub(1).map(|last| last as u32);
@@ -108,26 +108,26 @@ fn tell(args: &AntipodesArguments, run: &RunDirectory) -> Result<()> {
     let depth = match args.depth {
         Some(depth) if depth > last && kept.is_complete() => {
             return Err(bad_input!(
-                "{} has no states at depth {depth}: the last is {last}",
+                "{} has no states at depth {depth}: the largest depth is {last}",
                 run.space.slug()
             ));
         }
         Some(depth) if depth > last => {
             return Err(bad_input!(
-                "the run in {path} is finished to depth {last}: go on with 'fathom resume {path}'"
+                "the run in {path} is finished only to depth {last}. Continue it with 'fathom resume {path}'"
             ));
         }
         Some(depth) => depth,
         None if kept.is_complete() => last,
         None => {
             return Err(bad_input!(
-                "the run in {path} is finished to depth {last} and not complete: go on with 'fathom resume {path}', or name a depth with --depth"
+                "the run in {path} is not complete (finished to depth {last}). Continue it with 'fathom resume {path}', or choose a depth with --depth"
             ));
         }
     };
     if !kept.has(depth) {
         return Err(bad_input!(
-            "the layer of depth {depth} was not kept by the run in {path}, or was removed: begin one with --keep all in another directory"
+            "the run in {path} did not keep the layer of depth {depth}, or it was removed. Start a run with --keep all in another directory"
         ));
     }
     let layer = kept.layers()[depth as usize].clone();
@@ -178,8 +178,8 @@ fn tell(args: &AntipodesArguments, run: &RunDirectory) -> Result<()> {
     ))
 }
 
-/// Returns the first classes, at most `args.limit`, each with a state and a solution. If the moves are not
-/// closed under inverses, each state has a scramble instead, which needs all layers before `depth`.
+/// Returns the first `args.limit` classes, each with a state and a solution. If the moves are not closed
+/// under inverses, each state has a scramble instead, which needs all layers before `depth`.
 fn told(
     args: &AntipodesArguments,
     run: &RunDirectory,
@@ -193,7 +193,7 @@ fn told(
     let mut told = Vec::new();
     for class in found.into_iter().take(args.limit as usize) {
         let word =
-            words.in_model(&class.word).context("a state has pieces on cells to which no moves lead")?;
+            words.in_model(&class.word).context("a state has pieces on cells that they cannot reach")?;
         let (state, moves) = if way(run) == "scramble" {
             scramble(model, &words, kept, &word, depth)?
         } else {
@@ -216,14 +216,14 @@ pub(crate) fn solved(
 ) -> Result<(OrientedPermutation, String)> {
     let found = match kept.filter(|kept| kept.has_all_to(depth)) {
         Some(kept) => from_layers(kept, words, model, word, depth, 1)?,
-        None => search.solve(word, 1).context("a state cannot be solved without the layers before it")?,
+        None => search.solve(word, 1).context("this state cannot be solved without the layers before it")?,
     };
     let solution = found.solutions.first().context("a state has no solution")?;
-    // A solution solves one state for each free move: take the state with this word.
+    // A solution solves one state for each rotation; take the state with this word.
     let product = model.product(solution);
     let mut solved_by = model.free().elements().iter().map(|free| product.then(free).inverse());
     let state =
-        solved_by.find(|state| model.word(state) == word).context("a solution solves another state")?;
+        solved_by.find(|state| model.word(state) == word).context("the solution solves another state")?;
     let written = replayed(model, &state, solution)?;
     Ok((state, written))
 }
@@ -239,10 +239,11 @@ fn scramble(
     ensure!(kept.has_all_to(depth), "the layers before depth {depth} were not kept");
     let moves = way_to(model, word, depth, |word, depth| is_at(kept, words, word, depth))?;
     let moves = moves.with_context(|| no_neighbour(depth))?;
-    let made =
-        model.carry_out(&model.product(&[]), &moves).context("moves cannot be made where they were found")?;
+    let made = model
+        .carry_out(&model.product(&[]), &moves)
+        .context("a scramble contains a move that is not possible there")?;
     let mut made = model.free().elements().iter().map(|free| made.then(free)).zip(0..);
     let found = made.find(|(state, _)| model.word(state) == word);
-    let (state, behind) = found.context("moves lead to another state")?;
+    let (state, behind) = found.context("the scramble leads to another state")?;
     Ok((state, model.written(&moves, behind)))
 }

@@ -20,7 +20,7 @@ pub(crate) fn audit(args: &AuditArguments) -> Result<()> {
     let (space, audit) = match address_of(&args.dir) {
         Some(address) => remote::audit(args, address, options)?,
         None => {
-            // The run is locked, because a search would delete layers while they are read.
+            // The run is locked because a search would delete layers while they are read.
             let run = RunDirectory::open_unchanging(&args.dir)?;
             (run.space.slug(), audit_run(&run, &LocalDisk, options)?)
         }
@@ -53,7 +53,7 @@ fn text(space: &str, audit: &Audit, options: Options) -> String {
         ]
     };
     let table =
-        plain(["depth", "states", "looked at", "wrong", "excluded at 99.9 %"], audit.layers.iter().map(row));
+        plain(["depth", "states", "checked", "wrong", "excluded at 99.9 %"], audit.layers.iter().map(row));
     let how = match options.samples {
         Some(_) => format!("random states, seed {}", options.seed),
         None => "every state".into(),
@@ -61,7 +61,7 @@ fn text(space: &str, audit: &Audit, options: Options) -> String {
     let mut text = format!("{space}: {how}\n\n{}\n", table.trim_end());
     if let Some(AtLarge { checked, in_layers, wrong, excluded }) = &audit.at_large {
         text += &format!(
-            "\n{} at large: {} in the layers above, {} in none, {} wrong",
+            "\n{} from the whole space: {} in the layers above, {} in none, {} wrong",
             many(*checked, "state"),
             HumanCount(*in_layers),
             HumanCount(checked - in_layers),
@@ -84,11 +84,11 @@ fn text(space: &str, audit: &Audit, options: Options) -> String {
     if audit.wrong > 0 {
         text += &format!("the run is wrong: {} found\n", many(audit.wrong, "contradiction"));
     } else if audit.proof && audit.complete {
-        text += "proof: every state lies in the layer of its distance, and the layers have all states\n";
+        text += "proved: every state is in the layer of its distance, and no state is missing\n";
     } else if audit.proof {
-        text += "proof: the finished layers have the states of their distances, and no others\n";
+        text += "proved: the finished layers contain exactly the states of their distances\n";
     } else {
-        text += "nothing contradicts the run\n";
+        text += "no contradiction found\n";
     }
     text.trim_end().into()
 }

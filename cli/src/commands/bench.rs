@@ -108,7 +108,7 @@ fn pull((lengths, halved): (&[u32], bool), engine: SimdLevel) -> Option<Pull> {
 
 pub(super) fn scratch(root: &Path) -> Result<Scratch> {
     let made = Scratch::new_in(root, "fathom-bench-");
-    made.with_context(|| format!("cannot make a directory in {}", root.display()))
+    made.with_context(|| format!("cannot create a directory in {}", root.display()))
 }
 
 /// Times whole searches, from planning to the last commit, with files written and synced.

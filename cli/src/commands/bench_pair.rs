@@ -55,8 +55,8 @@ struct Found {
 }
 
 pub(crate) fn compare(args: &BenchArguments, other: &Path) -> Result<()> {
-    let this = std::env::current_exe().context("cannot tell where this program is")?;
-    // Without a directory a name would be looked for on the PATH alone.
+    let this = std::env::current_exe().context("cannot find the path of this program")?;
+    // Without a directory, a name would be looked up only on the PATH.
     let program = if other.is_file() { std::path::absolute(other)? } else { other.to_owned() };
     let root = args.dir.clone().unwrap_or_else(std::env::temp_dir);
     let runs: Vec<Vec<String>> = match &args.run[..] {
@@ -102,7 +102,7 @@ fn time(program: &Path, run: &[String], root: &Path) -> Result<(Took, Found)> {
     let directory = scratch(root)?;
     let mut command = Command::new(program);
     command.arg("run").args(run).args(["--json", "-q", "--dir"]).arg(directory.path().join("run"));
-    // Settings that the user has made for other commands must not affect these runs.
+    // The user's environment variables for other commands must not affect these runs.
     for (name, _) in std::env::vars_os().filter(|(name, _)| is_setting(name)) {
         command.env_remove(name);
     }
@@ -121,8 +121,9 @@ fn time(program: &Path, run: &[String], root: &Path) -> Result<(Took, Found)> {
             String::from_utf8_lossy(&output.stderr).trim_end()
         ));
     }
-    let found = serde_json::from_slice(&output.stdout)
-        .with_context(|| format!("{} run {} prints no result as JSON", program.display(), run.join(" ")))?;
+    let found = serde_json::from_slice(&output.stdout).with_context(|| {
+        format!("'{} run {} --json' did not print a JSON result", program.display(), run.join(" "))
+    })?;
     Ok((Took { seconds, processor_seconds }, found))
 }
 
@@ -130,11 +131,11 @@ fn is_setting(name: &OsStr) -> bool {
     name.as_encoded_bytes().starts_with(b"FATHOM_")
 }
 
-/// Returns an error if the builds count differently: then their speeds say nothing.
+/// Returns an error if the counts of the builds differ; their speeds are then not comparable.
 fn require_same(found: &[Option<Found>; 2], run: &[String], other: &Path) -> Result<()> {
     match found {
         [Some(this), Some(that)] if this.counts != that.counts => Err(anyhow!(
-            "the builds disagree about {}: this one counts {:?}, and {} counts {:?}",
+            "the builds disagree about {}: this one counts {:?}, {} counts {:?}",
             run.join(" "),
             this.counts,
             other.display(),
@@ -145,7 +146,7 @@ fn require_same(found: &[Option<Found>; 2], run: &[String], other: &Path) -> Res
 }
 
 impl Compared {
-    /// Compares the builds by pairs, each a run of this build and a run of the other one.
+    /// Compares the builds by pairs of runs: one of this build and one of the other.
     fn new(run: String, pairs: &[(Took, Took)], same_digest: bool) -> Self {
         let sorted = |number: fn(&(Took, Took)) -> f64| {
             let mut numbers: Vec<f64> = pairs.iter().map(number).collect();
@@ -210,7 +211,7 @@ fn table(comparison: &Comparison) -> String {
         "digest",
     ];
     format!(
-        "this: {this}\nother: {against}\nwhole processes in turn, {repeat} of each; a ratio above 1 means that this one is faster\n\n{}",
+        "this: {this}\nother: {against}\nwhole processes, alternating, {repeat} of each; a ratio above 1 means that this build is faster\n\n{}",
         text::plain(header, rows)
     )
 }
@@ -220,7 +221,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ratios_are_of_pairs_and_their_spread_leaves_out_the_ends() {
+    fn ratios_are_paired_and_summarised_by_quartiles() {
         let took = |seconds| Took { seconds, processor_seconds: 2.0 * seconds };
         // Both builds are slow in the last pair, so its ratio is the usual one.
         let pairs = [(1.0, 2.0), (1.0, 3.0), (1.0, 1.0), (1.0, 2.0), (10.0, 20.0)];
@@ -234,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn builds_that_count_differently_are_not_compared() {
+    fn differing_counts_are_an_error() {
         let found = |last| Some(Found { counts: vec![1, last], digest: String::new() });
         let run = ["3x4".to_owned()];
         assert!(require_same(&[found(17), found(17)], &run, Path::new("other")).is_ok());

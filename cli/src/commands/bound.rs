@@ -21,7 +21,7 @@ use std::time::Instant;
 
 pub(crate) fn bound(args: &BoundArguments) -> Result<()> {
     if args.by_last_line && !matches!(args.bounded, Bounded::Boards(Boards::One(_))) {
-        return Err(bad_input!("--by-last-line is for one board: name it as ROWSxCOLUMNS"));
+        return Err(bad_input!("--by-last-line takes a single board (ROWSxCOLUMNS)"));
     }
     let boards = match &args.bounded {
         Bounded::SquareOne => return square1::bound(args),
@@ -43,12 +43,12 @@ pub(crate) fn bound(args: &BoundArguments) -> Result<()> {
     }
     match (args.upper, boards) {
         (true, &Boards::One(board)) => from_above(args, &Cover::of_board(board, metric), &board.to_string()),
-        (true, _) => Err(bad_input!("a chain of stages is for one board: name it as ROWSxCOLUMNS")),
+        (true, _) => Err(bad_input!("--upper takes a single board (ROWSxCOLUMNS)")),
         (false, _) => from_below(args, boards, metric),
     }
 }
 
-/// Bounds a puzzle from above. `space` is the word or the path that names the puzzle.
+/// Bounds God's number of a puzzle from above. `space` is the name of the puzzle or the path of its file.
 fn from_above(args: &BoundArguments, cover: &Cover, space: &str) -> Result<()> {
     let found = match (&args.chain, cover.board()) {
         (Some(chain), Some(board)) => {
@@ -56,7 +56,9 @@ fn from_above(args: &BoundArguments, cover: &Cover, space: &str) -> Result<()> {
             upper_bound(board, cover.metric(), &chain, args.radius, args.memory_bytes())
         }
         (Some(_), None) => {
-            return Err(bad_input!("--chain is for boards: without it, stages of {space} are searched for"));
+            return Err(bad_input!(
+                "--chain applies only to boards. Drop it to search for stages of {space}"
+            ));
         }
         (None, _) => searched(args, cover, space),
     };
@@ -72,7 +74,7 @@ fn from_above(args: &BoundArguments, cover: &Cover, space: &str) -> Result<()> {
     let table = plain(["stage", "solved", "states", "words", "moves"], stages);
     let together = match certificate.joined {
         true => format!(
-            "Both stages together take at most {} moves: of the many ways to begin one leaves little to do.\n\n",
+            "Both stages together take at most {} moves: one of the many solutions of the first leaves little for the second.\n\n",
             certificate.upper_bound
         ),
         false => String::new(),
@@ -85,7 +87,7 @@ fn from_above(args: &BoundArguments, cover: &Cover, space: &str) -> Result<()> {
     ))
 }
 
-/// Finds a chain by a search, with remarks on what was tried.
+/// Searches for a chain, printing a remark on each attempt.
 fn searched(args: &BoundArguments, cover: &Cover, space: &str) -> Result<Certificate, UpperError> {
     let name = cover.name();
     let pieces = if cover.board().is_some() { "tiles" } else { "pieces" };
@@ -97,7 +99,7 @@ fn searched(args: &BoundArguments, cover: &Cover, space: &str) -> Result<Certifi
             Progress::Tried(tried) => tried,
             Progress::Joined { order, joined } => {
                 return output::remark(&format!(
-                    "{name}, {order}, {} {pieces} in {} and the others in {}: at most {} together",
+                    "{name}, {order}: {} {pieces} in {}, the others in {}, at most {} in all",
                     joined.tiles.len(),
                     many(joined.first.into(), "move"),
                     joined.second,
@@ -112,8 +114,8 @@ fn searched(args: &BoundArguments, cover: &Cover, space: &str) -> Result<Certifi
                 let moves = many((*moves).into(), "move");
                 format!("at most {moves}, with {} {pieces} solved", solved.join(", "))
             }
-            Some(_) => "nothing better".into(),
-            None => "no chain to the end".into(),
+            Some(_) => "no improvement".into(),
+            None => "no complete chain".into(),
         };
         output::remark(&format!(
             "{name}, {}, words of up to {}, stages of up to {} states, {} tried: {found}",
@@ -137,7 +139,7 @@ fn from_below(args: &BoundArguments, boards: &Boards, metric: Metric) -> Result<
             })
         }
         Boards::Sides(sides) => {
-            // An m x n board is an n x m board that was turned.
+            // An m x n board is an n x m board, transposed.
             let boards = Boards::all(sides).filter(|board| board.rows() <= board.columns());
             let bounds: BTreeMap<(usize, usize), (Board, LowerBounds)> =
                 boards.map(|board| (sorted_sides(board), (board, of(board)))).collect();
@@ -158,7 +160,7 @@ fn from_below(args: &BoundArguments, boards: &Boards, metric: Metric) -> Result<
     }
 }
 
-/// Returns the shorter side and the longer one, which an m x n board and an n x m board have in common.
+/// Returns the shorter and the longer side, so that an m x n and an n x m board share an entry.
 fn sorted_sides(board: Board) -> (usize, usize) {
     (board.rows().min(board.columns()), board.rows().max(board.columns()))
 }
@@ -174,17 +176,17 @@ struct BoundReport {
     arrangements: u32,
     parity: u32,
     refined: Option<u32>,
-    /// The distance up to which states were listed.
+    /// The distance up to which states were enumerated.
     depth: Option<u32>,
     automaton_states: Option<usize>,
     lengths: Vec<LengthRow>,
 }
 
-/// The counts at one length.
+/// The counts for one length.
 #[derive(Serialize)]
 struct LengthRow {
     arrangements: String,
-    /// The arrangements that end with each line: columns first, then rows.
+    /// The number of arrangements that end with each line: columns first, then rows.
     by_last_line: Vec<String>,
     refined: Option<String>,
 }
@@ -244,10 +246,10 @@ fn text(board: Board, metric: Metric, bounds: &LowerBounds, by_last_line: bool) 
     );
     let mut line = |bound: u32, by: &str| text.push_str(&format!("{bound:>4}  by {by}\n"));
     line(bounds.arrangements, "arrangements");
-    line(bounds.parity, "arrangements, even and odd ones apart");
+    line(bounds.parity, "arrangements of each parity");
     if let Some(refined) = &bounds.refined {
         let by = format!(
-            "words whose parts of up to {} are the first of their states ({} of an automaton)",
+            "words whose subwords of up to {} are normal forms ({} in the automaton)",
             many(refined.depth.into(), "move"),
             many(refined.automaton as u64, "state")
         );
@@ -277,18 +279,18 @@ fn tables(
         }
         text
     };
-    let mut text = format!("{metric}: God's number is at least, for rows and columns,\n\n");
+    let mut text = format!("{metric}: lower bounds on God's number, by rows and columns\n\n");
     text += &table("by arrangements", &|bounds| bounds.arrangements.to_string());
     text.push('\n');
-    text += &table("by arrangements, even and odd ones apart", &|bounds| bounds.parity.to_string());
+    text += &table("by arrangements of each parity", &|bounds| bounds.parity.to_string());
     if args.refine.is_some() {
         let refined = |bounds: &LowerBounds| bounds.refined.clone();
         text.push('\n');
-        text += &table("by words whose parts are the first of their states", &|bounds| {
+        text += &table("by words whose subwords are normal forms", &|bounds| {
             refined(bounds).map_or_else(String::new, |refined| refined.bound.to_string())
         });
         text.push('\n');
-        text += &table("with parts of up to so many moves", &|bounds| {
+        text += &table("maximum length of these subwords, in moves", &|bounds| {
             refined(bounds).map_or_else(String::new, |refined| refined.depth.to_string())
         });
     }

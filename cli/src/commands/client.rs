@@ -1,4 +1,4 @@
-//! Commands that ask a coordinator: `fathom status HOST:PORT`, `fathom workers`, `fathom drain`, `fathom
+//! Commands that query a coordinator: `fathom status HOST:PORT`, `fathom workers`, `fathom drain`, `fathom
 //! stop`.
 
 use crate::arguments::{DrainArguments, StopArguments, WorkersArguments};
@@ -16,7 +16,7 @@ use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 use tonic::{Code, Response, Status};
 
-/// The most bytes of an answer: a list of files may have a million entries.
+/// The maximum size of a response in bytes. A list of files may have a million entries.
 const MAX_ANSWER_BYTES: usize = 256 << 20;
 /// The time limit for connecting to a worker.
 pub(crate) const CONNECT_LIMIT: Duration = Duration::from_secs(10);
@@ -38,12 +38,12 @@ impl Coordinator {
     /// Connects to the coordinator at an address.
     pub(crate) fn call(address: &str, access: &AccessArguments) -> Result<Self> {
         let access = Access::load(access)?.for_coordinator(address);
-        // A thread of its own answers the coordinator's questions whether this process is there, also while
-        // this process computes, or waits for whoever reads what it prints.
+        // A separate thread answers the coordinator's keep-alive requests, even while this process computes
+        // or is blocked on writing its output.
         let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
         let connection = runtime.block_on(access.connect(address, LIMIT));
         let connection = connection.map_err(|error| match error.may_pass() {
-            true => anyhow!("{error}: is 'fathom serve' running there?"),
+            true => anyhow!("{error}. Is 'fathom serve' running there?"),
             false => bad_input!("{error}"),
         })?;
         let client = CoordinatorClient::new(connection).max_decoding_message_size(MAX_ANSWER_BYTES);
@@ -52,7 +52,7 @@ impl Coordinator {
 
     fn answer<T>(&self, call: impl Future<Output = Result<Response<T>, Status>>) -> Result<T> {
         let answered = self.runtime.block_on(async { tokio::time::timeout(LIMIT, call).await });
-        let answered = answered.map_err(|_| anyhow!("the coordinator does not answer"))?;
+        let answered = answered.map_err(|_| anyhow!("no response from the coordinator"))?;
         answered.map(Response::into_inner).map_err(|status| match status.code() {
             Code::FailedPrecondition | Code::Unauthenticated | Code::InvalidArgument => {
                 bad_input!("{}", status.message())
@@ -61,7 +61,7 @@ impl Coordinator {
         })
     }
 
-    /// Passes each event to `tell` as a line of JSON, until the coordinator ends.
+    /// Passes each event to `tell` as a line of JSON until the coordinator exits.
     pub(crate) fn follow(&mut self, tell: impl Fn(&str) -> Result<()>) -> Result<()> {
         let mut client = self.client.clone();
         let mut events = self.answer(async move { client.watch_events(v1::WatchEventsRequest {}).await })?;
@@ -69,38 +69,42 @@ impl Coordinator {
             match self.runtime.block_on(events.message()) {
                 Ok(Some(event)) => tell(&event.json)?,
                 Ok(None) => return Ok(()),
-                // A coordinator that has ended answers nothing.
+                // A coordinator that has exited sends no response.
                 Err(_) if self.status().is_err() => return Ok(()),
                 Err(error) => {
-                    return Err(anyhow!("the coordinator is there, but tells no more: {}", error.message()));
+                    return Err(anyhow!(
+                        "the coordinator is reachable but rejected the request: {}",
+                        error.message()
+                    ));
                 }
             }
         }
     }
 
-    /// Asks which files are kept, and which workers hold them.
+    /// Requests the list of kept files and the workers that hold them.
     pub(crate) fn files(&mut self) -> Result<v1::ListFilesResponse> {
         let mut client = self.client.clone();
         self.answer(async move { client.list_files(v1::ListFilesRequest {}).await })
     }
 
-    /// Asks for the definition of the run.
+    /// Requests the definition of the run.
     pub(crate) fn manifest(&mut self) -> Result<RunManifest> {
         let mut client = self.client.clone();
         let request =
             v1::DescribeRunRequest { protocol_version: v1::PROTOCOL_VERSION, worker_name: "audit".into() };
         let described = self.answer(async move { client.describe_run(request).await })?;
-        RunManifest::from_toml(&described.definition).context("the coordinator serves what cannot be used")
+        RunManifest::from_toml(&described.definition)
+            .context("the coordinator sent an unusable run definition")
     }
 
-    /// Asks for the object that `fathom status --json` prints.
+    /// Requests the object that `fathom status --json` prints.
     pub(crate) fn status(&mut self) -> Result<String> {
         let mut client = self.client.clone();
         Ok(self.answer(async move { client.get_status(v1::GetStatusRequest {}).await })?.json)
     }
 }
 
-/// The file of a shard, and the workers that hold it.
+/// The file of a shard and the workers that hold it.
 #[derive(Clone, Debug)]
 pub(crate) struct KeptShard {
     pub(crate) depth: u32,
@@ -111,7 +115,7 @@ pub(crate) struct KeptShard {
 }
 
 impl KeptShard {
-    /// Returns the shards of all layers that are kept, in the order of the list.
+    /// Returns the shards of all kept layers, in the order of the list.
     pub(crate) fn all(listed: &v1::ListFilesResponse) -> Vec<Self> {
         let Some(holders) = &listed.holders else { return Vec::new() };
         let of_layer = |layer: &v1::HeldLayer| {
@@ -126,7 +130,7 @@ impl KeptShard {
         holders.layers.iter().flat_map(of_layer).collect()
     }
 
-    /// Returns the file as requests to workers name it.
+    /// Returns the identifier of the file used in requests to workers.
     pub(crate) fn stored_file(&self) -> v1::StoredFile {
         let file = v1::File { depth: self.depth, shard: self.shard };
         v1::StoredFile { file: Some(file), digest: self.digest.clone().into() }
@@ -142,7 +146,7 @@ pub(crate) fn workers(args: &WorkersArguments) -> Result<()> {
     })
 }
 
-/// Writes a table with one line for each worker.
+/// Formats a table with one line for each worker.
 pub(crate) fn table_of(workers: &[WorkerStatus]) -> String {
     let rows = workers.iter().map(|worker| {
         [
@@ -156,7 +160,7 @@ pub(crate) fn table_of(workers: &[WorkerStatus]) -> String {
             worker.shards_running.to_string(),
             worker.files.to_string(),
             match worker.states_per_second as u64 {
-                // Nothing is known of it yet.
+                // Not known yet.
                 0 => "-".into(),
                 rate => format!("{}/s", HumanCount(rate)),
             },

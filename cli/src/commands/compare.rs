@@ -74,7 +74,7 @@ fn read(path: &Path) -> Result<Map<String, Value>> {
     };
     let no_result = || {
         bad_input!(
-            "{} is no result: name a run's directory, or a file with what '--json' of run, status or report prints",
+            "{} is not a result. Pass a run's directory, or a file with the output of 'fathom run', 'status' or 'report' with --json",
             path.display()
         )
     };
@@ -85,7 +85,7 @@ fn read(path: &Path) -> Result<Map<String, Value>> {
     }
 }
 
-/// Returns the differences between two results. A field that one result lacks, or has as null, is no
+/// Returns the differences between two results. A field that is missing or null in one result is not a
 /// difference, because the results may come from different versions.
 fn differences(one: &Map<String, Value>, other: &Map<String, Value>) -> Vec<Difference> {
     let value =
@@ -93,7 +93,7 @@ fn differences(one: &Map<String, Value>, other: &Map<String, Value>) -> Vec<Diff
     let mut found = Vec::new();
     for field in SINGLE {
         let values = [one, other].map(|of| value(of, field));
-        // A result lacks `labels` if all labels differ, so an absent field is a value here.
+        // `labels` is omitted if all labels differ, so an absent field is a value here.
         let is_told = field == "labels" || values.iter().all(Option::is_some);
         if is_told && values[0] != values[1] {
             found.push(Difference { field, depth: None, values: values.map(Option::unwrap_or_default) });
@@ -112,7 +112,7 @@ fn differences(one: &Map<String, Value>, other: &Map<String, Value>) -> Vec<Diff
     found
 }
 
-/// Writes a value for people.
+/// Formats a value for display.
 fn shown(value: &Value) -> String {
     match value {
         Value::Null => "-".into(),
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn differences_are_told_by_depth() {
+    fn differences_are_listed_by_depth() {
         let one = result(json!({"space": "3x3", "counts": [1, 12, 96], "classes": [1, 1, 3], "digest": "a"}));
         let other =
             result(json!({"space": "3x3", "counts": [1, 12, 97, 5], "classes": null, "labels": [0, 1]}));

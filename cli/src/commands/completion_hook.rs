@@ -1,5 +1,5 @@
-//! `--on-done COMMAND`: runs a command at the end of a run, such as one that sends a message. The command
-//! runs before the page lingers, so that the message is not late.
+//! `--on-done COMMAND`: runs a command at the end of a run, for example to send a notification. It runs
+//! before the page lingers, so that the notification is not delayed.
 
 use crate::arguments::OnDoneArguments;
 use anyhow::Result;
@@ -10,10 +10,11 @@ use fathom_engine::summary::Summary;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Runs the command of `--on-done`, and returns `end` whatever the command does. `is_stopped` tells whether
-/// the run was stopped, though `end` is no error. The command may use the run, so its lock must not be held.
+/// Runs the command of `--on-done` and returns `end`, whatever the command does. `is_stopped` says whether
+/// the run was stopped although `end` is not an error. The command may use the run, so its lock must not be
+/// held.
 ///
-/// The command also runs if the run was complete already. The command does not run if `end` is [`BadInput`].
+/// The command also runs if the run was already complete. It does not run if `end` is [`BadInput`].
 pub(crate) fn after(args: &OnDoneArguments, run: &Path, is_stopped: bool, end: Result<()>) -> Result<()> {
     let Some(command) = &args.on_done else {
         return end;
@@ -50,8 +51,8 @@ pub(crate) fn after(args: &OnDoneArguments, run: &Path, is_stopped: bool, end: R
     };
     match shell.env("FATHOM_STATUS", status).status() {
         Ok(status) if status.success() => {}
-        Ok(status) => output::warning(&format!("the command of --on-done ended with {status}")),
-        Err(error) => output::warning(&format!("the command of --on-done cannot be started: {error}")),
+        Ok(status) => output::warning(&format!("the --on-done command exited with {status}")),
+        Err(error) => output::warning(&format!("cannot start the --on-done command: {error}")),
     }
     end
 }

@@ -11,21 +11,21 @@ pub(crate) fn convert(args: &ConvertArguments) -> Result<()> {
     let converted = held.convert(&args.sequence).map_err(|error| bad_input!("{error}"))?;
     ensure!(
         held.are_alike(&args.sequence, &converted)?,
-        "the sequence {converted} does not lead where {} leads: this is a fault in fathom",
+        "the result {converted} is not equivalent to {}; this is a bug in fathom",
         args.sequence
     );
     if converted.is_empty() {
-        output::remark("the sequence only turns the whole: no move is left");
+        output::remark("the sequence only rotates the whole puzzle; no moves remain");
     }
     output::line(&converted)
 }
 
-/// Returns the puzzle with this name and its free moves. If the puzzle has no free moves, like the 2x2x2 held
-/// at a corner, returns the puzzle of its family that is held in the hand, if there is one.
+/// Returns the puzzle with this name and its rotations. If the puzzle has no rotations, like the 2x2x2 with a
+/// fixed corner, returns the member of its family that has them, if there is one.
 fn in_the_hand(word: &str) -> Result<Definition> {
     match PuzzleSpec::by_name(word).map_err(|error| bad_input!("{error}"))? {
         PuzzleSpec::Board(board) => {
-            Err(bad_input!("{board} is a board: it has no free moves, and nothing is converted"))
+            Err(bad_input!("{board} is a board, which has no whole-puzzle rotations to convert"))
         }
         PuzzleSpec::Defined(definition) if definition.free().is_empty() => {
             Ok(family::in_hand(word).unwrap_or(*definition))

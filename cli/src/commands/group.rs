@@ -14,10 +14,10 @@ use fathom_report::text::{grouped, many};
 use fathom_solve::elements;
 use serde_json::{Value, json};
 
-/// The most points of a group: the memory of Schreier-Sims grows with the cube of their number.
+/// The maximum number of points of a group. The memory of Schreier-Sims grows with its cube.
 const MAX_POINTS: usize = 512;
 
-/// A puzzle, and the generators of its group.
+/// A puzzle and the generators of its group.
 struct Generators {
     /// The name of the puzzle.
     name: String,
@@ -27,13 +27,13 @@ struct Generators {
     points: usize,
     /// The generators: one for each move and its powers.
     moves: Vec<Move>,
-    /// Further names that elements may be written with.
+    /// Derived moves: further names that may be used to write elements.
     spare: Vec<Move>,
     /// Whether tiles are counted from 1.
     from_one: bool,
 }
 
-/// Returns the generators of the puzzle that the arguments name. If pieces have orientations, a cell has one
+/// Returns the generators of the puzzle named by the arguments. If pieces have orientations, a cell has one
 /// point for each orientation.
 fn generators(args: &GroupArguments) -> Result<Generators> {
     let word = &args.puzzle;
@@ -42,7 +42,7 @@ fn generators(args: &GroupArguments) -> Result<Generators> {
         Err(BoardError::TooLarge { word, .. }) => {
             let most = Board::MAX_SIDE;
             return Err(bad_input!(
-                "the board {word:?} is too large: 'fathom group' takes boards of up to {most}x{most}"
+                "board {word:?} is too large: 'fathom group' accepts boards of up to {most}x{most}"
             ));
         }
         Err(_) => PuzzleSpec::by_name(word).map_err(|error| bad_input!("{error}"))?,
@@ -50,10 +50,7 @@ fn generators(args: &GroupArguments) -> Result<Generators> {
     if let (PuzzleSpec::Board(board), true) = (&whole, args.moves.is_some())
         && board.cells() > Board::MAX_CELLS
     {
-        return Err(bad_input!(
-            "--moves: of boards with more than {} cells all lines rotate",
-            Board::MAX_CELLS
-        ));
+        return Err(bad_input!("--moves applies only to boards of up to {} cells", Board::MAX_CELLS));
     }
     let source = match &args.moves {
         None => whole.clone(),
@@ -78,15 +75,19 @@ fn generators(args: &GroupArguments) -> Result<Generators> {
         }
         PuzzleSpec::Defined(definition) if definition.is_guarded() => {
             return Err(bad_input!(
-                "{word} has moves that can be made only in some states: they generate no group{}",
-                if is_square1(word) { "; --element tells what a sequence does to the pieces" } else { "" }
+                "{word} has moves that are not possible in every state, so they do not generate a group{}",
+                if is_square1(word) {
+                    "; use --element to see what a sequence does to the pieces"
+                } else {
+                    ""
+                }
             ));
         }
         PuzzleSpec::Defined(definition) => {
             let points = definition.orientation_counts().iter().map(|&order| usize::from(order)).sum();
             if points > MAX_POINTS {
                 return Err(bad_input!(
-                    "{word} has {points} points, and groups on at most {MAX_POINTS} are looked at"
+                    "{word} has {points} points; 'fathom group' accepts at most {MAX_POINTS}"
                 ));
             }
             let all = definition.moves().iter().chain(definition.free());
@@ -96,7 +97,7 @@ fn generators(args: &GroupArguments) -> Result<Generators> {
     Ok(Generators { name: source.name(), source, points, moves, spare, from_one: args.from_one })
 }
 
-/// Returns whether a word is the name of Square-1, in any case.
+/// Returns whether a word is the name of Square-1, ignoring case.
 fn is_square1(word: &str) -> bool {
     word.eq_ignore_ascii_case("square1")
 }
@@ -106,8 +107,8 @@ impl Generators {
         Group::new(self.points, self.moves.iter().map(|m| m.action.clone()).collect())
     }
 
-    /// Returns what users are told about how the puzzle was read. The group permutes all points, so labels do
-    /// not matter.
+    /// Returns the notes for users on how the puzzle's definition was interpreted. The group permutes all
+    /// points, so labels do not matter.
     fn notes(&self) -> Vec<&str> {
         match &self.source {
             PuzzleSpec::Board(_) => Vec::new(),
@@ -153,10 +154,7 @@ pub(crate) fn group(args: &GroupArguments) -> Result<()> {
         if let PuzzleSpec::Board(board) = &puzzle.source
             && board.cells() > Board::MAX_CELLS
         {
-            return Err(bad_input!(
-                "--factor: words are found on boards of up to {} cells",
-                Board::MAX_CELLS
-            ));
+            return Err(bad_input!("--factor accepts only boards of up to {} cells", Board::MAX_CELLS));
         }
         let (text, json) = factor(&puzzle, &puzzle.element("--factor", text)?)?;
         return print(text, json);
@@ -166,7 +164,7 @@ pub(crate) fn group(args: &GroupArguments) -> Result<()> {
         let reason = why_not(&puzzle.group(), &state);
         return match reason {
             None => print(
-                "yes: moves lead to it".into(),
+                "yes: it can be reached".into(),
                 json!({ "puzzle": puzzle.name, "element": state.to_string(), "contains": true }),
             ),
             Some((reason, why)) => {
@@ -229,7 +227,7 @@ strong generating set: {}",
     )
 }
 
-/// Describes a group as JSON. The order is a string, because few readers of JSON take integers of its size.
+/// Describes a group as JSON. The order is a string because few JSON parsers accept integers of its size.
 fn told_json(puzzle: &Generators, group: &Group) -> Value {
     let (kind, degree) = match group.kind() {
         Kind::Trivial => ("trivial", 0),
@@ -276,16 +274,16 @@ fn element(puzzle: &Generators, element: &Permutation) -> (String, Value) {
     (text, json)
 }
 
-/// Finds a word for an element. The word is checked before it is returned, by reading its printed form.
+/// Finds a word for an element. Before the word is returned, its printed form is parsed and checked.
 fn factor(puzzle: &Generators, state: &Permutation) -> Result<(String, Value)> {
     let group = puzzle.group();
     let word = match Factoriser::new(&group).factor(state) {
         Some(word) => word,
         None => {
             return Err(match why_not(&group, state) {
-                Some((_, why)) => bad_input!("--factor: no moves lead to this state: {why}"),
+                Some((_, why)) => bad_input!("--factor: this state cannot be reached: {why}"),
                 None => bad_input!(
-                    "--factor: moves lead to this state, but it cannot be factored within the limit of {MAX_WORD} moves for each point of the base; in this group only states that are a few moves away have words"
+                    "--factor: this state can be reached, but not within the limit of {MAX_WORD} moves per point of the base; in this group only states a few moves away can be factored"
                 ),
             });
         }
@@ -296,10 +294,10 @@ fn factor(puzzle: &Generators, state: &Permutation) -> Result<(String, Value)> {
     let replayed = expression::parse(&written, puzzle.points, &all)?;
     ensure!(
         replayed == *state,
-        "the word {written} makes {replayed} instead of {state}: this is a fault in fathom"
+        "the word {written} evaluates to {replayed} instead of {state}; this is a bug in fathom"
     );
     let text = format!(
-        "{written}\n{}, {} by one; replayed, they make {state}",
+        "{written}\n{}, {} by one; checked: they evaluate to {state}",
         many(word.len() as u64, "move"),
         many(word.letters(), "shift")
     );

@@ -1,7 +1,7 @@
 //! `fathom keys`.
 //!
-//! The directory is made under a temporary name and renamed when all files are written, so that there are all
-//! keys or none.
+//! The directory is created under a temporary name and renamed once all files are written, so that it has
+//! either all keys or none.
 
 use crate::arguments::KeysArguments;
 use anyhow::{Context, Result};
@@ -19,7 +19,7 @@ pub(crate) fn keys(args: &KeysArguments) -> Result<()> {
     let dir = &args.dir;
     require_nothing(dir)?;
     let keys = Keys::make(args.days)?;
-    make(dir, &keys).with_context(|| format!("cannot make {}", dir.display()))?;
+    make(dir, &keys).with_context(|| format!("cannot create {}", dir.display()))?;
     let keys = quoted(&dir.display().to_string());
     let host = quoted(&machine::host_name());
     output::line(&format!(
@@ -35,17 +35,14 @@ fn require_nothing(dir: &Path) -> Result<()> {
         Err(error) if error.kind() == ErrorKind::NotADirectory && dir.symlink_metadata().is_ok() => true,
         Err(error) if error.kind() == ErrorKind::NotADirectory => {
             return Err(bad_input!(
-                "{}: there is a file on the way to it: name another place",
+                "cannot create {}: part of the path is a file. Choose another directory",
                 dir.display()
             ));
         }
         Err(error) => return Err(error).with_context(|| format!("cannot list {}", dir.display())),
     };
     match taken {
-        true => Err(bad_input!(
-            "{} is there already and was left as it is: name a new directory, or an empty one",
-            dir.display()
-        )),
+        true => Err(bad_input!("{} already exists; choose a new or an empty directory", dir.display())),
         false => Ok(()),
     }
 }
@@ -53,17 +50,17 @@ fn require_nothing(dir: &Path) -> Result<()> {
 fn make(dir: &Path, keys: &Keys) -> Result<()> {
     // An absolute path has a parent, and collecting the components drops a trailing slash.
     let dir: PathBuf = std::path::absolute(dir)?.components().collect();
-    let parent = dir.parent().context("the root is no place for keys")?;
+    let parent = dir.parent().context("the root directory cannot hold the keys")?;
     let absent: Vec<&Path> = parent.ancestors().take_while(|path| !path.exists()).collect();
     LocalDisk.create_directory(parent)?;
     let unfinished = tempfile::Builder::new()
         .prefix(".fathom-keys-")
         .permissions(Permissions::from_mode(0o700))
         .tempdir_in(parent)
-        // The error itself names the temporary directory.
+        // The error's own text names the temporary directory.
         .map_err(|error| {
             bad_input!(
-                "no directory can be made in {}: {}: name another place",
+                "cannot create a directory in {}: {}. Choose another directory",
                 parent.display(),
                 error.kind()
             )
@@ -78,7 +75,7 @@ fn make(dir: &Path, keys: &Keys) -> Result<()> {
         write(&unfinished.path().join(name), &text, mode).with_context(|| format!("cannot write {name}"))?;
     }
     LocalDisk.sync_directory(unfinished.path())?;
-    // If something was made at `dir` meanwhile, the rename replaces it only if it is an empty directory.
+    // If something was created at `dir` meanwhile, the rename replaces it only if it is an empty directory.
     LocalDisk.rename(unfinished.path(), &dir)?;
     // The rename has removed the temporary name, so there is nothing left to delete.
     let _ = unfinished.keep();

@@ -1,4 +1,4 @@
-//! `fathom logs`: the log lines of all processes of a run, in order of time.
+//! `fathom logs`: the log lines of all processes of a run, ordered by time.
 
 use crate::arguments::LogsArguments;
 use crate::commands::client::{Coordinator, address_of};
@@ -36,22 +36,21 @@ pub(crate) fn logs(args: &LogsArguments) -> Result<()> {
     let mut names = Names::new();
     for dir in &args.dirs {
         let found = find(dir, MAX_DEPTH, &mut files);
-        found
-            .map_err(|error| bad_input!("cannot look into {}: {}", dir.display(), said_by_system(&error)))?;
+        found.map_err(|error| bad_input!("cannot read {}: {}", dir.display(), said_by_system(&error)))?;
         names.extend(workers(dir));
     }
-    // A directory may be named twice, or lie in another one.
+    // A directory may be given twice, or be inside another one.
     files.sort();
     files.dedup();
     if files.is_empty() {
         let dirs: Vec<String> = args.dirs.iter().map(|dir| dir.display().to_string()).collect();
         return Err(bad_input!(
-            "there are no logs below {}: name the directory of a run or of a worker's store",
+            "no logs found in {}. Pass the directory of a run or of a worker's store",
             dirs.join(", ")
         ));
     }
     let filter = LineFilter::new(args, &names);
-    // The sort by time is stable: lines of one file that have the same time stay in order.
+    // The sort is stable, so lines of one file with the same time keep their order.
     let mut lines: Vec<(String, String)> = Vec::new();
     for file in files {
         let text = fs::read(&file).with_context(|| format!("cannot read {}", file.display()))?;
@@ -65,7 +64,7 @@ pub(crate) fn logs(args: &LogsArguments) -> Result<()> {
         }
     }
     if lines.is_empty() {
-        output::remark("no line of the logs is as the options ask");
+        output::remark("no log line matches the options");
     }
     lines.sort_by(|(a, _), (b, _)| a.cmp(b));
     lines.iter().try_for_each(|(_, line)| output::line(line))
@@ -75,16 +74,16 @@ fn said(line: &str, fields: &Value, as_text: bool, names: &Names) -> String {
     if as_text { log_text::line(fields, names) } else { line.to_owned() }
 }
 
-/// Selects the lines that the arguments ask for.
+/// Selects the lines that match the arguments.
 struct LineFilter<'a> {
     args: &'a LogsArguments,
-    /// Beginnings of the ids that `--worker` asks for; empty if all workers are.
+    /// Prefixes of the ids selected by `--worker`; empty if all workers are selected.
     ids: Vec<String>,
 }
 
 impl<'a> LineFilter<'a> {
-    /// Returns the filter for the arguments. `--worker` selects the workers of that name, and those whose id
-    /// begins with it.
+    /// Returns the filter for the arguments. `--worker` selects the workers with that name and those whose id
+    /// starts with it.
     fn new(args: &'a LogsArguments, names: &Names) -> Self {
         let wanted = args.worker.iter().flat_map(|wanted| {
             let named =
@@ -102,7 +101,7 @@ impl<'a> LineFilter<'a> {
     }
 }
 
-/// Returns the workers of the run in a directory; none if the directory has no run.
+/// Returns the workers of the run in a directory; empty if it is not a run directory.
 fn workers(dir: &Path) -> Names {
     let known = RunDirectory::open_for_reading(dir).ok().and_then(|run| tables::workers(&run.journal).ok());
     known.into_iter().flatten().map(|(id, name, _)| (id.to_string(), name)).collect()

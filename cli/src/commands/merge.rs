@@ -1,4 +1,4 @@
-//! `fathom merge`: commits a layer whose tasks were not dealt out by a coordinator, but for example by a job
+//! `fathom merge`: commits a layer whose tasks were not assigned by a coordinator but, for example, by a job
 //! scheduler.
 
 use crate::arguments::MergeArguments;
@@ -25,20 +25,20 @@ pub(crate) fn merge(args: &MergeArguments, verbosity: log::Verbosity) -> Result<
     let Visited { layers, visited, all } = run.visited()?;
     let (depth, next) = (Depth(args.depth), Depth(layers.len() as u32));
     if depth < next || visited == all {
-        // The layer is committed already, perhaps by a driver that was interrupted, or lies beyond the last
+        // The layer is already committed, perhaps by a driver that was interrupted, or is beyond the last
         // one.
         return report(&run, &store, args.json);
     }
     if depth > next {
         return Err(bad_input!(
-            "depth {depth} cannot be merged before depth {next}, which is not finished: make its shards with 'fathom-worker task --run {path} --depth {next} --shards 0-{last}', then 'fathom merge {path} --depth {next}'",
+            "cannot merge depth {depth}: depth {next} is not finished. Compute its shards with 'fathom-worker task --run {path} --depth {next} --shards 0-{last}', then run 'fathom merge {path} --depth {next}'",
             path = shell::path(&args.dir),
             last = run.manifest.shards - 1
         ));
     }
     let suspect = run.journal.suspect().context("cannot read run.db")?.into_iter();
     let suspect: Vec<ShardId> = suspect.filter(|task| task.depth == depth).map(|task| task.shard).collect();
-    require_certain(&args.dir, depth, &suspect, "may be wrong, as a coordinator has found")?;
+    require_certain(&args.dir, depth, &suspect, "are suspect according to an audit by the coordinator")?;
     let (space, colouring) = run.manifest.open()?;
     let geometry = Geometry::new(&run.manifest, &space, &colouring)?;
     let watched = run.journal.watched().context("cannot read run.db")?;
@@ -55,22 +55,25 @@ pub(crate) fn merge(args: &MergeArguments, verbosity: log::Verbosity) -> Result<
         let (path, shards) = (shell::path(&args.dir), said(shards));
         format!("run 'fathom-worker task --run {path} --depth {depth} --shards {shards}'")
     };
-    // Each task has checked the digests of the files that it read. The files are checked again, because after
-    // a change nobody would know which tasks have read the changed file.
+    // Each task has checked the digests of the files that it read. They are checked again here because, if a
+    // file changed meanwhile, it would be unknown which tasks have read the changed file.
     for below in Lookback::new(&space).below(depth) {
         let digests = run.digests(below)?;
         let layer = store.open(&geometry, below);
         let layer = layer.map_err(|error| why_not_opened(&run.journal, &run.path, (depth, below), error))?;
-        layer.check_digests(&digests).with_context(|| format!("depth {depth} cannot be merged"))?;
+        layer.check_digests(&digests).with_context(|| format!("cannot merge depth {depth}"))?;
     }
     let shards: Vec<ShardId> = geometry.cut.ids().collect();
     let is_there = |shard: &ShardId| store.path(depth, *shard).exists();
     let missing: Vec<ShardId> = shards.iter().copied().filter(|shard| !is_there(shard)).collect();
     if !missing.is_empty() {
         let (missed, shards) = (missing.len(), shards.len());
-        return Err(bad_input!("depth {depth} lacks {missed} of {shards} shards: {}", way_out(&missing)));
+        return Err(bad_input!(
+            "depth {depth} is missing {missed} of {shards} shards: {}",
+            way_out(&missing)
+        ));
     }
-    // Files may come from a process that died before they were durable.
+    // The files may be from a process that died before they were durable.
     store.make_layer_durable(depth)?;
     let read = |&shard: &ShardId| -> Result<ShardReport, LayerError> {
         let made = store.read_back(&geometry, Task { depth, shard })?;
@@ -81,15 +84,14 @@ pub(crate) fn merge(args: &MergeArguments, verbosity: log::Verbosity) -> Result<
     let unusable = shards.iter().zip(&read).filter(|(_, report)| report.is_err());
     let unusable: Vec<ShardId> = unusable.map(|(shard, _)| *shard).collect();
     let reports: Result<Vec<ShardReport>, LayerError> = read.into_iter().collect();
-    let reports =
-        reports.with_context(|| format!("depth {depth} cannot be merged: {}", way_out(&unusable)))?;
+    let reports = reports.with_context(|| format!("cannot merge depth {depth}: {}", way_out(&unusable)))?;
     let journalled = run.journal.reports().context("cannot read run.db")?;
     let differs = |report: &&ShardReport| {
         let made = reports.get(report.task.shard.0 as usize);
         report.task.depth == depth && made.is_some_and(|made| report.difference(made).is_some())
     };
     let other: Vec<ShardId> = journalled.iter().filter(differs).map(|report| report.task.shard).collect();
-    require_certain(&args.dir, depth, &other, "are not what their reports in run.db say")?;
+    require_certain(&args.dir, depth, &other, "do not match their reports in run.db")?;
     let modified = |shard: &ShardId| store.path(depth, *shard).metadata().and_then(|file| file.modified());
     let times: Vec<SystemTime> = shards.iter().flat_map(modified).collect();
     let symmetries = space.symmetries().len() as u64;
@@ -98,19 +100,19 @@ pub(crate) fn merge(args: &MergeArguments, verbosity: log::Verbosity) -> Result<
     report(&run, &store, args.json)
 }
 
-/// Checks that the files of no shards are in doubt; `reason` says why they are.
+/// Checks that no shard's file is suspect; `reason` says why those in `suspect` are.
 fn require_certain(run: &Path, depth: Depth, suspect: &[ShardId], reason: &str) -> Result<()> {
     if suspect.is_empty() {
         return Ok(());
     }
     Err(bad_input!(
-        "depth {depth} cannot be merged: files of shards {shards} {reason}: go on with 'fathom resume {path}' or 'fathom serve', which make them again",
+        "cannot merge depth {depth}: the files of shards {shards} {reason}. Recompute them with 'fathom resume {path}' or 'fathom serve'",
         shards = said(suspect),
         path = shell::path(run)
     ))
 }
 
-/// Deletes the files that are no longer needed, also those that an interrupted merge has left, and prints the
+/// Deletes the files that are no longer needed, including those left by an interrupted merge, and prints the
 /// result so far.
 fn report(run: &RunDirectory, store: &Store<'_>, json: bool) -> Result<()> {
     store.require_run(run.manifest.fingerprint)?;
@@ -119,14 +121,14 @@ fn report(run: &RunDirectory, store: &Store<'_>, json: bool) -> Result<()> {
     result::print(run, json)
 }
 
-/// Returns the time from the first finished file to the last, in seconds. This is the only trace of the time
-/// that the layer took.
+/// Returns the time from the first finished file to the last, in seconds. It is the only record of how long
+/// the layer took.
 fn seconds(times: &[SystemTime]) -> f64 {
     let span = times.iter().min().zip(times.iter().max());
     span.and_then(|(first, last)| last.duration_since(*first).ok()).map_or(0.0, |span| span.as_secs_f64())
 }
 
-/// Writes shards as ranges, as `--shards` takes them.
+/// Formats shards as ranges, in the syntax of `--shards`.
 fn said(shards: &[ShardId]) -> String {
     let ranges = shards.chunk_by(|a, b| a.0 + 1 == b.0).map(|range| match range {
         [one] => one.to_string(),

@@ -1,4 +1,4 @@
-//! Opens or makes the directory of a run, for the commands that begin runs.
+//! Opens or creates the directory of a run, for the commands that start runs.
 
 use crate::arguments::{BeginArguments, RunArguments, SpaceArguments};
 use crate::commands::planning::planned;
@@ -20,10 +20,9 @@ use fathom_space::{Labels, Plan, Space};
 use indicatif::{HumanBytes, HumanCount};
 use std::path::{Path, PathBuf};
 
-/// Opens the directory of a run, or makes one for a new run by `producers`, with its layers below `store` if that
-/// is given. All checks of a new run,
-/// `require` among them, come before anything is written. `require` also returns which layers the new run
-/// keeps; `None` stands for the default.
+/// Opens the directory of a run, or creates one for a new run by `producers`, with its layers below `store`
+/// if that is given. All checks of a new run, including `require`, come before anything is written. `require`
+/// also returns which layers the new run keeps; `None` means the default.
 pub(crate) fn open_or_begin(
     space: &SpaceArguments,
     args: &BeginArguments,
@@ -62,7 +61,7 @@ pub(crate) fn open_or_begin(
             };
             let lookback = Lookback::new(&space);
             let keep = lookback.keep(asked)?;
-            // With two layers kept, the shards in the making take room besides: many small ones take less.
+            // With two layers kept, unfinished shards take extra disk space; many small shards take less.
             let producers =
                 if keep == Keep::Two { Producers { threads: None, ..producers } } else { producers };
             let by_size = || producers.shards(&plan, lookback);
@@ -75,16 +74,16 @@ pub(crate) fn open_or_begin(
             RunDirectory::create_planned(&path, manifest, (space, graph), &watched, store, &LocalDisk)
         }
         Found::Other => Err(bad_input!(
-            "{} is not empty and holds no run; it was left as it is: name another directory with --dir",
+            "{} is not empty and is not a run directory. Choose another directory with --dir",
             path.display()
         )),
     }
 }
 
-/// Makes the space of what is searched by the plan in a file, and returns it with the plan.
+/// Builds the space with the plan from a file, and returns both.
 ///
 /// # Errors
-/// If the file is not a plan, or is a plan of something else.
+/// If the file is not a plan, or is a plan of another space.
 fn recorded(file: &Path, spec: &SpaceSpec) -> Result<(Space, Plan)> {
     let PlanFile { spec: planned, plan } = PlanFile::read(file)?;
     if planned != *spec {
@@ -98,17 +97,17 @@ fn recorded(file: &Path, spec: &SpaceSpec) -> Result<(Space, Plan)> {
     Ok((space, plan))
 }
 
-/// Returns the directory for the layers of a run below a directory that may have layers of several runs.
+/// Returns the directory for the layers of a run below a directory that may hold layers of several runs.
 pub(crate) fn store_of_run(store: &Path, fingerprint: Digest) -> PathBuf {
     store.join(&fingerprint.to_string()[..16])
 }
 
-/// Checks that a store is not in the directory of the run, which must be empty when the run begins.
+/// Checks that a store is not inside the run's directory, which must be empty when the run starts.
 fn require_outside(store: &Path, run: &Path) -> Result<()> {
     let run = std::path::absolute(run)?;
     if std::path::absolute(store)?.starts_with(&run) {
         return Err(bad_input!(
-            "the store {} is in the run's directory {}: leave out --store, because layers go there anyway, or name another directory",
+            "the store {} is inside the run's directory {}, where layers are written by default. Drop --store, or choose another directory",
             store.display(),
             run.display()
         ));
@@ -116,7 +115,7 @@ fn require_outside(store: &Path, run: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Returns an error unless the directory holds the run that the arguments describe.
+/// Checks that the directory holds the run that the arguments describe.
 fn require_same(directory: &RunDirectory, spec: &SpaceSpec, args: &BeginArguments) -> Result<()> {
     let there = &directory.manifest;
     let path = directory.path.display();
@@ -124,10 +123,10 @@ fn require_same(directory: &RunDirectory, spec: &SpaceSpec, args: &BeginArgument
         let (held, asked) = (directory.space.slug(), spec.space()?.slug());
         return Err(match held == asked {
             true => bad_input!(
-                "{path} holds a run of another puzzle of the name {held}, as it stands in {path}/run.toml: name another directory with --dir"
+                "{path} holds a run of a different puzzle named {held} (see {path}/run.toml). Choose another directory with --dir"
             ),
             false => {
-                bad_input!("{path} holds the run {held}, not {asked}: name another directory with --dir")
+                bad_input!("{path} holds the run {held}, not {asked}. Choose another directory with --dir")
             }
         });
     }
@@ -135,25 +134,25 @@ fn require_same(directory: &RunDirectory, spec: &SpaceSpec, args: &BeginArgument
         && PlanFile::read(file)?.plan != there.plan
     {
         return Err(bad_input!(
-            "the run in {path} was started with another plan than {}: leave out --plan, or name another directory with --dir",
+            "{path} was started with a different plan than {}. Drop --plan, or use another --dir",
             file.display()
         ));
     }
     if let Some(shards) = args.shards.filter(|&shards| shards != there.shards) {
         return Err(bad_input!(
-            "the run in {path} is cut into {}, not {shards}, and stays so: leave out --shards, or name another directory with --dir",
+            "{path} was started with {}, not {shards}, which cannot be changed. Drop --shards, or use another --dir",
             many(there.shards.into(), "shard")
         ));
     }
     if let Some(keep) = args.keep.filter(|&keep| keep != there.keep) {
         return Err(bad_input!(
-            "the run in {path} keeps the layers '{}', not '{keep}', and stays so: leave out --keep, or name another directory with --dir",
+            "{path} was started with --keep {}, not {keep}, which cannot be changed. Drop --keep, or use another --dir",
             there.keep
         ));
     }
     if args.inverse_classes && !there.inverse_classes {
         return Err(bad_input!(
-            "the run in {path} does not count classes up to inversion, and stays so: leave out --inverse-classes, or name another directory with --dir"
+            "{path} was started without --inverse-classes, which cannot be changed. Drop --inverse-classes, or use another --dir"
         ));
     }
     if let Some(file) = &args.watch_states {
@@ -161,7 +160,7 @@ fn require_same(directory: &RunDirectory, spec: &SpaceSpec, args: &BeginArgument
         let states = watch::read(file, &directory.space)?;
         if !watched.iter().map(|state| &state.tiles).eq(&states) {
             return Err(bad_input!(
-                "the run in {path} does not watch the states of {}, and what is watched stays as it was when the run began: leave out --watch-states, or name another directory with --dir",
+                "{path} was not started with the watched states of {}, which cannot be changed. Drop --watch-states, or use another --dir",
                 file.display()
             ));
         }
@@ -169,7 +168,7 @@ fn require_same(directory: &RunDirectory, spec: &SpaceSpec, args: &BeginArgument
     Ok(())
 }
 
-/// Checks that the layers of a run that exists are below the directory that is given with `--store`.
+/// Checks that the layers of an existing run are below the directory given with `--store`.
 fn require_same_store(run: &RunDirectory, store: &Path) -> Result<()> {
     let given = std::path::absolute(store_of_run(store, run.manifest.fingerprint))?;
     let there = run.store_path()?;
@@ -177,14 +176,14 @@ fn require_same_store(run: &RunDirectory, store: &Path) -> Result<()> {
         return Ok(());
     }
     Err(bad_input!(
-        "the layers of the run in {} are {}, and stay there: leave out --store, or name another directory with --dir",
+        "the layers of the run in {} are {} and cannot be moved. Drop --store, or use another --dir",
         run.path.display(),
         there.map_or("on its workers".into(), |there| format!("in {}", there.display()))
     ))
 }
 
-/// Checks that this machine has the kernel, the memory and the disk for a new run. Returns which layers the
-/// run keeps, as [`require_room`] does.
+/// Checks that this machine has the kernel, memory and disk space for a new run. Returns which layers the run
+/// keeps, as [`require_room`] does.
 pub(crate) fn require_resources(
     args: &RunArguments,
     options: Options,
@@ -201,8 +200,8 @@ pub(crate) fn require_resources(
     require_room(args, space, plan, path)
 }
 
-/// Checks that the disk can hold a new run. Returns which layers the run keeps: what was asked for, or two
-/// layers if nothing was asked for and the disk cannot hold the three of the default.
+/// Checks that the disk can hold a new run. Returns which layers the run keeps: as requested, or two layers
+/// if nothing was requested and the disk cannot hold the default of three.
 pub(crate) fn require_room(
     args: &RunArguments,
     space: &Space,
@@ -218,7 +217,7 @@ pub(crate) fn require_room(
         Peak { keep, max_depth, threads, shards, workers }.bytes(space, plan)
     };
     let free = free_bytes(place)?.min(args.search.disk_limit.unwrap_or(u64::MAX));
-    // It takes some milliseconds to count the states up to a depth, and mostly there is room for all of them.
+    // Counting the states up to a depth takes some milliseconds, and usually the disk can hold all states.
     if args.search.max_depth.is_some() && peak_to(None, by_default) <= free {
         return Ok(asked);
     }
@@ -230,7 +229,7 @@ pub(crate) fn require_room(
     let may_keep_two = asked.is_none() && by_default == Keep::Last;
     if may_keep_two && peak(Keep::Two) <= free {
         output::remark(&format!(
-            "three layers may take {}, and {} are free: the run keeps two, as with --keep two",
+            "three layers may need {}, but {} are free; keeping two, as with --keep two",
             HumanBytes(needed),
             HumanBytes(free)
         ));
@@ -242,7 +241,7 @@ pub(crate) fn require_room(
         _ => String::new(),
     };
     Err(bad_input!(
-        "{} needs up to {} of disk{two}, and {} are free at {}{}, {} bytes too few: make room, name a directory on another disk with --dir or --store, or ask for less with --track, --labels or --max-depth",
+        "{} needs up to {} of disk{two}, but {} are free at {}{}, {} bytes too few. Free some space, use another disk with --dir or --store, or reduce the run with --track, --labels or --max-depth",
         space.slug(),
         HumanBytes(needed),
         HumanBytes(free),

@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 /// How often a lingering page checks whether it should end.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Listens on the address of `--http`. This comes before the run begins, so that nothing is written if the
+/// Listens on the address of `--http`. Called before the run starts, so that nothing is written if the
 /// address cannot be used.
 pub(crate) fn listen(args: &HttpArguments) -> Result<Option<Listening>> {
     let Some(address) = args.http else { return Ok(None) };
@@ -35,7 +35,7 @@ pub(crate) fn listen(args: &HttpArguments) -> Result<Option<Listening>> {
     Listening::at(address, tls, report::text_of).map(Some)
 }
 
-/// The page of a run, if `--http` asks for one.
+/// The page of a run, if `--http` is given.
 #[derive(Debug)]
 pub(crate) struct Shown {
     page: Option<Page>,
@@ -91,7 +91,7 @@ impl Shown {
         Ok(shown)
     }
 
-    /// Makes the next signal end the page, instead of the process at once.
+    /// Makes the next signal close the page instead of ending the process immediately.
     pub(crate) fn ends_with_a_signal(&self) {
         if self.page.is_some() {
             stopped();
@@ -100,7 +100,7 @@ impl Shown {
 
     fn new(page: Option<Page>, local: Option<Local>, args: &HttpArguments) -> Self {
         if let Some(page) = &page {
-            output::remark(&format!("the page of this run is {}", page.address()));
+            output::remark(&format!("the page of this run is at {}", page.address()));
         }
         Self { page, local, linger: args.http_linger.unwrap_or_default() }
     }
@@ -113,8 +113,8 @@ impl Shown {
         }
     }
 
-    /// Shows how the run has ended, for the time of `--http-linger`. If the run was stopped or has failed,
-    /// the page closes as soon as readers have been told.
+    /// Shows how the run ended, for the time of `--http-linger`. If the run was stopped or has failed, the
+    /// page closes as soon as connected browsers have been notified.
     pub(crate) fn end(self, run: &RunDirectory, state: RunState) -> Result<()> {
         let Some(mut page) = self.page else { return Ok(()) };
         page.end(run, state)?;
@@ -130,7 +130,7 @@ impl Shown {
     }
 }
 
-/// Returns the state that readers see at the end of a search.
+/// Returns the state that the page shows at the end of a search.
 pub(crate) fn state_of_search(end: End) -> RunState {
     match end {
         End::Complete => RunState::Complete,
@@ -139,7 +139,7 @@ pub(crate) fn state_of_search(end: End) -> RunState {
     }
 }
 
-/// Returns the state that readers see at the end of a run that was served.
+/// Returns the state that the page shows at the end of a run that was served.
 pub(crate) fn state_of(ending: &Ending) -> RunState {
     match ending {
         Ending::Complete => RunState::Complete,
@@ -149,7 +149,7 @@ pub(crate) fn state_of(ending: &Ending) -> RunState {
     }
 }
 
-/// Shows a directory, in which nothing is written.
+/// Shows the run in a directory, without writing to it.
 fn show_directory(listening: Listening, run: &RunDirectory) -> Result<Page> {
     listening.show_for_reading(run, Box::new(Directory::new(run)), of_directory(&run.path))
 }
@@ -160,20 +160,19 @@ fn of_directory(path: &Path) -> StatusMaker {
         let path = path.clone();
         Box::pin(async move {
             let made = tokio::task::spawn_blocking(move || status::json_of_directory(&path));
-            made.await.context("the status could not be made")?
+            made.await.context("the status could not be computed")?
         })
     })
 }
 
-/// Returns the flag that the first signal sets from now on. A second signal ends the process.
+/// Returns a flag that the first signal sets. A second signal ends the process.
 fn stopped() -> Arc<AtomicBool> {
     let Interrupts { at_once, requested, .. } = interrupts().clone();
     at_once.store(false, Ordering::Relaxed);
     requested
 }
 
-/// Carries out `fathom page`: shows a directory until a signal comes, or until the time of `--http-linger` is
-/// over.
+/// Runs `fathom page`: shows a directory until a signal arrives or the time of `--http-linger` is over.
 pub(crate) fn page(args: &PageArguments) -> Result<()> {
     let any_port = SocketAddr::from(([127, 0, 0, 1], 0));
     let http = HttpArguments { http: Some(args.http.http.unwrap_or(any_port)), ..args.http.clone() };

@@ -40,7 +40,7 @@ pub(crate) fn plan(args: &PlanArguments) -> Result<()> {
     let forecast = match args.cluster()? {
         Some(_) if lookback == Lookback::All => {
             return Err(bad_input!(
-                "the moves of {} are not closed under inverses, and what workers need is predicted only for moves that are: leave out --workers",
+                "cannot forecast a cluster for {}: its moves are not closed under inverses. Drop --workers",
                 space.slug()
             ));
         }
@@ -83,7 +83,7 @@ fn write_new(path: &Path, text: &str) -> Result<()> {
 struct Planned<'a> {
     #[serde(flatten)]
     estimate: &'a Estimate,
-    /// What must be known of the results of a run.
+    /// What users must know about the results of a run.
     notes: &'a [String],
     #[serde(skip_serializing_if = "Option::is_none")]
     cluster: Option<&'a Forecast>,
@@ -103,14 +103,14 @@ fn space_text(estimate: &Estimate, spec: &SpaceSpec) -> String {
     let told = match estimate.told_apart {
         None => String::new(),
         Some((told, all)) => {
-            format!("told apart: {} of {}, which determine the others\n", told, many(all as u64, "piece"))
+            format!("base: {} of {}, which determine the others\n", told, many(all as u64, "piece"))
         }
     };
     let axes = estimate.axes.iter().map(u32::to_string).collect::<Vec<_>>().join(" x ");
     let reached = match &estimate.reached[..] {
         [] => String::new(),
         reached => format!(
-            "axes: only what moves reach, of colours' pieces (p), orientations (o) or both (b): {}\n",
+            "axes restricted to reachable arrangements of pieces (p), orientations (o) or both (b): {}\n",
             reached.join(", ")
         ),
     };
@@ -119,7 +119,7 @@ fn space_text(estimate: &Estimate, spec: &SpaceSpec) -> String {
         patterns => format!("{}, ", many(patterns, "pattern")),
     };
     let unused =
-        estimate.symmetries_unused.iter().map(|(reason, count)| format!("; {count} unused, for {reason}"));
+        estimate.symmetries_unused.iter().map(|(reason, count)| format!("; {count} unused: {reason}"));
     let unused = unused.collect::<String>();
     format!(
         "{} {}: {}, {}
@@ -146,23 +146,23 @@ layer: {} when dense",
     )
 }
 
-/// Describes a search by one process, which may take `memory` bytes.
+/// Describes a search by one process, which may use `memory` bytes.
 fn one_text(estimate: &Estimate, memory: Option<u64>) -> String {
     let cache = match memory.map(|memory| (memory, memory.checked_sub(estimate.memory_bytes))) {
         None => String::new(),
-        Some((_, Some(left))) => format!(", to which {} are left for layers", HumanBytes(left)),
+        Some((_, Some(left))) => format!(", leaving {} for layers", HumanBytes(left)),
         Some((memory, None)) => format!(", which is more than the {} of --memory", HumanBytes(memory)),
     };
     let two = match estimate.disk_peak_bytes_of_two {
         Some(two) if two < estimate.disk_peak_bytes => {
-            format!("; {} with --keep two, as a run does by itself where there is no more", HumanBytes(two))
+            format!(" ({} with --keep two, chosen automatically when space is short)", HumanBytes(two))
         }
         _ => String::new(),
     };
     format!(
         "memory: {}, besides the page cache{cache}
-disk at the peak: {}{two}
-time: about {} with {} (a dense pull takes {:.1} us here; the growth is guessed)",
+peak disk use: {}{two}
+time: about {} with {} (a dense pull takes {:.1} us here; the growth is an estimate)",
         HumanBytes(estimate.memory_bytes),
         HumanBytes(estimate.disk_peak_bytes),
         seconds(estimate.seconds),
@@ -181,15 +181,15 @@ fn cluster_text(forecast: &Forecast) -> String {
     };
     let idle = match forecast.idle_threads() {
         0 => String::new(),
-        idle => format!(", which leaves {} idle: ask for more with --shards", many(idle, "thread")),
+        idle => format!(", leaving {} idle; use more shards with --shards", many(idle, "thread")),
     };
     let growth = match forecast.growth {
         GrowthSource::Known => "known",
-        GrowthSource::Modelled => "counted for the first depths, and extrapolated",
+        GrowthSource::Modelled => "counted for the first depths, then extrapolated",
     };
     let dense = match workers {
         1 => String::new(),
-        _ => format!("a dense layer is sent {:.1} times in all\n", forecast.layers_sent),
+        _ => format!("each dense layer is sent {:.1} times in all\n", forecast.layers_sent),
     };
     let spill_policy = match forecast.spill_policy {
         None => String::new(),
@@ -199,7 +199,7 @@ fn cluster_text(forecast: &Forecast) -> String {
                 SpillPolicy::Spill => "a disk is at least as fast as a link",
             };
             format!(
-                "beyond memory: memory is too small for cosets from others, so the time is a lower bound; use fathom-worker --beyond-memory {way}, because {faster}\n"
+                "beyond memory: there is not enough memory for cosets from other workers, so the time is a lower bound; use fathom-worker --beyond-memory {way}, because {faster}\n"
             )
         }
     };
@@ -207,9 +207,9 @@ fn cluster_text(forecast: &Forecast) -> String {
         "cluster: {} of {}, each with {} Gbit/s, {} GB/s of disk, {} of memory{copies}
 shards: {}{idle}
 growth: {growth}
-memory a worker: {}, and {} for layers and cosets from others
-disk a worker at the peak: {}
-{dense}sent a worker: {}, and as much received; {} in all
+memory per worker: {}, and {} for layers and cosets from other workers
+peak disk use per worker: {}
+{dense}sent per worker: {}, and as much received; {} in all
 {spill_policy}time: about {}, limited by {}",
         many(workers.into(), "worker"),
         many(threads as u64, "thread"),
@@ -227,7 +227,7 @@ disk a worker at the peak: {}
     )
 }
 
-/// Writes a time with about two digits, because the estimate is no more exact.
+/// Formats a time with about two digits, because the estimate is not more exact.
 fn seconds(seconds: f64) -> String {
     match seconds {
         s if s < 10.0 => format!("{s:.1} s"),

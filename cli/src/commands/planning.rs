@@ -1,5 +1,5 @@
-//! Planning before a search: chooses a colouring, shows that planning is going on, and refuses spaces that
-//! are too large.
+//! Planning before a search: chooses a colouring, shows a message meanwhile, and rejects spaces that are too
+//! large.
 
 use anyhow::{Error, Result};
 use fathom_command::bad_input;
@@ -10,7 +10,7 @@ use fathom_space::{Base, Plan, PlanError, Space};
 use indicatif::HumanBytes;
 use num_bigint::BigUint;
 
-/// Makes a plan. A terminal shows a message if planning takes more than a second.
+/// Computes a plan. A terminal shows a message if planning takes more than a second.
 pub(crate) fn planned(
     spec: &SpaceSpec,
     space: &Space,
@@ -22,47 +22,48 @@ pub(crate) fn planned(
     plan.map_err(|PlanError::TooLarge { .. }| too_large(spec, space))
 }
 
-/// Returns the pieces that determine where all others are, as `--track` takes them, if all are told apart.
+/// Returns the pieces that determine where all others are, in the syntax of `--track`, if all pieces are
+/// distinct.
 fn base(spec: &SpaceSpec) -> Option<String> {
     let puzzle = spec.source.puzzle(spec.metric).ok().filter(|_| spec.labels.are_distinct())?;
     let pieces = Base::find(&puzzle)?.pieces_of_base();
     Some(pieces.iter().map(usize::to_string).collect::<Vec<_>>().join(","))
 }
 
-/// Returns the error for a space that no colouring makes small enough, with ways out.
+/// Returns the error for a space that is too large with any colouring, with suggestions.
 fn too_large(spec: &SpaceSpec, space: &Space) -> Error {
-    /// So many states would do, but the words of their pieces do not.
+    /// A space with fewer states than this is too large only because of its number of pieces.
     const FEW_STATES: u32 = 1 << 30;
     if *space.states() < BigUint::from(FEW_STATES) {
         let help = match base(spec) {
             Some(pieces) => format!(
-                "'--track {pieces}' tells apart the pieces that determine where all others are, and has the same states and distances"
+                "use '--track {pieces}', the pieces that determine all others, which gives the same states and distances"
             ),
-            None => "tell fewer apart with --track or --labels".into(),
+            None => "distinguish fewer pieces with --track or --labels".into(),
         };
         return bad_input!(
-            "{} {} has only {} states, but more pieces that are told apart than the tables of a search have room for: {help}",
+            "{} {} has only {} states, but too many distinct pieces for the tables of a search: {help}",
             space.puzzle().name,
             space.metric(),
             grouped(space.states())
         );
     }
     let (states, symmetries) = (space.states(), space.symmetry_order());
-    let mut help = vec!["tell fewer pieces apart with --track or --labels".to_owned()];
+    let mut help = vec!["distinguish fewer pieces with --track or --labels".to_owned()];
     let definition = spec.source.definition(spec.metric).ok();
     let orbits = definition.iter().flat_map(|definition| definition.orbits());
     let orbits: Vec<&str> = orbits.map(|orbit| orbit.name.as_str()).collect();
     if orbits.len() > 1 {
         help.push(format!(
-            "leave pieces out with --omit, or do not look at how they are turned with --ignore-orientation ({})",
+            "omit pieces with --omit, or ignore their orientations with --ignore-orientation ({})",
             orbits.join(", ")
         ));
     }
     if spec.source.name().to_lowercase().starts_with("3x3x3") {
-        help.push("search a part that has a word, 3x3x3-corners, 3x3x3-edges or 3x3x3-positions".into());
+        help.push("search a named part: 3x3x3-corners, 3x3x3-edges or 3x3x3-positions".into());
     }
     bad_input!(
-        "{} {} has {} states, too many to search: one bit for each of them, up to {}, is {} a layer; {}; 'fathom solve' finds shortest solutions of single states without a search of all",
+        "{} {} has {} states, too many to search: at one bit per state up to {}, a layer takes {}. You can {}; 'fathom solve' finds shortest solutions of single states without enumerating all",
         space.puzzle().name,
         space.metric(),
         grouped(states),
@@ -72,7 +73,7 @@ fn too_large(spec: &SpaceSpec, space: &Space) -> Error {
     )
 }
 
-/// Writes a number of bytes; as a power of ten if it does not fit into 64 bits.
+/// Formats a number of bytes; as a power of ten if it does not fit into 64 bits.
 fn bytes(bytes: &BigUint) -> String {
     match u64::try_from(bytes) {
         Ok(bytes) => HumanBytes(bytes).to_string(),
@@ -88,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_of_any_size_are_said() {
+    fn bytes_of_any_size_are_formatted() {
         assert_eq!(bytes(&BigUint::from(1_u32 << 30)), "1.00 GiB");
         assert_eq!(bytes(&BigUint::from(10_u32).pow(30)), "1.0 x 10^30 bytes");
         assert_eq!(bytes(&(BigUint::from(27_u32) * BigUint::from(10_u32).pow(24))), "2.7 x 10^25 bytes");

@@ -17,28 +17,28 @@ use fathom_report::text::many;
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
-/// The least time between two changes of the line on a terminal.
+/// The minimum time between two updates of the line on a terminal.
 const BETWEEN: Duration = Duration::from_millis(100);
 /// The time between two lines if there is no terminal.
 const MINUTE: Duration = Duration::from_secs(60);
 /// The time between two writes of the file for `fathom status`.
 const WRITE: Duration = Duration::from_secs(1);
-/// The seconds from which on a finished depth gets a line of its own on the terminal.
+/// The minimum time, in seconds, of a finished depth that gets its own line on the terminal.
 const LONG: f64 = 1.0;
 
-/// The line on standard error that shows how far a run is.
+/// The progress line on standard error.
 #[derive(Debug)]
 struct Line {
-    /// Whether the line stands on a terminal.
+    /// Whether the line is shown on a terminal.
     is_on_terminal: bool,
     /// Whether a line is printed each minute.
     each_minute: bool,
-    /// When the line was last written; elsewhere than on a terminal also when the run began.
+    /// When the line was last written. Without a terminal, it is initially the time when the run started.
     written: Option<Instant>,
 }
 
 impl Line {
-    /// Shows nothing yet, and later as much as `verbosity` and the terminal allow.
+    /// Creates a line that is not shown yet; `verbosity` and the terminal decide how it is shown.
     fn new(verbosity: Verbosity) -> Self {
         let is_on_terminal = verbosity.shows_bars();
         let each_minute = verbosity != Verbosity::Quiet && !is_on_terminal;
@@ -58,7 +58,7 @@ impl Line {
         }
     }
 
-    /// Gives a depth that took long a line of its own on the terminal.
+    /// Prints a line for a depth that took long, if standard error is a terminal.
     fn committed(&self, layer: &LayerRow) {
         if layer.seconds >= LONG && self.is_on_terminal {
             let took = line::duration(layer.seconds);
@@ -89,7 +89,7 @@ struct Inner {
 }
 
 impl Display {
-    /// Begins to show the search in a directory, as far as `verbosity` and the terminal allow.
+    /// Starts showing the search in a directory, as far as `verbosity` and the terminal allow.
     pub(crate) fn new(
         run: &RunDirectory,
         verbosity: Verbosity,
@@ -100,7 +100,7 @@ impl Display {
             line: Line::new(verbosity),
             estimator: ProgressEstimator::new(run, max_depth)?,
             at_work: RunPresence::begin(&run.path, "searched", None, disk_limit),
-            preparing: Some(doing(&format!("making the tables of {}", run.space.slug()))),
+            preparing: Some(doing(&format!("computing the tables of {}", run.space.slug()))),
             written: None,
         })))
     }

@@ -15,7 +15,7 @@ use std::cell::Cell;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// The time for which a listing of files counts: files of older layers may be given back at any time.
+/// How long a listing of files is used. Files of older layers may be released at any time.
 const LISTED: Duration = Duration::from_secs(5);
 
 /// The progress of a search at one moment.
@@ -23,21 +23,21 @@ const LISTED: Duration = Duration::from_secs(5);
 pub(crate) struct Sample {
     /// The depth that is being computed.
     pub(crate) depth: u32,
-    /// The cosets of this depth that are done, and all of them.
+    /// The finished cosets of this depth, and the number of all its cosets.
     pub(crate) cosets: [u64; 2],
-    /// The shards of this depth that are done, and all of them.
+    /// The finished shards of this depth, and the number of all its shards.
     pub(crate) shards: [u32; 2],
-    /// Seconds since this depth was begun.
+    /// Seconds since this depth was started.
     pub(crate) seconds: f64,
-    /// The states that were visited at this depth and all smaller ones.
+    /// The states visited at this depth and all smaller depths.
     pub(crate) visited: u64,
-    /// States of the space.
+    /// The number of states of the space.
     pub(crate) all: u64,
-    /// New states a second, over the last half minute.
+    /// New states per second over the last half minute.
     pub(crate) rate: f64,
-    /// The expected time until the run is complete, or has reached the depth that was asked for.
+    /// The expected time until the run is complete or has reached the requested depth.
     pub(crate) left: Option<TimeLeft>,
-    /// Bytes of files in the run's directory; `None` if the layers lie elsewhere.
+    /// The size of the files in the run's directory, in bytes; `None` if the layers are elsewhere.
     pub(crate) disk_bytes: Option<u64>,
 }
 
@@ -45,22 +45,22 @@ pub(crate) struct Sample {
 #[derive(Debug)]
 struct RunFiles {
     directories: Vec<PathBuf>,
-    /// Made when it is first asked for, because most depths of a small search are over before.
+    /// Created on first use, because most depths of a small search end before one is needed.
     listing: Cell<Option<Listing>>,
 }
 
-/// What the files of a run took at one moment.
+/// The size of a run's files at one moment.
 #[derive(Clone, Copy, Debug)]
 struct Listing {
     at: Instant,
     bytes: u64,
-    /// The bytes of the current depth among them.
+    /// The part of `bytes` in files of the current depth.
     layer_bytes: u64,
 }
 
 impl RunFiles {
-    /// Returns the bytes of all files, those of the current depth being `layer_bytes`. If the files cannot be
-    /// listed, only what the current depth adds is counted.
+    /// Returns the size of all files in bytes, given that of the current depth, `layer_bytes`. If the files
+    /// cannot be listed, only the growth of the current depth is counted.
     fn bytes(&self, layer_bytes: u64, now: Instant) -> u64 {
         let listed = || Listing {
             at: now,
@@ -73,22 +73,22 @@ impl RunFiles {
     }
 }
 
-/// Follows a search, to compute a [`Sample`] at any time.
+/// Follows a search so that a [`Sample`] can be computed at any time.
 #[derive(Debug)]
 pub(crate) struct ProgressEstimator {
-    /// `None` if the layers lie elsewhere.
+    /// `None` if the layers are elsewhere.
     files: Option<RunFiles>,
     outlook: Outlook,
     max_depth: Option<u32>,
     all: u64,
-    /// States of the layers that are committed.
+    /// The number of states in the committed layers.
     before: u64,
     depth: Depth,
     cosets: u64,
     shards: [u32; 2],
     progress: Progress,
     begun: Instant,
-    /// Bytes of the files of this depth.
+    /// The size of the files of this depth, in bytes.
     layer_bytes: u64,
     /// The states visited, over time.
     states: Rate<Instant>,
@@ -115,7 +115,7 @@ impl ProgressEstimator {
         })
     }
 
-    /// Measures no disk, because the layers do not lie in the run's directory.
+    /// Omits the disk use, because the layers are not in the run's directory.
     pub(crate) fn without_disk(self) -> Self {
         Self { files: None, ..self }
     }
@@ -136,7 +136,7 @@ impl ProgressEstimator {
         self.shards_made(self.shards[0] + 1, self.layer_bytes + bytes);
     }
 
-    /// Sets the number of shards of this depth that are done, and the bytes of their files.
+    /// Sets the number of finished shards of this depth and the size of their files in bytes.
     pub(crate) fn shards_made(&mut self, shards: u32, bytes: u64) {
         self.shards[0] = shards;
         self.layer_bytes = bytes;
@@ -174,7 +174,7 @@ mod tests {
     use std::fs;
 
     #[test]
-    fn files_that_are_given_back_no_longer_count() {
+    fn released_files_no_longer_count() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path();
         let files = RunFiles { directories: vec![path.into()], listing: Cell::default() };
@@ -184,7 +184,7 @@ mod tests {
         fs::remove_file(path.join("older")).unwrap();
         let after = tree_bytes(path).unwrap();
         assert_ne!(before, after);
-        // What the current depth adds counts at once, and everything else when the files are listed again.
+        // Growth of the current depth counts immediately, everything else when the files are listed again.
         assert_eq!(files.bytes(30, begun + LISTED / 2), before + 30);
         assert_eq!(files.bytes(30, begun + LISTED), after);
     }

@@ -12,14 +12,14 @@ use std::io::IsTerminal;
 /// The columns of the table.
 const WIDTH: u16 = 120;
 
-/// A line of the table, and an object of `puzzles --json`.
+/// A row of the table, and an object of `puzzles --json`.
 #[derive(Serialize)]
 struct Known {
     /// The name of the puzzle, or a pattern of names such as `MxN`.
     word: &'static str,
     /// A name of that pattern.
     example: &'static str,
-    /// What the puzzle is, in a sentence.
+    /// A description of the puzzle in one sentence.
     about: &'static str,
     /// The number of states.
     states: &'static str,
@@ -27,11 +27,11 @@ struct Known {
     metric: Metric,
     /// The number of states with `--free-rotations`; `None` if the puzzle has no free rotations.
     states_in_hand: Option<&'static str>,
-    /// The most useful command for the puzzle; `None` if no command takes the puzzle.
+    /// The most useful command for the puzzle; `None` if no command accepts it.
     command: Option<&'static str>,
     /// Why the puzzle cannot be searched; `None` if it can.
     not_searched: Option<String>,
-    /// God's numbers that were found here and elsewhere.
+    /// Known God's numbers, computed by this program or published elsewhere.
     known: Vec<GodsNumber>,
 }
 
@@ -55,7 +55,7 @@ impl Known {
         }
     }
 
-    /// Describes the puzzle in lines for a terminal on which the table has no room.
+    /// Describes the puzzle in lines, for a terminal that is too narrow for the table.
     fn lines(&self) -> String {
         let Self { word, about, metric, states, .. } = self;
         let known = match self.gods_numbers() {
@@ -65,7 +65,7 @@ impl Known {
         format!("{word}: {about}\n    metric: {metric}; states: {states}{known}")
     }
 
-    /// Writes the known God's numbers, each with its space and metric if those are not the ones of the line.
+    /// Formats the known God's numbers, each with its space and metric if these differ from those of the row.
     fn gods_numbers(&self) -> String {
         let words = |known: &GodsNumber| {
             let GodsNumber { space, metric, gods_number, inverse_closed, .. } = known;
@@ -101,6 +101,6 @@ pub(crate) fn puzzles(args: &PuzzlesArguments) -> Result<()> {
         let row = [known.word, known.metric.word(), known.states, &known.gods_numbers(), known.about];
         row.map(str::to_owned)
     });
-    let header = ["word", "metric", "states", "God's number", "what it is"];
+    let header = ["name", "metric", "states", "God's number", "description"];
     output::line(text::wrapped(header, rows, WIDTH).trim_end())
 }

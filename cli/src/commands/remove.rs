@@ -1,4 +1,4 @@
-//! `fathom remove`: deletes the layers of a run; its results stay unless `--all` is given.
+//! `fathom remove`: deletes the layers of a run. Its results are kept unless `--all` is given.
 
 use crate::arguments::RemoveArguments;
 use crate::commands::new_run::store_of_run;
@@ -18,12 +18,12 @@ use serde_json::json;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The files that a search needs and the results do not.
+/// The files that are needed for a search but not for its results.
 const DATA: [&str; 3] = [LAYERS, "workers", "cosets.bin"];
-/// The files of the run in a store outside its directory. The mark goes last: it is what shows that the others
-/// are of this run.
+/// The files of the run in a store outside its directory. The owner mark is deleted last, because it shows
+/// that the others belong to this run.
 const IN_STORE: [&str; 3] = [LAYERS, "cosets.bin", OWNER];
-/// The other files that Fathom makes in a run's directory.
+/// The other files that Fathom creates in a run's directory.
 const RESULTS: [&str; 10] = [
     "watched.csv",
     "logs",
@@ -36,8 +36,8 @@ const RESULTS: [&str; 10] = [
     local_token::NAME,
     page::NAME,
 ];
-/// The files that are deleted last, in this order. Only the lock is deleted after the definition, so that
-/// what an interrupted removal leaves is still a run.
+/// The files that are deleted last, in this order. Only the lock is deleted after the definition, so that an
+/// interrupted removal leaves a directory that is still recognised as a run.
 const LAST: [&str; 4] = ["run.db-journal", JOURNAL, DEFINITION, LOCK];
 
 pub(crate) fn remove(args: &RemoveArguments) -> Result<()> {
@@ -46,7 +46,7 @@ pub(crate) fn remove(args: &RemoveArguments) -> Result<()> {
         return Err(bad_input!("cannot remove {}: No such file or directory", path.display()));
     }
     if look(path)? != Found::Run {
-        return Err(bad_input!("{} holds no run, and was left as it is", path.display()));
+        return Err(bad_input!("{} is not a run directory; nothing was removed", path.display()));
     }
     let _lock = lock::exclusive(path)?;
     // The workers' stores are locked too, so that no running worker loses its store.
@@ -80,22 +80,24 @@ pub(crate) fn remove(args: &RemoveArguments) -> Result<()> {
             removed.with_context(|| format!("cannot remove {}", path.display()))?;
         }
         for directory in store.iter().chain(args.all.then_some(path)) {
-            // This fails if there are other files, which are not Fathom's and stay.
+            // This fails if there are other files. They are not Fathom's, so they are kept.
             let _ = fs::remove_dir(directory);
         }
     }
     tell(args, &there)
 }
 
-/// Returns the directory that `fathom run --store` has made for the layers of a run, and that has the run's
-/// mark. Layers in a directory of the user, which hosts may share, stay.
+/// Returns the directory that `fathom run --store` created for the layers of a run, if it has the run's owner
+/// mark. Layers in a directory created by the user, which hosts may share, are kept.
 ///
 /// # Errors
-/// If the run's directory is a copy of the one that has these layers.
+/// If the run's directory is a copy of the one that owns these layers.
 fn store(path: &Path) -> Result<Option<PathBuf>> {
-    // What is damaged can be removed, too.
+    // A damaged run can be removed, too.
     let Ok(run) = RunDirectory::open_for_reading(path) else {
-        output::remark("its files are damaged: layers in another directory, if it has any, stay there");
+        output::remark(
+            "the run's files are damaged; if it has layers in another directory, they are not removed",
+        );
         return Ok(None);
     };
     let LayersAt::Store(store) = run.journal.layers_at().context("cannot read run.db")? else {
@@ -103,7 +105,7 @@ fn store(path: &Path) -> Result<Option<PathBuf>> {
     };
     let fingerprint = run.manifest.fingerprint;
     if store.parent().is_none_or(|parent| store_of_run(parent, fingerprint) != store) {
-        output::remark(&format!("its layers are in {}, and stay there", store.display()));
+        output::remark(&format!("layers in {} are not removed", store.display()));
         return Ok(None);
     }
     if shared_store::is_owned(&run.journal, (path, fingerprint), &store)? {
@@ -111,21 +113,21 @@ fn store(path: &Path) -> Result<Option<PathBuf>> {
     }
     if run.visited()?.layers.iter().any(|layer| layer.files != Files::Removed) {
         output::remark(&format!(
-            "layers in {} stay there: it does not have the mark of this run, or its disk is not mounted",
+            "layers in {} are not removed: the directory is not marked as belonging to this run, or its disk is not mounted",
             store.display()
         ));
     }
     Ok(None)
 }
 
-/// Notes in the journal that no layer is kept. Returns an error if the run is not complete, because then it
-/// cannot go on without its layers.
+/// Records in the journal that no layer is kept. Returns an error if the run is not complete, because it then
+/// cannot continue without its layers.
 fn note_removal(path: &Path) -> Result<()> {
     let mut run = RunDirectory::open_for_reading(path)?;
     let Visited { layers, visited, all } = run.visited()?;
     if visited < all {
         return Err(bad_input!(
-            "the run in {path} is not complete, and cannot go on without its layers: nothing was removed; --all removes the results too, and the command with which the run began goes on with it",
+            "the run in {path} is not complete and needs its layers to continue; nothing was removed. Remove it with its results with --all, or complete it with the command that started it",
             path = path.display()
         ));
     }
@@ -145,7 +147,7 @@ fn lock_workers(path: &Path) -> Result<Vec<Lock>> {
 }
 
 fn bytes_of(path: &Path) -> Result<u64> {
-    let metadata = path.symlink_metadata().with_context(|| format!("cannot look at {}", path.display()))?;
+    let metadata = path.symlink_metadata().with_context(|| format!("cannot read {}", path.display()))?;
     match metadata.is_dir() {
         true => tree_bytes(path).with_context(|| format!("cannot list {}", path.display())),
         false => Ok(metadata.len()),
@@ -172,7 +174,7 @@ fn tell(args: &RemoveArguments, there: &[(PathBuf, u64)]) -> Result<()> {
     let rest = match args.all {
         true => "",
         false => {
-            "; run.toml, run.db and logs stay, from which 'fathom status' and 'fathom report' tell the results"
+            "; run.toml, run.db and the logs are kept, so 'fathom status' and 'fathom report' still show the results"
         }
     };
     output::line(&format!("{said}{rest}"))

@@ -18,8 +18,9 @@ pub(crate) fn report(args: &ReportArguments) -> Result<()> {
     let format = match (args.format, &args.output) {
         (Some(format), _) => format,
         (None, None) => Format::Html,
-        (None, Some(file)) => Format::of_file(file)
-            .map_err(|error| bad_input!("{}: {error}: --format names one for any file", file.display()))?,
+        (None, Some(file)) => Format::of_file(file).map_err(|error| {
+            bad_input!("{}: {error}. Use --format to choose one for any file name", file.display())
+        })?,
     };
     let text = text_of(&args.dir, format)?;
     match &args.output {
@@ -40,7 +41,7 @@ pub(crate) fn text_of(path: &Path, format: Format) -> Result<String> {
     report.to_text(format)
 }
 
-/// Returns an error if the file to be written exists already, or cannot be made because of its name.
+/// Returns an error if the file to be written already exists, or cannot be created because of its name.
 pub(crate) fn refuse_taken(file: &Path) -> Result<()> {
     if file.is_symlink() || file.exists() {
         return Err(taken(file));
@@ -48,21 +49,21 @@ pub(crate) fn refuse_taken(file: &Path) -> Result<()> {
     let directory = directory_of(file);
     let text = file.as_os_str().as_encoded_bytes();
     let why = match directory {
-        _ if text.ends_with(b"/") || text.ends_with(b"/.") => "that is the name of a directory".into(),
+        _ if text.ends_with(b"/") || text.ends_with(b"/.") => "the name is that of a directory".into(),
         _ if matches!(directory.try_exists(), Ok(false)) => {
-            format!("there is no directory {}", directory.display())
+            format!("no such directory {}", directory.display())
         }
-        _ if directory.is_file() => format!("{} is no directory", directory.display()),
+        _ if directory.is_file() => format!("{} is not a directory", directory.display()),
         _ => return Ok(()),
     };
-    Err(bad_input!("{} cannot be written: {why}: name another file with --output", file.display()))
+    Err(bad_input!("cannot write {}: {why}. Choose another file with --output", file.display()))
 }
 
 fn directory_of(file: &Path) -> &Path {
     file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Writes a file as a whole or not at all.
+/// Writes a file atomically.
 pub(crate) fn write(file: &Path, text: &str) -> Result<()> {
     refuse_taken(file)?;
     let directory = directory_of(file);
@@ -72,10 +73,10 @@ pub(crate) fn write(file: &Path, text: &str) -> Result<()> {
         tempfile::Builder::new().prefix(".fathom-report-").permissions(permissions).tempfile_in(directory);
     let mut unfinished = made.map_err(|error| {
         bad_input!(
-            "{} cannot be written: no file can be made in {}: {}: name another file with --output",
+            "cannot write {}: cannot create a file in {}: {}. Choose another file with --output",
             file.display(),
             directory.display(),
-            // The error itself names the temporary file.
+            // The error's own text names the temporary file.
             error.kind()
         )
     })?;
@@ -88,5 +89,5 @@ pub(crate) fn write(file: &Path, text: &str) -> Result<()> {
 }
 
 fn taken(file: &Path) -> anyhow::Error {
-    bad_input!("{} is there already and was left as it is: name a new file with --output", file.display())
+    bad_input!("{} already exists; choose another --output", file.display())
 }

@@ -6,7 +6,7 @@ use fathom_engine::directory::RunDirectory;
 use fathom_engine::summary::Summary;
 use fathom_report::text;
 
-/// Prints what is known of a run, as one JSON object or as a table.
+/// Prints the results of a run so far, as a JSON object or as a table.
 ///
 /// # Errors
 /// If the journal cannot be read or standard output cannot be written.

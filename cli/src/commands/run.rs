@@ -41,7 +41,8 @@ pub(crate) fn resume(args: &ResumeArguments, verbosity: Verbosity) -> Result<()>
     go_on(directory, &args.search, verbosity, page)
 }
 
-/// Searches until the run is complete or as deep as asked, then prints the result and shows it on the page.
+/// Searches until the run is complete or has reached the requested depth, then prints the result and shows it
+/// on the page.
 fn go_on(
     mut directory: RunDirectory,
     args: &SearchArguments,
@@ -85,7 +86,7 @@ fn searched(
         drop(display);
         if end == End::Stopped {
             return Err(Interrupted {
-                message: format!("stopped; go on with 'fathom resume {}'", shell::path(&directory.path)),
+                message: format!("stopped; continue with 'fathom resume {}'", shell::path(&directory.path)),
                 signal: signal.load(Ordering::Relaxed) as i32,
             }
             .into());

@@ -1,4 +1,4 @@
-//! Writes the file `at-work.json` of a run, and tells people what it says.
+//! Writes the file `at-work.json` of a run, and formats its content for display.
 
 use crate::commands::progress_estimator::Sample;
 use crate::commands::progress_estimator::line::{duration, percent, rounded};
@@ -12,16 +12,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The age in seconds from which on people are told that what a file says may be over. Processes write it
-/// once a second.
+/// The age in seconds from which a file is reported as possibly out of date. Processes write it once a
+/// second.
 const STALE: u64 = 20;
 
-/// Describes for people which process works on the run, with its progress and speed.
+/// Describes the process that works on the run, with its progress and speed.
 pub(crate) fn text(note: &Note) -> String {
     let Note { host, pid, what, address: _, status_command, since, disk_limit_bytes, progress, age } = note;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(*since, |now| now.as_secs());
     let mut lines = vec![format!(
-        "{what} by process {pid} on {host}, for {}",
+        "{what} by process {pid} on {host} for {}",
         duration(now.saturating_sub(*since) as f64)
     )];
     lines.extend(status_command.as_ref().map(|command| format!("'{command}' shows the progress")));
@@ -32,7 +32,7 @@ pub(crate) fn text(note: &Note) -> String {
             percent(cosets_done, cosets),
             duration(depth_seconds)
         ));
-        let left = progress.seconds_left.map(|left| format!(", about {} to the end", duration(left)));
+        let left = progress.seconds_left.map(|left| format!(", about {} left", duration(left)));
         let limit = disk_limit_bytes.map_or(String::new(), |limit| format!(" of {}", HumanBytes(limit)));
         let disk = progress.disk_bytes.map(|bytes| format!("; {}{limit} of disk", HumanBytes(bytes)));
         lines.push(format!(
@@ -44,15 +44,13 @@ pub(crate) fn text(note: &Note) -> String {
         ));
         if *age >= STALE {
             let age = duration(*age as f64);
-            lines.push(format!(
-                "this was so {age} ago: the process waits, perhaps for its disk, or is stopped"
-            ));
+            lines.push(format!("last update {age} ago; the process may be stopped or blocked on I/O"));
         }
     }
     lines.join("\n")
 }
 
-/// Keeps the file of the process at work, and removes it when dropped.
+/// Maintains the file of the process that works on the run, and removes it when dropped.
 #[derive(Debug)]
 pub(crate) struct RunPresence {
     path: PathBuf,
@@ -106,7 +104,7 @@ impl RunPresence {
     fn save(&self) {
         let text = serde_json::to_string(&self.note).expect("numbers and strings are JSON");
         let temporary = temporary(&self.path);
-        // If the file cannot be written, `fathom status` lacks the progress, and the search goes on.
+        // If the file cannot be written, `fathom status` lacks the progress, but the search continues.
         if fs::write(&temporary, text).and_then(|()| fs::rename(&temporary, &self.path)).is_err() {
             let _ = fs::remove_file(&temporary);
         }
@@ -124,18 +122,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_is_gone_is_not_at_work() {
+    fn exited_process_is_not_reported() {
         let directory = tempfile::tempdir().unwrap();
         let begun = RunPresence::begin(directory.path(), "searched", None, None);
         let note: Note =
             serde_json::from_str(&fs::read_to_string(directory.path().join(FILE)).unwrap()).unwrap();
         assert_eq!(note.pid, std::process::id());
-        // The process of this test is called after its crate.
+        // The process of this test has the name of its crate.
         assert_eq!(of(directory.path()).map(|found| Note { age: 0, ..found }), Some(note.clone()));
         let save = |note: &Note| {
             fs::write(directory.path().join(FILE), serde_json::to_string(note).unwrap()).unwrap();
         };
-        // No process has the largest number.
+        // No process has the largest process id.
         save(&Note { pid: u32::MAX, ..note.clone() });
         assert_eq!(of(directory.path()), None);
         save(&Note { host: "elsewhere".into(), pid: u32::MAX, ..note });
@@ -145,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_long_ago_is_said_to_be_old() {
+    fn stale_progress_is_reported_as_such() {
         let progress = Progress {
             depth: 9,
             shards_done: 1,
@@ -171,7 +169,7 @@ mod tests {
             age,
         };
         assert!(text(&note(2)).ends_with("25 % of all states visited, 10 states/s"), "{}", text(&note(2)));
-        let old = "this was so 2 min ago: the process waits, perhaps for its disk, or is stopped";
+        let old = "last update 2 min ago; the process may be stopped or blocked on I/O";
         assert!(text(&note(100)).ends_with(old), "{}", text(&note(100)));
     }
 }

@@ -22,13 +22,13 @@ pub(crate) fn serve(args: &ServeArguments, verbosity: log::Verbosity) -> Result<
     access.may_listen(args.cluster.listen)?;
     let layers_at = match &args.shared_store {
         None => LayersAt::Workers,
-        // The run's own directory is made below.
+        // The run's own directory is created below.
         Some(path) if path.is_dir() || args.begin.dir.as_ref() == Some(path) => {
             LayersAt::Store(std::path::absolute(path)?)
         }
         Some(path) => {
             return Err(bad_input!(
-                "there is no directory {path}: make it where this host and all workers see it alike",
+                "no such directory: {path}. Create it where this host and all workers see it under the same path",
                 path = path.display()
             ));
         }
@@ -43,7 +43,7 @@ pub(crate) fn serve(args: &ServeArguments, verbosity: log::Verbosity) -> Result<
         Ok(args.begin.keep)
     })?;
     log::start(&run.path.join(LOG), verbosity.lines())?;
-    // If the last coordinator was killed, workers may wait to be told that the run has ended.
+    // If the last coordinator was killed, workers may still be waiting to learn that the run has ended.
     let is_told = !tables::has_untold(&run.journal).context("cannot read run.db")?;
     if let Some(ending) = ended(&run, args.cluster.max_depth)?.filter(|_| is_told) {
         let shown = Shown::ended(listening, &args.http, &run)?;

@@ -40,7 +40,7 @@ use tokio::task::JoinHandle;
 /// The time limit for the last replies when the run has ended.
 const LAST_REPLIES: Duration = Duration::from_millis(500);
 
-/// Returns how a run has ended, if it has ended before it is served.
+/// Returns how a run ended, if it has already ended before it is served.
 pub(crate) fn ended(run: &RunDirectory, max_depth: Option<u32>) -> Result<Option<Ending>> {
     let Visited { layers, visited, all } = run.visited()?;
     let deep_enough = max_depth.is_some_and(|max| layers.len() > max as usize);
@@ -50,8 +50,8 @@ pub(crate) fn ended(run: &RunDirectory, max_depth: Option<u32>) -> Result<Option
     })
 }
 
-/// Makes the first signal call `tell`, and lets the journal wait only for seconds from then on. A second
-/// signal ends the process at once.
+/// Makes the first signal call `tell` and limit the journal's waits to seconds from then on. A second signal
+/// ends the process immediately.
 pub(crate) fn on_signals(handle: CoordinatorHandle, tell: fn(&CoordinatorHandle)) {
     tell_of_stop(move || {
         tell(&handle);
@@ -67,7 +67,7 @@ pub(crate) fn report(ending: &Ending, run: &RunDirectory, json: bool) -> Result<
         Ending::Stopped | Ending::Terminated => {
             let path = shell::path(&run.path);
             terminal_line::tell(&format!(
-                "stopped; the same command goes on, and 'fathom status {path}' tells how far it is"
+                "stopped; run the same command to continue, or 'fathom status {path}' to see the progress"
             ));
             Ok(())
         }
@@ -75,16 +75,16 @@ pub(crate) fn report(ending: &Ending, run: &RunDirectory, json: bool) -> Result<
     }
 }
 
-/// Listens for workers, who are let in later. Returns the runtime of the listener with it.
+/// Listens for workers, which are accepted later. Returns the listener with its runtime.
 ///
 /// # Errors
-/// If another process listens there, or the address is none of this host.
+/// If another process listens there, or this host does not have the address.
 pub(crate) fn listen(address: SocketAddr) -> Result<(Runtime, TcpListener)> {
     let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
     let listener = runtime.block_on(TcpListener::bind(address));
     let listener = listener.map_err(|error| {
         let why = said_by_system(&error);
-        bad_input!("cannot listen on {address}: {why}: name another address with --listen")
+        bad_input!("cannot listen on {address}: {why}. Choose another address with --listen")
     })?;
     Ok((runtime, listener))
 }
@@ -93,21 +93,21 @@ pub(crate) fn listen(address: SocketAddr) -> Result<(Runtime, TcpListener)> {
 pub(crate) struct Served {
     runtime: Runtime,
     coordinator: Coordinator<'static>,
-    /// Asks the coordinator from other threads of this process.
+    /// Queries the coordinator from other threads of this process.
     pub(crate) handle: CoordinatorHandle,
     /// The address at which workers reach the coordinator.
     pub(crate) address: SocketAddr,
     server: JoinHandle<()>,
-    /// The token that callers on this machine must show, if nothing else restricts who may call.
+    /// The token that callers on this machine must present, if access is not otherwise restricted.
     token: Option<LocalToken>,
-    /// Shows how far the run is.
+    /// Shows the progress of the run.
     display: ServedDisplay,
-    /// Dropped to end the server.
+    /// Dropped to stop the server.
     over: oneshot::Sender<()>,
 }
 
 impl Served {
-    /// Restores the run from its journal, and lets in the workers that call `listener`.
+    /// Restores the run from its journal and accepts the workers that connect to `listener`.
     pub(crate) fn begin(
         mut run: RunDirectory,
         (runtime, listener): (Runtime, TcpListener),
@@ -126,7 +126,7 @@ impl Served {
         };
         if args.replicas > 1 && shared_store.is_some() {
             return Err(bad_input!(
-                "--replicas and --shared-store contradict each other: in a shared store each file is there once for all"
+                "--replicas cannot be used with --shared-store, where each file is stored once for all workers"
             ));
         }
         if let LayersAt::Store(path) = &layers_at {
@@ -157,7 +157,7 @@ impl Served {
             clean_stores: args.clean_stores,
         };
         let address = listener.local_addr()?;
-        // The token is published before any caller is let in, so that all callers find it.
+        // The token is published before any caller is accepted, so that all callers find it.
         let token = match access.needs_local_token(address) {
             true => Some(LocalToken::publish(&run.path, address)?),
             false => {
@@ -196,7 +196,7 @@ impl Served {
             // No value is ever sent: the sender is dropped when the run ends.
             let over = async { drop(is_over.await) };
             if let Err(error) = server::serve(services, incoming, over).await {
-                tracing::error!(error = &error as &dyn std::error::Error, "workers are not served any more");
+                tracing::error!(error = &error as &dyn std::error::Error, "workers are no longer served");
             }
         });
         tracing::info!(%address, "listening");
@@ -224,7 +224,7 @@ impl Served {
             token.keep();
         }
         drop(over);
-        // Replies that are on their way arrive; other pending calls fail.
+        // Replies in flight are delivered; other pending calls fail.
         let _ = runtime.block_on(async { tokio::time::timeout(LAST_REPLIES, server).await });
         runtime.shutdown_background();
         end
@@ -232,7 +232,7 @@ impl Served {
 }
 
 /// Chooses the order in which workers get the shards of a new run, so that they fetch little from each other,
-/// or read little from the store that they share. `is_local` says whether 'fathom run' starts the workers.
+/// or read little from the shared store. `is_local` says whether 'fathom run' starts the workers.
 fn order_shards(run: &mut RunDirectory, layers_at: &LayersAt, is_local: bool) -> Result<()> {
     /// Smaller layers of a shared store stay in memory.
     const LARGE_LAYER: u64 = 1 << 30;
@@ -246,7 +246,8 @@ fn order_shards(run: &mut RunDirectory, layers_at: &LayersAt, is_local: bool) ->
     let is_worth = match layers_at {
         LayersAt::Workers => true,
         LayersAt::Store(_) if !is_local => geometry.dense_bytes >= LARGE_LAYER,
-        // 'fathom run' makes the tables for its workers while these start, and they need not be made twice.
+        // 'fathom run' computes the tables for its workers while they start, so that they are not computed
+        // twice.
         LayersAt::Store(_) | LayersAt::RunDirectory => {
             geometry.dense_bytes >= LARGE_LAYER && run.graph.is_some()
         }
@@ -265,7 +266,7 @@ fn order_shards(run: &mut RunDirectory, layers_at: &LayersAt, is_local: bool) ->
     tables::save_shard_order(&mut run.journal, &order).context("cannot write run.db")
 }
 
-/// Returns where the layers of the run lie. Returns an error if the run has layers elsewhere.
+/// Returns where the layers of the run are. Returns an error if the run has layers elsewhere.
 fn fitting(run: &RunDirectory, args: &LayersAt) -> Result<LayersAt> {
     let args = match args {
         LayersAt::Store(path) if is_same(path, &run.path) => LayersAt::RunDirectory,
@@ -283,16 +284,16 @@ fn fitting(run: &RunDirectory, args: &LayersAt) -> Result<LayersAt> {
     let path = shell::path(&run.path);
     Err(match before {
         LayersAt::RunDirectory => bad_input!(
-            "the layers of the run in {path} lie in its own directory: serve it with --shared-store {path} if all workers see that, or go on with 'fathom resume {path}'"
+            "the layers of the run in {path} are in its own directory. Use --shared-store {path} if all workers can access it, or 'fathom resume {path}'"
         ),
         LayersAt::Store(store) => bad_input!(
-            "the layers of the run in {path} lie in {}: serve it with --shared-store {}",
+            "the layers of the run in {path} are in {}. Use --shared-store {}",
             store.display(),
             shell::path(&store)
         ),
-        LayersAt::Workers => bad_input!(
-            "the layers of the run in {path} lie with its workers: serve it without --shared-store"
-        ),
+        LayersAt::Workers => {
+            bad_input!("the layers of the run in {path} are on its workers. Drop --shared-store")
+        }
     })
 }
 
@@ -306,7 +307,7 @@ fn absolute(path: &Path) -> Result<String> {
     let absolute = std::path::absolute(path)?;
     absolute.to_str().map(str::to_owned).ok_or_else(|| {
         bad_input!(
-            "{} cannot be told to workers, because it is not UTF-8: choose another directory",
+            "{} is not valid UTF-8, so it cannot be sent to workers. Choose another directory",
             path.display()
         )
     })

@@ -1,4 +1,4 @@
-//! `fathom shapes`: the shapes of Square-1, regardless of which corner and which edge is where.
+//! `fathom shapes`: the shapes of Square-1, ignoring which corner and which edge is where.
 
 use crate::arguments::ShapesArguments;
 use crate::commands::report;
@@ -10,7 +10,7 @@ use fathom_report::text::{grouped, many, plain};
 use num_bigint::BigUint;
 use serde_json::{Value, json};
 
-/// All shapes. Shapes up to turns are numbered from 1.
+/// All shapes. Classes of shapes up to turns are numbered from 1.
 struct Shapes {
     all: SquareOneShapes,
     /// The classes of shapes up to turns, in the order of their numbers.
@@ -21,7 +21,7 @@ struct Shapes {
 
 /// A class of shapes that differ by turns of the layers.
 struct Listed {
-    /// The shape that stands for the class; it can be twisted.
+    /// The representative of the class; it can be twisted.
     shape: usize,
     twists: usize,
     shapes: usize,
@@ -70,15 +70,12 @@ impl Shapes {
             let number = text.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
             let listed = number.and_then(|at| self.listed.get(at));
             return listed.map(|listed| listed.shape).ok_or_else(|| {
-                bad_input!(
-                    "there is no shape {text}: they are 1 to {}, as --list has them",
-                    self.listed.len()
-                )
+                bad_input!("no shape {text}: shapes are numbered 1 to {} (see --list)", self.listed.len())
             });
         }
         let outline: Outline = text.parse().map_err(|error| bad_input!("SHAPE: {error}"))?;
         let found = (0..self.all.count()).find(|&shape| self.all.outline(shape) == outline);
-        found.ok_or_else(|| bad_input!("SHAPE: no turns and twists lead to {text}"))
+        found.ok_or_else(|| bad_input!("SHAPE: {text} cannot be reached by turns and twists"))
     }
 
     /// Returns the number of a shape, and its outline.
@@ -89,20 +86,23 @@ impl Shapes {
 
 pub(crate) fn shapes(args: &ShapesArguments) -> Result<()> {
     if args.puzzle != "square1" {
-        return Err(bad_input!("{:?} has no shapes to tell of: square1 has", args.puzzle));
+        return Err(bad_input!("{:?} has no shapes; the only puzzle with shapes is square1", args.puzzle));
     }
     let least = match args.metric {
         None | Some(Metric::Twist) => Least::Twists,
         Some(Metric::Face) => Least::Moves,
         Some(other) => {
             return Err(bad_input!(
-                "--metric {other}: a way between shapes is shortest by 'twist' or 'face'"
+                "--metric {other}: paths between shapes are measured in 'twist' or 'face'"
             ));
         }
     };
     if let Some(file) = &args.output {
         if file.extension().is_some_and(|suffix| !suffix.eq_ignore_ascii_case("svg")) {
-            return Err(bad_input!("{}: shapes are drawn as SVG: name a file .svg", file.display()));
+            return Err(bad_input!(
+                "{}: shapes are drawn as SVG. Choose a file name ending in .svg",
+                file.display()
+            ));
         }
         report::refuse_taken(file)?;
     }
@@ -173,8 +173,8 @@ fn whole(shapes: &Shapes, list: bool) -> PublishedFacts {
             count(sum(&twistable)),
         ];
         format!(
-            "square1: {} shapes\n\n{}\nBy passes, each of which turns and twists: aligned shapes, without a corner across the cut in front.\n\
-             By twists from the solved shape: shapes up to turns, shapes, and those of them that can be twisted.",
+            "square1: {} shapes\n\n{}\nBy pass (turns, then a twist): aligned shapes, which have no corner across the front cut.\n\
+             By twists from the solved shape: shapes up to turns, all shapes, and those that can be twisted.",
             count(sum(&every)),
             plain(["pass|twists", "aligned", "up to turns", "shapes", "twistable"], passes.chain([all]))
         )
@@ -204,7 +204,7 @@ fn whole(shapes: &Shapes, list: bool) -> PublishedFacts {
     (text, json, drawn.collect())
 }
 
-/// Describes the shape `to`, and a shortest way to it from the shape `from`.
+/// Describes the shape `to` and a shortest path to it from the shape `from`.
 fn one(shapes: &Shapes, from: usize, to: usize, least: Least) -> PublishedFacts {
     let Shapes { all, listed, place } = shapes;
     let of = &listed[place[to]];
@@ -215,7 +215,7 @@ fn one(shapes: &Shapes, from: usize, to: usize, least: Least) -> PublishedFacts 
     let mut at = from;
     for turn in &way {
         let step = all.steps(at).find(|(made, _)| made == turn);
-        at = step.expect("a way is made of steps").1;
+        at = step.expect("a path consists of steps").1;
         if *turn == Turn::Twist {
             on_the_way.push(at);
         }
@@ -232,9 +232,9 @@ fn one(shapes: &Shapes, from: usize, to: usize, least: Least) -> PublishedFacts 
     let written = sequence.to_string();
     let text = format!(
         "shape {number}, {outline}: {} from the solved shape\n\
-         up to turns it is one of {}, of which {} can be twisted\n\
+         one of {} up to turns, of which {} can be twisted\n\
          a twist leads to the shapes {}\n\
-         way from shape {first}, {begin}: {} and {}\n\
+         path from shape {first}, {begin}: {} and {}\n\
          {}\n\n{}",
         many(of.twists as u64, "twist"),
         many(of.shapes as u64, "shape"),

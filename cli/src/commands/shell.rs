@@ -30,9 +30,9 @@ pub(crate) fn help(args: &HelpArguments) -> Result<()> {
 pub(crate) fn man(args: &ManArguments) -> Result<()> {
     let dir = &args.dir;
     if dir.exists() && !dir.is_dir() {
-        return Err(bad_input!("{} is not a directory; name another one for the pages", dir.display()));
+        return Err(bad_input!("{} is not a directory. Choose another one for the pages", dir.display()));
     }
-    fs::create_dir_all(dir).with_context(|| format!("cannot make {}", dir.display()))?;
+    fs::create_dir_all(dir).with_context(|| format!("cannot create {}", dir.display()))?;
     let version = env!("CARGO_PKG_VERSION");
     let command = Arguments::with_help();
     let mut command = command.version(version).long_version(version);

@@ -29,12 +29,12 @@ pub(crate) fn solve(args: &SolveArguments) -> Result<()> {
         false => args.state.clone(),
     };
     let state = model.read(&text, args.scramble).map_err(|error| bad_input!("STATE: {error}"))?;
-    let unreachable = |why: &str| bad_input!("no moves of {} lead to this state: {why}", model.name());
+    let unreachable = |why: &str| bad_input!("{} cannot reach this state: {why}", model.name());
     if let Some(why) = model.why_not(&state) {
         return Err(unreachable(&why));
     }
     // If the moves are not closed under inverses, layers give the distance from the solved state to a state,
-    // and not the distance back.
+    // not the distance back.
     let kept = match &run {
         Some(run) if run.space.is_closed_under_inverses() && keeps_all(run)? => {
             KeptLayers::new(run, args.memory_bytes(), &LocalDisk)?
@@ -48,11 +48,11 @@ pub(crate) fn solve(args: &SolveArguments) -> Result<()> {
             match depth.flatten() {
                 Some(depth) => (from_layers(&mut kept, &words, &model, &word, depth, args.most())?, "layers"),
                 None if kept.is_complete() => {
-                    return Err(unreachable("the run is complete, and none of its layers has it"));
+                    return Err(unreachable("no layer of the complete run contains it"));
                 }
                 None => {
                     anyhow::bail!(
-                        "it is more than {} from solved, and deeper layers are not there yet: go on with 'fathom resume {}', or name the puzzle instead of the directory",
+                        "the state is more than {} from solved, deeper than the run's layers. Continue the run with 'fathom resume {}', or pass the puzzle instead of the directory",
                         fathom_report::text::many(kept.layers().len() as u64 - 1, "move"),
                         shell::path(&run.path)
                     );
@@ -65,7 +65,7 @@ pub(crate) fn solve(args: &SolveArguments) -> Result<()> {
             let found = found.map_err(|error| match error {
                 SearchError::Unreachable { .. } => bad_input!("{}: {error}", model.name()),
                 SearchError::Memory { .. } => anyhow::Error::new(error).context(format!(
-                    "{} is too far from solved: give more with --memory, or name the directory of a run with --keep all",
+                    "{} is too far from solved. Use more --memory, or pass the directory of a run made with --keep all",
                     beginning(args.state.trim())
                 )),
             })?;
@@ -76,7 +76,7 @@ pub(crate) fn solve(args: &SolveArguments) -> Result<()> {
     print(args, &model, &state, &found, method, &spec.notes(!one_way))
 }
 
-/// Returns a text, or its beginning if the text is too long for a message.
+/// Returns a text, truncated if it is too long for a message.
 fn beginning(text: &str) -> String {
     const MOST: usize = 200;
     match text.char_indices().nth(MOST) {
@@ -85,13 +85,13 @@ fn beginning(text: &str) -> String {
     }
 }
 
-/// Returns whether a run has finished layers, and the files of all of them.
+/// Returns whether a run has finished layers, and the files of all of them exist.
 fn keeps_all(run: &RunDirectory) -> Result<bool> {
     let layers = run.visited()?.layers;
     Ok(!layers.is_empty() && layers.iter().all(|layer| layer.files != Files::Removed))
 }
 
-/// Finds up to `most` shortest solutions by the layers of a run, for a state given by a word of the model.
+/// Finds up to `most` shortest solutions from the layers of a run, for a state given as a word of the model.
 pub(crate) fn from_layers(
     kept: &mut KeptLayers<'_>,
     words: &SpaceWords<'_>,
@@ -105,7 +105,7 @@ pub(crate) fn from_layers(
     Ok(found)
 }
 
-/// Returns whether a state, given by a word of the model, lies at a depth.
+/// Returns whether a state, given as a word of the model, is at a depth.
 pub(crate) fn is_at(
     kept: &mut KeptLayers<'_>,
     words: &SpaceWords<'_>,
@@ -115,14 +115,14 @@ pub(crate) fn is_at(
     words.in_space(word).map_or(Ok(false), |word| kept.is_at(&word, depth))
 }
 
-/// Returns the message for layers that do not lead from a state of this depth to the solved one.
+/// Returns the message for layers that contain no path from a state of this depth to the solved state.
 pub(crate) fn no_neighbour(depth: u32) -> String {
     format!(
-        "a state of depth {depth} has no neighbour in the layer before: 'fathom verify' tells what is wrong"
+        "a state of depth {depth} has no neighbour in the layer before it. Run 'fathom verify' to find the fault"
     )
 }
 
-/// Writes a solution, after checking that the solution solves the state.
+/// Formats a solution, after checking that it solves the state.
 pub(crate) fn replayed(
     model: &SolveModel,
     state: &OrientedPermutation,
@@ -131,16 +131,16 @@ pub(crate) fn replayed(
     let end = model.carry_out(state, solution);
     let behind = end.and_then(|end| model.free_between(&model.word(&end), model.solved()));
     let written = model.written(solution, behind.unwrap_or(0));
-    ensure!(model.solves(state, solution), "{written} does not solve {state}: this is a fault in fathom");
+    ensure!(model.solves(state, solution), "{written} does not solve {state}; this is a bug in fathom");
     Ok(written)
 }
 
-/// Writes a state for people, with tiles counted from 0 or from 1 as the arguments say.
+/// Formats a state for display, with tiles numbered from 0 or from 1 as the arguments say.
 fn written_state(args: &SolveArguments, model: &SolveModel, state: &OrientedPermutation) -> String {
     let written = model.written_state(state);
     let more = |tile: &str| tile.parse().map(|tile: u16| (tile + 1).to_string());
     match args.from_one {
-        // Cycles do not parse as a list of numbers, and stay as they are.
+        // Cycles do not parse as a list of numbers, so they are unchanged.
         true => written
             .split(' ')
             .map(more)

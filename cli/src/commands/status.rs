@@ -30,7 +30,7 @@ struct Status<'a> {
     at_work: Option<&'a Note>,
 }
 
-/// The time between two looks.
+/// The time between two updates.
 const WATCH: Duration = Duration::from_secs(2);
 
 pub(crate) fn status(args: &StatusArguments) -> Result<()> {
@@ -41,17 +41,17 @@ pub(crate) fn status(args: &StatusArguments) -> Result<()> {
     again(args.watch, || of_coordinator(&mut coordinator, args.json))
 }
 
-/// Whether somebody works on a run.
+/// Whether a process works on a run.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Found {
-    /// The run is complete, or nobody works on it.
+    /// The run is complete, or no process works on it.
     Still,
-    /// The run goes on.
+    /// A process works on the run.
     Working,
 }
 
-/// Prints the status once, or repeatedly while somebody works on the run. On a terminal each status replaces
-/// the one before.
+/// Prints the status once, or repeatedly while a process works on the run. On a terminal each status replaces
+/// the previous one.
 fn again(watch: bool, mut look: impl FnMut() -> Result<(Found, String)>) -> Result<()> {
     let redraws = watch && std::io::stdout().is_terminal();
     loop {
@@ -82,7 +82,7 @@ fn of_coordinator(coordinator: &mut Coordinator, json: bool) -> Result<(Found, S
             HumanCount(fields["states"].as_u64().unwrap_or(0))
         ),
         format!(
-            "depth {}: {} done, {} running, {} waiting, for {:.1} s; {} sent between workers",
+            "depth {}: {} done, {} running, {} waiting, {:.1} s so far; {} sent between workers",
             cluster.depth,
             many(cluster.shards_done.into(), "shard"),
             cluster.shards_running,
@@ -91,18 +91,16 @@ fn of_coordinator(coordinator: &mut Coordinator, json: bool) -> Result<(Found, S
             HumanBytes(cluster.sent_bytes)
         ),
     ];
-    lines.extend(
-        cluster.depth_eta_seconds.map(|seconds| format!("this depth will be done in about {seconds:.0} s")),
-    );
+    lines.extend(cluster.depth_eta_seconds.map(|seconds| format!("about {seconds:.0} s left in this depth")));
     let AuditStatus { agreed, differed, quarantined } = &cluster.audits;
     if agreed + differed > 0 {
         lines.push(format!(
-            "{} made twice: {agreed} agree, {differed} differ",
+            "{} computed twice: {agreed} agree, {differed} differ",
             many(agreed + differed, "shard")
         ));
     }
     if !quarantined.is_empty() {
-        lines.push(format!("set aside, because audits found them wrong: {}", quarantined.join(", ")));
+        lines.push(format!("quarantined, because audits found wrong results: {}", quarantined.join(", ")));
     }
     lines.extend(cluster.obstacle.as_ref().map(|obstacle| format!("waiting: {obstacle}")));
     if !cluster.workers.is_empty() {
@@ -111,7 +109,7 @@ fn of_coordinator(coordinator: &mut Coordinator, json: bool) -> Result<(Found, S
     Ok((found, lines.join("\n")))
 }
 
-/// Returns what `fathom status --json` prints for a directory.
+/// Returns the output of `fathom status --json` for a directory.
 pub(crate) fn json_of_directory(path: &Path) -> Result<String> {
     of_directory(path, true).map(|(_, text)| text)
 }
@@ -140,26 +138,26 @@ fn of_directory(path: &Path, json: bool) -> Result<(Found, String)> {
         let done = run.journal.shards_done().context("cannot read run.db")?;
         if done > 0 {
             let shards = run.manifest.shards;
-            lines.push(format!("of the next depth, {done} of {shards} shards are done"));
+            lines.push(format!("next depth: {done} of {shards} shards done"));
         }
         lines.push(way_on(&run, path)?);
     }
     Ok((found, lines.join("\n")))
 }
 
-/// Tells how to go on with a run that is not complete.
+/// Returns how to continue a run that is not complete.
 pub(crate) fn way_on(run: &RunDirectory, path: &Path) -> Result<String> {
     let path = shell::path(path);
     Ok(match run.journal.layers_at().context("cannot read run.db")? {
-        LayersAt::RunDirectory => format!("go on with 'fathom resume {path}'"),
+        LayersAt::RunDirectory => format!("continue with 'fathom resume {path}'"),
         LayersAt::Store(store) => {
             let store = shell::path(&store);
             format!(
-                "its layers are in {store}: go on with 'fathom resume {path}', or on several hosts with 'fathom serve … --dir {path} --shared-store {store}'"
+                "layers in {store}; continue with 'fathom resume {path}', or on several hosts with 'fathom serve … --dir {path} --shared-store {store}'"
             )
         }
         LayersAt::Workers => {
-            format!("its layers lie with its workers: go on with 'fathom serve … --dir {path}'")
+            format!("layers on its workers; continue with 'fathom serve … --dir {path}'")
         }
     })
 }
@@ -169,9 +167,9 @@ fn said(process: &ProcessRow) -> String {
     let processor = process.processor.as_deref().map_or_else(String::new, |name| format!(" on {name}"));
     let peak = process
         .peak_anonymous_bytes
-        .map_or("an unknown amount".into(), |bytes| HumanBytes(bytes).to_string());
+        .map_or("an unknown amount of memory".into(), |bytes| HumanBytes(bytes).to_string());
     format!(
-        "process: version {}, kernel {}, {}{processor}, {:.1} s; memory up to {}, of which {} for layers in the page cache; itself it took {peak} at the peak",
+        "process: version {}, kernel {}, {}{processor}, {:.1} s; memory limit {}, of which {} for layers in the page cache; peak use of the process {peak}",
         process.version,
         process.kernel,
         many(process.threads as u64, "thread"),

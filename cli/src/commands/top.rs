@@ -1,4 +1,4 @@
-//! `fathom top`: a run on the terminal, redrawn each second.
+//! `fathom top`: shows a run on the terminal, redrawn each second.
 
 mod screen;
 
@@ -31,19 +31,17 @@ use std::time::{Duration, Instant};
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// The time between two checks of keys and signals.
 const KEYS: Duration = Duration::from_millis(100);
-/// The most events that are kept.
+/// The maximum number of events that are kept.
 const EVENTS: usize = 200;
 /// The number of bytes that are read from the end of a log file.
 const TAIL: u64 = 32 << 10;
 
 pub(crate) fn top(args: &TopArguments) -> Result<()> {
     if !std::io::stdout().is_terminal() {
-        return Err(bad_input!(
-            "'fathom top' draws on a terminal, and there is none: 'fathom status --watch' prints lines"
-        ));
+        return Err(bad_input!("'fathom top' needs a terminal. Use 'fathom status --watch' to print lines"));
     }
     let Some(address) = address_of(&args.run) else {
-        // Errors are reported before the terminal is taken over.
+        // Errors are reported before the display takes over the terminal.
         of_directory(&args.run)?;
         return show(|| of_directory(&args.run));
     };
@@ -93,7 +91,7 @@ fn follow(address: &str, access: &AccessArguments) -> Result<Arc<Mutex<VecDeque<
     let gathered = Arc::clone(&events);
     let mut coordinator = Coordinator::call(address, access)?;
     std::thread::Builder::new().name("events".into()).spawn(move || {
-        // The next request for the status reports the end of the coordinator.
+        // The next status request reports that the coordinator has exited.
         let _ = coordinator.follow(|text| {
             if let Ok(fields) = serde_json::from_str(text) {
                 let mut events =
@@ -117,9 +115,8 @@ fn of_coordinator(coordinator: &mut Coordinator, events: &VecDeque<String>) -> R
         fields["counts"].as_array().into_iter().flatten().filter_map(Value::as_u64).collect();
     let text = |name: &str| fields[name].as_str().unwrap_or_default();
     let rate: f64 = cluster.workers.iter().map(|worker| worker.states_per_second).sum();
-    let left = cluster
-        .depth_eta_seconds
-        .map(|left| format!(" · this depth for about {} more", line::duration(left)));
+    let left =
+        cluster.depth_eta_seconds.map(|left| format!(" · about {} left in this depth", line::duration(left)));
     Ok(Screen {
         title: format!("{} {}", text("space"), text("metric")),
         progress: vec![
@@ -150,7 +147,7 @@ fn of_directory(path: &Path) -> Result<Screen> {
     let progress = match (&note, summary.god_number) {
         (Some(note), _) => run_presence::text(note).lines().map(str::to_owned).collect(),
         (None, Some(depth)) => vec![format!("complete: {} {depth}", summary.largest_distance_is())],
-        (None, None) => vec![format!("nobody works on it: {}", way_on(&run, path)?)],
+        (None, None) => vec![format!("not running: {}", way_on(&run, path)?)],
     };
     let at = note.and_then(|note| note.progress);
     Ok(Screen {
@@ -183,7 +180,7 @@ fn tail(path: &Path) -> Vec<String> {
     lines.map(|fields: Value| log_text::line(&fields, &Vec::new())).collect()
 }
 
-/// Writes a number of bytes in few columns.
+/// Formats a number of bytes compactly.
 fn bytes(bytes: u64) -> String {
     HumanBytes(bytes).to_string()
 }

@@ -23,7 +23,7 @@ pub(crate) fn verify(args: &VerifyArguments) -> Result<()> {
     if args.dir.is_file() {
         return verify_certificate(args);
     }
-    // The run is locked, because a search would delete files while they are read.
+    // The run is locked because a search would delete files while they are read.
     let directory = RunDirectory::open_unchanging(&args.dir)?;
     let verified = verify_run(&directory, &LocalDisk)?;
     let summary = Summary::new(&directory)?;
@@ -53,7 +53,7 @@ pub(crate) fn verify(args: &VerifyArguments) -> Result<()> {
         }
     };
     output::line(&format!(
-        "verified: {} in {} ({}), {} counted again, all as run.db says\n{ended}\ndigest: {}",
+        "verified: {} in {} ({}), {} recounted, all matching run.db\n{ended}\ndigest: {}",
         many(verified.layers.into(), "layer"),
         many(verified.files, "file"),
         HumanBytes(verified.bytes),
@@ -62,7 +62,7 @@ pub(crate) fn verify(args: &VerifyArguments) -> Result<()> {
     ))
 }
 
-/// Returns the error for a run without layer files, after printing the result as JSON if asked.
+/// Returns the error for a run without layer files, after printing the result as JSON if requested.
 fn nothing(args: &VerifyArguments, run: &RunDirectory, summary: &Summary) -> Result<()> {
     if args.json {
         let json = serde_json::json!({
@@ -78,20 +78,22 @@ fn nothing(args: &VerifyArguments, run: &RunDirectory, summary: &Summary) -> Res
     }
     let path = args.dir.display();
     Err(match (run.store_path()?, summary.counts.len()) {
-        (_, 0) => anyhow!("nothing could be verified: the run in {path} has no finished layer yet"),
+        (_, 0) => anyhow!("nothing to verify: the run in {path} has no finished layer yet"),
         (None, _) => anyhow!(
-            "nothing could be verified: the layers of the run in {path} lie with its workers; name its coordinator as HOST:PORT while it is served, or run 'fathom-worker verify --store DIR' where they are"
+            "nothing to verify: the layers of the run in {path} are on its workers. Pass the HOST:PORT of its coordinator while it is served, or run 'fathom-worker verify --store DIR' on each worker"
         ),
-        (Some(_), _) => anyhow!("nothing could be verified: the run in {path} has no layer files left"),
+        (Some(_), _) => anyhow!("nothing to verify: the run in {path} has no layer files left"),
     })
 }
 
-/// Checks what 'fathom bound --upper --json' printed.
+/// Checks a certificate printed by 'fathom bound --upper --json'.
 fn verify_certificate(args: &VerifyArguments) -> Result<()> {
     let path = args.dir.display();
     let text = fs::read_to_string(&args.dir).with_context(|| format!("cannot read {path}"))?;
     let certificate: Certificate = serde_json::from_str(&text).map_err(|error| {
-        bad_input!("{path} is neither the directory of a run nor a certificate as 'fathom bound --upper --json' prints it: {error}")
+        bad_input!(
+            "{path} is neither a run directory nor a certificate from 'fathom bound --upper --json': {error}"
+        )
     })?;
     certificate.verify(args.memory_bytes()).with_context(|| path.to_string())?;
     let Certificate { space, metric, upper_bound, stages, joined: _, even: _ } = certificate;

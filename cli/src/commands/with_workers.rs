@@ -32,15 +32,15 @@ use tracing::{info, warn};
 
 /// The name of the directory in the run's directory that has a directory for each worker.
 const WORKERS: &str = "workers";
-/// The most starts of a worker, the first one included.
+/// The maximum number of times a worker is started, including the first.
 const MAX_STARTS: u32 = 10;
-/// The time within which the workers of a coordinator that was killed end.
+/// The time limit for the workers of a killed coordinator to end.
 const WORKER_ENDS: Duration = Duration::from_secs(10);
-/// The time within which a worker ends once the run is over.
+/// The time limit for a worker to end once the run is over.
 const WORKER_LEAVES: Duration = Duration::from_millis(250);
-/// The pause between two looks at whether a worker has ended.
+/// The time between two checks whether a worker has ended.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
-/// The same, while nothing else is waited for.
+/// The same, while waiting for nothing else.
 const LOOK_SOON: Duration = Duration::from_millis(1);
 /// The pause between two starts.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -88,7 +88,7 @@ fn with_workers(
         replicas: 1,
         lease: Duration::from_secs(30),
         max_depth: args.search.max_depth,
-        // An audit by another worker would use the same memory: all workers run on this machine.
+        // An audit by another worker would use the same memory, because all workers run on this machine.
         audit: 0,
         clean_stores: false,
     };
@@ -109,7 +109,7 @@ fn with_workers(
     let memory = options.memory_bytes / homes.len() as u64;
     let display = DisplayOptions { verbosity, max_depth: args.search.max_depth, holds_layers: true };
     if let Some(graph) = &run.graph {
-        // Planning has made the tables, and workers need not make them again.
+        // Planning has computed the tables, so workers need not compute them again.
         tables::keep(&root, run.manifest.fingerprint, graph, &LocalDisk);
     }
     let listener = listen(cluster.listen)?;
@@ -125,7 +125,8 @@ fn with_workers(
         let mut keepers = Vec::new();
         for (number, home) in homes.iter().enumerate() {
             let mut command = Command::new(program);
-            // Once this process is gone, another one may go on in the run's directory, where workers write.
+            // Once this process has ended, another may continue in the run's directory, to which workers
+            // write.
             command
                 .arg("worker")
                 .args(["--child-of", &std::process::id().to_string()])
@@ -141,7 +142,7 @@ fn with_workers(
             if let Some(most) = args.search.disk_limit {
                 command.args(["--disk-limit", &format!("{most}B")]);
             }
-            // Settings that the user has made for other commands must not affect these workers.
+            // The user's environment variables for other commands must not affect these workers.
             for variable in ["FATHOM_KEYS", "FATHOM_THREADS", "FATHOM_MEMORY"] {
                 command.env_remove(variable);
             }
@@ -170,7 +171,7 @@ fn with_workers(
     let reported = match refusal.into_inner().expect("no thread panics while it holds the lock") {
         Some(error) => Err(error),
         None if ending == Ending::Stopped && signal > 0 => {
-            let message = format!("stopped; the same command goes on, in {}", run.path.display());
+            let message = format!("stopped; run the same command to continue in {}", run.path.display());
             Err(Interrupted { message, signal }.into())
         }
         None => report(&ending, &run, args.search.json),
@@ -181,8 +182,8 @@ fn with_workers(
     ended
 }
 
-/// Returns the place of the layers of a run. A run without layers, which was to be served, can begin anew in
-/// its own directory.
+/// Returns the location of the layers of a run. A run that was started by `fathom serve` and has no layers
+/// yet can use its own directory.
 fn layers_at(run: &RunDirectory) -> Result<LayersAt> {
     match run.journal.layers_at().context("cannot read run.db")? {
         LayersAt::Workers if run.visited()?.layers.is_empty() => Ok(LayersAt::RunDirectory),
@@ -190,25 +191,25 @@ fn layers_at(run: &RunDirectory) -> Result<LayersAt> {
     }
 }
 
-/// Makes the directories of `workers` workers.
+/// Creates the directories of `workers` workers.
 fn homes(run: &Path, workers: u32) -> Result<Vec<PathBuf>> {
     let homes: Vec<PathBuf> = (0..workers).map(|number| run.join(WORKERS).join(number.to_string())).collect();
     for home in &homes {
-        std::fs::create_dir_all(home).with_context(|| format!("cannot make {}", home.display()))?;
+        std::fs::create_dir_all(home).with_context(|| format!("cannot create {}", home.display()))?;
         await_end(home)?;
     }
     Ok(homes)
 }
 
-/// Removes what killed workers have left of files in the directory of the layers.
+/// Removes unfinished files that killed workers left in the directory of the layers.
 fn remove_unfinished(run: &RunDirectory, root: &Path) -> Result<()> {
     let store = Store::at(root, &LocalDisk)?;
     store.require_run(run.manifest.fingerprint)?;
     Ok(store.depths()?.into_iter().try_for_each(|depth| store.remove_unfinished(depth))?)
 }
 
-/// Waits until no worker has the lock of a directory any more. When a coordinator is killed, the system kills
-/// its workers, which takes a moment.
+/// Waits until no worker holds the lock of a directory. When a coordinator is killed, the system kills its
+/// workers, which takes a moment.
 fn await_end(home: &Path) -> Result<()> {
     let begun = Instant::now();
     loop {
@@ -219,27 +220,27 @@ fn await_end(home: &Path) -> Result<()> {
     }
 }
 
-/// Runs a worker, and starts it again if it ends before the run does: others may wait for its tasks, or for
-/// files in its store. Once the run is over, whoever has taken part has left, and a worker that goes on is
-/// killed: it came too late, and looks for the coordinator, or it hangs.
+/// Runs a worker and restarts it if it ends before the run does, because others may wait for its tasks or for
+/// files in its store. Once the run is over, all workers that took part have left. A worker that is still
+/// running is killed: it started too late and looks for the coordinator, or it hangs.
 fn keep_alive(mut command: Command, over: &AtomicBool, is_ending: impl Fn() -> bool) -> Result<()> {
     for start in 1..=MAX_STARTS {
         let mut worker = command.spawn().context("cannot start a worker")?;
         let Some(status) = end_of(&mut worker, over)? else { return Ok(()) };
         if status.code() == Some(2) {
-            return Err(bad_input!("a worker cannot do this run: its message stands above"));
+            return Err(bad_input!("a worker failed to start; see its message above"));
         }
-        // A worker that leaves at the end of the run may end before the coordinator does, so wait first.
+        // At the end of the run, a worker may end before the coordinator does, so wait first.
         std::thread::park_timeout(PAUSE);
         if over.load(Ordering::Relaxed) || is_ending() {
             return Ok(());
         }
         warn!(%status, start, "worker ended");
     }
-    Err(anyhow!("a worker died {MAX_STARTS} times: its log is below the run's directory"))
+    Err(anyhow!("a worker died {MAX_STARTS} times; see its log in the run's directory"))
 }
 
-/// Waits until a worker ends, and returns how. Returns `None` if the run is over before.
+/// Waits until a worker ends, and returns its exit status. Returns `None` if the run ends first.
 fn end_of(worker: &mut Child, over: &AtomicBool) -> Result<Option<ExitStatus>> {
     while !over.load(Ordering::Relaxed) {
         if let Some(status) = worker.try_wait().context("cannot wait for fathom-worker")? {
@@ -248,8 +249,8 @@ fn end_of(worker: &mut Child, over: &AtomicBool) -> Result<Option<ExitStatus>> {
         std::thread::park_timeout(LOOK_AGAIN);
     }
     if !ends_within(worker, WORKER_LEAVES) {
-        info!(process = worker.id(), "a worker goes on after the run has ended, and is killed");
-        // It may have ended by itself now.
+        info!(process = worker.id(), "killing a worker that is still running after the end of the run");
+        // It may have ended in the meantime.
         let _ = worker.kill();
         ends_within(worker, WORKER_ENDS);
     }
@@ -273,7 +274,7 @@ mod tests {
     use std::os::unix::process::ExitStatusExt;
 
     #[test]
-    fn a_worker_that_goes_on_after_the_end_is_killed() {
+    fn worker_still_running_after_the_run_is_killed() {
         let over = AtomicBool::new(false);
         let mut ends = Command::new("sh").args(["-c", "exit 3"]).spawn().unwrap();
         assert_eq!(end_of(&mut ends, &over).unwrap().and_then(|status| status.code()), Some(3));

@@ -1,14 +1,14 @@
-//! States as words, from the definition alone; puzzles that are too large for a run have them too.
+//! States as words, derived only from the definition, so that they exist for puzzles too large for a run.
 //!
 //! A point is a cell together with an orientation, and a state shows a label at each point. The label at the
-//! first point of a cell determines the labels at the other points, because a turn moves all of them alike;
-//! so a word has one letter a cell. Where a move brings the k-th point of a cell to the first point of
+//! first point of a cell determines the labels at the other points, because a turn moves all of them alike,
+//! so a word has one letter per cell. Where a move brings the k-th point of a cell to the first point of
 //! another, the letter there becomes the k-th successor of the old letter.
 
 use fathom_algebra::{OrientedPermutation, Permutation};
 use fathom_puzzle::{Definition, Guard};
 
-/// The letters that stand on the cells of a puzzle, and how turns change them.
+/// The letters on the cells of a puzzle, and how turns change them.
 #[derive(Clone, Debug)]
 pub struct Alphabet {
     /// The label at each point when the puzzle is solved.
@@ -17,7 +17,7 @@ pub struct Alphabet {
     pub(super) first: Vec<usize>,
     /// The number of points of each cell.
     orientation_counts: Vec<u16>,
-    /// The number of points of each cell after which the labels repeat, whatever piece stands there.
+    /// The number of points of each cell after which the labels repeat, whatever piece is there.
     periods: Vec<u16>,
     /// The letter at the k-th next point of a cell, by k and the letter at the first point.
     next: Vec<Vec<u8>>,
@@ -45,7 +45,7 @@ impl WordMap {
 }
 
 impl Alphabet {
-    /// Makes the alphabet of a puzzle; `None` if the puzzle has more than `MAX_LETTERS` letters.
+    /// Creates the alphabet of a puzzle; `None` if the puzzle has more than `MAX_LETTERS` letters.
     pub fn new(definition: &Definition) -> Option<Self> {
         let (labels, orientation_counts) = (definition.point_labels(), definition.orientation_counts());
         let letters = labels.iter().max().map_or(0, |&label| usize::from(label) + 1);
@@ -81,7 +81,7 @@ impl Alphabet {
         self.first.iter().map(|&first| self.labels[inverse.apply(first)] as u8).collect()
     }
 
-    /// Returns the effect of an action on words. Actions that nothing visible tells apart have equal effects.
+    /// Returns the effect of an action on words. Actions that differ in nothing visible have equal effects.
     /// The action is possible where all of `guard` holds, whatever the orientations.
     pub fn step(&self, action: &Permutation, guard: impl IntoIterator<Item = Guard>) -> WordMap {
         let inverse = action.inverse();

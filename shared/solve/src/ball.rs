@@ -20,16 +20,16 @@ pub struct Ball {
     levels: Vec<u32>,
 }
 
-/// There is no room for another state.
+/// There is no memory for another state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Full;
 
 impl Ball {
-    /// Makes a ball that contains only its centre.
+    /// Creates a ball that contains only its centre.
     pub fn new(centre: &[u8]) -> Self {
         let mut ball =
             Self { width: centre.len(), words: Vec::new(), index: HashTable::new(), levels: vec![0] };
-        ball.insert(centre, u64::MAX).expect("one state has room");
+        ball.insert(centre, u64::MAX).expect("one state fits");
         ball.levels.push(1);
         ball
     }
@@ -71,12 +71,12 @@ impl Ball {
         Some((number, distance))
     }
 
-    /// Finds the next level: the new states among those that `step` makes of the outermost level by each of
-    /// `moves` moves. `step` returns false where a move is not possible. Returns false if the new level is
+    /// Computes the next level: the new states among the images of the outermost level under `step`, for each
+    /// of `moves` moves. `step` returns false where a move is not possible. Returns false if the new level is
     /// empty.
     ///
     /// # Errors
-    /// [`Full`] if the ball would take more than `most_bytes`. The level is then incomplete, and the ball
+    /// [`Full`] if the ball would need more than `most_bytes`. The level is then incomplete, and the ball
     /// must not be used again.
     pub fn grow(
         &mut self,
@@ -110,7 +110,7 @@ impl Ball {
         Ok(())
     }
 
-    /// Makes room for one more word. While the words or the table grow, the old ones take memory too.
+    /// Reserves memory for one more word. While the words or the table grow, the old ones use memory too.
     fn make_room(&mut self, most_bytes: u64) -> Result<(), Full> {
         let free = most_bytes.saturating_sub(self.bytes());
         let Self { words, width, index, .. } = self;

@@ -1,12 +1,12 @@
 //! Bidirectional breadth-first search: a ball around the state and one around the solved state grow until
 //! they meet.
 //!
-//! Let all states within f moves of the state be known, and all states from which at most b moves lead to the
-//! solved one. If the distance is f + b, each shortest solution has a state f moves from its beginning that
-//! lies in the outermost levels of both balls. If the distance is larger, the balls are disjoint. So the
-//! first sum f + b at which the levels meet is the distance. Moves need no inverses for this, because the
-//! ball around the solved state grows by predecessors. A ball stores one word of each state, the smallest of
-//! those that free moves make of it.
+//! Suppose that all states within f moves of the state are known, and all states from which at most b moves
+//! lead to the solved one. If the distance is f + b, each shortest solution has a state f moves from its
+//! beginning that lies in the outermost levels of both balls. If the distance is larger, the balls are
+//! disjoint. So the first sum f + b at which the levels meet is the distance. Moves need no inverses for
+//! this, because the ball around the solved state grows by predecessors. A ball stores one word for each
+//! state, the smallest of its images under free moves.
 
 use super::ball::{Ball, Full};
 use super::descent::{Solutions, descend};
@@ -15,7 +15,7 @@ use indicatif::{HumanBytes, HumanCount};
 use rustc_hash::FxHashSet;
 use std::convert::Infallible;
 
-/// A bidirectional search. The ball around the solved state is kept from one question to the next.
+/// A bidirectional search. The ball around the solved state is reused from one question to the next.
 #[derive(Debug)]
 pub struct Bidirectional<'m> {
     model: &'m SolveModel,
@@ -27,14 +27,14 @@ pub struct Bidirectional<'m> {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SearchError {
     /// One of the balls holds all states that can be reached, and the balls are disjoint.
-    #[error("the moves do not lead to it: {} states were all there were to see", HumanCount(*.states))]
+    #[error("it cannot be reached: the search exhausted all {} states", HumanCount(*.states))]
     Unreachable {
         /// The number of states in both balls.
         states: u64,
     },
     /// The memory limit was reached.
     #[error(
-        "no solution has {moves} moves or fewer, and {} of memory are full with {} states",
+        "no solution has {moves} moves or fewer, and the {} of memory are full with {} states",
         HumanBytes(*.memory_bytes),
         HumanCount(*.states)
     )]
@@ -49,7 +49,7 @@ pub enum SearchError {
 }
 
 impl<'m> Bidirectional<'m> {
-    /// Makes a search whose balls take at most `memory_bytes`.
+    /// Creates a search whose balls use at most `memory_bytes`.
     pub fn new(model: &'m SolveModel, memory_bytes: u64) -> Self {
         Self { model, memory_bytes, around_solved: Ball::new(&model.reduced(model.solved())) }
     }
@@ -126,7 +126,7 @@ impl<'m> Bidirectional<'m> {
         }
     }
 
-    /// Returns the states on shortest ways from the centre of `around_state` to `ends`, which all lie in its
+    /// Returns the states on shortest paths from the centre of `around_state` to `ends`, which are all in its
     /// outermost level.
     fn ways_to(&self, around_state: &Ball, ends: FxHashSet<u32>) -> FxHashSet<u32> {
         let mut on_the_way = ends.clone();

@@ -1,12 +1,12 @@
-//! Bounds on God's numbers. Lower bounds come from the number of states that k moves can reach at most, upper
-//! bounds from moves that solve all states stage by stage.
+//! Bounds on God's numbers. Lower bounds follow from the maximum number of states that k moves can reach,
+//! upper bounds from moves that solve all states stage by stage.
 //!
 //! Reading order: [`tally`] (counts by parity), [`arrangements`] (the counting of Jia, Zhang and Xiang),
-//! [`normal_forms`] (one word for each state of a ball), [`automaton`] (the words without a forbidden part, counted
-//! at any length), [`cover`] (the group of any puzzle), [`lower`] (from counts to bounds), [`boards`] (one
-//! board or a range), [`square1`] (Square-1, shape by shape); [`chain`] (stages), [`stage`] (the states of
-//! one stage), [`upper`] (words that solve all states, and certificates), [`stage_pairs`] (two stages that take
-//! fewer moves together), [`chains`] (a search for a good chain). The proofs are in `docs/bounds.md`.
+//! [`normal_forms`] (one word for each state of a ball), [`automaton`] (the words without a forbidden part,
+//! counted at any length), [`cover`] (the group of any puzzle), [`lower`] (from counts to bounds), [`boards`]
+//! (one board or a range), [`square1`] (Square-1, shape by shape); [`chain`] (stages), [`stage`] (the states
+//! of one stage), [`upper`] (words that solve all states, and certificates), [`stage_pairs`] (two stages that
+//! take fewer moves together), [`chains`] (a search for a good chain). The proofs are in `docs/bounds.md`.
 //!
 //! Invariants: the count at length k is never less than the number of states at distance k, for even and odd
 //! permutations separately. Counts are integers of any size, never rounded.

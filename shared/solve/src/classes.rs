@@ -24,16 +24,15 @@ const CLASS_BYTES: u64 = 96;
 
 /// Returns the classes of a depth, sorted by size and then by word. The files of the depth must exist.
 ///
-/// # Errors
-/// [`fathom_command::exit::BadInput`] if the classes would not fit `memory_bytes`. Another error if a file is
-/// missing or damaged, or contradicts the journal.
+/// # Errors [`fathom_command::exit::BadInput`] if the classes would not fit in `memory_bytes`. Another error
+/// if a file is missing or damaged, or contradicts the journal.
 pub fn classes(kept: &mut KeptLayers<'_>, depth: u32, memory_bytes: u64) -> Result<Vec<Class>> {
     let layer = kept.layers()[depth as usize].clone();
     let most = layer.classes.unwrap_or(layer.stored);
     let needed = most.saturating_mul(CLASS_BYTES + kept.graph().space().cells() as u64);
     if needed > memory_bytes {
         return Err(bad_input!(
-            "depth {depth} has {} classes, which would take {} of memory, and {} may be taken: give it more with --memory, or ask for another depth",
+            "depth {depth} has {} classes, which need {} of memory; the limit is {}. Increase it with --memory, or choose another depth",
             HumanCount(most),
             HumanBytes(needed),
             HumanBytes(memory_bytes)
@@ -51,7 +50,7 @@ pub fn classes(kept: &mut KeptLayers<'_>, depth: u32, memory_bytes: u64) -> Resu
     let states: u64 = classes.iter().map(|class| class.size).sum();
     ensure!(
         states == layer.states && layer.classes.is_none_or(|counted| counted == classes.len() as u64),
-        "depth {depth} has {} classes of {states} states, and run.db says {:?} of {}: 'fathom verify' tells what is wrong",
+        "depth {depth} has {} classes of {states} states, but run.db has {:?} of {}. Run 'fathom verify' to find the fault",
         classes.len(),
         layer.classes,
         layer.states
@@ -68,18 +67,18 @@ pub fn classes(kept: &mut KeptLayers<'_>, depth: u32, memory_bytes: u64) -> Resu
 /// number of classes is not `counted`, or a class has no inverse at this depth.
 pub fn up_to_inversion(space: &Space, classes: Vec<Class>, counted: Option<u64>) -> Result<Vec<Class>> {
     let inverses = Inverses::new(space)
-        .map_err(|why| bad_input!("the states of {} are not inverted: {why}", space.slug()))?;
+        .map_err(|why| bad_input!("cannot invert the states of {}: {why}", space.slug()))?;
     let places: FxHashMap<&[u8], usize> =
         classes.iter().map(|class| class.word.as_slice()).zip(0..).collect();
     let mut found = Vec::new();
     for (at, class) in classes.iter().enumerate() {
         let (inverse, _) = smallest(space, &inverses.inverse(&class.word));
         let Some(&other) = places.get(inverse.as_slice()) else {
-            bail!("the inverse of a state lies at another depth: this is a fault in fathom");
+            bail!("the inverse of a state is at another depth; this is a bug in fathom");
         };
         ensure!(
             classes[other].size == class.size,
-            "a class and that of its inverses differ in size: this is a fault in fathom"
+            "a class and the class of its inverses differ in size; this is a bug in fathom"
         );
         let Class { word, size, symmetry } = class.clone();
         if other == at {
@@ -91,7 +90,7 @@ pub fn up_to_inversion(space: &Space, classes: Vec<Class>, counted: Option<u64>)
     found.sort_unstable_by(|a, b| (a.size, &a.word).cmp(&(b.size, &b.word)));
     ensure!(
         counted.is_none_or(|counted| counted == found.len() as u64),
-        "there are {} classes up to inversion, and run.db says {counted:?}: 'fathom verify' tells what is wrong",
+        "there are {} classes up to inversion, but run.db has {counted:?}. Run 'fathom verify' to find the fault",
         found.len()
     );
     Ok(found)

@@ -15,8 +15,8 @@ pub struct Solutions {
 
 /// Returns the first `most` shortest solutions of a state, from the word `start`, whose distance must be
 /// `distance`. `is_at(word, d)` is called for neighbours of states at distance d + 1, and returns whether
-/// `word` lies at distance d. If its answers are right, the search has no dead ends, so that a solution takes
-/// at most `distance` times the number of moves calls.
+/// `word` is at distance d. If its answers are right, the search has no dead ends, and finding a solution
+/// takes at most `distance` times the number of moves calls.
 ///
 /// # Errors
 /// The errors of `is_at`.
@@ -28,7 +28,7 @@ pub fn descend<E>(
     mut is_at: impl FnMut(&[u8], u32) -> Result<bool, E>,
 ) -> Result<Solutions, E> {
     let mut found = Solutions { distance, solutions: Vec::new(), more: false };
-    // The states on the way and the moves between them; `mv` is the next move to try.
+    // The states on the path and the moves between them; `mv` is the next move to try.
     let mut words = vec![start.to_vec()];
     let mut way: Vec<usize> = Vec::new();
     let mut mv = 0;
@@ -62,8 +62,8 @@ pub fn descend<E>(
 
 /// Returns a shortest sequence of moves from the solved state to `state`, whose distance from it must be
 /// `distance`; `None` if there is no such sequence. `is_at(word, d)` is called for predecessors of states at
-/// distance d + 1, and returns whether `word` lies at distance d from the solved state. Of the predecessors
-/// of a state the first is taken, in the order of the ways back.
+/// distance d + 1, and returns whether `word` is at distance d from the solved state. Of the predecessors of
+/// a state the first is taken, in the order of the predecessor moves.
 ///
 /// # Errors
 /// The errors of `is_at`.
@@ -73,7 +73,7 @@ pub fn way_to<E>(
     distance: u32,
     mut is_at: impl FnMut(&[u8], u32) -> Result<bool, E>,
 ) -> Result<Option<Vec<usize>>, E> {
-    // The states on the way, from `state` backwards.
+    // The states on the path, from `state` backwards.
     let mut states = vec![model.reduced(state)];
     let mut source = state.to_vec();
     for depth in (0..distance).rev() {

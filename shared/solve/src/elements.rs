@@ -4,14 +4,14 @@ use fathom_algebra::{CycleError, ExpressionError, Named, Permutation, expression
 use fathom_puzzle::Move;
 use fathom_puzzle::tiles;
 
-/// Why a text is no element.
+/// Why a text is not an element.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ElementError {
     /// The text looks like cycles, but is malformed.
-    #[error("{0}; cycles are written as (1,2,3)(4,5), with points counted from 1")]
+    #[error("{0}; cycles are written as (1,2,3)(4,5), with points numbered from 1")]
     Cycles(CycleError),
     /// The text looks like tiles, but does not name each tile once.
-    #[error("{0}; tiles are counted from 0, row by row")]
+    #[error("{0}; tiles are numbered from 0, row by row")]
     Tiles(String),
     /// The text is a malformed expression in the moves.
     #[error("{0}")]
@@ -22,10 +22,10 @@ pub enum ElementError {
 /// it begins with a bracket, and otherwise the tiles of a state, unless moves have numbers for names and
 /// there are not as many numbers as tiles. Any other text is an expression in the names of the moves.
 ///
-/// The element of a state carries tile p from cell p, where the tile belongs, to the cell where it stands.
+/// The element of a state carries tile p from cell p, its home, to the cell where it is.
 ///
 /// # Errors
-/// [`ElementError`] with the place and the reason.
+/// [`ElementError`] with the position and the reason.
 pub fn read(text: &str, points: usize, moves: &[Move]) -> Result<Permutation, ElementError> {
     let text = text.trim();
     let is_numbers = text.chars().all(|c| c.is_ascii_digit() || c.is_whitespace() || "()[],;".contains(c));
@@ -45,7 +45,7 @@ pub fn read(text: &str, points: usize, moves: &[Move]) -> Result<Permutation, El
 }
 
 /// Returns the element that leads to a state with each tile once: tile p goes from cell p to the cell where
-/// it stands.
+/// it is.
 pub fn of_tiles(tiles: &[usize]) -> Permutation {
     Permutation::from_fn(tiles.len(), |cell| tiles[cell]).inverse()
 }
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn moves_cycles_and_tiles_mean_the_same() {
+    fn moves_cycles_and_tiles_agree() {
         // The first row moves left: tile 0 comes to cell 3, and tile 1 to cell 0.
         for text in
             ["H1", "(4,3,2,1)", "[[4,3,2,1]]", " 1,2,3,0; 4,5,6,7; 8,9,10,11 ", "1 2 3 0 4 5 6 7 8 9 10 11"]
@@ -89,13 +89,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_none_is_refused_with_the_reason() {
+    fn invalid_elements_are_rejected_with_a_reason() {
         for (text, says) in [
             ("", "at offset 0: expected a generator or '('"),
             ("(1,2", "at offset 4: expected a point, found the end; cycles are written as"),
             ("(1,13)", "at offset 3: point 13 is not between 1 and 12"),
             ("(1,2)(2,3)", "at offset 6: point 2 occurs twice"),
-            ("1 2 3", "it has 3 tiles, and the puzzle has 12; tiles are counted from 0"),
+            ("1 2 3", "it has 3 tiles, and the puzzle has 12; tiles are numbered from 0"),
             ("1 2 3 4 5 6 7 8 9 10 11 12", "there is no tile 12: they are 0 to 11"),
             ("0 1 2 3 4 5 6 7 8 9 10 10", "tile 10 is there twice"),
             ("99999999999999999999 1", "is no tile: they are 0 to 11"),
@@ -109,12 +109,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_read_or_refused(text in ".*", near in "[VH1-4^*(),; '\\[\\]-]{0,24}") {
+        fn any_text_is_parsed_or_rejected(text in ".*", near in "[VH1-4^*(),; '\\[\\]-]{0,24}") {
             let _ = (element(&text), element(&near));
         }
 
         #[test]
-        fn states_are_read_as_they_are_written(tiles in Just((0..12_u16).collect::<Vec<_>>()).prop_shuffle()) {
+        fn written_states_round_trip(tiles in Just((0..12_u16).collect::<Vec<_>>()).prop_shuffle()) {
             let written: Vec<String> = tiles.iter().map(u16::to_string).collect();
             let read = element(&written.join(",")).unwrap();
             prop_assert_eq!(&tiles_of(&read), &tiles);

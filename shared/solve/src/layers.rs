@@ -1,4 +1,4 @@
-//! Tells the distances of states from the layers that a run has kept.
+//! Reads the distances of states from the layers that a run has kept.
 
 use anyhow::{Context, Result};
 use fathom_engine::directory::{RunDirectory, Visited};
@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 use std::collections::hash_map::Entry;
 
 /// The layers of a run whose files exist. A file is opened and checked when a state of its shard is first
-/// asked for; after that, each question reads one coset.
+/// looked up; after that, each lookup reads one coset.
 #[derive(Debug)]
 pub struct KeptLayers<'d> {
     graph: CosetGraph,
@@ -28,8 +28,8 @@ impl<'d> KeptLayers<'d> {
     /// Opens the kept layers of a run. Returns `None` if the run has no store of its own, because workers
     /// hold all layers.
     ///
-    /// # Errors
-    /// If the store is not there, the files of the run are damaged, or its tables do not fit `memory_bytes`.
+    /// # Errors If the store does not exist, the files of the run are damaged, or its tables do not fit in
+    /// `memory_bytes`.
     pub fn new(run: &RunDirectory, memory_bytes: u64, disk: &'d dyn Disk) -> Result<Option<Self>> {
         let Some(store) = run.store()? else {
             return Ok(None);
@@ -51,7 +51,7 @@ impl<'d> KeptLayers<'d> {
         &self.graph
     }
 
-    /// Returns the finished layers in order of depth, including those whose files were removed.
+    /// Returns the finished layers, ordered by depth, including those whose files were removed.
     pub fn layers(&self) -> &[LayerRow] {
         &self.visited.layers
     }
@@ -84,7 +84,7 @@ impl<'d> KeptLayers<'d> {
         Ok(None)
     }
 
-    /// Returns whether a state lies at this depth. The files of the depth must exist.
+    /// Returns whether a state is at this depth. The files of the depth must exist.
     ///
     /// # Errors
     /// If a file is missing or damaged.
@@ -122,7 +122,7 @@ impl<'d> KeptLayers<'d> {
         match self.open.entry((depth, shard)) {
             Entry::Occupied(file) => Ok(file.into_mut()),
             Entry::Vacant(place) => {
-                let digests = self.digests.get(&depth).context("the files of the layer are not there")?;
+                let digests = self.digests.get(&depth).context("the files of the layer do not exist")?;
                 let open = || -> Result<LayerFile, LayerError> {
                     let file = self.store.open_shard(&self.geometry, depth, shard)?;
                     file.check_digest(digests[shard.0 as usize])?;

@@ -2,15 +2,15 @@
 //!
 //! Reading order: [`alphabet`] (states as words), [`moves`] (moves, some preceded by free moves), [`model`]
 //! (any puzzle in these terms, whether a run can search it or not), [`state`] (reads and writes states, and
-//! explains why moves do not reach one), [`square1`] (writes moves of Square-1), [`descent`] (finds
-//! solutions, given a function that tells distances), [`ball`] and [`bidirectional`] (tell distances without
-//! a run), [`layers`] and [`space_words`] (tell distances from the layers that a run has kept),
+//! explains why a state cannot be reached), [`square1`] (writes moves of Square-1), [`descent`] (finds
+//! solutions, given a function that returns distances), [`ball`] and [`bidirectional`] (compute distances
+//! without a run), [`layers`] and [`space_words`] (read distances from the layers that a run has kept),
 //! [`classes`](mod@classes) (the states of a layer up to symmetry), [`elements`] (reads elements of a
-//! puzzle's group), [`mod@bound`] (bounds of God's numbers, without a run).
+//! puzzle's group), [`mod@bound`] (bounds on God's numbers, without a run).
 //!
 //! Invariants: a solution leads from a state to the solved one, up to free moves, and its length is the
-//! distance. A distance is exact or not given at all. Solutions come in lexicographic order, by the order of
-//! the puzzle's moves, so that the same question has the same answer on every machine.
+//! distance. A distance is exact or not returned at all. Solutions are in lexicographic order, by the order
+//! of the puzzle's moves, so that the same question has the same answer on every machine.
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 

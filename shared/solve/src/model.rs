@@ -1,9 +1,9 @@
-//! Any puzzle as words with moves between them, from its definition alone. This includes puzzles that are too
-//! large for a run, move sets without inverses, and puzzles with free moves.
+//! Any puzzle as words with moves between them, derived only from its definition. This includes puzzles that
+//! are too large for a run, move sets without inverses, and puzzles with free moves.
 //!
 //! With free moves a state has several words, one for each free move. The smallest word represents the state
-//! where states are stored and compared. A solution starts from the word that was asked about, so that it can
-//! be carried out as written.
+//! where states are stored and compared. A solution starts from the given word, so that it can be
+//! carried out as written.
 
 use super::alphabet::{Alphabet, MAX_LETTERS, WordMap};
 use super::moves::{Move, distinct};
@@ -16,8 +16,8 @@ use fathom_puzzle::{Definition, DefinitionError, Generator, Metric, Piece, Puzzl
 use fathom_space::Base;
 use std::collections::HashMap;
 
-/// The largest number of points where all pieces have letters: the group computations of `why_not` take too
-/// long on more.
+/// The maximum number of points if all pieces have letters. With more, the group computations of `why_not`
+/// take too long.
 pub(super) const MAX_POINTS: usize = 512;
 
 /// A puzzle with a metric and labels, as words and moves.
@@ -28,10 +28,10 @@ pub struct SolveModel {
     pub(super) definition: Definition,
     pub(super) generators: Vec<Generator>,
     pub(super) free: FreeGroup,
-    /// If the pieces are too many for letters, the letters tell only some of them apart.
+    /// If there are more pieces than letters, the base whose images identify a state.
     pub(super) alphabet: Alphabet,
     pub(super) told: Option<Base>,
-    /// What each point shows when the puzzle is solved, with all pieces told apart that are.
+    /// The label at each point when the puzzle is solved, with distinct pieces kept distinct.
     pub(super) shown: Vec<u16>,
     pub(super) square1: Option<SquareOne>,
     solved: Box<[u8]>,
@@ -41,12 +41,12 @@ pub struct SolveModel {
     words_of: Vec<WordMap>,
 }
 
-/// Why states of a puzzle cannot be solved here.
+/// Why states of a puzzle cannot be solved.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ModelError {
     /// The puzzle has too many points or letters.
     #[error(
-        "{puzzle} has {points} points, which show {letters} different things: states of puzzles with up to {MAX_POINTS} points and {MAX_LETTERS} things to be seen are solved, and of larger ones that have few states"
+        "{puzzle} is too large to solve: it has {points} points with {letters} distinct labels, and the limits are {MAX_POINTS} points and {MAX_LETTERS} labels, except for puzzles with few states"
     )]
     TooLarge {
         /// The name of the puzzle.
@@ -62,16 +62,16 @@ pub enum ModelError {
 }
 
 impl SolveModel {
-    /// Makes the model of a puzzle with a metric and labels.
+    /// Creates the model of a puzzle with a metric and labels.
     ///
     /// # Errors
     /// [`ModelError`] if the puzzle is too large, or the labels do not fit it.
     pub fn new(question: &SpaceSpec) -> Result<Self, ModelError> {
         let source = question.source.clone();
         let mut definition = source.definition(question.metric)?;
-        // What a search refuses is refused here, too.
+        // What a search rejects is rejected here, too.
         definition.generators(definition.metric())?;
-        // Pieces of different orbits never stand on the same cells, whatever their labels.
+        // Pieces of different orbits never share cells, whatever their labels.
         let orbits = (0..definition.cells()).map(|cell| definition.orbit_of(cell));
         let mut numbers = HashMap::new();
         let labels = question.labels.of_pieces().iter().zip(orbits).map(|label| {
@@ -82,8 +82,9 @@ impl SolveModel {
         let solved: Vec<Piece> = labelled.map(|(&piece, label)| Piece { label, ..piece }).collect();
         definition.set_solved(&solved)?;
         let square1 = SquareOne::new(&definition);
-        // If Square-1 has all its turns, some shortest way between states with the required cells passes only
-        // through such states. So the requirement can be dropped, and states of other shapes are solved too.
+        // If Square-1 has all its turns, some shortest path between states with the required cells passes
+        // only through such states. So the requirement can be dropped, and states of other shapes are solved
+        // too.
         if square1.is_some() && definition.moves().len() == in_all_shapes().moves().len() {
             definition.set_always(&[])?;
         }
@@ -165,7 +166,7 @@ impl SolveModel {
         self.alphabet.word(element)
     }
 
-    /// Writes to `image` the word after move `mv`. Returns false, without writing, if the move is not made in
+    /// Writes to `image` the word after move `mv`. Returns false, without writing, if the move is not used in
     /// `word`.
     pub fn apply(&self, mv: usize, word: &[u8], image: &mut [u8]) -> bool {
         let mv = &self.moves[mv];
@@ -176,14 +177,14 @@ impl SolveModel {
         may
     }
 
-    /// Returns the number of ways back. From any word of a state, the ways back that are possible lead to
+    /// Returns the number of predecessor moves. From any word of a state, those that are possible lead to
     /// words of all its predecessors.
     pub fn ways_back(&self) -> usize {
         self.ways_back.len()
     }
 
-    /// Writes to `source` the word after a way back. Returns false, without writing, if the way is not
-    /// possible from `word`.
+    /// Writes to `source` the word after a predecessor move. Returns false, without writing, if the move is
+    /// not possible from `word`.
     pub fn undo(&self, way: usize, word: &[u8], source: &mut [u8]) -> bool {
         let way = &self.ways_back[way];
         let may = way.may(word);
@@ -229,7 +230,7 @@ impl SolveModel {
         moves.iter().fold(identity, |product, &mv| product.then(&self.moves[mv].action))
     }
 
-    /// Makes moves in the state to which an element leads, and returns the resulting element; `None` if a
+    /// Applies moves to the state to which an element leads, and returns the resulting element; `None` if a
     /// guard forbids one of the moves. Computes with elements instead of words, so that the result checks a
     /// search independently; only the guards are shared.
     pub fn carry_out(&self, element: &OrientedPermutation, moves: &[usize]) -> Option<OrientedPermutation> {
@@ -274,10 +275,10 @@ impl SolveModel {
     }
 }
 
-/// Returns the solved pieces if only some are told apart: the others of an orbit look alike, and hide their
-/// orientations.
+/// Returns the solved pieces if only those of the base are distinguished: the others of an orbit look alike
+/// and hide their orientations.
 fn pieces_told(definition: &Definition, told: &Base) -> Vec<Piece> {
-    // The first piece of each orbit of moves that is not told apart gives them its label.
+    // The first such piece of each orbit of moves gives them its label.
     let first =
         |piece: usize| (0..=piece).find(|&other| !told.is_told(other) && told.are_in_one_orbit(other, piece));
     let piece = |(number, &solved): (usize, &Piece)| match told.is_told(number) {

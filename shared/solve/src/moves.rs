@@ -1,9 +1,9 @@
-//! The moves of a puzzle with free moves: each product of a free move and a move, once.
+//! The moves of a puzzle with free moves: the distinct products of a free move and a move.
 //!
 //! States that differ by free moves are the same state. For a state g, a free move f and a move m, the state
 //! g f m is a neighbour of g, and g f m f' with another free move f' is the same neighbour. So the products f
-//! m that differ only by trailing free moves count as one move. On a cube that may be turned in the hand,
-//! every f m equals m' f' with m' a turn of another face, so that no move needs a free move before it. In
+//! m that differ only by trailing free moves count as one move. On a cube that may be rotated as a
+//! whole, every f m equals m' f' with m' a turn of another face, so no move needs a free move before it. In
 //! Square-1, by contrast, the layers must be turned between twists.
 
 use super::alphabet::{Alphabet, WordMap};
@@ -23,14 +23,14 @@ pub struct Move {
     pub action: OrientedPermutation,
     /// The effect of both on words.
     pub(super) step: WordMap,
-    /// Earlier moves that equal this one up to trailing free moves, but have other guards. Where one of them
-    /// is possible, this move is left out, so that no neighbour is reached twice.
+    /// Earlier moves that equal this one up to trailing free moves, but have other guards. If one of them is
+    /// possible in a state, this move is omitted there, so that no neighbour is reached twice.
     instead: Vec<usize>,
 }
 
 impl Move {
-    /// Returns whether this move is made in the state `word`: whether its guard holds there and no equivalent
-    /// earlier move of `all`, the list that [`distinct`] returned, is possible.
+    /// Returns whether this move is used in the state `word`: whether its guard holds there and no equivalent
+    /// earlier move of `all`, the list returned by [`distinct`], is possible.
     pub fn may(&self, word: &[u8], all: &[Self]) -> bool {
         self.step.may(word) && !self.instead.iter().any(|&other| all[other].step.may(word))
     }

@@ -1,4 +1,4 @@
-//! Translates between the words of a model and those of its space, which use other letters.
+//! Translates between the words of a model and those of its space, which use different letters.
 
 use super::model::SolveModel;
 use fathom_space::Space;
@@ -18,7 +18,7 @@ pub struct SpaceWords<'s> {
 }
 
 impl<'s> SpaceWords<'s> {
-    /// Makes the tables for a model and the space of the same question.
+    /// Creates the tables for a model and the space of the same question.
     pub fn new(model: &SolveModel, space: &'s Space) -> Self {
         let (orientation_counts, solved) = (model.definition.orientation_counts(), model.definition.solved());
         let labels = space.piece_labels().of_pieces();
@@ -43,7 +43,7 @@ impl<'s> SpaceWords<'s> {
                     let told =
                         (labels[piece], (counted % orientation_counts[piece] % space.shown(piece)) as u8);
                     let letter = model.alphabet.letter(piece, turn);
-                    // A letter that hides the orientation stands for the one that moves bring here.
+                    // A letter that hides the orientation represents the orientation that moves bring here.
                     if space.may_stand(piece, turn, cell) {
                         of_letter.insert(letter, told);
                     }
@@ -56,8 +56,8 @@ impl<'s> SpaceWords<'s> {
         Self { space, tables, pieces, letters }
     }
 
-    /// Returns the word of the space for a word of the model; `None` if some piece stands
-    /// where no moves bring it.
+    /// Returns the word of the space for a word of the model; `None` if some piece is on a cell that it
+    /// cannot reach.
     pub fn in_space(&self, word: &[u8]) -> Option<Vec<u8>> {
         let tables = self.tables.iter().map(|&table| &self.pieces[table]);
         let pieces = tables.zip(word).map(|(pieces, letter)| pieces.get(letter).copied());

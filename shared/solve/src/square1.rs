@@ -5,7 +5,7 @@ use fathom_puzzle::Definition;
 use fathom_puzzle::family::square1::{Layer, Sequence, Turn};
 use std::collections::HashMap;
 
-/// The turns of the layers, alone and in pairs, and the twist, by their actions.
+/// The turns of the layers, singly and in pairs, and the twist, by their actions.
 #[derive(Clone, Debug)]
 pub struct SquareOne {
     turns: HashMap<OrientedPermutation, Vec<Turn>>,
@@ -36,8 +36,8 @@ impl SquareOne {
         generators.all(|generator| is_turn(&generator.name, &generator.action)).then_some(Self { turns })
     }
 
-    /// Writes actions in order; none at all are `()`. Each action is a twist, a turn of a layer, or a pair of
-    /// turns.
+    /// Writes actions in order, or `()` if there are none. Each action is a twist, a turn of a layer, or a
+    /// pair of turns.
     ///
     /// # Panics
     /// If an action is neither a turn of layers nor a twist.

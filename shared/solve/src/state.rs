@@ -1,4 +1,4 @@
-//! Reads and writes states, and explains why moves do not lead to a state.
+//! Reads and writes states, and explains why a state cannot be reached.
 
 use super::model::{MAX_POINTS, SolveModel};
 use crate::elements;
@@ -9,30 +9,30 @@ use fathom_puzzle::family::square1::{LettersError, Sequence};
 use fathom_puzzle::tiles;
 use fathom_puzzle::{Generator, PuzzleSpec};
 
-/// The largest number of single turns that replace a power which is no move itself.
+/// The maximum number of single turns that replace a power that is not itself a move.
 const MAX_TURNS: u64 = 1 << 16;
 
 /// The largest number of names of moves in a message.
 const MAX_LISTED: usize = 40;
 
-/// Why a text is no state.
+/// Why a text is not a state.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StateError {
     /// The text begins like cycles, but is malformed.
     #[error(
-        "{0}; cycles are written as (1,2,3)(4,5), with cells counted from 1 and turns behind them as in (1+1,2+2)"
+        "{0}; cycles are written as (1,2,3)(4,5), with cells numbered from 1 and turns after them, as in (1+1,2+2)"
     )]
     Cycles(CycleError),
     /// The text looks like tiles, but does not name each tile once.
-    #[error("{0}; tiles are counted from 0, row by row")]
+    #[error("{0}; tiles are numbered from 0, row by row")]
     Tiles(String),
     /// The text is tiles, but pieces of this puzzle also have orientations.
     #[error(
-        "the pieces of {0} turn, and tiles do not tell how they are turned: write cycles such as (1+1,2+2), or moves with --scramble"
+        "a list of tiles does not give the orientations of the pieces of {0}. Use cycles such as (1+1,2+2), or moves with --scramble"
     )]
     Turned(String),
     /// The text is neither tiles nor cycles.
-    #[error("{0:?} is neither the tiles of a state nor cycles: to give moves, add --scramble")]
+    #[error("{0:?} is neither a list of tiles nor cycles. To give moves, add --scramble")]
     Neither(String),
     /// A malformed expression in the moves of a board.
     #[error("{0}")]
@@ -41,7 +41,7 @@ pub enum StateError {
     #[error("{0}")]
     SquareOne(LettersError),
     /// A move whose guard does not hold.
-    #[error("move {number}, {name}, cannot be made in the state to which the moves before it lead")]
+    #[error("move {number}, {name}, is not possible after the moves before it")]
     Blocked {
         /// The number of the move in the sequence, from 1.
         number: usize,
@@ -58,7 +58,7 @@ pub enum StateError {
     },
 }
 
-/// What a name in a sequence stands for.
+/// The meaning of a name in a sequence.
 #[derive(Clone, Copy, Debug)]
 enum Role {
     Move,
@@ -71,17 +71,18 @@ enum Role {
 struct Step {
     name: String,
     action: OrientedPermutation,
-    /// The guards of which one must hold, besides the limits of states; empty if the step can always be made.
+    /// Guards, one of which must hold, in addition to the limits of states; empty if the step is always
+    /// possible.
     asks: Vec<Box<[u16]>>,
 }
 
 impl SolveModel {
     /// Reads a state: as moves that lead to it from the solved state if `is_scramble`, and otherwise as tiles
     /// row by row or as cycles of cells. The returned element carries each piece from its own cell to the
-    /// cell where it stands.
+    /// cell where it is.
     ///
     /// # Errors
-    /// [`StateError`] with the reason and, where there is one, the place.
+    /// [`StateError`] with the reason and, if known, the position.
     pub fn read(&self, text: &str, is_scramble: bool) -> Result<OrientedPermutation, StateError> {
         let text = text.trim();
         if is_scramble {
@@ -102,8 +103,8 @@ impl SolveModel {
     }
 
     /// Reads moves: those of a board as `V1 H2^-1`, with powers of any expression; those of Square-1 as
-    /// `(1,0)/(3,-3)/`, by their names, or in the letters of the article; those of other puzzles as `R U2
-    /// F'`, with all permutations that the definition names.
+    /// `(1,0)/(3,-3)/`, by their names, or in the article's letters; those of other puzzles as `R U2 F'`,
+    /// with all permutations that the definition names.
     fn read_moves(&self, text: &str) -> Result<OrientedPermutation, StateError> {
         let definition = &self.definition;
         if let PuzzleSpec::Board(board) = self.source {
@@ -139,7 +140,7 @@ impl SolveModel {
         self.one_by_one(self.written_out(text, &names)?)
     }
 
-    /// Returns all permutations that the definition names, with what they are.
+    /// Returns all permutations that the definition names, with their roles.
     fn names(&self) -> Vec<(Generator, Role)> {
         let definition = &self.definition;
         let moves = definition.moves().iter().chain(&self.generators).cloned();
@@ -168,10 +169,10 @@ impl SolveModel {
             known.truncate(MAX_LISTED);
             known.push("...");
         }
-        StateError::Moves { at, reason: format!("there is no move {name:?}: there are {}", known.join(" ")) }
+        StateError::Moves { at, reason: format!("unknown move {name:?}. Moves: {}", known.join(" ")) }
     }
 
-    /// Returns the guards of all moves that an action is.
+    /// Returns the guards of all moves that have this action.
     fn guards_of(&self, action: &OrientedPermutation) -> Vec<Box<[u16]>> {
         let same = self.generators.iter().filter(|generator| generator.action == *action);
         same.map(|generator| generator.guard.clone()).collect()
@@ -197,7 +198,7 @@ impl SolveModel {
             if times > MAX_TURNS {
                 return Err(StateError::Moves {
                     at: 0,
-                    reason: format!("{name} is turned {times} times, too often"),
+                    reason: format!("{name} is repeated too often ({times} times)"),
                 });
             }
             let asks = match role {
@@ -212,7 +213,7 @@ impl SolveModel {
         Ok(steps)
     }
 
-    /// Multiplies steps in order. Returns [`StateError::Blocked`] at the first that cannot be made.
+    /// Multiplies steps in order. Returns [`StateError::Blocked`] at the first that is not possible.
     fn one_by_one(&self, steps: impl IntoIterator<Item = Step>) -> Result<OrientedPermutation, StateError> {
         let label = |cell: usize| self.definition.solved()[cell].label;
         let mut state = OrientedPermutation::identity(self.definition.orientation_counts());
@@ -242,19 +243,21 @@ impl SolveModel {
         tiles.iter().map(u16::to_string).collect::<Vec<_>>().join(" ")
     }
 
-    /// Explains why moves do not lead to a state. `None` means that no reason was found; if all pieces are
-    /// distinct, moves then do lead to the state.
+    /// Explains why a state cannot be reached. `None` means that no reason was found; if all pieces are
+    /// distinct, the state can then be reached.
     ///
     /// The checks are on the cells alone, then on the sum of the turns of each orbit, then on cells and turns
     /// together. Pieces that look alike may be exchanged, so the groups contain these exchanges besides the
     /// moves.
     pub fn why_not(&self, element: &OrientedPermutation) -> Option<String> {
         if let Some(cell) = self.missing(element) {
-            return Some(format!("a piece like that of cell {} must always stand on that cell", cell + 1));
+            return Some(format!("cell {} must always hold its own piece or one that looks alike", cell + 1));
         }
         if let Some((cell, piece)) = self.ruled_out(element) {
             let (cell, piece) = (cell + 1, piece + 1);
-            return Some(format!("a piece like that of cell {piece} must never stand on cell {cell}"));
+            return Some(format!(
+                "cell {cell} must never hold the piece of cell {piece} or one that looks alike"
+            ));
         }
         if let Some(told) = &self.told {
             let element =
@@ -263,7 +266,7 @@ impl SolveModel {
                 return None;
             }
             if self.shown.len() > MAX_POINTS {
-                return Some("it is not in the group that the moves generate".into());
+                return Some("it is not in the group generated by the moves".into());
             }
         }
         let exchanges = self.exchanges();
@@ -283,7 +286,7 @@ impl SolveModel {
             let of_points = self.actions().map(OrientedPermutation::as_points).chain(exchanges);
             let group = Group::new(self.alphabet.labels.len(), of_points.collect());
             let (_, why) = why_not(&group, &element.as_points())?;
-            Some(format!("{why}, the points of a cell being the ways to stand there"))
+            Some(format!("{why} (the points of a cell are the orientations of a piece there)"))
         })
     }
 
@@ -295,7 +298,7 @@ impl SolveModel {
         self.definition.always().iter().copied().find(differs)
     }
 
-    /// Returns the first cell that holds a piece which must never stand there, and that piece.
+    /// Returns the first cell that holds a piece which is forbidden there, and that piece.
     fn ruled_out(&self, element: &OrientedPermutation) -> Option<(u16, u16)> {
         let back = element.cells().inverse();
         let label = |cell: usize| self.definition.solved()[cell].label;
@@ -308,7 +311,7 @@ impl SolveModel {
         self.generators.iter().chain(self.definition.free()).map(|generator| &generator.action)
     }
 
-    /// Returns the reason if the turns of an orbit have a sum that no moves reach. Only orbits whose turns
+    /// Returns the reason if the turns of an orbit have a sum that cannot be reached. Only orbits whose turns
     /// are all visible, and whose sum every move keeps at 0, are considered.
     fn turned_in_sum(&self, element: &OrientedPermutation) -> Option<String> {
         let all_seen = |&orbit: &usize| {
@@ -325,7 +328,7 @@ impl SolveModel {
             let moves_keep_it = self.actions().all(|action| sum(action) == 0);
             (moves_keep_it && sum(element) != 0).then(|| {
                 format!(
-                    "the turns of its {} add up to {} modulo {}, those of each move to 0",
+                    "the orientations of its {} add up to {} modulo {}, but every move keeps this sum at 0",
                     orbit.name,
                     sum(element),
                     orbit.orientations

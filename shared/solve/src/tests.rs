@@ -23,7 +23,7 @@ const LIMITED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/examples/
 
 const RULED_OUT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/examples/small-cut.tws");
 
-/// Makes the question for a puzzle by name; after ` whole`, for the puzzle as a whole.
+/// Returns the question for a puzzle by name; with the suffix ` whole`, for the puzzle with its rotations.
 fn question(word: &str, metric: Option<Metric>, labels: Option<&str>) -> SpaceSpec {
     let source = match word.strip_suffix(" whole") {
         Some(word) => PuzzleSpec::whole(word),
@@ -69,7 +69,7 @@ fn free_moves(model: &SolveModel) -> Vec<OrientedPermutation> {
     all
 }
 
-/// Returns the labels at the points of a state, the smallest list of all that free moves make.
+/// Returns the labels at the points of a state: the smallest list among its images under free moves.
 fn seen(model: &SolveModel, free: &[OrientedPermutation], element: &OrientedPermutation) -> Vec<u16> {
     let look = |free| {
         let inverse = element.then(free).as_points().inverse();
@@ -142,7 +142,7 @@ fn plain(model: &SolveModel) -> FxHashMap<Vec<u16>, Known> {
         }
         level = next;
     }
-    unreachable!("distances have no end")
+    unreachable!("distances are unbounded")
 }
 
 /// Asserts that `found` has the right distance and exactly the shortest solutions.
@@ -157,7 +157,7 @@ fn check(model: &SolveModel, known: &Known, found: &Solutions) {
 }
 
 #[test]
-fn every_state_has_its_distance_and_all_its_solutions() {
+fn distances_and_solutions_match_a_plain_search() {
     let spaces: [(&str, Option<Metric>, Option<&str>, usize); 14] = [
         ("2x3", Some(Metric::Multi), None, 720),
         ("2x3", Some(Metric::Single), None, 720),
@@ -173,7 +173,7 @@ fn every_state_has_its_distance_and_all_its_solutions() {
         // Pieces with orientations.
         ("burnt-pancake:4", None, None, 384),
         ("burnt-pancake:4", None, Some("0,1,1,0"), 96),
-        // Puzzles where some ways between allowed states lead through states that are not allowed.
+        // Puzzles where some paths between allowed states lead through states that are not allowed.
         (LIMITED, None, None, 20),
         (RULED_OUT, None, None, 768),
     ];
@@ -200,7 +200,7 @@ fn every_state_has_its_distance_and_all_its_solutions() {
     }
 }
 
-/// Makes a run that keeps all layers, down to `max_depth`.
+/// Computes a run that keeps all layers, down to `max_depth`.
 fn run(question: SpaceSpec, path: &std::path::Path, max_depth: Option<u32>) -> RunDirectory {
     let space = question.space().unwrap();
     let plan = Plan::new(&space).unwrap();
@@ -242,7 +242,7 @@ fn check_layers(question: SpaceSpec) {
         assert_eq!(in_space, run.space.word(&from_solved(&model, &known.element)));
         let back = words.in_model(&in_space).unwrap();
         assert_eq!(words.in_space(&back).as_ref(), Some(&in_space));
-        // Free moves that are left out may make another word of the same state.
+        // Omitted free moves may give another word of the same state.
         let is_one_word = run.space.free_order() == run.space.all_free_order();
         assert!(!is_one_word || back == word);
         assert_eq!(kept.depth_of(&in_space).unwrap(), Some(known.distance));
@@ -252,7 +252,7 @@ fn check_layers(question: SpaceSpec) {
 }
 
 #[test]
-fn layers_tell_the_distances_and_all_solutions() {
+fn layers_give_distances_and_solutions() {
     for (word, metric, labels) in [
         ("2x3", Metric::Multi, None),
         ("2x3", Metric::Single, Some("0,0,1,2,2,2")),
@@ -269,9 +269,9 @@ fn layers_tell_the_distances_and_all_solutions() {
     }
 }
 
-/// Pieces that are not told apart hide how they are turned. Some moves turn pieces, and others do not.
+/// Pieces that are not distinguished hide their orientations. Some moves turn pieces, and others do not.
 #[test]
-fn layers_tell_the_distances_of_more_pieces_than_letters() {
+fn layers_give_distances_with_more_pieces_than_letters() {
     for (cells, orientation_counts, moves) in [
         (130, 2, ["(1,2)", "(3,4)"]),
         (130, 2, ["(1+1,2)", "(3,4)"]),
@@ -292,7 +292,7 @@ fn layers_tell_the_distances_of_more_pieces_than_letters() {
 
 /// Pieces of two orbits have one label, as with `--track`, where all others are alike.
 #[test]
-fn layers_tell_the_distances_where_orbits_share_labels() {
+fn layers_give_distances_if_orbits_share_labels() {
     let file = tempfile::NamedTempFile::with_suffix(".toml").unwrap();
     let orbits = r#"orbits = [{ name = "A", cells = 3 }, { name = "B", cells = 3, orientations = 2 }]"#;
     let moves = "[moves]\nL = \"(1,2,3)(4,5)\"\nR = \"(4,5,6+1)\"";
@@ -303,7 +303,7 @@ fn layers_tell_the_distances_where_orbits_share_labels() {
 }
 
 #[test]
-fn every_state_lies_in_the_layer_of_its_distance() {
+fn every_state_is_in_the_layer_of_its_distance() {
     let (word, states) = fathom_slow::choose(("2x4", 40_320), ("3x3", 181_440));
     let question = question(word, Some(Metric::Multi), None);
     let model = SolveModel::new(&question).unwrap();
@@ -341,7 +341,7 @@ fn classes_are_the_orbits_of_the_symmetries() {
     }
 }
 
-/// Asserts that the classes of each layer of a complete run together have all states of the layer.
+/// Asserts that the classes of each layer of a complete run partition its states.
 fn check_classes(question: SpaceSpec) {
     let directory = tempfile::tempdir().unwrap();
     let run = run(question, &directory.path().join("run"), None);
@@ -359,11 +359,11 @@ fn check_classes(question: SpaceSpec) {
         assert!(found.is_sorted_by(|a, b| (a.size, &a.word) < (b.size, &b.word)));
     }
     let little = classes(&mut kept, 1, 10).unwrap_err().to_string();
-    assert!(little.contains("give it more with --memory"), "{little}");
+    assert!(little.contains("Increase it with --memory"), "{little}");
 }
 
 #[test]
-fn memory_is_not_exceeded() {
+fn memory_limit_is_respected() {
     let model = model("4x4", None, None);
     let reversed = model.read("15 14 13 12 11 10 9 8 7 6 5 4 3 2 1 0", false).unwrap();
     let mut depths = Vec::new();
@@ -397,23 +397,18 @@ fn memory_is_not_exceeded() {
 }
 
 #[test]
-fn what_moves_do_not_lead_to_is_told_with_the_reason() {
+fn unreachable_states_are_explained() {
     for (word, labels, state, says) in [
         ("3x3", None, "1 0 2 3 4 5 6 7 8", Some("it is an odd permutation")),
         ("3x3", Some("0,1,2,3,4,5,6,7,7"), "1 0 2 3 4 5 6 7 8", None),
         ("1x6", None, "1 0 3 2 4 5", Some("which all moves keep together, to ")),
-        ("2x2x2", None, "(1+1)", Some("the turns of its corners add up to 1 modulo 3")),
+        ("2x2x2", None, "(1+1)", Some("the orientations of its corners add up to 1 modulo 3")),
         ("2x2x2", None, "(1+1,2+2)", None),
-        ("3x3x3", None, "(9+1)", Some("the turns of its edges add up to 1 modulo 2")),
+        ("3x3x3", None, "(9+1)", Some("the orientations of its edges add up to 1 modulo 2")),
         ("3x3x3", None, "(9,10)", Some("it is an odd permutation")),
         ("3x3x3", None, "(9,10)(1,2)", None),
-        (LIMITED, None, "2 1 0 3 4 5", Some("a piece like that of cell 1 must always stand on that cell")),
-        (
-            RULED_OUT,
-            None,
-            "0 1 3 2 4 5 6 7 8 9 10 11",
-            Some("a piece like that of cell 1 must never stand on cell 3"),
-        ),
+        (LIMITED, None, "2 1 0 3 4 5", Some("cell 1 must always hold its own piece")),
+        (RULED_OUT, None, "0 1 3 2 4 5 6 7 8 9 10 11", Some("cell 3 must never hold the piece of cell 1")),
         ("3x3x3", Some("0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,18"), "(9,10)", None),
     ] {
         let model = model(word, None, labels);
@@ -430,7 +425,7 @@ fn what_moves_do_not_lead_to_is_told_with_the_reason() {
 }
 
 #[test]
-fn puzzles_that_are_not_solved_are_refused() {
+fn unsupported_puzzles_are_rejected() {
     let mut large = Definition::of_degree("large", 8).unwrap();
     let parse = |cycles| OrientedPermutation::from_cells(Permutation::parse(cycles, 8).unwrap());
     large.add_move("A", parse("(1,2)")).unwrap();
@@ -446,12 +441,12 @@ fn puzzles_that_are_not_solved_are_refused() {
     let orbit = Orbit { name: "dice".into(), cells: 100, orientations: 6 };
     let mut dice = Definition::new("dice", vec![orbit]).unwrap();
     dice.add_move("A", OrientedPermutation::parse("(1+1)", &[6; 100]).unwrap()).unwrap();
-    // The group is large: all dice turn, each by itself.
+    // The group is large: all dice turn independently.
     let next = Permutation::from_fn(100, |cell| (cell + 1) % 100);
     dice.add_move("B", OrientedPermutation::new(next, [0; 100], [6; 100]).unwrap()).unwrap();
     let source = PuzzleSpec::Defined(Box::new(dice));
     let dice = SpaceSpec { source, metric: Metric::Given, labels: Labels::distinct(100) };
-    assert!(SolveModel::new(&dice).unwrap_err().to_string().contains("600 points, which show 600 different"));
+    assert!(SolveModel::new(&dice).unwrap_err().to_string().contains("600 points with 600 distinct labels"));
 }
 
 static CUBE: LazyLock<SolveModel> = LazyLock::new(|| model("3x3x3", None, None));
@@ -461,7 +456,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn a_scramble_is_solved_in_no_more_moves(
+    fn scrambles_are_solved_in_at_most_as_many_moves(
         pocket in proptest::collection::vec(0_usize..9, 0..12),
         cube in proptest::collection::vec(0_usize..18, 0..7),
     ) {
@@ -491,7 +486,7 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_read_or_refused(text in ".*", near in "[RUF0-9'(),+ \\[\\]:-]{0,24}", scramble: bool) {
+    fn any_text_is_parsed_or_rejected(text in ".*", near in "[RUF0-9'(),+ \\[\\]:-]{0,24}", scramble: bool) {
         let board = model("2x3", None, None);
         for model in [&*POCKET, &board] {
             let _ = (model.read(&text, scramble), model.read(&near, scramble));

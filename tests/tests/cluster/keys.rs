@@ -113,16 +113,13 @@ fn existing_files_are_not_overwritten() {
     let before = fs::read(directory.path().join("keys/key.pem")).unwrap();
     let count = fs::read_dir(directory.path()).unwrap().count();
     for (arguments, says) in [
-        (
-            &["keys"][..],
-            "error: keys is there already and was left as it is: name a new directory, or an empty",
-        ),
-        (&["other"], "other is there already"),
-        (&["file"], "file is there already"),
-        (&["link"], "link is there already"),
-        (&["link-to-empty"], "link-to-empty is there already"),
-        (&["file/new"], "file/new: there is a file on the way to it: name another place"),
-        (&["/proc/new"], "no directory can be made in /proc: entity not found: name another place"),
+        (&["keys"][..], "error: keys already exists; choose a new or an empty directory"),
+        (&["other"], "other already exists"),
+        (&["file"], "file already exists"),
+        (&["link"], "link already exists"),
+        (&["link-to-empty"], "link-to-empty already exists"),
+        (&["file/new"], "cannot create file/new: part of the path is a file"),
+        (&["/proc/new"], "cannot create a directory in /proc: entity not found"),
         (&["new", "--days", "0"], "0 is not in 1..=36500"),
         (&[], "<DIR>"),
     ] {

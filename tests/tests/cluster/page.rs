@@ -225,7 +225,7 @@ fn unusable_address_is_refused_before_anything_is_written() {
     let output = serve.args(["serve", "3x3", "--listen", &taken, "--dir"]).arg(&run).output().unwrap();
     let (_, error) = texts(&output);
     assert_eq!(output.status.code(), Some(2), "{error}");
-    assert!(error.contains("Address already in use: name another address with --listen"), "{error}");
+    assert!(error.contains("Address already in use. Choose another address with --listen"), "{error}");
     assert!(!run.exists());
 }
 

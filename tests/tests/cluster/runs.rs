@@ -129,7 +129,7 @@ fn workers_wait_for_a_stopped_coordinator() {
     });
     assert!(
         well(&fathom().arg("status").arg(cluster.run()).output().unwrap())
-            .contains("go on with 'fathom serve")
+            .contains("continue with 'fathom serve")
     );
     cluster.serve();
     assert_same(&cluster.finishes(), &undisturbed(&LONG));
@@ -273,7 +273,7 @@ fn run_changes_from_one_process_to_many_and_back() {
     wrong.arg("serve").args(SPACE).args(["--listen", &cluster.address, "--dir"]).arg(cluster.run());
     let output = wrong.output().unwrap();
     assert_eq!(output.status.code(), Some(2));
-    assert!(texts(&output).1.contains("serve it with --shared-store"), "{}", texts(&output).1);
+    assert!(texts(&output).1.contains("Use --shared-store"), "{}", texts(&output).1);
     cluster.serve_up_to(8);
     cluster.join_together(&["w1", "w2"]);
     cluster.in_the_middle(|cluster| cluster.signal_coordinator(libc::SIGTERM));

@@ -34,7 +34,7 @@ fn odd_directories_and_damaged_logs_are_shown() {
     well(&fathom().args(["run", "2x3", "-q", "--max-depth", "2", "--dir"]).arg(&run).output().unwrap());
     let status = well(&fathom().arg("status").arg(&run).output().unwrap());
     let shown = run.display().to_string();
-    assert!(status.contains(&format!("go on with 'fathom resume '{shown}''")), "{status}");
+    assert!(status.contains(&format!("continue with 'fathom resume '{shown}''")), "{status}");
     let lines = || well(&fathom().arg("logs").arg(&run).arg(&run).output().unwrap()).lines().count();
     let before = lines();
     assert_eq!(before, fs::read_to_string(run.join("log.jsonl")).unwrap().lines().count());
@@ -105,7 +105,7 @@ fn progress_line_leaves_space_for_terminal_output() {
     assert!((20..=57).contains(&widest), "{widest}: {shown}");
     // The line is erased before the last words.
     let last = shown.split("\r\u{1b}[2K").last().unwrap();
-    assert!(last.starts_with("stopped; go on with"), "{shown:?}");
+    assert!(last.starts_with("stopped; continue with"), "{shown:?}");
 }
 
 /// The line is below the log lines, and is written again after each of them.
@@ -180,7 +180,7 @@ fn status_shows_the_running_process() {
     child.kill().unwrap();
     child.wait().unwrap();
     let said = out(directory.path(), &["status", "run"]);
-    assert!(said.contains("go on with 'fathom resume run'") && !said.contains("searched by"), "{said}");
+    assert!(said.contains("continue with 'fathom resume run'") && !said.contains("searched by"), "{said}");
     out(directory.path(), &["resume", "run", "-q"]);
     assert!(!run.join("at-work.json").exists());
 }
@@ -445,7 +445,7 @@ fn on_done_command_runs_at_the_end() {
         let output = fathom().args(&command_line).current_dir(directory.path()).output().unwrap();
         assert!(output.status.success());
         let (_, err) = texts(&output);
-        assert!(err.contains("warning: the command of --on-done ended with exit status: 3"), "{err}");
+        assert!(err.contains("warning: the --on-done command exited with exit status: 3"), "{err}");
     };
     run(&["--max-depth", "5"]);
     run(&[]);

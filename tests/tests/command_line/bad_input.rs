@@ -44,9 +44,9 @@ fn invalid_arguments_are_refused_and_leave_nothing_behind() {
         (&["run", "3y4"][..], "\"3y4\" names no puzzle: there are MxN+flip"),
         (&["run", "0x3"], "the board \"0x3\" has no cells"),
         (&["run", "9x9"], "has 81 cells, more than 64"),
-        (&["run", "1x27"], "1x27 multi has only 27 states, but more pieces that are told apart than"),
-        (&["run", "1x27"], "'--track 0' tells apart the pieces that determine where all others are"),
-        (&["run", "3x3", "--dir", "d", "--store", "d/s"], "the store d/s is in the run's directory"),
+        (&["run", "1x27"], "1x27 multi has only 27 states, but too many distinct pieces"),
+        (&["run", "1x27"], "use '--track 0', the pieces that determine all others"),
+        (&["run", "3x3", "--dir", "d", "--store", "d/s"], "the store d/s is inside the run's directory"),
         (&["run", "3x4", "--metric", "double"], "there is no metric \"double\": use 'multi'"),
         (
             &["run", "3x3", "--labels", "0,1"],
@@ -65,8 +65,11 @@ fn invalid_arguments_are_refused_and_leave_nothing_behind() {
             &["run", "3x3", "--kernel", "magic"],
             "expected 'fastest', 'avx512', 'avx2', 'portable' or 'reference', not",
         ),
-        (&["serve", "3x3", "--shared-store", "nowhere"], "there is no directory nowhere: make it where"),
-        (&["serve", "3x3", "--listen", "nowhere.invalid:7400"], "the name nowhere.invalid has no address"),
+        (&["serve", "3x3", "--shared-store", "nowhere"], "no such directory: nowhere. Create it where"),
+        (
+            &["serve", "3x3", "--listen", "nowhere.invalid:7400"],
+            "the name nowhere.invalid has no address here",
+        ),
         (&["serve", "3x3", "--listen", "7400"], "is not an address with a port, such as 127.0.0.1:7400"),
         (
             &["serve", "3x3", "--keys", "nowhere"],
@@ -77,9 +80,9 @@ fn invalid_arguments_are_refused_and_leave_nothing_behind() {
         (&["run", "3x3", "--keep", "some"], "expected 'last', 'two' or 'all'"),
         (
             &["run", "5x5"],
-            "5x5 multi has 7,755,605,021,665,492,992,000,000 states, too many to search: one bit for each of them, up to",
+            "5x5 multi has 7,755,605,021,665,492,992,000,000 states, too many to search: at one bit per state up to",
         ),
-        (&["run", "8x8"], "a layer; tell fewer pieces apart with --track or --labels; 'fathom solve' finds"),
+        (&["run", "8x8"], "You can distinguish fewer pieces with --track or --labels; 'fathom solve' finds"),
         (&["plan", "5x5"], "5x5 multi has 7,755,605,021,665,492,992,000,000 states"),
         (&["plan", "3x4", "--workers", "0"], "0 is not in 1.."),
         (
@@ -99,7 +102,7 @@ fn invalid_arguments_are_refused_and_leave_nothing_behind() {
         (&["plan", "3x4", "--workers", "2", "--memory", "1MiB"], "of memory, but only 1.00 MiB may be used"),
         (&["plan", "3x3", "--workers", "2", "--shards", "1000"], "cannot be cut into 1000 shards"),
         (&["group", "3y4"], "\"3y4\" names no puzzle: there are MxN+flip"),
-        (&["group", "17x16"], "'fathom group' takes boards of up to 16x16"),
+        (&["group", "17x16"], "'fathom group' accepts boards of up to 16x16"),
         (
             &["group", "3x3", "--element", ""],
             "--element: at offset 0: expected a generator or '(', found the end",
@@ -118,7 +121,7 @@ fn invalid_arguments_are_refused_and_leave_nothing_behind() {
         ),
         (
             &["group", "3x3", "--contains", "0 1 2"],
-            "it has 3 tiles, and the puzzle has 9; tiles are counted from 0",
+            "it has 3 tiles, and the puzzle has 9; tiles are numbered from 0",
         ),
         (&["group", "3x3", "--contains", "1 2 3 4 5 6 7 8 9"], "there is no tile 9: they are 0 to 8"),
         (
@@ -128,14 +131,17 @@ fn invalid_arguments_are_refused_and_leave_nothing_behind() {
         (&["group", "3x3", "--factor", "0,1,2;3,4,5;6,7,7"], "--factor: tile 7 is there twice"),
         (
             &["group", "3x3", "--factor", "1,0,2;3,4,5;6,7,8"],
-            "--factor: no moves lead to this state: it is an odd permutation, and all generators are even",
+            "--factor: this state cannot be reached: it is an odd permutation, and all generators are even",
         ),
         (
             &["group", "1x6", "--factor", "(1,2)(3,4)", "--json"],
             "it carries the points 1 4, which all moves keep together, to 2 3",
         ),
         (&["group", "3x3", "--factor", "V1", "--element", "V1"], "cannot be used with"),
-        (&["group", BANDAGED], "has moves that can be made only in some states: they generate no group"),
+        (
+            &["group", BANDAGED],
+            "has moves that are not possible in every state, so they do not generate a group",
+        ),
         (
             &["run", BANDAGED, "--metric", "given"],
             "they are not closed under inverses. Add the inverses (--metric single does",
@@ -158,8 +164,11 @@ fn invalid_arguments_are_refused_and_leave_nothing_behind() {
         (&["group"], "<PUZZLE>"),
         (&["bound", "3y4"], "\"3y4\" names no space"),
         (&["bound", "square1-twist"], "\"square1-twist\" names no space that is bounded"),
-        (&["bound", "square1", "--metric", "multi"], "square1 is bounded in the metric 'face'"),
-        (&["bound", "3x3", "--metric", "face"], "bounds of boards are in the metrics 'multi' and 'single'"),
+        (&["bound", "square1", "--metric", "multi"], "square1 has bounds only in the metric 'face'"),
+        (
+            &["bound", "3x3", "--metric", "face"],
+            "boards have bounds only in the metrics 'multi' and 'single'",
+        ),
         (&["run", "3x3", "--metric", "twist"], "3x3 has no metric 'twist': only square1 has"),
         (&["plan", "dino", "--free-rotations", "--metric", "face"], "dino-free has no metric 'face'"),
         (
@@ -171,31 +180,31 @@ fn invalid_arguments_are_refused_and_leave_nothing_behind() {
         (&["run", "2x2x2-free"], "\"2x2x2-free\" names no puzzle"),
         (&["run", "2x2x2", "--moves", "U,D"], "there is no move \"D\""),
         (&["run", "2x2x2", "--free-rotations", "--moves", "U,M"], "there is no move \"M\""),
-        (&["bound", "square1", "--refine", "3"], "--refine and --upper are not for square1"),
-        (&["bound", "square1", "--upper"], "--refine and --upper are not for square1"),
-        (&["bound", "2..3", "--by-last-line"], "--by-last-line is for one board"),
-        (&["bound", "2x2x2", "--by-last-line"], "--by-last-line is for one board"),
-        (&["group", "square1"], "has moves that can be made only in some states"),
+        (&["bound", "square1", "--refine", "3"], "--refine and --upper do not apply to square1"),
+        (&["bound", "square1", "--upper"], "--refine and --upper do not apply to square1"),
+        (&["bound", "2..3", "--by-last-line"], "--by-last-line takes a single board"),
+        (&["bound", "2x2x2", "--by-last-line"], "--by-last-line takes a single board"),
+        (&["group", "square1"], "has moves that are not possible in every state"),
         (&["bound", "2..9"], "has 81 cells, more than 64"),
-        (&["bound", "8..2"], "\"8..2\" is no range of boards"),
+        (&["bound", "8..2"], "\"8..2\" is not a range of boards"),
         (&["bound", "3x4", "--metric", "double"], "there is no metric \"double\""),
         (&["bound", "3x4", "--refine", "0"], "0 is not in 1.."),
         (&["bound", "3x4", "--upper", "--time", "0"], "0 is not in"),
-        (&["bound", BANDAGED, "--upper"], "moves that can be made only in some states"),
-        (&["bound", "2x2x2", "--upper", "--chain", "0-3"], "--chain is for boards"),
+        (&["bound", BANDAGED, "--upper"], "moves are not possible in every state"),
+        (&["bound", "2x2x2", "--upper", "--chain", "0-3"], "--chain applies only to boards"),
         (&["bound", "3x4", "--time", "5"], "--upper"),
-        (&["shapes", "3x3"], "has no shapes to tell of"),
+        (&["shapes", "3x3"], "has no shapes"),
         (&["shapes", "square1", "cube"], "is no shape"),
         (&["antipodes", "lx:6", "--up-to-inversion"], "the inverse of a move may not be a move"),
         (&["bound", "3x4", "--chain", "0-11"], "--upper"),
-        (&["bound", "2..3", "--upper", "--chain", "0-3"], "a chain of stages is for one board"),
+        (&["bound", "2..3", "--upper", "--chain", "0-3"], "--upper takes a single board"),
         (
             &["bound", "3x4", "--upper", "--chain", "0-3;4-11"],
-            "\"4-11\" must name all tiles of the stage before it",
+            "\"4-11\" must contain all tiles of the stage before it",
         ),
-        (&["bound", "3x4", "--upper", "--chain", "0-3"], "leaves tiles unsolved: it must name all, 0-11"),
-        (&["bound", "4x4", "--upper", "--chain", "0-15"], "stage 1 has a table of more than 2^28 entries"),
-        (&["resume", "nowhere"], "nowhere is not a run directory (no such file or directory)"),
+        (&["bound", "3x4", "--upper", "--chain", "0-3"], "must contain all tiles, 0-11"),
+        (&["bound", "4x4", "--upper", "--chain", "0-15"], "stage 1 needs a table of more than 2^28 entries"),
+        (&["resume", "nowhere"], "nowhere is no run directory: No such file or directory"),
         (&["remove", "nowhere"], "cannot remove nowhere: No such file or directory"),
         (&["run", "nowhere.tws"], "nowhere.tws: cannot be read: No such file or directory\n"),
         (&["run", "3x3", "--memory", "-2GiB"], "\"-2GiB\" is not a size"),
@@ -218,7 +227,7 @@ fn space_too_large_for_the_disk_is_refused() {
     // 18! states under 72 symmetries, one bit each, three layers: more than 30 terabytes.
     let (code, _, err) = in_directory(directory.path(), &["run", "3x6"]);
     assert_eq!(code, Some(2));
-    assert!(err.contains("3x6-multi needs up to") && err.contains("too few: make room"), "{err}");
+    assert!(err.contains("3x6-multi needs up to") && err.contains("too few. Free some space"), "{err}");
     assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
     // The run fits up to a depth.
     let (code, _, err) = in_directory(directory.path(), &["run", "3x3", "--max-depth", "2", "-q"]);
@@ -289,18 +298,22 @@ fn directory_of_another_run_is_refused() {
     half.refuses(
         &["run", "3x4", "--dir", "run"],
         2,
-        "run holds the run 3x3-multi, not 3x4-multi: name another",
+        "run holds the run 3x3-multi, not 3x4-multi. Choose another",
     );
     half.refuses(&["run", "3x3", "--metric", "single", "--dir", "run"], 2, "not 3x3-single");
     half.refuses(&["run", "3x3", "--track", "0", "--dir", "run"], 2, "not 3x3-multi-abbbbbbbb");
-    half.refuses(&["run", "3x3", "--shards", "2", "--dir", "run"], 2, "is cut into 1 shard, not 2");
-    half.refuses(&["run", "3x3", "--keep", "last", "--dir", "run"], 2, "keeps the layers 'all', not 'last'");
+    half.refuses(&["run", "3x3", "--shards", "2", "--dir", "run"], 2, "was started with 1 shard, not 2");
+    half.refuses(
+        &["run", "3x3", "--keep", "last", "--dir", "run"],
+        2,
+        "was started with --keep all, not last",
+    );
     let (code, _, err) = half.fathom(&["run", "2x7", "--max-depth", "1", "--dir", "large", "-q"]);
     assert_eq!(code, Some(0), "{err}");
     half.refuses(
         &["run", "2x7", "--max-depth", "1", "--dir", "large", "--inverse-classes"],
         2,
-        "the run in large does not count classes up to inversion, and stays so",
+        "large was started without --inverse-classes",
     );
     // The right command continues the run.
     let (code, out, err) = half.fathom(&["run", "3x3", "--dir", "run", "--json"]);
@@ -314,7 +327,7 @@ fn directory_with_other_files_is_refused() {
     fs::write(directory.path().join("thesis.tex"), "months of work").unwrap();
     let (code, _, err) = in_directory(directory.path(), &["run", "3x3", "--dir", "."]);
     assert_eq!(code, Some(2));
-    assert!(err.contains("is not empty and holds no run; it was left as it is"), "{err}");
+    assert!(err.contains("is not empty and is not a run directory"), "{err}");
     assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
 }
 

@@ -556,20 +556,20 @@ fn output_file_is_complete_and_never_replaced() {
     let entries = || fs::read_dir(run.0.path()).unwrap().count();
     let before = (entries(), run.files());
     for (arguments, says) in [
-        (&["run", "--output", "report.md"][..], "report.md is there already and was left as it is"),
-        (&["run", "--output", "run"], "run is there already"),
+        (&["run", "--output", "report.md"][..], "report.md already exists; choose another --output"),
+        (&["run", "--output", "run"], "run already exists"),
         (
             &["run", "--output", "no/such/report.html"],
-            "no/such/report.html cannot be written: there is no directory no/such: name",
+            "cannot write no/such/report.html: no such directory no/such",
         ),
         (
             &["run", "--output", "other/report.html"],
-            "other/report.html cannot be written: other is no directory",
+            "cannot write other/report.html: other is not a directory",
         ),
-        (&["run", "--output", "new/"], "new/ cannot be written: that is the name of a directory"),
+        (&["run", "--output", "new/"], "cannot write new/: the name is that of a directory"),
         (
             &["run", "--output", "report.pdf"],
-            "report.pdf: expected one of html, md, csv, json, latex, oeis, svg, not \"pdf\": --format names one for any file",
+            "report.pdf: formats are html, md, csv, json, latex, oeis, svg, not \"pdf\". Use --format",
         ),
         (&["run", "--output", ""], "a value is required"),
         (&["run", "--format", "pdf"], "expected one of html, md, csv, json, latex, oeis, svg, not \"pdf\""),

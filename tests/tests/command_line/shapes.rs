@@ -112,19 +112,19 @@ fn shapes_are_drawn() {
     // An existing file is not overwritten.
     let again = run(&["--output", "all.svg"]);
     assert_eq!(again.status.code(), Some(2));
-    assert!(texts(&again).1.contains("is there already"));
+    assert!(texts(&again).1.contains("already exists"));
     let other = run(&["--output", "all.png"]);
     assert_eq!(other.status.code(), Some(2));
     let said = texts(&other);
     assert_eq!(said.0, "");
-    assert!(said.1.contains("all.png: shapes are drawn as SVG: name a file .svg"), "{}", said.1);
+    assert!(said.1.contains("all.png: shapes are drawn as SVG"), "{}", said.1);
 }
 
 #[test]
 fn invalid_shapes_are_refused() {
     for (wrong, says) in [
-        ("0", "there is no shape 0: they are 1 to 170"),
-        ("171", "there is no shape 171"),
+        ("0", "no shape 0: shapes are numbered 1 to 170"),
+        ("171", "no shape 171"),
         ("212121/12121212", "the top layer \"212121\" takes 9 times 30 degrees"),
         ("222222/222222", "has 12 corners, and the puzzle has 8"),
         ("cube", "\"cube\" is no shape"),

@@ -145,21 +145,21 @@ fn unknown_answers_of_a_run_are_reported() {
     let (code, out, err) = in_directory(path, &["solve", "young", reversed]);
     assert_eq!((code, out.as_str()), (Some(1), ""));
     assert!(
-        err.contains("it is more than 6 moves from solved") && err.contains("fathom resume young"),
+        err.contains("the state is more than 6 moves from solved") && err.contains("fathom resume young"),
         "{err}"
     );
     assert_eq!(answer(path, &["solve", "young", "V1 H1 V2", "--scramble"])["method"], "layers");
     let (code, _, err) = in_directory(path, &["antipodes", "young"]);
-    assert!(code == Some(2) && err.contains("finished to depth 6 and not complete"), "{err}");
+    assert!(code == Some(2) && err.contains("is not complete (finished to depth 6)"), "{err}");
     let (code, _, err) = in_directory(path, &["antipodes", "young", "--depth", "7"]);
-    assert!(code == Some(2) && err.contains("finished to depth 6: go on"), "{err}");
+    assert!(code == Some(2) && err.contains("finished only to depth 6. Continue it"), "{err}");
     assert_eq!(answer(path, &["antipodes", "young", "--depth", "6", "--limit", "1"])["states"], 2_090_826);
     // If only the last layers are kept, the search does not use them.
     answer(path, &["run", "3x4", "--dir", "last", "-q"]);
     let found = answer(path, &["solve", "last", reversed]);
     assert_eq!((&found["method"], &found["distance"]), (&value!("bidirectional"), &value!(11)));
     let (code, _, err) = in_directory(path, &["antipodes", "last", "--depth", "5"]);
-    assert!(code == Some(2) && err.contains("the layer of depth 5 was not kept"), "{err}");
+    assert!(code == Some(2) && err.contains("did not keep the layer of depth 5"), "{err}");
 }
 
 #[test]
@@ -199,7 +199,7 @@ fn antipodes_match_the_count_of_the_run() {
     assert_eq!(answer(elsewhere.path(), &["antipodes", "3x3"]), answer(path, &["antipodes", "3x3"]));
     assert_eq!(fs::read_dir(elsewhere.path()).unwrap().count(), 0);
     let (code, _, err) = in_directory(elsewhere.path(), &["antipodes", "4x4"]);
-    assert!(code == Some(2) && err.contains("make a run with 'fathom run 4x4 --keep all'"), "{err}");
+    assert!(code == Some(2) && err.contains("Run 'fathom run 4x4 --keep all' first"), "{err}");
 }
 
 /// Commands that only read do not wait for each other, and leave nothing behind.
@@ -271,21 +271,21 @@ fn invalid_questions_are_refused_with_one_message() {
         (&["solve", "3x3", "0 1 2"][..], "STATE: it has 3 tiles, and the puzzle has 9"),
         (&["solve", "3x3", "0 1 2 3 4 5 6 7 7"], "STATE: tile 7 is there twice"),
         (&["solve", "3x3", "(1,2"], "STATE: at offset 4: expected a point, found the end"),
-        (&["solve", "3x3", ""], "is neither the tiles of a state nor cycles"),
-        (&["solve", "3x3", "V1"], "to give moves, add --scramble"),
+        (&["solve", "3x3", ""], "is neither a list of tiles nor cycles"),
+        (&["solve", "3x3", "V1"], "To give moves, add --scramble"),
         (&["solve", "3x3", "V4", "--scramble"], "there is no generator \"V4\""),
-        (&["solve", "2x2x2", "R D", "--scramble", "--moves", "U,R,F"], "at offset 2: there is no move \"D\""),
+        (&["solve", "2x2x2", "R D", "--scramble", "--moves", "U,R,F"], "at offset 2: unknown move \"D\""),
         (&["solve", "2x2x2", "0 1 2 3 4 5 6"], "the pieces of 2x2x2 turn"),
+        (&["solve", "3x3", "1 0 2 3 4 5 6 7 8"], "3x3 cannot reach this state: it is an odd permutation"),
+        (&["solve", "2x2x2", "(1+1)"], "the orientations of its corners add up to 1 modulo 3"),
         (
-            &["solve", "3x3", "1 0 2 3 4 5 6 7 8"],
-            "no moves of 3x3 lead to this state: it is an odd permutation",
+            &["solve", "2x2x2", "(1+1)", "--moves", "U,R,F"],
+            "the orientations of its corners add up to 1 modulo 3",
         ),
-        (&["solve", "2x2x2", "(1+1)"], "the turns of its corners add up to 1 modulo 3"),
-        (&["solve", "2x2x2", "(1+1)", "--moves", "U,R,F"], "the turns of its corners add up to 1 modulo 3"),
-        (&["solve", "2x2x2", "x w", "--scramble"], "at offset 2: there is no move \"w\""),
+        (&["solve", "2x2x2", "x w", "--scramble"], "at offset 2: unknown move \"w\""),
         (
             &["solve", "square1", "(1,0)/(1,0)/", "--scramble", "--metric", "twist"],
-            "STATE: move 4, /, cannot be made",
+            "STATE: move 4, /, is not possible",
         ),
         (
             &["solve", "square1", "(1,0", "--scramble", "--metric", "twist"],
@@ -301,7 +301,7 @@ fn invalid_questions_are_refused_with_one_message() {
         (&["solve", "run", "0 1 2 3 4 5 6"], "it has 7 tiles, and the puzzle has 6"),
         (&["solve", "3x3", "()", "--limit", "3"], "--all"),
         (&["antipodes", "run", "--metric", "multi"], "leave it out"),
-        (&["antipodes", "run", "--depth", "9"], "2x3-multi has no states at depth 9: the last is 7"),
+        (&["antipodes", "run", "--depth", "9"], "2x3-multi has no states at depth 9: the largest depth is 7"),
         (&["antipodes", "many.toml"], "the free moves make a group of more than 1024 elements"),
         (&["antipodes", "empty"], "is not a run directory"),
     ] {
@@ -335,7 +335,7 @@ fn missing_temporary_directory_is_named() {
     let output = fathom().args(["antipodes", "2x3"]).env("TMPDIR", "/nonexistent").output().unwrap();
     let (out, err) = texts(&output);
     assert_eq!((output.status.code(), out.as_str()), (Some(2), ""), "{err}");
-    assert!(err.contains("in /nonexistent:") && err.contains("set TMPDIR"), "{err}");
+    assert!(err.contains("in /nonexistent:") && err.contains("Set TMPDIR"), "{err}");
     assert!(!err.contains("/nonexistent/"), "{err}");
 }
 

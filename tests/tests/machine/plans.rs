@@ -129,7 +129,7 @@ fn plans_that_do_not_fit_are_refused() {
     let text = fs::read_to_string(at.join("run/run.toml")).unwrap();
     succeeds(&["plan", "2x4", "--metric", "single", "-o", "single.toml"]);
     let (code, err) = said(at, &["run", "2x4", "-q", "--dir", "run", "--plan", "single.toml"]);
-    assert!(code == Some(2) && err.contains("started with another plan"), "{err}");
+    assert!(code == Some(2) && err.contains("started with a different plan"), "{err}");
     assert_eq!(fs::read_to_string(at.join("run/run.toml")).unwrap(), text);
 }
 

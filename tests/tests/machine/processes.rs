@@ -113,7 +113,7 @@ fn signal_stops_in_order() {
         assert_eq!(output.status.code(), Some(128 + number));
         let (out, err) = texts(&output);
         assert_eq!(out, "");
-        assert!(err.contains(&format!("stopped; go on with 'fathom resume {}'", path.display())), "{err}");
+        assert!(err.contains(&format!("stopped; continue with 'fathom resume {}'", path.display())), "{err}");
         assert_same(&json(&resume(&path).output().unwrap()), &expected);
     }
 }
@@ -131,7 +131,7 @@ fn simultaneous_signals_are_one_request() {
     }
     let output = child.wait_with_output().unwrap();
     let (_, err) = texts(&output);
-    assert!(err.contains("stopped; go on with 'fathom resume"), "{err}");
+    assert!(err.contains("stopped; continue with 'fathom resume"), "{err}");
     let codes = [libc::SIGTERM, libc::SIGINT].map(|number| Some(128 + number));
     assert!(codes.contains(&output.status.code()), "{output:?}");
     assert_same(&json(&resume(&path).output().unwrap()), &undisturbed());

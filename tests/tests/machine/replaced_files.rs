@@ -180,13 +180,13 @@ fn file_invalidated_by_a_coordinator_is_recomputed() {
     let disown = |journal: &mut Journal, task, _| {
         journal.change(|change| change.forget_reports(&[task])).unwrap();
     };
-    goes_on_from_another_file(disown, "files of shards 0 may be wrong");
+    goes_on_from_another_file(disown, "files of shards 0 are suspect");
 }
 
 #[test]
 fn file_suspected_by_a_coordinator_is_recomputed() {
     let doubt = |journal: &mut Journal, task, _| journal.doubt(task).unwrap();
-    goes_on_from_another_file(doubt, "files of shards 0 may be wrong");
+    goes_on_from_another_file(doubt, "files of shards 0 are suspect");
 }
 
 #[test]
@@ -194,7 +194,7 @@ fn file_that_differs_from_its_report_is_recomputed() {
     let save = |journal: &mut Journal, _, report: ShardReport| {
         journal.change(|change| change.save_reports(&[(&report, None)])).unwrap();
     };
-    goes_on_from_another_file(save, "files of shards 0 are not what their reports in run.db say");
+    goes_on_from_another_file(save, "files of shards 0 do not match their reports in run.db");
 }
 
 #[test]

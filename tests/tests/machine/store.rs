@@ -156,19 +156,19 @@ fn other_stores_are_refused() {
         command.args(SPACE);
         command
     };
-    let stays = format!("are in {}, and stay there", run.store().display());
+    let stays = format!("are in {} and cannot be moved", run.store().display());
     run.refuses(&mut begin("run", "other"), &stays);
     // A directory can have layers of several spaces, but not of two runs of one space.
     let run_path = run.path("run");
     run.refuses(&mut begin("second", "disk"), &format!("it belongs to the run in {}", run_path.display()));
     let name = run.store().file_name().unwrap().to_owned();
     fs::create_dir_all(run.path("other").join(name).join("notes")).unwrap();
-    run.refuses(&mut begin("second", "other"), "it is not empty: it contains notes");
-    run.refuses(&mut begin("second", "second/layers"), "is in the run's directory");
-    // The layers of a run also stay in its directory.
+    run.refuses(&mut begin("second", "other"), "it holds something else, notes");
+    run.refuses(&mut begin("second", "second/layers"), "is inside the run's directory");
+    // The layers of a run stay in its directory, too.
     well(&run.command(&["run", "3x3", "-q", "--dir", "without"]).output().unwrap());
     let mut with = run.command(&["run", "3x3", "-q", "--dir", "without", "--store", "other"]);
-    run.refuses(&mut with, "are in without, and stay there");
+    run.refuses(&mut with, "are in without and cannot be moved");
     // Workers and coordinators have options of their own.
     run.refuses(&mut run.command(&["serve", "3x3", "--store", "other"]), "unexpected argument '--store'");
     run.refuses(begin("second", "other").args(["--store", "third"]), "cannot be used multiple times");
@@ -238,7 +238,7 @@ fn layers_on_a_missing_disk_are_not_removed() {
     let output = run.command(&["remove", "run"]).output().unwrap();
     well(&output);
     let (_, err) = texts(&output);
-    assert!(err.contains(&format!("layers in {} stay there", store.display())), "{err}");
+    assert!(err.contains(&format!("layers in {} are not removed", store.display())), "{err}");
     fs::rename(run.path("unmounted"), run.path("disk")).unwrap();
     assert_eq!(layer_files(&run.store().join("layers")), before);
 }

@@ -279,9 +279,9 @@ fn merge_after_a_killed_merge_leaves_nothing_behind() {
 #[test]
 fn missing_shards_are_named() {
     let run = Run::begin(SPACE, 3, &[]);
-    run.refuses(&mut run.merge(4), 2, "depth 4 lacks 6 of 6 shards");
+    run.refuses(&mut run.merge(4), 2, "depth 4 is missing 6 of 6 shards");
     succeeds(&run.task(4, "1,4").output().unwrap());
-    run.refuses(&mut run.merge(4), 2, "depth 4 lacks 4 of 6 shards");
+    run.refuses(&mut run.merge(4), 2, "depth 4 is missing 4 of 6 shards");
     run.refuses(&mut run.merge(4), 2, "--depth 4 --shards 0,2-3,5'");
     // The message says what to do.
     succeeds(&run.task(4, "0,2-3,5").output().unwrap());
@@ -291,11 +291,11 @@ fn missing_shards_are_named() {
 #[test]
 fn tasks_and_merges_out_of_order_are_refused() {
     let run = Run::begin(SPACE, 3, &[]);
-    run.refuses(&mut run.merge(5), 2, "depth 5 cannot be merged before depth 4");
-    run.refuses(&mut run.task(5, "0"), 2, "depth 5 is computed from depth 4, which is not complete");
+    run.refuses(&mut run.merge(5), 2, "cannot merge depth 5: depth 4 is not finished");
+    run.refuses(&mut run.task(5, "0"), 2, "depth 5 is made from depth 4, which is not there as a whole");
     succeeds(&run.task(4, "0-4").output().unwrap());
     run.refuses(&mut run.task(5, "0"), 2, "s00005.layer");
-    run.refuses(&mut run.merge(5), 2, "depth 5 cannot be merged before depth 4");
+    run.refuses(&mut run.merge(5), 2, "cannot merge depth 5: depth 4 is not finished");
     run.refuses(&mut run.task(4, "3-6"), 2, "has the shards 0 to 5, and there is no shard 6");
     run.refuses(&mut run.task(4, "3-2"), 2, "\"3-2\" is no range of shards");
     let temporary = fathom_tests::tempdir().unwrap();

@@ -281,7 +281,7 @@ fn disk_for_two_layers_is_enough() {
         command.args(more).arg("--dir").arg(directory.path().join(name)).output().unwrap()
     };
     let found = begin("two", three - 1, &[]);
-    assert!(texts(&found).1.contains("keeps two"), "{}", texts(&found).1);
+    assert!(texts(&found).1.contains("keeping two"), "{}", texts(&found).1);
     assert_eq!(json(&found)["counts"], expected["counts"]);
     let definition = std::fs::read_to_string(directory.path().join("two/run.toml")).unwrap();
     assert!(definition.contains("keep = \"two\""), "{definition}");
@@ -293,6 +293,6 @@ fn disk_for_two_layers_is_enough() {
     }
     // Workers of one machine share the files, and each may be ahead by some shards.
     let found = begin("workers", three - 1, &["--workers", "2", "--shards", "100"]);
-    assert!(texts(&found).1.contains("keeps two"), "{}", texts(&found).1);
+    assert!(texts(&found).1.contains("keeping two"), "{}", texts(&found).1);
     assert_eq!(json(&found)["digest"], expected["digest"]);
 }

@@ -50,7 +50,7 @@ fn by_workers() -> Cluster {
 fn layers_held_by_workers_are_verified() {
     let cluster = by_workers();
     let run = cluster.run();
-    let says = "nothing could be verified: the layers of the run in";
+    let says = "nothing to verify: the layers of the run in";
     fails(&verify(&run, &[]), 1, says);
     let output = verify(&run, &["--json"]);
     assert_eq!(output.status.code(), Some(1));
@@ -133,7 +133,7 @@ fn run_without_layers_is_not_verified() {
         .unwrap()
         .execute_batch("DELETE FROM shard; DELETE FROM layer;")
         .unwrap();
-    fails(&verify(&run, &[]), 1, "nothing could be verified: the run in");
+    fails(&verify(&run, &[]), 1, "nothing to verify: the run in");
 }
 
 /// A file that cannot be opened shows nothing about the counts.
@@ -165,7 +165,7 @@ fn workers_verify_their_files_while_the_run_is_served() {
     cluster.stands_still("here", 7);
     let (out, err) = texts(&cluster.ask("verify", &[]));
     assert!(out.starts_with("verified: 2 layers in 32 files ("), "{out}{err}");
-    assert!(out.contains("with 1 worker, ") && out.contains("all as the coordinator knows them"), "{out}");
+    assert!(out.contains("on 1 worker, ") && out.contains("all matching the coordinator's records"), "{out}");
     let found = json(&cluster.ask("verify", &["--json"]));
     assert_eq!((&found["verified"], &found["files"]), (&true.into(), &32.into()));
 
@@ -174,10 +174,10 @@ fn workers_verify_their_files_while_the_run_is_served() {
     let (_, _, path) = files.next_back().expect("the newest layer has files");
     let right = fs::read(&path).unwrap();
     exchange_cosets(&path);
-    fails(&cluster.ask("verify", &[]), 1, "not what was reported: shard ");
+    fails(&cluster.ask("verify", &[]), 1, "files do not match the coordinator's records: shard ");
     fs::write(&path, &right).unwrap();
     damage(&path);
-    fails(&cluster.ask("verify", &[]), 1, "not what was reported: shard ");
+    fails(&cluster.ask("verify", &[]), 1, "files do not match the coordinator's records: shard ");
     fs::remove_file(&path).unwrap();
     fails(&cluster.ask("verify", &[]), 1, "the worker does not have the file");
     fs::write(&path, &right).unwrap();

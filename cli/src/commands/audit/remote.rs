@@ -20,7 +20,7 @@ use tokio::runtime::{Builder, Runtime};
 
 /// The time limit for an answer of a worker, which may have to open and check a file first.
 const ANSWER_LIMIT: Duration = Duration::from_secs(60);
-/// The least number of threads: they spend most of their time waiting for answers.
+/// The minimum number of threads. They spend most of their time waiting for answers.
 const THREADS: usize = 16;
 
 /// The workers of a run.
@@ -32,7 +32,7 @@ struct Workers {
     clients: Mutex<BTreeMap<String, ExchangeClient<Connection>>>,
 }
 
-/// A layer whose files lie with workers.
+/// A layer whose files are stored on workers.
 struct FarLayer {
     shards: Vec<KeptShard>,
     workers: Arc<Workers>,
@@ -42,20 +42,20 @@ struct FarLayer {
 pub(super) fn audit(args: &AuditArguments, address: &str, options: Options) -> Result<(String, Audit)> {
     if options.samples.is_none() {
         return Err(bad_input!(
-            "every state can be audited only where the layers are: name the run's directory, or ask for --samples"
+            "auditing every state needs the layers on this machine. Pass the run's directory, or use --samples"
         ));
     }
     let mut coordinator = Coordinator::call(address, &args.access)?;
     let manifest = coordinator.manifest()?;
     let (graph, geometry) = tables_of(&manifest, options.memory_bytes)?;
-    // The files are listed last, because the run goes on and deletes old layers meanwhile.
+    // The files are listed last because the run continues and deletes old layers meanwhile.
     let listed = coordinator.files()?;
     if listed.states.is_empty() {
         return Err(bad_input!("the run has no finished layer yet"));
     }
     if listed.stored.len() != listed.states.len() {
         return Err(anyhow!(
-            "the coordinator does not say what each finished layer stores: it is of another version"
+            "the coordinator does not report what each finished layer stores; it is a different version of fathom"
         ));
     }
     let workers = Arc::new(Workers {
@@ -87,15 +87,15 @@ impl Workers {
             let asked = self.runtime.block_on(async {
                 tokio::time::timeout(ANSWER_LIMIT, self.ask_one(address, shard, places, words)).await
             });
-            match asked.unwrap_or_else(|_| Err(anyhow!("no answer"))) {
+            match asked.unwrap_or_else(|_| Err(anyhow!("no response"))) {
                 Ok(looked_up) => return Ok(looked_up),
                 Err(error) => why.push(format!("{address}: {error:#}")),
             }
         }
         let KeptShard { depth, shard, .. } = shard;
         match why.is_empty() {
-            true => bail!("shard {shard} of depth {depth} is held by no worker that is there"),
-            false => bail!("shard {shard} of depth {depth} cannot be looked into: {}", why.join("; ")),
+            true => bail!("no connected worker has shard {shard} of depth {depth}"),
+            false => bail!("cannot read shard {shard} of depth {depth}: {}", why.join("; ")),
         }
     }
 
@@ -118,18 +118,18 @@ impl Workers {
             Some(Answer::LookedUp(looked_up)) => looked_up,
             Some(Answer::Failure(v1::FetchFailure { kind })) => match kind {
                 Some(Kind::Missing(_)) => {
-                    bail!("it is not there any more: a run that goes on gives old layers up")
+                    bail!("the file no longer exists; the run deletes old layers as it continues")
                 }
                 Some(Kind::Damaged(damaged)) => bail!("{}", damaged.message),
-                Some(Kind::OtherRun(_)) => bail!("the worker works on another run"),
+                Some(Kind::OtherRun(_)) => bail!("the worker belongs to another run"),
                 Some(Kind::Other(other)) => bail!("{}", other.message),
-                None => bail!("the answer says nothing"),
+                None => bail!("empty response"),
             },
-            None => bail!("the answer says nothing"),
+            None => bail!("empty response"),
         };
         let of_words = convert::looked_up(&of_words, &[], ShardId(shard.shard), &self.geometry)?;
         if found.len() != places.len() || of_words.len() != words.len() {
-            bail!("the answer is to another question");
+            bail!("response does not match the request");
         }
         let of_words = of_words.into_iter().map(|(coset, position)| (CosetId(coset), position)).collect();
         Ok(LookedUp { found, of_words, words: number })
@@ -156,7 +156,7 @@ struct LookedUp {
 impl FarLayer {
     fn shard_of(&self, coset: CosetId) -> Result<usize> {
         let shard = self.workers.geometry.cut.shard_of(coset.0).0 as usize;
-        (shard < self.shards.len()).then_some(shard).context("the coordinator does not name all shards")
+        (shard < self.shards.len()).then_some(shard).context("the coordinator does not list all shards")
     }
 }
 

@@ -8,10 +8,10 @@ use fathom_solve::bound::{Cover, by_words};
 use num_bigint::BigUint;
 use serde_json::json;
 
-/// The default of `--refine`: the most moves of the parts of words that are checked.
+/// The default of `--refine`: the maximum length, in moves, of the subwords that are checked.
 const REFINE: u32 = 2;
 
-/// Bounds a puzzle from below. `notes` tell how it was read.
+/// Bounds God's number of a puzzle from below. `notes` describe how its definition was interpreted.
 pub(super) fn from_below(cover: &Cover, notes: &[&str], args: &BoundArguments) -> Result<()> {
     let refine = args.refine.unwrap_or(REFINE);
     let states = cover.states().map_err(|error| bad_input!("{error}"))?;
@@ -39,7 +39,7 @@ pub(super) fn from_below(cover: &Cover, notes: &[&str], args: &BoundArguments) -
     });
     let table = plain(["length", "refined", "cumulative"], rows);
     output::line(&format!(
-        "{name} {metric}: {} states\n\n{table}\nGod's number is at least\n{:>4}  by words whose parts of up to {} are the first of their states ({} of an automaton)",
+        "{name} {metric}: {} states\n\n{table}\nGod's number is at least\n{:>4}  by words whose subwords of up to {} are normal forms ({} in the automaton)",
         grouped(states),
         refined.bound,
         many(refined.depth.into(), "move"),

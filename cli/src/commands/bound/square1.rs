@@ -12,11 +12,11 @@ use serde_json::{Value, json};
 
 pub(super) fn bound(args: &BoundArguments) -> Result<()> {
     if args.metric.is_some_and(|metric| metric != Metric::Face) {
-        return Err(bad_input!("square1 is bounded in the metric 'face': leave out --metric"));
+        return Err(bad_input!("square1 has bounds only in the metric 'face'. Drop --metric"));
     }
     if args.refine.is_some() || args.upper {
         return Err(bad_input!(
-            "--refine and --upper are not for square1, whose moves can be made only in some states"
+            "--refine and --upper do not apply to square1, because its moves are not possible in every state"
         ));
     }
     let bounds = SquareOneBounds::new();
@@ -43,8 +43,8 @@ fn text(bounds: &SquareOneBounds) -> String {
     let [least_twistable, least] = by_shape;
     format!(
         "square1 face\n\n{kinds}\n\
-         The last of {passes} passes finds {shapes}: {states} with the middle layer as it was.\n\
-         At least {twists} twists lead there. Between twists, {one} turns of one layer at most lead to an aligned shape, and {both} of both:\n\n\
+         The last of {passes} passes finds {shapes}: {states} with the middle layer unchanged.\n\
+         They need at least {twists} twists. Between twists, at most {one} turns of one layer lead to an aligned shape, and {both} of both:\n\n\
          {words}\n\
          God's number is at least\n\
          {counted:>4}  by words with {twists} twists\n\

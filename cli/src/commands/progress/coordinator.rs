@@ -15,17 +15,17 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
-/// What is shown of a run that is served.
+/// What is shown of a served run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DisplayOptions {
     pub(crate) verbosity: Verbosity,
     /// The depth after which the run ends, if there is one.
     pub(crate) max_depth: Option<u32>,
-    /// Whether the size of the run's files is shown: this machine has the layers.
+    /// Whether the size of the run's files is shown, because this machine has the layers.
     pub(crate) holds_layers: bool,
 }
 
-/// Asks the coordinator for the progress each second, and shows it on standard error and in a file for
+/// Polls the coordinator for the progress each second, and writes it to standard error and to a file for
 /// `fathom status`, until the value is dropped.
 #[derive(Debug)]
 pub(crate) struct ServedDisplay {
@@ -34,7 +34,7 @@ pub(crate) struct ServedDisplay {
 }
 
 impl ServedDisplay {
-    /// Begins to show a run whose coordinator is about to serve.
+    /// Starts showing a run whose coordinator is about to serve.
     pub(crate) fn new(
         run: &RunDirectory,
         cut: ShardCut,
@@ -69,13 +69,13 @@ impl Drop for ServedDisplay {
     fn drop(&mut self) {
         drop(self.over.take());
         if let Some(shower) = self.shower.take() {
-            // If the thread has panicked, the run does not suffer.
+            // A panic of this thread does not affect the run.
             let _ = shower.join();
         }
     }
 }
 
-/// Feeds a estimator with what the coordinator tells from time to time.
+/// Feeds an estimator with the progress reported by the coordinator.
 struct Follower {
     estimator: ProgressEstimator,
     cut: ShardCut,

@@ -3,13 +3,13 @@
 use super::Sample;
 use indicatif::{HumanBytes, HumanCount};
 
-/// Writes a reading in at most `columns` columns. The least important parts are left out first.
+/// Formats a reading in at most `columns` columns, omitting the least important parts first.
 pub(crate) fn of(reading: &Sample, columns: usize) -> String {
     let share = format!("depth {}  {}", reading.depth, percent(reading.visited, reading.all));
     let all = format!("  of {}", HumanCount(reading.all));
     let rate = format!(" · {} states/s", rounded(reading.rate));
     let left = match reading.left {
-        Some(left) => format!(" · about {} to the end", duration(left.seconds)),
+        Some(left) => format!(" · about {} left", duration(left.seconds)),
         None => String::new(),
     };
     let disk = reading.disk_bytes.map_or(String::new(), |bytes| format!(" · {} disk", HumanBytes(bytes)));
@@ -24,11 +24,11 @@ pub(crate) fn of(reading: &Sample, columns: usize) -> String {
     ];
     let width = |form: &[&String]| form.iter().map(|part| part.chars().count()).sum::<usize>();
     let fits = |form: &&&[&String]| width(form) <= columns;
-    // If none fits, the shortest is cut off.
+    // If none fits, the shortest is truncated.
     forms.iter().find(fits).unwrap_or(&forms[5]).iter().flat_map(|part| part.chars()).take(columns).collect()
 }
 
-/// Writes a part of a whole in percent, with more decimals near 0 % and 100 %.
+/// Formats a part of a whole in percent, with more decimals near 0 % and 100 %.
 pub(crate) fn percent(part: u64, whole: u64) -> String {
     match part as f64 / whole.max(1) as f64 * 100.0 {
         100.0 => "100 %".into(),
@@ -40,7 +40,7 @@ pub(crate) fn percent(part: u64, whole: u64) -> String {
     }
 }
 
-/// Writes a number with three digits and an SI prefix: `210 M`, `1.42 G`.
+/// Formats a number with three digits and an SI prefix: `210 M`, `1.42 G`.
 pub(crate) fn rounded(number: f64) -> String {
     let (unit, prefix) = [(1e12, " T"), (1e9, " G"), (1e6, " M"), (1e3, " k")]
         .into_iter()
@@ -55,7 +55,7 @@ pub(crate) fn rounded(number: f64) -> String {
     }
 }
 
-/// Writes a time in the largest unit that gives at least 1.5, or in seconds.
+/// Formats a time in the largest unit that gives at least 1.5, or in seconds.
 pub(crate) fn duration(seconds: f64) -> String {
     match seconds {
         s if s < 9.95 => format!("{s:.1} s"),
@@ -84,18 +84,15 @@ mod tests {
     };
 
     #[test]
-    fn it_is_as_wide_as_there_is_room() {
+    fn parts_are_omitted_on_narrow_terminals() {
         assert_eq!(
             of(&READING, 120),
-            "depth 9  41 %  of 87,178,291,200 · 210 M states/s · about 4 min to the end · 12.10 GiB disk"
+            "depth 9  41 %  of 87,178,291,200 · 210 M states/s · about 4 min left · 12.10 GiB disk"
         );
-        assert_eq!(
-            of(&READING, 77),
-            "depth 9  41 %  of 87,178,291,200 · 210 M states/s · about 4 min to the end"
-        );
-        assert_eq!(of(&READING, 70), "depth 9  41 %  of all · 210 M states/s · about 4 min to the end");
-        assert_eq!(of(&READING, 50), "depth 9  41 %  of all · about 4 min to the end");
-        assert_eq!(of(&READING, 38), "depth 9  41 % · about 4 min to the end");
+        assert_eq!(of(&READING, 77), "depth 9  41 %  of 87,178,291,200 · 210 M states/s · about 4 min left");
+        assert_eq!(of(&READING, 60), "depth 9  41 %  of all · 210 M states/s · about 4 min left");
+        assert_eq!(of(&READING, 50), "depth 9  41 %  of all · about 4 min left");
+        assert_eq!(of(&READING, 38), "depth 9  41 % · about 4 min left");
         for columns in 0..120 {
             assert!(of(&READING, columns).chars().count() <= columns);
         }

@@ -1,4 +1,4 @@
-//! Shortest solutions of the states that a report shows.
+//! Shortest solutions of the states in a report.
 
 use crate::commands::antipodes::solved;
 use anyhow::{Context, Result};
@@ -7,14 +7,14 @@ use fathom_engine::directory::RunDirectory;
 use fathom_report::Report;
 use fathom_solve::{Bidirectional, SolveModel, SpaceWords};
 
-/// The most states of a space whose states are always solved. In larger spaces a search from both ends can
-/// take minutes. The layers of the run are not used, because using them would write tables into the run.
+/// The maximum number of states of a space whose states are always solved. In larger spaces a bidirectional
+/// search can take minutes. The layers of the run are not used, because that would write tables into the run.
 const QUICKLY_SOLVED: u64 = 10_000_000;
-/// The most states up to half the largest distance for which states are solved in larger spaces too. A search
-/// from both ends keeps these states in memory.
+/// In larger spaces, the maximum number of states up to half the largest distance for which states are
+/// solved. A bidirectional search keeps these states in memory.
 const QUICKLY_REACHED: u64 = 1_000_000;
 
-/// Adds a solution to each state that the report shows, if solutions can be found quickly.
+/// Adds a solution to each state in the report, if solutions can be found quickly.
 pub(super) fn add(report: &mut Report, run: &RunDirectory) -> Result<()> {
     let Some(deepest) = report.deepest.as_mut().filter(|_| run.space.is_closed_under_inverses()) else {
         return Ok(());
@@ -33,7 +33,7 @@ pub(super) fn add(report: &mut Report, run: &RunDirectory) -> Result<()> {
     for example in &mut deepest.examples {
         let word = words
             .in_model(&example.in_space)
-            .context("a state has pieces on cells to which no moves lead")?;
+            .context("a state has pieces on cells that they cannot reach")?;
         example.solution = Some(solved(&model, &words, None, &mut search, &word, deepest.depth)?.1);
     }
     Ok(())

@@ -18,7 +18,7 @@ pub(super) struct Screen {
     pub(super) progress: Vec<String>,
     /// The number of states at each finished depth.
     pub(super) counts: Vec<u64>,
-    /// The shards of the present depth.
+    /// The shards of the current depth.
     pub(super) shards: Shards,
     /// The workers of the run; empty if it has none.
     pub(super) workers: Vec<WorkerStatus>,
@@ -30,12 +30,12 @@ pub(super) struct Screen {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Shards {
     pub(super) done: u32,
-    /// Those that are computed now, if that is known.
+    /// The number of shards that are being computed, if known.
     pub(super) running: Option<u32>,
     pub(super) rest: u32,
 }
 
-/// Draws all parts. A part that has nothing to show takes no room.
+/// Draws all parts. Empty parts take no space.
 pub(super) fn draw(frame: &mut Frame<'_>, screen: &Screen) {
     let rows = |rows: usize| if rows == 0 { 0 } else { rows as u16 + 2 };
     let head = screen.progress.iter().filter(|line| !line.is_empty()).count() as u16 + 1;
@@ -67,7 +67,8 @@ fn part(title: &str) -> Block<'_> {
     Block::new().borders(Borders::TOP).title(title).border_style(Style::new().dim())
 }
 
-/// Draws a bar for each depth, on a logarithmic scale. If not all depths have room, the newest are drawn.
+/// Draws a bar for each depth, on a logarithmic scale. If there is not enough space, only the newest are
+/// drawn.
 fn draw_growth(frame: &mut Frame<'_>, screen: &Screen, area: Rect) {
     let most = screen.counts.iter().max().map_or(1.0, |&most| (most as f64).ln_1p());
     let widest = screen.counts.iter().map(|&count| HumanCount(count).to_string().len()).max().unwrap_or(0);
@@ -80,7 +81,7 @@ fn draw_growth(frame: &mut Frame<'_>, screen: &Screen, area: Rect) {
             Span::styled("█".repeat(bar), Color::Blue),
         ])
     });
-    let title = " growth: states by depth, bars by the logarithm ";
+    let title = " growth: states by depth (logarithmic bars) ";
     frame.render_widget(Paragraph::new(lines.collect::<Vec<_>>()).block(part(title)), area);
 }
 
@@ -115,7 +116,7 @@ fn draw_workers(frame: &mut Frame<'_>, screen: &Screen, area: Rect) {
             worker.threads.to_string(),
             worker.shards_running.to_string(),
             match worker.states_per_second {
-                // Nothing is known of it yet.
+                // Not known yet.
                 0.0 => "-".into(),
                 rate => format!("{}/s", line::rounded(rate)),
             },
@@ -178,14 +179,14 @@ mod tests {
     }
 
     #[test]
-    fn running_shards_are_told_where_they_are_known() {
+    fn running_shards_are_shown_only_if_known() {
         let shards = Shards { done: 8, running: None, rest: 8 };
         let text = text(&Screen { shards, ..screen() }, 80, 24);
         assert!(text.contains(" shards: 8 of 16 done ") && !text.contains("running"), "{text}");
     }
 
     #[test]
-    fn all_parts_are_seen_on_a_small_terminal() {
+    fn all_parts_fit_on_a_small_terminal() {
         let text = text(&screen(), 80, 24);
         for part in [
             "3x4 multi",
@@ -204,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn no_size_is_too_small() {
+    fn any_terminal_size_is_drawn() {
         for columns in [1, 10, 40] {
             for rows in 1..24 {
                 text(&screen(), columns, rows);

@@ -1,4 +1,4 @@
-//! `fathom verify HOST:PORT`: has the workers of a run check the files that they hold.
+//! `fathom verify HOST:PORT`: makes the workers of a run check the files that they hold.
 
 use crate::arguments::VerifyArguments;
 use crate::commands::client::{CONNECT_LIMIT, Coordinator, KeptShard};
@@ -16,9 +16,9 @@ use indicatif::HumanBytes;
 use std::collections::{BTreeMap, BTreeSet};
 use tokio::runtime::Builder;
 
-/// The number of requests to one worker at a time: the worker checks these files in parallel.
+/// The number of concurrent requests to one worker, which checks these files in parallel.
 const AT_ONCE: usize = 4;
-/// The most faults that are listed; the others are only counted.
+/// The maximum number of faults listed; the others are only counted.
 const MAX_TOLD: usize = 10;
 
 /// The result of checking a file that a worker should have.
@@ -35,7 +35,7 @@ enum Checked {
 struct Sum {
     files: u64,
     bytes: u64,
-    /// The states of each shard by depth and shard, as a holder has counted them.
+    /// The number of states of each shard, by depth and shard, as counted by a holder.
     states: BTreeMap<(u32, u32), u64>,
     wrong: Vec<String>,
     unknown: Vec<String>,
@@ -51,7 +51,7 @@ pub(super) fn verify(args: &VerifyArguments, address: &str) -> Result<()> {
     for file in &shards {
         if file.holders.is_empty() {
             let KeptShard { depth, shard, .. } = file;
-            sum.unknown.push(format!("shard {shard} of depth {depth} is held by no worker that is there"));
+            sum.unknown.push(format!("no connected worker has shard {shard} of depth {depth}"));
         }
         for address in &file.holders {
             held.entry(address.clone()).or_default().push(file.clone());
@@ -91,7 +91,7 @@ pub(super) fn verify(args: &VerifyArguments, address: &str) -> Result<()> {
         let counted: u64 = verified.iter().sum();
         if counted != committed {
             sum.wrong.push(format!(
-                "depth {depth}: the files have {counted} states, and the coordinator has committed {committed}"
+                "depth {depth}: the files have {counted} states, but the coordinator committed {committed}"
             ));
         }
     }
@@ -121,19 +121,19 @@ fn tell(args: &VerifyArguments, sum: &Sum, layers: u64, workers: u64) -> Result<
         format!("{}{more}", told.join("; "))
     };
     if !sum.wrong.is_empty() {
-        return Err(anyhow!("not what was reported: {}", some(&sum.wrong)));
+        return Err(anyhow!("files do not match the coordinator's records: {}", some(&sum.wrong)));
     }
     if !sum.unknown.is_empty() {
-        return Err(anyhow!("could not be verified: {}", some(&sum.unknown)));
+        return Err(anyhow!("could not verify: {}", some(&sum.unknown)));
     }
     if sum.files == 0 {
-        return Err(anyhow!("nothing could be verified: the run has no finished layer yet"));
+        return Err(anyhow!("nothing to verify: the run has no finished layer yet"));
     }
     if args.json {
         return Ok(());
     }
     output::line(&format!(
-        "verified: {} in {} ({}) with {}, {} counted again, all as the coordinator knows them",
+        "verified: {} in {} ({}) on {}, {} recounted, all matching the coordinator's records",
         many(layers, "layer"),
         many(sum.files, "file"),
         HumanBytes(sum.bytes),
@@ -195,11 +195,11 @@ async fn ask(
             Some(Answer::Failure(v1::FetchFailure { kind })) => match kind {
                 Some(Kind::Missing(_)) => Checked::Missing,
                 Some(Kind::Damaged(damaged)) => Checked::Wrong(damaged.message),
-                Some(Kind::OtherRun(_)) => Checked::Unknown("the worker works on another run".into()),
+                Some(Kind::OtherRun(_)) => Checked::Unknown("the worker belongs to another run".into()),
                 Some(Kind::Other(other)) => Checked::Unknown(other.message),
-                None => Checked::Unknown("the answer says nothing".into()),
+                None => Checked::Unknown("empty response".into()),
             },
-            None => Checked::Unknown("the answer says nothing".into()),
+            None => Checked::Unknown("empty response".into()),
         },
     };
     (address.to_owned(), held, checked)

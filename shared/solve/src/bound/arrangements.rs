@@ -1,9 +1,8 @@
 //! Positive-sequence arrangements (Jia, Zhang, Xiang, sections 4.3.2 and 5.4). These are words in which
-//! consecutive rotations of parallel lines are merged if they are of the same line, and sorted if they are
-//! not.
+//! consecutive rotations of parallel lines are merged if they rotate the same line, and sorted otherwise.
 //!
-//! Every state is the product of such a word, and no other word for the state is shorter. So at most as many
-//! states lie at distance k as there are arrangements of length k. The paper counts in the metric in which
+//! Every state is the product of such a word, and no other word for the state is shorter. So there are at
+//! most as many states at distance k as arrangements of length k. The paper counts in the metric in which
 //! each rotation costs one move. Here a rotation costs what the given metric charges; the argument is the
 //! same.
 
@@ -22,16 +21,15 @@ pub struct Arrangements {
 /// The numbers of arrangements of one length.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// The arrangements that end with a rotation of each line, in the order of [`Board::lines`]: |v¹|,
-    /// |v²|, … and |h¹|,
-    /// h²|, … in the paper.
+    /// The arrangements that end with a rotation of each line, in the order of [`Board::lines`]: |v¹|, |v²|,
+    /// … and |h¹|, |h²|, … in the paper.
     pub by_last_line: Vec<Tally>,
     /// All arrangements of the length; at length 0, only the empty one.
     pub total: Tally,
 }
 
 impl Arrangements {
-    /// Makes the iterator for a board and a metric.
+    /// Creates the iterator for a board and a metric.
     pub fn new(board: Board, metric: Metric) -> Self {
         let lines: Vec<Line> = board.lines().collect();
         let rotations = lines.iter().map(|&line| rotations(board, line, metric)).collect();
@@ -124,7 +122,7 @@ mod tests {
     ];
 
     #[test]
-    fn table_2_of_the_paper_digit_by_digit() {
+    fn counts_match_table_2_of_the_paper() {
         let mut arrangements = Arrangements::new(board("4x4"), Metric::Multi);
         let first = arrangements.next().unwrap();
         assert_eq!(first.total, Tally::one());
@@ -174,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn the_recursion_counts_what_can_be_written_out() {
+    fn recursion_matches_generated_arrangements() {
         for word in ["1x1", "1x6", "2x2", "2x3", "3x2", "2x5", "3x3", "3x4", "2x7"] {
             for metric in Metric::ALL {
                 let counted: Vec<Tally> =

@@ -1,16 +1,16 @@
-//! An automaton that accepts the words without a forbidden part: those that may be normal forms as far as is
-//! known.
+//! An automaton that accepts the words without a forbidden subword, which are the words not known to be other
+//! than normal forms.
 //!
 //! A word of up to K letters is forbidden if it is not a normal form. The automaton of all words without a
-//! forbidden part is that of Aho and Corasick (*Efficient string matching*, 1975) for the smallest forbidden
-//! words: its states are the beginnings of such words, and after any word the automaton is in the state of
-//! the longest beginning that the word ends with. The accepted words of up to K letters are exactly the
+//! forbidden subword is that of Aho and Corasick (*Efficient string matching*, 1975) for the smallest
+//! forbidden words: its states are the prefixes of such words, and after any word the automaton is in the
+//! state of the longest prefix that the word ends with. The accepted words of up to K letters are exactly the
 //! normal forms; longer accepted words include at least all normal forms.
 
 use crate::bound::{NormalForms, Tally};
 use fathom_puzzle::Puzzle;
 
-/// Counts the words that have no forbidden part.
+/// Counts the words that have no forbidden subword.
 #[derive(Clone, Debug)]
 pub struct Automaton {
     /// The index of the first step from each state, and the end of the last steps.
@@ -26,17 +26,17 @@ struct Transition {
 }
 
 impl Automaton {
-    /// Makes the automaton of the words that the normal forms of a puzzle allow.
+    /// Creates the automaton of the words that the normal forms of a puzzle allow.
     pub fn new(forms: &NormalForms, puzzle: &Puzzle) -> Self {
         let is_odd: Vec<bool> = puzzle.moves.iter().map(|m| !m.action.cells().is_even()).collect();
-        // No forbidden words are known beyond the longest normal forms, so these are no states.
+        // No forbidden words are known beyond the longest normal forms, so these are not states.
         let known = forms.nodes(forms.depth()).start;
         let mut begins_forbidden = vec![false; known];
         for node in (0..known).rev() {
             let children = forms.children(node);
             // The letters that continue a node are among those that continue the node without its first
-            // letter. A letter that is missing makes a smallest forbidden word: without its first letter, and
-            // without its last one, that word is a normal form.
+            // letter. A missing letter gives a smallest forbidden word: without its first letter, and without
+            // its last one, that word is a normal form.
             begins_forbidden[node] = node == 0
                 || children.len() < forms.children(forms.link(node)).len()
                 || children.into_iter().any(|child| child < known && begins_forbidden[child]);
@@ -68,7 +68,7 @@ impl Automaton {
         self.begins.len() - 1
     }
 
-    /// Returns the numbers of accepted words of length 0, 1, 2, …, without end.
+    /// Returns the numbers of accepted words of length 0, 1, 2, …, as an infinite iterator.
     pub fn counts(&self) -> impl Iterator<Item = Tally> {
         let mut words = vec![Tally::default(); self.states()];
         words[0] = Tally::one();
@@ -114,7 +114,7 @@ mod tests {
         Automaton::new(&forms, puzzle).counts().take(lengths).collect()
     }
 
-    /// Counts all words in which each part of up to `depth` letters is the first word for its permutation.
+    /// Counts all words in which each subword of up to `depth` letters is the first word for its permutation.
     fn words_without_forbidden_parts(puzzle: &Puzzle, depth: usize, longest: usize) -> Vec<Tally> {
         let product = |word: &[usize]| {
             let moves = word.iter().map(|&letter| puzzle.moves[letter].action.cells());
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn it_counts_what_can_be_written_out() {
+    fn counts_match_generated_words() {
         for (word, metric, depth, longest) in [
             ("2x2", Metric::Multi, 3, 7),
             ("2x3", Metric::Multi, 2, 5),
@@ -185,7 +185,7 @@ mod tests {
     ];
 
     #[test]
-    fn counts_are_exact_up_to_the_depth_and_never_too_small_beyond() {
+    fn counts_are_exact_up_to_the_depth_and_upper_bounds_beyond() {
         for (word, metric, growth) in GROWTH {
             let puzzle = puzzle(word, metric);
             let mut shallower: Option<Vec<Tally>> = None;
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn knowing_two_letters_is_the_counting_of_the_paper() {
+    fn depth_two_counts_the_arrangements_of_the_paper() {
         // Rotations of one line merge, and those of parallel lines commute, within two letters: in the metric
         // single if lines have two or three cells, in multi for all lines.
         for (word, metric) in

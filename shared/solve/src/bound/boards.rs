@@ -13,14 +13,14 @@ pub enum Boards {
     Sides(RangeInclusive<usize>),
 }
 
-/// Why a text names no boards.
+/// Why a text does not name boards.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BoardsError {
-    /// The text is no board, or the board, or the largest of the range, is too large.
+    /// The text is not a board, or the board, or the largest of the range, is too large.
     #[error(transparent)]
     Board(#[from] BoardError),
     /// The text has two dots, but not between two numbers in order.
-    #[error("{0:?} is no range of boards: write the least and the largest side, for example 2..8")]
+    #[error("{0:?} is not a range of boards. Write the smallest and the largest side, for example 2..8")]
     NotARange(String),
 }
 
@@ -34,7 +34,7 @@ impl Boards {
         sides
             .clone()
             .flat_map(of_rows)
-            .map(|board| board.expect("the largest board of a range that was read is one"))
+            .map(|board| board.expect("the largest board of a parsed range is valid"))
     }
 }
 
@@ -66,7 +66,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn one_board_or_a_range() {
+    fn single_boards_and_ranges_are_parsed() {
         assert_eq!("3x4".parse(), Ok(Boards::One(Board::new(3, 4).unwrap())));
         assert_eq!("2..8".parse(), Ok(Boards::Sides(2..=8)));
         assert_eq!("3..3".parse(), Ok(Boards::Sides(3..=3)));
@@ -84,7 +84,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_read_or_refused(word in "\\PC*|[0-9x.]{0,8}") {
+        fn any_text_is_parsed_or_rejected(word in "\\PC*|[0-9x.]{0,8}") {
             match word.parse::<Boards>() {
                 Ok(Boards::One(board)) => prop_assert!(board.cells() <= Board::MAX_CELLS),
                 Ok(Boards::Sides(sides)) => prop_assert!(!sides.is_empty() && *sides.end() <= 8),

@@ -4,18 +4,18 @@ use fathom_puzzle::Board;
 use fathom_space::Labels;
 use fathom_space::labels::LabelError;
 
-/// Growing sets of tiles, the last of which has all tiles.
+/// Growing sets of tiles, the last of which contains all tiles.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chain {
     /// The tiles that are solved after each stage, in increasing order.
     pub stages: Vec<Vec<usize>>,
 }
 
-/// Why a text is no chain.
+/// Why a text is not a chain.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ChainError {
-    /// A stage is no list of tiles.
-    #[error("the stage {text:?}: {error}")]
+    /// A stage is not a list of tiles.
+    #[error("stage {text:?}: {error}")]
     Tiles {
         /// The stage as written.
         text: String,
@@ -24,11 +24,11 @@ pub enum ChainError {
     },
     /// A stage does not keep all solved tiles, or solves no further tile.
     #[error(
-        "the stage {0:?} must name all tiles of the stage before it, and at least one more (a stage that leaves one tile has solved that tile too): write for example \"0-3;0-7;0-15\""
+        "stage {0:?} must contain all tiles of the stage before it and at least one more, for example \"0-3;0-7;0-15\" (a stage that leaves only one tile solves that tile too)"
     )]
     NotGrowing(String),
     /// The last stage does not solve all tiles.
-    #[error("the last stage {0:?} leaves tiles unsolved: it must name all, 0-{1}")]
+    #[error("the last stage {0:?} must contain all tiles, 0-{1}")]
     NotAll(String, usize),
 }
 
@@ -82,7 +82,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_read_or_refused(text in "\\PC*|[0-9,;-]{0,12}") {
+        fn any_text_is_parsed_or_rejected(text in "\\PC*|[0-9,;-]{0,12}") {
             match Chain::parse(&text, Board::new(2, 3).unwrap()) {
                 Ok(chain) => prop_assert_eq!(chain.stages.last().unwrap().len(), 6),
                 Err(error) => prop_assert!(!error.to_string().is_empty()),

@@ -2,8 +2,9 @@
 //!
 //! Pieces are solved in some order. For one order, the moves of a stage depend only on the numbers of pieces
 //! that are solved before and after the stage. So once the stages between all such numbers are known, the
-//! best chain is a shortest path. Stages with small tables are tried first, for all orientation_counts, with words that
-//! get longer; then larger tables: some chain is found soon, and better ones as long as there is time.
+//! best chain is a shortest path. Stages with small tables are tried first, for all orders, with words of
+//! increasing length; then larger tables. So some chain is found soon, and better ones as long as time
+//! remains.
 
 use crate::bound::cover::{Cover, NotBounded};
 use crate::bound::stage::SolvingOrder;
@@ -13,19 +14,19 @@ use fathom_puzzle::Board;
 use rustc_hash::FxHashMap;
 use std::ops::Range;
 
-/// The radius of the ball whose words are tried first, however little time there is.
+/// The radius of the ball whose words are tried first, regardless of the time limit.
 const SMALL_RADIUS: u32 = 2;
 
-/// Limits of the size of a stage's table, in entries; tried one after the other.
+/// Limits of the size of a stage's table, in entries, tried in this order.
 const TABLES: [usize; 5] = [1 << 8, 1 << 13, 1 << 17, 1 << 21, 1 << 25];
 
-/// A stage is left out if it would need more trials of words on states.
+/// The maximum number of trials of words on states for a stage; stages that need more are skipped.
 const MAX_TRIALS: u64 = 1 << 32;
 
 /// A report of the search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Progress {
-    /// All stages of one order, up to a table size, were tried.
+    /// All stages of one order were tried, up to a table size.
     Tried(Tried),
     /// Two stages were joined: the first tiles of an order, and all others.
     Joined {
@@ -47,12 +48,12 @@ pub struct Tried {
     pub table: usize,
     /// The number of stages that were tried.
     pub stages: usize,
-    /// The number of pieces that are solved after each stage of the best chain, and its number of moves;
+    /// The number of pieces solved after each stage of the best chain, and its number of moves;
     /// `None` if the stages so far give no complete chain.
     pub best: Option<(Vec<usize>, u32)>,
 }
 
-/// Returns named orientation_counts in which the pieces of a puzzle can be solved.
+/// Returns named orders in which the pieces of a puzzle can be solved.
 fn orientation_counts(cover: &Cover) -> Vec<(&'static str, Vec<usize>)> {
     match cover.board {
         Some(board) => orders_of_tiles(board),
@@ -60,7 +61,7 @@ fn orientation_counts(cover: &Cover) -> Vec<(&'static str, Vec<usize>)> {
     }
 }
 
-/// Returns the orientation_counts of a puzzle that is no board: orbit by orbit, and by how many moves leave the pieces.
+/// Returns the orders of a puzzle that is not a board: orbit by orbit, and by how many moves fix the pieces.
 fn orders_of_pieces(cover: &Cover) -> Vec<(&'static str, Vec<usize>)> {
     let count = cover.pieces();
     let moves: Vec<&[u16]> = cover.puzzle.moves.iter().map(|m| m.action.cells().images()).collect();
@@ -72,8 +73,8 @@ fn orders_of_pieces(cover: &Cover) -> Vec<(&'static str, Vec<usize>)> {
     for (number, pieces) in cover.orbits.iter().enumerate() {
         pieces.iter().for_each(|&piece| orbit[piece] = (number, pieces.len()));
     }
-    // Each next piece is one of those that come first, and with the pieces before as many moves as possible
-    // leave it.
+    // The next piece is the one among the first that, together with the pieces before it, is fixed by as many
+    // moves as possible.
     let by_moves = |first: &dyn Fn(usize) -> (usize, usize)| {
         let mut order: Vec<usize> = Vec::new();
         let mut left = moves.clone();
@@ -90,7 +91,7 @@ fn orders_of_pieces(cover: &Cover) -> Vec<(&'static str, Vec<usize>)> {
         order
     };
     let mut orientation_counts = vec![
-        ("as moves leave pieces", by_moves(&|_| (0, 0))),
+        ("by moves that fix pieces", by_moves(&|_| (0, 0))),
         ("small orbits first", by_moves(&|piece| (orbit[piece].1, orbit[piece].0))),
         ("large orbits first", by_moves(&|piece| (count - orbit[piece].1, orbit[piece].0))),
     ];
@@ -102,7 +103,7 @@ fn orders_of_pieces(cover: &Cover) -> Vec<(&'static str, Vec<usize>)> {
     orientation_counts
 }
 
-/// Returns the orientation_counts of the tiles of a board.
+/// Returns the orders of the tiles of a board.
 fn orders_of_tiles(board: Board) -> Vec<(&'static str, Vec<usize>)> {
     let (rows, columns) = (board.rows(), board.columns());
     let by = |key: &dyn Fn(usize, usize) -> (usize, usize, usize)| {
@@ -120,7 +121,7 @@ fn orders_of_tiles(board: Board) -> Vec<(&'static str, Vec<usize>)> {
             by(&|row, column| (row.min(column), usize::from(row > column), row + column)),
         ),
         ("squares of four", by(&|row, column| (row / 2, column / 2, row % 2 * columns + column % 2))),
-        ("squares that grow", by(&|row, column| (row.max(column), usize::from(column < row), row + column))),
+        ("growing squares", by(&|row, column| (row.max(column), usize::from(column < row), row + column))),
     ];
     if rows != columns {
         orientation_counts.push(("column by column", by(&|row, column| (column, row, 0))));
@@ -128,19 +129,19 @@ fn orders_of_tiles(board: Board) -> Vec<(&'static str, Vec<usize>)> {
     orientation_counts
 }
 
-/// An order, and what is known of its stages.
+/// An order and the known numbers of moves of its stages.
 struct Known {
     name: &'static str,
     pieces: Vec<usize>,
     order: SolvingOrder,
-    /// The moves of each stage by the numbers of pieces brought home before and after it; `None` if words do
-    /// not solve it.
+    /// The moves of each stage, by the numbers of pieces brought home before and after it; `None` if the
+    /// words do not solve it.
     stages: FxHashMap<Range<usize>, Option<u32>>,
 }
 
 /// Searches for a chain while `goes_on` returns true, and passes each report to `tell`. Stages with small
-/// tables and short words are tried even after that. `space` is the name under which the puzzle is found
-/// again.
+/// tables and short words are tried even after that. `space` is the name from which a reader of the
+/// certificate can load the puzzle.
 ///
 /// # Errors
 /// [`UpperError`] if the puzzle's moves have guards, or if no chain was found.
@@ -155,7 +156,7 @@ pub fn search(
     if cover.has_guards {
         return Err(NotBounded::Guarded(space.into()).into());
     }
-    // The parity, if moves change it, is the last piece of this group, and comes first in all orientation_counts.
+    // The parity, if moves change it, is the last piece of this group, and the first in all orders.
     let with_parity = cover.with_parity();
     let all = with_parity.as_ref().unwrap_or(cover);
     let parity = with_parity.as_ref().map(|_| cover.pieces());
@@ -179,7 +180,7 @@ pub fn search(
         for &table in tables {
             let may_go_on = || (is_first && table == TABLES[0]) || goes_on();
             for (number, known) in known.iter_mut().enumerate() {
-                // Where nothing moves there are no stages to try, and the empty chain is found.
+                // If nothing moves, there are no stages to try, and the empty chain is found.
                 if known.try_stages(all, ball, table, &may_go_on) == 0 && known.order.len() > 0 {
                     continue;
                 }
@@ -224,7 +225,7 @@ pub fn search(
 
 /// The best stages so far.
 enum Found {
-    /// The cuts of an order, with the words of the ball of a pass.
+    /// The cuts of an order, and the words of the ball of one pass.
     Chain {
         pass: usize,
         number: usize,
@@ -234,8 +235,8 @@ enum Found {
 }
 
 impl Known {
-    /// Tries all stages up to a table size that were not tried yet, while `goes_on` returns true. Returns the
-    /// number of stages that were tried.
+    /// Tries all untried stages up to a table size, while `goes_on` returns true. Returns the number of
+    /// stages that were tried.
     fn try_stages(
         &mut self,
         cover: &Cover,
@@ -324,8 +325,8 @@ mod tests {
     }
 
     #[test]
-    fn small_boards_come_to_gods_number() {
-        // Table 4 of the paper: with all tiles in one stage nothing is lost.
+    fn small_boards_reach_gods_number() {
+        // Table 4 of the paper: with all tiles in one stage, the bound is exact.
         for (board, god_number) in [("2x2", 4), ("2x3", 7)] {
             let (certificate, tried) = found(board, true);
             assert_eq!(
@@ -345,7 +346,7 @@ mod tests {
     /// God's numbers: a single tile has none, a cycle of five has one; a stack of five pancakes (OEIS
     /// A058986); fto.toml as in records/puzzles.
     #[test]
-    fn puzzles_of_any_kind_are_solved_in_stages() {
+    fn all_kinds_of_puzzles_are_solved_in_stages() {
         let octahedron = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/examples/fto.toml");
         for (space, metric, god_number, most, goes_on) in [
             ("1x1", Metric::Multi, 0, 0, false),
@@ -366,7 +367,7 @@ mod tests {
 
     /// A rotation of four tiles is odd, and a stage of two tiles cannot end with one exchange.
     #[test]
-    fn where_moves_are_odd_the_permutation_is_made_even_first() {
+    fn odd_moves_add_a_parity_stage() {
         let (certificate, _) = found("2x4", false);
         // Table 4 of the paper: God's number is 8.
         assert!(certificate.even && certificate.upper_bound >= 8, "{certificate:?}");
@@ -376,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn without_time_there_is_some_chain() {
+    fn some_chain_is_found_without_time() {
         let (certificate, tried) = found("3x3", false);
         // Table 1: God's number is 8.
         assert!((8..40).contains(&certificate.upper_bound), "{}", certificate.upper_bound);
@@ -385,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn each_order_has_each_tile_once() {
+    fn orders_contain_each_tile_once() {
         for word in ["2x2", "3x4", "5x5"] {
             let board: Board = word.parse().unwrap();
             for (name, mut order) in orders_of_tiles(board) {

@@ -1,10 +1,10 @@
-//! The group that bounds a puzzle.
+//! The group whose elements bound the distances of a puzzle.
 //!
-//! The moves of a puzzle, made on pieces that are all told apart, generate a group. Each state is the image
-//! of the solved state under some element, and the words of up to d moves that make elements make all states
-//! within d moves. So a number of moves that suffices for all elements suffices for all states; and if fewer
-//! elements lie within d moves than there are states, some state is further away than d. Where pieces look
-//! alike or moves are free, several elements make one state, and the bounds hold all the same.
+//! The moves of a puzzle, acting on pieces that are all distinct, generate a group. Each state is the image
+//! of the solved state under some element, and the words of up to d moves reach all states within d moves. So
+//! a number of moves that suffices for all elements suffices for all states; and if fewer elements are within
+//! d moves than there are states, some state is further away than d. If pieces look alike or moves are free,
+//! several elements give one state, and the bounds still hold.
 
 use crate::bound::Tally;
 use fathom_algebra::{OrientedPermutation, Permutation, Stabiliser};
@@ -18,7 +18,7 @@ pub struct Cover {
     pub(crate) puzzle: Puzzle,
     /// For each piece its point in orientation 0. The images of these points determine an element.
     pub(crate) first_points: Vec<usize>,
-    /// The orbits of pieces, as [`Puzzle::orbits`] has them.
+    /// The orbits of pieces, as in [`Puzzle::orbits`].
     pub(crate) orbits: Vec<Vec<usize>>,
     /// The group of all elements.
     pub(crate) group: Stabiliser,
@@ -30,37 +30,33 @@ pub struct Cover {
     states: Option<BigUint>,
 }
 
-/// Why a puzzle is not bounded.
+/// Why a puzzle cannot be bounded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotBounded {
-    /// The metric makes too many moves, or the definition is inconsistent.
+    /// The metric gives too many moves, or the definition is inconsistent.
     #[error(transparent)]
     Definition(#[from] DefinitionError),
     /// The moves have guards.
     #[error(
-        "{0} has moves that can be made only in some states, so that the words of a stage may be impossible: only its lower bound is known"
+        "no upper bound for {0}: its moves are not possible in every state, so the words of a stage may be impossible. Only a lower bound is available"
     )]
     Guarded(String),
     /// The number of states does not follow from the group and the orbits alone.
     #[error(
-        "the number of states of {0} is not worked out for bounds: 'fathom plan' says what is known of it, and what a search takes"
+        "the number of states of {0} is not known exactly, so it cannot be bounded. 'fathom plan' shows an estimate and the cost of a search"
     )]
     Uncounted(String),
     /// The moves are not closed under inverses.
-    #[error("the moves of {0} are not closed under inverses: take --metric single or multi")]
+    #[error("the moves of {0} are not closed under inverses. Use --metric single or multi")]
     OneWay(String),
-    /// The moves of a limited puzzle, which are those that are listed, are not closed under inverses.
-    #[error(
-        "the moves of {0} are not closed under inverses: list the inverses that are missing among its moves"
-    )]
+    /// The listed moves of a limited puzzle are not closed under inverses.
+    #[error("the moves of {0} are not closed under inverses. Add the missing inverses to its moves")]
     LimitedOneWay(String),
-    /// The metric is not one of those in which a board is searched.
-    #[error(
-        "bounds of boards are in the metrics 'multi' and 'single', which boards are searched in, and not in {0}"
-    )]
+    /// The metric is not one in which boards are searched.
+    #[error("boards have bounds only in the metrics 'multi' and 'single', not in {0}")]
     OfBoard(Metric),
     /// The puzzle has too many points: the search stores a point in a byte.
-    #[error("{name} has {points} ways for pieces to stand, more than 255")]
+    #[error("{name} has {points} positions of pieces (cell and orientation); the limit is 255")]
     TooLarge {
         /// The name of the puzzle.
         name: String,
@@ -68,7 +64,7 @@ pub enum NotBounded {
         points: usize,
     },
     /// The puzzle has too many moves: the search stores a move in a byte.
-    #[error("{name} has {moves} moves, more than 255: choose fewer with --metric or in its file")]
+    #[error("{name} has {moves} moves; the limit is 255. Choose fewer with --metric or in its file")]
     TooManyMoves {
         /// The name of the puzzle.
         name: String,
@@ -153,7 +149,7 @@ impl Cover {
     }
 
     /// Returns the numbers of even and odd elements, if the elements are the states: a group with an odd
-    /// element has as many odd as even ones. `None` if several elements may make one state.
+    /// element has as many odd as even ones. `None` if several elements may give one state.
     pub(crate) fn parities(&self) -> Option<Tally> {
         let states = self.states.as_ref().filter(|&states| states == self.group.order())?;
         let odd = match self.puzzle.moves.iter().all(|m| m.action.cells().is_even()) {
@@ -168,15 +164,14 @@ impl Cover {
         self.first_points.len()
     }
 
-    /// Returns the pieces of a list that are pieces of the puzzle.
+    /// Returns the pieces of a list that belong to the puzzle.
     pub(crate) fn own_pieces(&self, list: &[usize]) -> impl Iterator<Item = usize> {
         list.iter().copied().filter(|&piece| piece < self.pieces())
     }
 
-    /// Returns the same group with one piece more, which odd moves turn over: a stage that brings this piece
-    /// home makes the permutation of all others even. Short words are mostly even, and without this piece
-    /// the last pieces might have to be exchanged oddly. `None` if all moves are even, or if there are too
-    /// many points.
+    /// Returns the same group with an extra piece, which odd moves flip: a stage that brings this piece home
+    /// makes the permutation of all others even. Short words are mostly even, and without this piece the last
+    /// pieces might need an odd permutation. `None` if all moves are even, or if there are too many points.
     pub(crate) fn with_parity(&self) -> Option<Self> {
         let points = self.puzzle.cells;
         if self.puzzle.moves.iter().all(|m| m.action.cells().is_even()) || points + 2 > usize::from(u8::MAX) {
@@ -205,8 +200,8 @@ impl Cover {
 }
 
 /// Returns the moves of a puzzle on its points, without guards. Of the products of a move with free moves
-/// that make one state, those are taken that move the fewest points: the same turn, made from wherever the
-/// puzzle is looked at. Their inverses are then among them if the inverses of all moves are moves.
+/// that give one state, those that move the fewest points are chosen: the same turn, seen from any side.
+/// Their inverses are then among them if the inverses of all moves are moves.
 fn moves_on_points(puzzle: &Puzzle) -> Vec<PuzzleMove> {
     let mut distinct: Vec<PuzzleMove> = Vec::new();
     for m in &puzzle.moves {
@@ -221,7 +216,7 @@ fn moves_on_points(puzzle: &Puzzle) -> Vec<PuzzleMove> {
             }
             let numbered = |number| if number == 1 { name.clone() } else { format!("{name}#{number}") };
             let is_new = |name: &String| distinct.iter().all(|other| other.name != *name);
-            let name = (1..).map(numbered).find(is_new).expect("numbers do not end");
+            let name = (1..).map(numbered).find(is_new).expect("there is always a larger number");
             let action = OrientedPermutation::from_cells(product);
             distinct.push(PuzzleMove { name, action, guard: Box::default() });
         }

@@ -1,10 +1,10 @@
 //! Normal forms: the first of the shortest words of each state within a number of moves. They determine which
 //! words are forbidden.
 //!
-//! Words are ordered by length, then letter by letter in the order of the puzzle's moves. Every part of a
-//! normal form is a normal form: otherwise the part could be replaced by a word that is shorter or comes
-//! first, and the whole word would become shorter or come first too. So a word is a candidate for a normal
-//! form only if the word without its first letter is a normal form.
+//! Words are ordered by length, then letter by letter in the order of the puzzle's moves. Every subword of a
+//! normal form is a normal form: otherwise it could be replaced by a word that is shorter or comes first, and
+//! the whole word would become shorter or come first too. So a word is a candidate for a normal form only if
+//! the word without its first letter is a normal form.
 
 use fathom_puzzle::Puzzle;
 use hashbrown::HashTable;
@@ -30,14 +30,14 @@ pub struct NormalForms {
 const NODE_BYTES: usize = 9;
 
 impl NormalForms {
-    /// Finds the normal forms of up to `depth` letters, or of fewer letters if the search would take more
+    /// Finds the normal forms of up to `depth` letters, or of fewer letters if the search would need more
     /// than `memory_bytes`; words of one letter are always found. The puzzle's moves must be closed under
     /// inverses.
     pub fn search(puzzle: &Puzzle, depth: u32, memory_bytes: u64) -> Self {
         Self::search_while(puzzle, depth, memory_bytes, &|| true)
     }
 
-    /// Does the same, and also ends at the last complete length when `goes_on` returns false.
+    /// Does the same, but also stops at the last complete length when `goes_on` returns false.
     pub(crate) fn search_while(
         puzzle: &Puzzle,
         depth: u32,
@@ -138,7 +138,7 @@ impl NormalForms {
         let mut letters = Vec::new();
         while node > 0 {
             letters.push(self.letter(node));
-            // The parent is the last node whose children begin no later than this node.
+            // The parent is the last node whose children start no later than this node.
             node = self.children.partition_point(|&first| first as usize <= node) - 1;
         }
         letters.reverse();
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn they_are_the_first_words_of_all() {
+    fn normal_forms_are_the_first_words() {
         for (word, depth) in [("2x2", 5), ("2x3", 4), ("3x3", 3), ("2x4", 4), ("1x5", 4), ("3x4", 3)] {
             for metric in Metric::ALL {
                 let puzzle = puzzle(word, metric);
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn their_numbers_are_known_growth_functions() {
+    fn counts_match_known_growth_functions() {
         // Table 1 of the paper; 2x3 and 2x5 by a search over Lehmer ranks, as in tests/data/boards.json.
         for (word, metric, counts) in [
             ("3x3", Metric::Multi, &[1, 12, 96, 736, 5208, 28_674, 89_497, 54_741, 2475][..]),
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn little_memory_ends_the_search_early_and_leaves_it_whole() {
+    fn search_stops_early_with_little_memory() {
         let puzzle = puzzle("3x3", Metric::Multi);
         let mut depths = Vec::new();
         for memory in [0, 10_000, 100_000, 1_000_000, 100_000_000] {

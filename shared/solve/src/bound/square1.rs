@@ -2,8 +2,8 @@
 //! to each shape.
 //!
 //! The shape alone determines whether a twist is possible, and also to which shapes a word can lead. Words
-//! are counted in a form to which every shortest word can be brought: no twist follows a twist, and between
-//! two twists each layer is turned at most once, the top layer first.
+//! are counted in a normal form of every shortest word: no twist follows a twist, and between two twists each
+//! layer is turned at most once, the top layer first.
 
 use fathom_puzzle::family::square1::{CUT, FRONT, in_all_shapes};
 use fathom_puzzle::{Groupoid, SquareOneShapes};
@@ -17,7 +17,7 @@ const MAX_SHAPES: usize = 1 << 16;
 pub struct SquareOneBounds {
     /// All states.
     pub all: Kind,
-    /// States without a corner across the cut in front.
+    /// States without a corner across the front cut.
     pub aligned: Kind,
     /// States that can be twisted.
     pub twistable: Kind,
@@ -37,13 +37,13 @@ pub struct Kind {
     pub states: BigUint,
 }
 
-/// The argument of B. Sambale, *Square-1* (2021), section 4: the aligned shapes that are found last take so
-/// many twists that few short words lead there.
+/// The argument of B. Sambale, *Square-1* (2021), section 4: the aligned shapes found last need so many
+/// twists that few short words lead to them.
 #[derive(Clone, Debug)]
 pub struct LastShapes {
     /// The number of passes after which all aligned shapes are found.
     pub passes: usize,
-    /// The aligned shapes that the last pass finds, and the states in them whose middle layer is as in the
+    /// The aligned shapes found by the last pass, and the states in them whose middle layer is as in the
     /// solved state.
     pub found: Kind,
     /// A lower bound on the twists that lead to these states: at least one fewer than the passes, and even.
@@ -170,7 +170,7 @@ impl SquareOneBounds {
     pub fn new() -> Self {
         let shapes = SquareOneShapes::new();
         let states: Groupoid =
-            in_all_shapes().groupoid(MAX_SHAPES).expect("there are fewer shapes than that");
+            in_all_shapes().groupoid(MAX_SHAPES).expect("there are fewer shapes than the limit");
         let in_a_shape = states.states_in_a_shape();
         let kind = |guard: &[u16]| {
             let shapes = (0..shapes.count()).filter(|&shape| states.shapes().holds(shape, guard)).count();
@@ -208,7 +208,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_bound_of_the_article() {
+    fn bound_matches_the_article() {
         let last = SquareOneBounds::new().last;
         assert_eq!((last.passes, last.found.shapes, last.twists), (8, 24, 8));
         let factorial: u64 = (1..=8).product();
@@ -232,14 +232,14 @@ mod tests {
         // state to one of these.
         let bounds = SquareOneBounds::new();
         let [twistable, all] = bounds.by_shape;
-        // Worked out apart from this code, by a plain program over pairs of vectors.
+        // Computed independently, by a simple program over pairs of vectors.
         assert_eq!([twistable, all], [24, 24]);
         assert!(bounds.last.bound() <= twistable && twistable <= 31, "{twistable}");
         assert!(twistable <= all && all <= 31 + 2, "{all}");
     }
 
     #[test]
-    fn words_of_few_moves_are_those_of_the_form() {
+    fn short_words_match_their_normal_form() {
         // Counts all sequences of moves, shape by shape.
         let shapes = SquareOneShapes::new();
         let mut words: Vec<(usize, Vec<Last>)> = vec![(0, vec![])];

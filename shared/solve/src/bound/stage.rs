@@ -1,5 +1,5 @@
-//! The order in which pieces are solved, and one stage of it: its words bring further pieces home, and leave
-//! the pieces of earlier stages where they are.
+//! The order in which pieces are solved, and one stage of it: its words bring further pieces home and fix the
+//! pieces of earlier stages.
 
 use crate::bound::Cover;
 use fathom_algebra::orbits::orbits;
@@ -7,22 +7,22 @@ use fathom_algebra::{Permutation, StabiliserChain};
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Pieces in the order in which they are solved. Pieces that are home as soon as earlier ones are count as
-/// solved with these.
+/// Pieces in the order in which they are solved. A piece that is home whenever earlier ones are counts as
+/// solved with them.
 #[derive(Clone, Debug)]
 pub(crate) struct SolvingOrder {
     /// The group along the points of all pieces, in this order.
     chain: StabiliserChain,
     /// The levels of the chain at which a piece can still move. Only these pieces need to be brought home.
     levels: Vec<usize>,
-    /// For each number of pieces that were brought home, the rest that elements may do then.
+    /// For each number of pieces brought home, the remaining effect of elements.
     rests: Vec<Rest>,
 }
 
-/// What the elements do that leave the first pieces of an order.
+/// The effect of the elements that fix the first pieces of an order.
 #[derive(Clone, Debug)]
 struct Rest {
-    /// All pieces that these elements leave.
+    /// All pieces that these elements fix.
     solved: Vec<usize>,
     /// The number of each point within its orbit under these elements.
     number: Vec<usize>,
@@ -72,7 +72,7 @@ impl SolvingOrder {
         self.levels.partition_point(|&level| level < pieces)
     }
 
-    /// Returns all pieces that are solved when so many were brought home.
+    /// Returns all pieces that are solved once `brought` pieces were brought home.
     pub(crate) fn solved(&self, brought: usize) -> &[usize] {
         &self.rests[brought].solved
     }
@@ -128,7 +128,7 @@ pub struct Stage {
     /// The number of each point within its orbit.
     number: Vec<usize>,
     /// For each of these points and each image, the images of all points under an element that carries the
-    /// image back and leaves the points before.
+    /// image back and fixes the points before it.
     homewards: Vec<Vec<Option<Vec<u16>>>>,
     /// The number of states.
     states: u64,
@@ -166,7 +166,7 @@ impl Stage {
 
     /// Returns the largest number of moves that solve a state by products of `words`; `None` if the words do
     /// not solve all states within 254 moves, or within `limit`, or if `goes_on` returns false. A word is an
-    /// element that leaves the points of earlier pieces, and its length.
+    /// element that fixes the points of earlier pieces, with its length.
     ///
     /// With at most 256 words, the shortest product counts for each state. With more words, a state that a
     /// single word solves counts the shortest such word, even if a product of several is shorter; the result
@@ -210,7 +210,7 @@ impl Stage {
                 if number.is_multiple_of(1 << 16) && !goes_on() {
                     return None;
                 }
-                // The state may have been reached by shorter words since.
+                // The state may have been reached by shorter words in the meantime.
                 if u32::from(distances[index as usize]) != distance {
                     continue;
                 }
@@ -229,7 +229,7 @@ impl Stage {
     }
 
     /// Returns the length of the shortest word for each state that one word solves. For other states, takes
-    /// the word after which the fewest moves are left, and repeats until no entry gets smaller.
+    /// the word after which the fewest moves remain, and repeats until no entry decreases.
     fn homewards(&self, words: &[Word], goes_on: &(dyn Fn() -> bool + Sync)) -> Option<Vec<u8>> {
         let mut distances = vec![UNSEEN; self.table()];
         for word in words {
@@ -266,7 +266,7 @@ impl Stage {
         }
     }
 
-    /// Writes to `at` where the points of an index are.
+    /// Writes the positions of the points of an index to `at`.
     fn read(&self, index: usize, at: &mut [usize]) {
         let mut rest = index;
         for (point, orbit) in at.iter_mut().zip(&self.orbits).rev() {
@@ -279,7 +279,7 @@ impl Stage {
         at.iter().zip(&self.orbits).fold(0, |image, (&point, orbit)| image * orbit.len() + moved[point])
     }
 
-    /// Returns whether some element carries the points where an index has them.
+    /// Returns whether some element carries the points to the positions of an index.
     fn is_state(&self, index: usize) -> bool {
         let mut at = vec![0; self.points.len()];
         self.read(index, &mut at);

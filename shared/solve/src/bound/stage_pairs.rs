@@ -1,13 +1,13 @@
 //! Joins two stages: first some tiles are brought home, then all others, in fewer moves than the sum of both
 //! stages.
 //!
-//! The first stage brings the tiles T home; the other tiles are then arranged somehow. These arrangements
-//! form the group H of the permutations that leave T. All distances in H are found: if π and ρ of a ball
-//! carry T to the same cells, ρ⁻¹ π is in H, and every element of H of up to twice the radius has this
+//! The first stage brings the tiles T home, which leaves the other tiles in some arrangement. These
+//! arrangements form the group H of the permutations that fix T. All distances in H are found: if π and ρ of
+//! a ball carry T to the same cells, ρ⁻¹ π is in H, and every element of H of up to twice the radius has this
 //! form. For the places of T all distances are found as well. The two largest distances add up to a bound.
 //!
-//! But few places of T are far from home, and few elements of H are, and many ways bring T home, which
-//! arrange the other tiles differently: if one way ends in an element that is far, another way may not. So
+//! But few places of T are far from home, few elements of H are, and there are many ways to bring T home that
+//! arrange the other tiles differently: if one way ends in an element that is far, another may not. So
 //! for each far place p of T the search checks that all states at p are solved in N moves. Ways w₁, w₂,
 //! … bring one state at p to h₁, h₂, … of H, and bring the state whose other tiles are first permuted
 //! by σ to h₁σ, h₂σ, …; this state is solved if one of these is near enough. The states that the
@@ -22,14 +22,14 @@ const MAX_CELLS: usize = 16;
 /// Limits of the tables: the bits of an index of places, and the number of arrangements of the other tiles.
 const MAX_PLACES: u32 = 24;
 const MAX_ARRANGEMENTS: u64 = 4_000_000;
-/// Memory that a layer of a ball takes while it is made, in bytes an element.
+/// The memory used by a layer of a ball while it is computed, in bytes per element.
 const BYTES: u64 = 64;
 /// The largest number of pairs of elements of a ball that are multiplied for one length.
 const MAX_PAIRS: usize = 1 << 29;
 /// The largest detour of the ways that bring tiles home: moves in addition to those of a shortest way.
 const DETOUR: u32 = 2;
-/// The largest length of the first word where two words bound the distance of an arrangement that no single
-/// word reached.
+/// The maximum length of the first word if two words bound the distance of an arrangement that no single word
+/// reached.
 const SHORT: u8 = 5;
 
 const UNSEEN: u8 = u8::MAX;
@@ -85,7 +85,7 @@ impl Layers<'_> {
     /// Returns the layer at a distance; `None` if a layer would be too large.
     fn layer(&mut self, distance: usize) -> Option<&[Packed]> {
         while self.layers.len() <= distance {
-            let newest = self.layers.last().expect("the first layer is there");
+            let newest = self.layers.last().expect("the first layer exists");
             if newest.len().saturating_mul(self.moves.len()) > self.most {
                 return None;
             }
@@ -158,7 +158,7 @@ impl Cut {
         loop {
             let depth = layers.len() as u8;
             let mut next = Vec::new();
-            for &place in layers.last().expect("home is there") {
+            for &place in layers.last().expect("home is a place") {
                 for &mv in &self.moves {
                     let image = self.moved(place, mv);
                     if distances[image as usize] == UNSEEN {
@@ -305,7 +305,7 @@ struct Check<'a> {
 impl Check<'_> {
     fn solves(&self, place: u32) -> bool {
         let Cut { cells, tiles, others, .. } = self.cut;
-        // Some state at the place.
+        // Any state at the place.
         let on = |number: usize| (place >> (4 * (tiles.len() - 1 - number)) & 15) as usize;
         let mut state = tiles
             .iter()
@@ -487,15 +487,15 @@ mod tests {
             change(&mut bad);
             bad.verify(1 << 30).unwrap_err().to_string()
         };
-        assert!(wrong(&|bad| bad.upper_bound -= 1).contains("are not known to take fewer than"));
+        assert!(wrong(&|bad| bad.upper_bound -= 1).contains("are only known to take at most"));
         assert!(wrong(&|bad| bad.stages[0].moves -= 1).contains("a stage takes"));
         assert!(wrong(&|bad| bad.stages[1].moves -= 1).contains("a stage takes"));
         assert!(wrong(&|bad| bad.stages[1].states += 1).contains("a stage has"));
-        assert!(wrong(&|bad| drop(bad.stages.remove(0))).contains("two stages are joined"));
+        assert!(wrong(&|bad| drop(bad.stages.remove(0))).contains("needs exactly two stages"));
     }
 
     #[test]
-    fn certificates_hold_with_more_memory_than_their_maker_had() {
+    fn certificates_are_valid_with_more_memory() {
         let cover = Cover::of_board("2x3".parse().unwrap(), Metric::Multi);
         let with = |bytes| joined(&cover, &[0, 1], bytes, &|| true, &mut |_| ()).unwrap();
         let (little, much) = (with(LITTLE), with(1 << 30));
@@ -504,16 +504,16 @@ mod tests {
         for bytes in [LITTLE, 1 << 30] {
             assert_eq!(certificate.verify(bytes), Ok(()));
         }
-        // With less memory the check finds no contradiction, but no proof either.
+        // With less memory, the check finds no contradiction, but no proof either.
         let certificate = Certificate::joined(&cover, "2x3", &much);
         let error = certificate.verify(LITTLE).unwrap_err();
         assert!(matches!(error, UpperError::Unchecked), "{error}");
-        assert!(error.to_string().contains("give more memory"), "{error}");
+        assert!(error.to_string().contains("Use more --memory"), "{error}");
     }
 
-    /// The moves of 3x3 generate the alternating group, and 8x8 has more cells than places are packed for.
+    /// The moves of 3x3 generate the alternating group, and 8x8 has more cells than a packed permutation.
     #[test]
-    fn certificates_of_stages_that_cannot_be_joined_are_wrong() {
+    fn certificates_with_unjoinable_stages_are_rejected() {
         let found = join("2x4", Metric::Multi, &[0, 1, 2, 3]).unwrap();
         for board in ["3x3", "8x8"] {
             assert_eq!(join(board, Metric::Multi, &[0, 1, 2, 3]), None);
@@ -526,19 +526,19 @@ mod tests {
 
     /// Words of a joined certificate are pairs of an element and an inverse.
     #[test]
-    fn certificates_in_a_metric_without_inverses_are_refused() {
+    fn certificates_in_a_metric_without_inverses_are_rejected() {
         let found = join("2x3", Metric::Multi, &[0, 1, 2]).unwrap();
         let cover = Cover::of_board("2x3".parse().unwrap(), Metric::Multi);
         let good = Certificate::joined(&cover, "2x3", &found);
         assert_eq!(good.verify(1 << 30), Ok(()));
         for metric in [Metric::Given, Metric::Face, Metric::Twist] {
             let error = Certificate { metric, ..good.clone() }.verify(1 << 30).unwrap_err().to_string();
-            assert!(error.contains("bounds of boards are in the metrics"), "{error}");
+            assert!(error.contains("boards have bounds only in the metrics"), "{error}");
         }
     }
 
     #[test]
-    fn arrangements_have_ranks_of_their_own() {
+    fn arrangements_have_distinct_ranks() {
         let found = join("2x3", Metric::Multi, &[1]).unwrap();
         assert_eq!((found.places, found.arrangements, found.is_exact), (6, 120, true));
         let cut = Cut {
@@ -554,7 +554,7 @@ mod tests {
     }
 
     #[test]
-    fn permutations_are_packed() {
+    fn packed_permutations_round_trip() {
         let (a, b) = (packed([1, 2, 0, 3].into_iter()), packed([3, 1, 2, 0].into_iter()));
         assert_eq!(then(a, b, 4), packed([1, 2, 3, 0].into_iter()));
         assert_eq!(then(a, inverse(a, 4), 4), packed(0..4));

@@ -1,9 +1,9 @@
-//! Upper bounds on God's number: every state is solved stage by stage, and each stage takes a largest number
-//! of moves.
+//! Upper bounds on God's number: every state is solved stage by stage, and each stage has a maximum number of
+//! moves.
 //!
-//! The words of a stage leave the tiles of earlier stages solved at their end, though not on their way. They
+//! At their end, the words of a stage leave the tiles of earlier stages solved, though not in between. They
 //! are found as pairs from a ball: if a and c carry all earlier tiles to the same cells, a followed by the
-//! inverse of c leaves these tiles. Each such word of up to twice the radius is such a pair. If single words
+//! inverse of c fixes these tiles. Each such word of up to twice the radius is such a pair. If single words
 //! solve all states of the stage, its number of moves is exact.
 
 use crate::bound::chain::Chain;
@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The data that is needed to check an upper bound again.
+/// The data needed to verify an upper bound.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Certificate {
@@ -29,9 +29,9 @@ pub struct Certificate {
     pub upper_bound: u32,
     /// The stages in order.
     pub stages: Vec<CertifiedStage>,
-    /// Whether the two stages take fewer moves together than one after the other, because among the many
-    /// ways to finish the first stage one leaves little to the second. There are too many words to list,
-    /// so [`Certificate::verify`] joins the stages again.
+    /// Whether the two stages take fewer moves together than one after the other, because one of the many
+    /// ways to finish the first stage leaves little to the second. There are too many words to list, so
+    /// [`Certificate::verify`] joins the stages again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub joined: bool,
     /// Whether the first stage also makes the permutation of the points even, so that all words of later
@@ -52,19 +52,19 @@ pub struct CertifiedStage {
     pub moves: u32,
     /// Whether some state needs that many moves.
     pub exact: bool,
-    /// Words whose products solve all states. Each word leaves the tiles that were solved before.
+    /// Words whose products solve all states. Each word fixes the tiles that were solved before.
     pub words: Vec<String>,
 }
 
-/// Why there is no bound, or why a certificate is wrong.
+/// Why a bound was not found, or why a certificate is wrong.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UpperError {
-    /// The puzzle is of a kind that is not bounded from above.
+    /// Puzzles of this kind cannot be bounded from above.
     #[error(transparent)]
     NotBounded(#[from] NotBounded),
     /// The table of a stage would be too large.
     #[error(
-        "stage {stage} has a table of more than 2^28 entries: solve fewer tiles in it, and have more stages"
+        "stage {stage} needs a table of more than 2^28 entries. Solve fewer tiles in it, with more stages"
     )]
     TooLarge {
         /// The number of the stage, from 1.
@@ -72,7 +72,7 @@ pub enum UpperError {
     },
     /// The words of the ball do not solve all states of a stage.
     #[error(
-        "stage {stage}: the words of up to {moves} moves that leave what is solved do not solve all of its {states} states: leave more tiles to it, or ask for more with --radius and --memory"
+        "stage {stage}: words of up to {moves} moves that keep the solved tiles do not solve all of its {states} states. Leave more tiles to this stage, or increase --radius and --memory"
     )]
     NotReached {
         /// The number of the stage, from 1.
@@ -84,7 +84,7 @@ pub enum UpperError {
     },
     /// The search found no chain.
     #[error(
-        "no chain was found in this time whose stages are solved by words of up to {moves} moves: give more time with --time, ask for longer words with --radius and --memory, or name the stages of a board with --chain"
+        "no chain of stages with words of up to {moves} moves was found in time. Increase --time, allow longer words with --radius and --memory, or give the stages of a board with --chain"
     )]
     NoChain {
         /// The length of the longest words.
@@ -95,13 +95,13 @@ pub enum UpperError {
     Wrong(String),
     /// The stages of a certificate cannot be joined again, or only in more moves, in this memory.
     #[error(
-        "the certificate could not be checked: its stages cannot be joined again in this memory: give more memory with --memory"
+        "the certificate could not be checked: there is not enough memory to join its stages. Use more --memory"
     )]
     Unchecked,
 }
 
 /// Computes an upper bound of a board by a chain. Words are products of two elements of a ball of this
-/// radius, or of a smaller radius if `memory_bytes` hold no more.
+/// radius, or of a smaller radius if that is what fits in `memory_bytes`.
 ///
 /// # Errors
 /// [`UpperError`] if a stage is too large, or its words do not solve all states.
@@ -118,7 +118,7 @@ pub fn upper_bound(
     by_cuts(&cover, &board.to_string(), &order, &cuts, &ball)
 }
 
-/// Returns the order of the pieces in growing sets, and how many of them are brought home after each set.
+/// Returns the order of the pieces in growing sets, and the number of them brought home after each set.
 fn order_of(cover: &Cover, sets: &[Vec<usize>]) -> (SolvingOrder, Vec<usize>) {
     let mut pieces: Vec<usize> = Vec::new();
     let mut ends = Vec::new();
@@ -132,8 +132,8 @@ fn order_of(cover: &Cover, sets: &[Vec<usize>]) -> (SolvingOrder, Vec<usize>) {
     (order, cuts)
 }
 
-/// Computes an upper bound by the stages that end when so many pieces of an order were brought home, with the
-/// words of a ball. `space` is the name under which the puzzle is found again.
+/// Computes an upper bound by the stages that end when the given numbers of pieces of an order were brought
+/// home, with the words of a ball. `space` is the name from which the puzzle can be loaded again.
 pub(crate) fn by_cuts(
     cover: &Cover,
     space: &str,
@@ -144,7 +144,7 @@ pub(crate) fn by_cuts(
     let mut all = Vec::new();
     let mut from = 0;
     for (at, &to) in cuts.iter().enumerate() {
-        // The pieces of a stage may stand as they must once those before are home.
+        // The pieces of a stage may be determined once those before are home.
         if to == from && !all.is_empty() {
             continue;
         }
@@ -183,7 +183,7 @@ pub(crate) fn certified(
     let (words, exact) = match &before[..] {
         // All moves are words of the first stage.
         [] => ((1..=puzzle.moves.len()).map(|node| (node, 0)).collect(), true),
-        // If the remaining pieces can stand in only one way, nothing is to be done.
+        // If the remaining pieces can be in only one arrangement, nothing remains to be solved.
         _ if stage.states() == 1 => (Vec::new(), true),
         _ => ball.words(stage, &before, goes_on)?,
     };
@@ -203,7 +203,7 @@ pub(crate) fn certified(
 }
 
 impl Certificate {
-    /// Makes the certificate of two joined stages.
+    /// Returns the certificate of two joined stages.
     pub(crate) fn joined(cover: &Cover, space: &str, found: &Joined) -> Self {
         let stage = |solved: Vec<usize>, states, moves, exact, words| CertifiedStage {
             solved,
@@ -227,7 +227,7 @@ impl Certificate {
         }
     }
 
-    /// Leaves out the piece that [`Cover::with_parity`] adds to the pieces of `cover`, if it is there.
+    /// Omits the piece that [`Cover::with_parity`] adds to the pieces of `cover`, if it is present.
     pub(crate) fn of_pieces(mut self, cover: &Cover) -> Self {
         for stage in &mut self.stages {
             self.even |= stage.solved.contains(&cover.pieces());
@@ -236,7 +236,7 @@ impl Certificate {
         self
     }
 
-    /// Checks everything again from the words alone. Joined stages are joined again, in up to `memory_bytes`.
+    /// Verifies the certificate from its words only. Joined stages are joined again, in up to `memory_bytes`.
     ///
     /// # Errors
     /// [`UpperError`] with the first contradiction.
@@ -251,7 +251,7 @@ impl Certificate {
                 Ok(cover) => cover,
                 Err(error) => return wrong(error.to_string()),
             },
-            Err(error) => return wrong(format!("its space is not found: {error}")),
+            Err(error) => return wrong(format!("unknown space: {error}")),
         };
         if cover.has_guards {
             return wrong(NotBounded::Guarded(self.space.clone()).to_string());
@@ -274,16 +274,16 @@ impl Certificate {
             before = after;
         }
         if before.len() != pieces {
-            return wrong("its last stage leaves pieces unsolved".into());
+            return wrong("the last stage leaves pieces unsolved".into());
         }
         if self.joined {
             let [pieces, _] = &chain[..] else {
-                return wrong("two stages are joined, not more or fewer".into());
+                return wrong("a joined certificate needs exactly two stages".into());
             };
             if !can_be_joined(&cover, pieces) {
                 return wrong("the stages of this puzzle cannot be joined".into());
             }
-            // The search for fewer moves ends when it has come to those of the certificate.
+            // The search for fewer moves ends when it has reached those of the certificate.
             let is_enough = AtomicBool::new(false);
             let goes_on = || !is_enough.load(Ordering::Relaxed);
             let mut tell =
@@ -305,7 +305,7 @@ impl Certificate {
                 for name in text.split_whitespace() {
                     let Some(action) = moves_named.get(name) else {
                         return wrong(format!(
-                            "{name:?} in {text:?} is no move of {} {}",
+                            "{name:?} in {text:?} is not a move of {} {}",
                             self.space, self.metric
                         ));
                     };
@@ -314,7 +314,9 @@ impl Certificate {
                 }
                 if let Some(&moved) = before.iter().find(|&&point| product.apply(point) != point) {
                     let piece = cover.first_points.partition_point(|&first| first <= moved) - 1;
-                    return wrong(format!("the word {text:?} moves piece {piece}, which is solved before"));
+                    return wrong(format!(
+                        "the word {text:?} moves piece {piece}, which an earlier stage has solved"
+                    ));
                 }
                 words.push((product, length));
             }
@@ -337,7 +339,7 @@ impl Certificate {
         }
         match sum == self.upper_bound {
             true => Ok(()),
-            false => wrong(format!("its stages add up to {sum}, not {}", self.upper_bound)),
+            false => wrong(format!("the stages add up to {sum}, not {}", self.upper_bound)),
         }
     }
 }
@@ -350,7 +352,7 @@ pub(crate) struct Ball {
     images: Vec<u8>,
 }
 
-/// Two nodes that stand for the word of the first followed by the inverse of the second.
+/// Two nodes, which represent the word of the first followed by the inverse of the second.
 type Pair = (usize, usize);
 
 impl Ball {
@@ -382,7 +384,7 @@ impl Ball {
     }
 
     /// Returns a shortest word for each state of a stage that a word solves, and whether these are all
-    /// states. Words leave the points `before`. `None` if `goes_on` returns false.
+    /// states. Words fix the points `before`. `None` if `goes_on` returns false.
     fn words(
         &self,
         stage: &Stage,
@@ -395,7 +397,7 @@ impl Ball {
         seen[stage.index(|point| point)] = true;
         let mut words = Vec::new();
         for length in 1..=2 * self.forms.depth() {
-            // A word of this length is cut in its middle.
+            // A word of this length is split in the middle.
             let mut seconds: FxHashMap<Vec<u8>, Vec<u32>> = FxHashMap::default();
             for node in self.forms.nodes(length / 2) {
                 seconds.entry(carried(node)).or_default().push(node as u32);
@@ -447,8 +449,8 @@ impl Ball {
     }
 }
 
-/// Checks that the stages that were joined again need no more moves than a certificate has. They may need
-/// fewer, because the maker may have had less memory.
+/// Checks that the stages, joined again, need no more moves than a certificate says. They may need fewer,
+/// because the certificate may have been computed with less memory.
 fn must_be(joined: Option<Joined>, certificate: &Certificate) -> Result<(), UpperError> {
     let wrong = |text: String| Err(UpperError::Wrong(text));
     let Some(found) = joined else {
@@ -470,7 +472,7 @@ fn must_be(joined: Option<Joined>, certificate: &Certificate) -> Result<(), Uppe
         true => Ok(()),
         false if !found.is_exact => Err(UpperError::Unchecked),
         false => wrong(format!(
-            "its stages together are not known to take fewer than {} moves, and not {}",
+            "the stages together are only known to take at most {} moves, not {}",
             found.moves, certificate.upper_bound
         )),
     }
@@ -486,7 +488,7 @@ mod tests {
     }
 
     #[test]
-    fn one_stage_is_gods_number() {
+    fn single_stage_gives_gods_number() {
         // Table 4 of the paper; single as in tests/data/boards.json.
         for (board, metric, tiles, god_number) in [
             ("2x2", Metric::Multi, "0-3", 4),
@@ -501,7 +503,7 @@ mod tests {
     }
 
     #[test]
-    fn stages_that_have_nothing_to_solve_are_left_out() {
+    fn stages_without_work_are_omitted() {
         // The moves of 3x3 are even, so two tiles that are left are at home; those of 1x6 are one cycle.
         for (board, chain, stages) in
             [("3x3", "0-6;0-8", 1), ("3x3", "0-2;0-6;0-8", 2), ("1x6", "0;0-5", 1), ("1x6", "0;0-2;0-5", 1)]
@@ -513,7 +515,7 @@ mod tests {
     }
 
     #[test]
-    fn exact_stages_are_those_of_a_plain_search() {
+    fn exact_stages_match_a_plain_search() {
         use fathom_kernel::reference::Distances;
         use fathom_space::{Labels, Space};
         for (board, chain, metric) in
@@ -543,7 +545,7 @@ mod tests {
     const TOP_ROWS_SOLVED: [usize; 9] = [1, 6, 9, 24, 288, 1132, 1340, 8936, 16_721];
 
     #[test]
-    fn words_are_the_shortest_that_leave_what_is_solved() {
+    fn words_are_shortest_and_keep_solved_pieces() {
         let cover = Cover::of_board("4x4".parse().unwrap(), Metric::Multi);
         let ball = Ball::new(&cover, 4, u64::MAX, &|| true);
         let before: Vec<usize> = (0..8).collect();
@@ -560,7 +562,7 @@ mod tests {
     }
 
     #[test]
-    fn bounds_hold_where_words_must_be_put_together() {
+    fn bounds_are_valid_for_products_of_words() {
         let certificate = bound("3x3", Metric::Multi, "0-2;0-8", 2).unwrap();
         assert!(!certificate.stages[1].exact);
         // Table 1 of the paper: 8.
@@ -571,7 +573,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_certificates_are_found() {
+    fn wrong_certificates_are_rejected() {
         let good = bound("2x3", Metric::Multi, "0-1;0-5", 3).unwrap();
         let says = |change: &dyn Fn(&mut Certificate), expected: &str| {
             let mut bad = good.clone();
@@ -583,19 +585,19 @@ mod tests {
         says(&|bad| bad.stages[1].moves -= 1, "the words of stage 2 do not solve");
         says(&|bad| bad.stages[1].moves += 1, "moves, not");
         says(&|bad| bad.stages[1].words.push("V1".into()), "moves piece 0");
-        says(&|bad| bad.stages[1].words.push("V9".into()), "\"V9\" in \"V9\" is no move of 2x3 multi");
+        says(&|bad| bad.stages[1].words.push("V9".into()), "\"V9\" in \"V9\" is not a move of 2x3 multi");
         says(&|bad| bad.stages[1].words.clear(), "the words of stage 2 do not solve");
         says(&|bad| bad.stages[1].states += 1, "states, not");
         says(&|bad| bad.stages.truncate(1), "leaves pieces unsolved");
         says(&|bad| bad.stages[1].solved = vec![0, 2, 3], "a stage solves");
         says(&|bad| bad.stages[1].solved.push(9), "a stage solves");
-        says(&|bad| bad.space = "2y3".into(), "its space is not found");
+        says(&|bad| bad.space = "2y3".into(), "unknown space");
     }
 
     #[test]
-    fn what_cannot_be_done_is_told() {
+    fn impossible_bounds_are_errors() {
         assert_eq!(bound("4x5", Metric::Multi, "0-9;0-19", 2), Err(UpperError::TooLarge { stage: 1 }));
-        // Tiles 1, 7 and 8 are in no common line, and no two moves leave all other tiles.
+        // Tiles 1, 7 and 8 are in no common line, and no two moves fix all other tiles.
         let unreached = bound("3x3", Metric::Multi, "0,2-6;0-8", 1);
         assert_eq!(unreached, Err(UpperError::NotReached { stage: 2, moves: 2, states: 3 }));
     }

@@ -1,9 +1,9 @@
-//! Free moves: states that differ by them are one, and so are solutions.
+//! Free moves: states that differ by them are the same state, and so are their solutions.
 
 use super::*;
 use fathom_puzzle::family::square1::{Sequence, Turn};
 
-/// Makes a puzzle from moves with guards and free moves, all in cycles.
+/// Creates a puzzle from moves with guards and free moves, all given as cycles.
 fn puzzle(
     orientation_counts: &[u16],
     moves: &[(&str, &str, &[u16])],
@@ -33,7 +33,7 @@ fn puzzle(
     SpaceSpec { labels: Labels::from_values(source.solved()), source, metric }
 }
 
-/// A ring of six pieces that may be turned in the hand.
+/// A ring of six pieces that may be rotated as a whole.
 const RING: (&str, &str) = ("r", "(1,2,3,4,5,6)");
 
 /// Puzzles that are small enough for a plain search, with the numbers of their states where the order of a
@@ -68,8 +68,8 @@ fn small() -> [(SpaceSpec, Option<usize>); 6] {
         (puzzle(&[1; 6], &[("U", "(1,2,3)", &[])], &[RING], &[0, 0, 1, 1, 1, 2], Metric::Multi), None),
         // A guard that only pieces 5 and 6 satisfy.
         (puzzle(&[1; 6], &[("U", "(1,2,3)", &[4])], &[RING], &[0, 1, 2, 3, 4, 4], Metric::Single), None),
-        // A guard that either of two alike pieces satisfies. The free moves exchange these, so that the move
-        // is the same after them.
+        // A guard that either of two identical pieces satisfies. The free moves exchange these, so that the
+        // move is the same after them.
         (
             puzzle(
                 &[1; 7],
@@ -84,7 +84,7 @@ fn small() -> [(SpaceSpec, Option<usize>); 6] {
 }
 
 #[test]
-fn every_state_has_its_distance_and_one_solution_of_each_class() {
+fn each_state_has_one_solution_of_each_class() {
     for (number, (question, states)) in small().into_iter().enumerate() {
         let model = SolveModel::new(&question).unwrap();
         let known = plain(&model);
@@ -113,7 +113,7 @@ fn every_state_has_its_distance_and_one_solution_of_each_class() {
 }
 
 #[test]
-fn layers_tell_the_distances_and_all_solutions() {
+fn layers_give_distances_and_solutions() {
     for (question, _) in small() {
         check_layers(question.clone());
         check_classes(question);
@@ -121,7 +121,7 @@ fn layers_tell_the_distances_and_all_solutions() {
 }
 
 #[test]
-fn ways_lead_to_states_where_moves_have_no_inverses() {
+fn scrambles_reach_states_without_inverse_moves() {
     let ring = puzzle(&[1; 6], &[("L", "(1,2,3)", &[])], &[RING], &[0, 1, 2, 3, 4, 5], Metric::Given);
     for question in
         [ring, question("lx:6", Some(Metric::Given), None), question("lx:5", None, Some("0,0,1,1,2"))]
@@ -157,7 +157,7 @@ fn ways_lead_to_states_where_moves_have_no_inverses() {
             }
         }
         assert_eq!(run.space.states().to_string(), known.len().to_string());
-        // Layers without predecessors are noticed.
+        // Layers without predecessors are detected.
         let word = model.product(&[0]);
         assert_eq!(way_to(&model, &model.word(&word), 3, |_, _| Ok::<_, ()>(false)), Ok(None));
     }
@@ -165,7 +165,7 @@ fn ways_lead_to_states_where_moves_have_no_inverses() {
 
 /// Where free moves are needed at all, the printed solution leads exactly to the word of the solved state.
 #[test]
-fn free_moves_are_written_where_they_are_needed() {
+fn free_moves_are_written_only_if_needed() {
     for (question, _) in small() {
         let model = SolveModel::new(&question).unwrap();
         let mut search = Bidirectional::new(&model, 1 << 30);
@@ -209,7 +209,7 @@ fn levels(model: &SolveModel, radius: u32) -> Vec<usize> {
 }
 
 #[test]
-fn balls_grow_as_published() {
+fn ball_sizes_match_published_counts() {
     // J. Scherphuis, "Mini Cube, the 2x2x2 Rubik's Cube", jaapsch.net.
     for models in [&*HELD, &*FREE] {
         assert_eq!(levels(&models[0], 5), [1, 9, 54, 321, 1847, 9992]);
@@ -221,7 +221,7 @@ fn balls_grow_as_published() {
 
 /// Solutions turn only three faces, and no rotation is written.
 #[test]
-fn a_cube_in_the_hand_takes_three_faces() {
+fn free_cube_is_solved_with_three_faces() {
     for model in &*FREE {
         let faces: HashSet<char> =
             (0..model.moves().len()).map(|mv| model.written(&[mv], 1).chars().next().unwrap()).collect();
@@ -238,7 +238,7 @@ fn a_cube_in_the_hand_takes_three_faces() {
 }
 
 #[test]
-fn layers_of_a_cube_in_the_hand_are_those_of_one_that_is_held() {
+fn free_and_fixed_cubes_have_equal_layers() {
     let question = question("2x2x2 whole", Some(Metric::Multi), None);
     let directory = tempfile::tempdir().unwrap();
     let run = run(question, &directory.path().join("run"), None);
@@ -265,7 +265,7 @@ fn layers_of_a_cube_in_the_hand_are_those_of_one_that_is_held() {
     }
 }
 
-/// A name in a scramble stands for its own move, not for another one that is the same permutation.
+/// A name in a scramble means its own move, not another one with the same permutation.
 #[test]
 fn each_name_has_its_own_guard() {
     let directory = tempfile::tempdir().unwrap();
@@ -282,43 +282,33 @@ fn each_name_has_its_own_guard() {
         let is_blocked = text.contains('A');
         assert_eq!(told(text).is_err(), is_blocked, "{text}");
     }
-    // B does what A does, and can always be made.
+    // B does what A does, and is always possible.
     let doubled =
         "degree = 4\n[moves]\nA = { cycles = \"(3,4)\", guard = [1] }\nB = \"(3,4)\"\nC = \"(1,2)\"\n";
     let doubled = of_file("doubled.toml", doubled);
     let told = |text: &str| doubled.read(text, true).map(|_| ()).map_err(|error| error.to_string());
     assert_eq!(told("A C B"), Ok(()));
     for text in ["C A", "C A'"] {
-        assert_eq!(
-            told(text).unwrap_err(),
-            "move 2, A, cannot be made in the state to which the moves before it lead",
-            "{text}"
-        );
+        assert_eq!(told(text).unwrap_err(), "move 2, A, is not possible after the moves before it", "{text}");
     }
 }
 
 #[test]
-fn a_bolted_move_is_refused() {
+fn blocked_moves_are_rejected() {
     // L brings piece 4, which is not smooth, to the bolt of R.
     let bandaged = model(BANDAGED, Some(Metric::Single), None);
     let told = |text: &str| bandaged.read(text, true).map(|_| ()).map_err(|error| error.to_string());
     assert_eq!(told("L' R"), Ok(()));
     for text in ["L R", "[L: R]", "(L R)2"] {
         let error = told(text).unwrap_err();
-        assert_eq!(
-            error, "move 2, R, cannot be made in the state to which the moves before it lead",
-            "{text}"
-        );
+        assert_eq!(error, "move 2, R, is not possible after the moves before it", "{text}");
     }
 
     // L brings piece 4, which is not smooth, behind the window, unless R has brought a smooth one there.
     let limited = model(LIMITED, None, None);
     let told = |text: &str| limited.read(text, true).map(|_| ()).map_err(|error| error.to_string());
     assert_eq!(told("R L R'"), Ok(()));
-    assert_eq!(
-        told("L R L'").unwrap_err(),
-        "move 1, L, cannot be made in the state to which the moves before it lead"
-    );
+    assert_eq!(told("L R L'").unwrap_err(), "move 1, L, is not possible after the moves before it");
 
     for metric in [Metric::Face, Metric::Twist] {
         let model = model("square1", Some(metric), None);
@@ -328,14 +318,8 @@ fn a_bolted_move_is_refused() {
         // The article's A, after d.
         assert_eq!(told("d [s,u^3]^2 s d^-1"), Ok(()));
         assert_eq!(model.read("d A d^-1", true), model.read("(1,0)/(0,-3)/(0,3)/(0,-3)/(0,3)/(-1,0)", true));
-        assert_eq!(
-            told("(1,0)/(1,0)/").unwrap_err(),
-            "move 4, /, cannot be made in the state to which the moves before it lead"
-        );
-        assert_eq!(
-            told("T1 / T1 /").unwrap_err(),
-            "move 4, /, cannot be made in the state to which the moves before it lead"
-        );
+        assert_eq!(told("(1,0)/(1,0)/").unwrap_err(), "move 4, /, is not possible after the moves before it");
+        assert_eq!(told("T1 / T1 /").unwrap_err(), "move 4, /, is not possible after the moves before it");
         assert!(
             told("R U").unwrap_err().contains("there is no move \"R\": moves of Square-1 are written (1,0)/")
         );
@@ -345,7 +329,7 @@ fn a_bolted_move_is_refused() {
 
 static TWISTS: LazyLock<SolveModel> = LazyLock::new(|| model("square1", Some(Metric::Twist), None));
 
-/// Makes turns and twists in a state; `None` if a corner lies across the cut before a twist.
+/// Applies turns and twists to a state; `None` if a corner is across the cut before a twist.
 fn turned(model: &SolveModel, state: &OrientedPermutation, turns: &Sequence) -> Option<OrientedPermutation> {
     turns.0.iter().try_fold(state.clone(), |state, turn| {
         let back = state.cells().inverse();
@@ -361,7 +345,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
-    fn in_the_hand_or_held_the_distance_is_the_same(
+    fn free_and_fixed_cubes_have_equal_distances(
         scramble in proptest::collection::vec(0_usize..9, 0..9),
         looks in proptest::collection::vec(0_usize..24, 9),
     ) {
@@ -371,7 +355,7 @@ proptest! {
             let (state, of_free) = (held.read(&names, true).unwrap(), free.read(&names, true).unwrap());
             let found = Bidirectional::new(held, 1 << 30).solve(&held.word(&state), usize::MAX).unwrap();
             let all = free_moves(free);
-            // Neither how the cube is held before, nor how it is held after, changes the distance.
+            // Rotating the cube before or after does not change the distance.
             let of_free = all[looks[0]].then(&of_free).then(&all[looks[1]]);
             let of_hand = Bidirectional::new(free, 1 << 30).solve(&free.word(&of_free), usize::MAX).unwrap();
             prop_assert_eq!(found.distance, of_hand.distance);
@@ -384,7 +368,7 @@ proptest! {
     }
 
     #[test]
-    fn scrambles_of_square_1_are_solved_in_no_more_twists(pairs in proptest::collection::vec((0..12_i64, 0..12_i64), 0..6)) {
+    fn square1_scrambles_are_solved_in_at_most_as_many_twists(pairs in proptest::collection::vec((0..12_i64, 0..12_i64), 0..6)) {
         let model = &*TWISTS;
         let one = OrientedPermutation::identity(model.definition.orientation_counts());
         let mut scramble = Sequence::default();
