@@ -1,4 +1,5 @@
-//! Automorphisms: the permutations that map a set of permutations onto itself when points are renamed by them.
+//! Automorphisms: the permutations that map a set of permutations onto itself when points are renamed by
+//! them.
 //!
 //! The search backtracks over partial maps. Once the images of a point c and of an element x are decided, the
 //! image of the point x(c) follows. So a few decisions, spread along orbits, decide everything, and a
@@ -430,8 +431,8 @@ mod tests {
         assert_eq!(found.iter().collect::<HashSet<_>>().len(), 720);
     }
 
-    /// One set acts in the same way on several copies of its points. Automorphisms carry copies to copies, and
-    /// do the same in all of them. A search that looks only at what is new would try all mappings of each
+    /// One set acts in the same way on several copies of its points. Automorphisms carry copies to copies,
+    /// and do the same in all of them. A search that looks only at what is new would try all mappings of each
     /// cycle.
     #[test]
     fn copies_are_exchanged() {

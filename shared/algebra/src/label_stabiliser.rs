@@ -42,8 +42,8 @@ pub struct VisibleLabel {
 /// `order` must be the order of the group. If it is larger, the function does not return.
 ///
 /// # Panics
-/// If a generator is not the identity and there is not one [`VisibleLabel`] for each cell, or if generators are of
-/// different cells.
+/// If a generator is not the identity and there is not one [`VisibleLabel`] for each cell, or if generators
+/// are of different cells.
 pub fn label_stabiliser(
     generators: &[OrientedPermutation],
     order: &BigUint,

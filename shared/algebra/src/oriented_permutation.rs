@@ -19,8 +19,8 @@ pub struct OrientedPermutation {
     orientation_counts: Box<[u16]>,
 }
 
-/// Why cells, turns and orientation_counts are not an oriented permutation. The fields count cells from 0; the message
-/// counts them from 1.
+/// Why cells, turns and orientation_counts are not an oriented permutation. The fields count cells from 0;
+/// the message counts them from 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OrientedPermutationError {
     /// The three lists are not equally long.
@@ -233,14 +233,15 @@ impl OrientedPermutation {
         })
     }
 
-    /// Returns the number of points that [`OrientedPermutation::as_points`] permutes: the sum of the orientation_counts.
+    /// Returns the number of points that [`OrientedPermutation::as_points`] permutes: the sum of the
+    /// orientation_counts.
     pub fn points(&self) -> usize {
         self.orientation_counts.iter().map(|&order| usize::from(order)).sum()
     }
 
     /// Returns the action on points, one point for each cell and orientation. Points are sorted by cell, then
-    /// by orientation. This map is an injective homomorphism: it keeps products, inverses and orientation_counts, and
-    /// maps different oriented permutations to different permutations.
+    /// by orientation. This map is an injective homomorphism: it keeps products, inverses and
+    /// orientation_counts, and maps different oriented permutations to different permutations.
     ///
     /// # Panics
     /// If there are more than 65,535 points.
@@ -274,8 +275,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Generates cells of orientation_counts 1, 2 and 3, up to four of each, and `N` oriented permutations of these
-    /// cells.
+    /// Generates cells of orientation_counts 1, 2 and 3, up to four of each, and `N` oriented permutations of
+    /// these cells.
     fn elements<const N: usize>() -> impl Strategy<Value = [OrientedPermutation; N]> {
         proptest::array::uniform3(0_usize..=4).prop_flat_map(|sizes| {
             let orientation_counts: Vec<u16> =

@@ -22,8 +22,8 @@ impl Relabelling {
     }
 
     /// Returns the renaming that acts as `points` on the [points](OrientedPermutation::as_points) of cells of
-    /// these orientation_counts. `None` if `points` does not map cells to cells of the same order, or does not map the
-    /// orientations on a cell by a factor and a turn.
+    /// these orientation_counts. `None` if `points` does not map cells to cells of the same order, or does
+    /// not map the orientations on a cell by a factor and a turn.
     pub fn from_points(points: &Permutation, orientation_counts: &[u16]) -> Option<Self> {
         let firsts: Vec<usize> = orientation_counts
             .iter()
@@ -62,8 +62,9 @@ impl Relabelling {
         })
     }
 
-    /// Returns the renaming with these factors and turns, on cells of these orientation_counts. Each factor must be a
-    /// unit modulo the order of its cell, and each turn must be below that order; neither is checked.
+    /// Returns the renaming with these factors and turns, on cells of these orientation_counts. Each factor
+    /// must be a unit modulo the order of its cell, and each turn must be below that order; neither is
+    /// checked.
     ///
     /// # Panics
     /// If there is not one factor, one turn and one order for each cell, or if a cell goes to a cell of

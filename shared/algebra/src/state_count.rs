@@ -353,8 +353,8 @@ fn samples(actions: &[OrientedPermutation]) -> Option<Vec<OrientedPermutation>> 
     Some(samples)
 }
 
-/// Orders the stickers of each block such that all actions keep the orientation_counts up to rotations. `None` if that is
-/// impossible, or if blocks are too large.
+/// Orders the stickers of each block such that all actions keep the orientation_counts up to rotations.
+/// `None` if that is impossible, or if blocks are too large.
 fn in_order(blocks: &[Vec<usize>], actions: &[Permutation]) -> Option<Vec<Vec<usize>>> {
     let size = blocks[0].len();
     if size > MAX_STICKERS {

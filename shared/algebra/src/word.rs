@@ -78,8 +78,8 @@ impl Word {
     }
 
     /// Appends a turn. Exponents of one generator add up modulo its order, to a number of at most half the
-    /// order and above minus half the order. A turn with exponent 0 is dropped. `orientation_counts` are those of the
-    /// generators, as [`orientation_counts`] returns them.
+    /// order and above minus half the order. A turn with exponent 0 is dropped. `orientation_counts` are
+    /// those of the generators, as [`orientation_counts`] returns them.
     ///
     /// # Panics
     /// If `orientation_counts` has no entry for the generator.

@@ -38,8 +38,8 @@ fn psl2(p: usize) -> Group {
 #[test]
 fn mathieu_groups() {
     // The generators are those of the ATLAS of finite groups (the first M11) and of `MathieuGroup` of GAP
-    // (the others). The orientation_counts and transitivities are in J. Dixon and B. Mortimer, *Permutation groups*,
-    // chapter 6.
+    // (the others). The orientation_counts and transitivities are in J. Dixon and B. Mortimer, *Permutation
+    // groups*, chapter 6.
     let eleven = "(1,2,3,4,5,6,7,8,9,10,11)";
     let twelve = [eleven, "(3,7,11,8)(4,10,5,6)", "(1,12)(2,11)(3,6)(4,8)(5,9)(7,10)"];
     let twenty_four = [

@@ -215,8 +215,8 @@ fn orbits_may_have_thousands_of_cells() {
 }
 
 /// Pieces that look alike when one of them is turned, where all pieces turn by the same amount, so that this
-/// amount tells two of them apart. The stickers are shuffled, so that what orientation_counts the stickers of a piece
-/// does not know their labels.
+/// amount tells two of them apart. The stickers are shuffled, so that what orientation_counts the stickers of
+/// a piece does not know their labels.
 #[test]
 fn pieces_that_look_alike_when_turned_are_counted() {
     let mut random = fastrand::Rng::with_seed(10);

@@ -192,10 +192,10 @@ mod tests {
     fn what_is_no_state_is_refused_with_its_line() {
         let distinct = space("2x2", None);
         let error = |text| read_text(text, &distinct).unwrap_err();
-        assert!(error("0 1 2 3\n0 1 2").contains("line 2: it has 3 tiles, and the puzzle has 4"));
-        assert!(error("0 1 2 x").contains("line 1: \"x\" is no tile"));
-        assert!(error("0 1 1 3").contains("tile 1 is there twice"));
-        assert!(error("0 1 2 4").contains("there is no tile 4: they are 0 to 3"));
+        assert!(error("0 1 2 3\n0 1 2").contains("line 2: it has 3 tiles, but the puzzle has 4"));
+        assert!(error("0 1 2 x").contains("line 1: \"x\" is not a tile"));
+        assert!(error("0 1 1 3").contains("tile 1 occurs twice"));
+        assert!(error("0 1 2 4").contains("there is no tile 4: tiles are numbered 0 to 3"));
         assert!(error("# nothing\n").contains("names no states"));
         // On 3 x 3 all moves are even.
         let even = space("3x3", None);

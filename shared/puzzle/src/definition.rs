@@ -258,7 +258,7 @@ impl Definition {
                 return Err(unlike("their orbits"));
             }
             if pieces[first].seen != seen {
-                return Err(unlike("the orientations that are looked at"));
+                return Err(unlike("the number of orientations that are distinguished"));
             }
             solved.push(Piece { label, orientation: orientation % seen, seen });
         }

@@ -6,9 +6,9 @@
 //! guards, the solved state; the shapes that guards see, and the number of states), [`facelets`] (the pieces
 //! of a puzzle that is given by facelets), [`generators`] (the generators that a metric makes of the listed
 //! moves), [`load`] (definitions read from files), [`family`] (puzzles that have a name of their own),
-//! [`rotation_normalizer`] (rewrites sequences for a puzzle turned in the hand as sequences for the puzzle held still),
-//! [`source`] (any of these puzzles, by the name that a user gives), [`tiles`] (states of boards as people
-//! write them).
+//! [`rotation_normalizer`] (rewrites sequences for a puzzle turned in the hand as sequences for the puzzle
+//! held still), [`source`] (any of these puzzles, by the name that a user gives), [`tiles`] (states of boards
+//! as people write them).
 //!
 //! Invariants: a move is a permutation of the cells, and `move.apply(c)` is the cell to which the move
 //! carries the piece on cell `c`; piece `p` belongs on cell `p`; a symmetry renames cells and pieces alike

@@ -138,8 +138,8 @@ impl Puzzle {
         self.symmetries.retain(|a| limits.iter().all(|limit| limits.contains(&limit.renamed(a))));
     }
 
-    /// Returns the same puzzle on the cells of other pieces, which were found for it, with the identity as its
-    /// only symmetry.
+    /// Returns the same puzzle on the cells of other pieces, which were found for it, with the identity as
+    /// its only symmetry.
     ///
     /// # Panics
     /// If a move tears pieces.

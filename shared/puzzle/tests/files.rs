@@ -85,7 +85,8 @@ fn the_pocket_cube_is_the_same_in_all_formats() {
 
 #[test]
 fn orders_of_well_known_sequences() {
-    // The orientation_counts of R, R U, R U R' U' and R U' are from D. Singmaster, Notes on Rubik's Magic Cube.
+    // The orientation_counts of R, R U, R U R' U' and R U' are from D. Singmaster, Notes on Rubik's Magic
+    // Cube.
     let cube = family::by_name("3x3x3").unwrap();
     for (text, order) in [("R", 4), ("R U", 105), ("R U R' U'", 6), ("R U'", 63), ("R2 U2", 6)] {
         assert_eq!(sequence(&cube, text).order(), Some(order), "{text}");

@@ -203,8 +203,8 @@ impl Definition {
         self.orbit_of.iter().map(|&orbit| of_orbit[orbit]).collect()
     }
 
-    /// Returns an action with orientations modulo `orientation_counts`, counted from the orientation of the solved
-    /// pieces.
+    /// Returns an action with orientations modulo `orientation_counts`, counted from the orientation of the
+    /// solved pieces.
     pub(super) fn seen_action(
         &self,
         action: &OrientedPermutation,
@@ -213,9 +213,10 @@ impl Definition {
         self.seen_element(action, orientation_counts).expect("cells of one orbit have one order")
     }
 
-    /// Returns an element with orientations modulo `orientation_counts`, which are those of [`Definition::visible_orientation_counts`],
-    /// counted from the orientation of the solved pieces: as an action on [`Definition::puzzle`]. `None` if
-    /// the element carries pieces to cells of other orientation_counts.
+    /// Returns an element with orientations modulo `orientation_counts`, which are those of
+    /// [`Definition::visible_orientation_counts`], counted from the orientation of the solved pieces: as an
+    /// action on [`Definition::puzzle`]. `None` if the element carries pieces to cells of other
+    /// orientation_counts.
     pub fn seen_element(
         &self,
         action: &OrientedPermutation,

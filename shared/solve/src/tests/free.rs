@@ -337,9 +337,9 @@ fn a_bolted_move_is_refused() {
             "move 4, /, cannot be made in the state to which the moves before it lead"
         );
         assert!(
-            told("R U").unwrap_err().contains("there is no move \"R\": moves of Square-1 are written (1,0)/")
+            told("R U").unwrap_err().contains("unknown move \"R\". Moves of Square-1 are written (1,0)/")
         );
-        assert!(told("T1 / Q").unwrap_err().contains("there is no move \"Q\""), "{:?}", told("T1 / Q"));
+        assert!(told("T1 / Q").unwrap_err().contains("unknown move \"Q\""), "{:?}", told("T1 / Q"));
     }
 }
 
