@@ -26,7 +26,7 @@ pub struct Family {
     pub about: &'static str,
     /// The number of states, as a formula in N.
     pub states: &'static str,
-    /// The metric that is used unless the user chooses another.
+    /// The default metric.
     pub metric: Metric,
     /// The variant with free rotations of the whole puzzle, if it differs from the family's own puzzle.
     pub in_hand: Option<InHand>,

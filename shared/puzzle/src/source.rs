@@ -264,7 +264,7 @@ impl PuzzleSpec {
         }
     }
 
-    /// Returns the metric that is used unless the user chooses another.
+    /// Returns the default metric.
     pub fn metric(&self) -> Metric {
         match self {
             Self::Board(_) => Metric::default(),
