@@ -111,7 +111,7 @@ fn guarded() -> impl Strategy<Value = Definition> {
             let mut puzzle = Definition::new("guarded", orbits).unwrap();
             for (i, &seed) in seeds.iter().enumerate() {
                 // Two transpositions in each orbit leave most moves with fixed cells; a move without any
-                // could have no guard.
+                // could not have a guard.
                 let mut images: Vec<u16> = (0..puzzle.cells() as u16).collect();
                 for step in 0..2 {
                     let [one, other] = [0, 8].map(|at| (seed >> (16 * step + at)) as usize);

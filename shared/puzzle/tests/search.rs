@@ -70,7 +70,8 @@ pub(crate) fn growth(puzzle: &Definition, metric: Metric, deepest: usize) -> Vec
         counts.push(layer.len());
         let mut next_layer = Vec::new();
         for state in layer {
-            // Free moves may precede each move: the moves are tried from all states that differ by free moves.
+            // Free moves may precede each move: the moves are tried from all states that differ by free
+            // moves.
             for turned in equals(state) {
                 for generator in moves.iter().filter(|generator| holds(&generator.guard, turned)) {
                     let next = least(moved(turned, &generator.action, seen));

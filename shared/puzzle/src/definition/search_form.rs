@@ -218,8 +218,8 @@ impl Definition {
 
     /// Returns an element with orientations modulo `orientation_counts`, which are those of
     /// [`Definition::visible_orientation_counts`], counted from the orientation of the solved pieces: as an
-    /// action on [`Definition::puzzle`]. `None` if the element carries pieces to cells of other
-    /// orientation_counts.
+    /// action on [`Definition::puzzle`]. `None` if the element carries pieces to cells with
+    /// other orientation counts.
     pub fn seen_element(
         &self,
         action: &OrientedPermutation,
