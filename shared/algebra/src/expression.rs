@@ -336,7 +336,7 @@ impl<E: Element> Parser<'_, E> {
     fn run(mut self) -> Result<Option<E>, ExpressionError> {
         let mut product = self.identity.clone();
         let mut open: Vec<Open<E>> = Vec::new();
-        // Whether a factor has just ended. `*` must follow a factor, and so must `)`, except right behind
+        // Whether a factor has just ended. `*` must follow a factor, and so must `)`, except right after
         // `(`.
         let mut ended = false;
         let mut opened = false;

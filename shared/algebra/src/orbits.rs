@@ -168,7 +168,7 @@ mod tests {
 
     /// Skipping equivalent points must not change which block system is found.
     #[test]
-    fn one_of_points_that_are_alike_is_enough() {
+    fn equivalent_points_do_not_change_blocks() {
         for (degree, generators) in [
             (6, &["(1,2,3,4,5,6)", "(2,6)(3,5)"][..]),
             (8, &["(1,2,3,4)(5,6,7,8)", "(1,5)(2,8)(3,7)(4,6)"]),

@@ -134,7 +134,7 @@ pub(super) fn read(text: &str, stem: &str) -> Result<Definition, Fault> {
     puzzle.validated().map_err(Fault::whole)
 }
 
-/// Returns the first three names, and an ellipsis where there are more.
+/// Returns the first three names, and an ellipsis if there are more.
 fn first_few(names: &[String]) -> String {
     let more = if names.len() > 3 { ", …" } else { "" };
     format!("{}{more}", names[..names.len().min(3)].join(", "))

@@ -170,7 +170,7 @@ fn gap_texts() {
     assert_eq!(read("R := (1,2); U := (2,3); cube := Group(U, R, ());"), "cube 3: U (2,3); R (1,2)");
     assert_eq!(read("(1,2)"), "some 2: g1 (1,2)");
     assert_eq!(read("a := (1,2); G := Group(a, a);"), "G 2: a (1,2)");
-    // A number in parentheses behind '^' is an exponent.
+    // A number in parentheses after '^' is an exponent.
     assert_eq!(read("G := Group((1,2,3,4)^(2), (1,2,3)^( -1 ));"), "G 4: g1 (1,3)(2,4); g2 (1,3,2)");
     assert_eq!(read("G := Group((1,2)^(2,3), ((1,2))^(1));"), "G 3: g1 (1,3); g2 (1,2)");
     // A permutation without a name does not get the name of another.

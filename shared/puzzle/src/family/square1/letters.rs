@@ -94,13 +94,13 @@ fn turned([top, bottom]: [i64; 2]) -> impl Iterator<Item = Turn> {
     Turn::of_layer(Layer::Top, top).into_iter().chain(Turn::of_layer(Layer::Bottom, bottom))
 }
 
-/// Returns the moves that names such as `T3`, `B-1` and `/` stand for.
+/// Returns the moves for names such as `T3`, `B-1` and `/`.
 fn named() -> Vec<Turn> {
     let of = |layer| (-5..=6).filter_map(move |units| Turn::of_layer(layer, units));
     of(Layer::Top).chain(of(Layer::Bottom)).chain([Turn::Twist]).collect()
 }
 
-/// Returns the moves that a text of letters and names stands for, with their exponents.
+/// Returns the moves for a text of letters and names, with their exponents.
 fn turns(text: &str, names: &[Turn]) -> Result<Turns, LettersError> {
     let one = |generator| Turns(vec![fathom_algebra::Turn { generator, exponent: 1 }]);
     let mut known = |name: &str| {

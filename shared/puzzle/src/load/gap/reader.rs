@@ -370,7 +370,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads the numbers of entries behind the name of a list or a group: `[1]`, `[1][2]`, `.1`.
+    /// Reads the numbers of entries after the name of a list or a group: `[1]`, `[1][2]`, `.1`.
     fn path(&mut self, place: usize, depth: usize) -> Result<Vec<usize>, Fault> {
         let mut path = Vec::new();
         loop {

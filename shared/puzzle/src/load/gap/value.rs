@@ -1,4 +1,4 @@
-//! The values of a file in GAP's form, and the permutations that they stand for.
+//! The values of a GAP file, and the permutations that they represent.
 
 use super::super::{Fault, Reason};
 use crate::definition::{Definition, DefinitionError};
