@@ -7,8 +7,8 @@
 //!
 //! - On each large orbit, G contains D. This follows if some element has a cycle of a prime length p with n/2
 //!   < p < n - 2, and if the powers that move no piece turn pieces by amounts whose differences generate all
-//!   turns. (A power of the element is only the cycle of length p, so by a theorem of C. Jordan the group has all even
-//!   permutations of the cells.)
+//!   turns. (A power of the element is only the cycle of length p, so by a theorem of C. Jordan the group has
+//!   all even permutations of the cells.)
 //! - No two large orbits are permuted in the same way: some element has cycles of different lengths on them.
 //!   For n > 6, an automorphism of the group of even permutations of n points is a renaming of the points, so
 //!   it keeps cycle lengths.
