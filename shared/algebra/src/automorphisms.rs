@@ -1,12 +1,13 @@
-//! Automorphisms: the permutations that map a set of permutations onto itself when points are renamed by them.
+//! Automorphisms: the permutations that map a set of permutations onto itself when points are renamed by
+//! them.
 //!
 //! The search backtracks over partial maps. Once the images of a point c and of an element x are decided, the
-//! image of the point x(c) follows. So a few decisions, spread along orbits, decide everything, and a
-//! contradiction shows soon.
+//! image of the point x(c) follows. So a few decisions, propagated along orbits, determine everything, and
+//! contradictions are found early.
 //!
 //! Before the search, a colouring of points and elements is refined until it is stable (Weisfeiler and
-//! Leman). Colours tell points and elements apart by properties that do not depend on names, such as cycle
-//! types. Nothing goes to something of another colour. Decisions tell more apart: if x goes to y, a point in
+//! Leman). Colours distinguish points and elements by properties that do not depend on names, such as cycle
+//! types. Points and elements keep their colours. Decisions distinguish more: if x goes to y, a point in
 //! a cycle of x goes to a point in a cycle of y of the same length. The search always decides a point or
 //! element with few images left. This keeps it near earlier decisions where several sets of points are
 //! independent of each other.
@@ -22,20 +23,20 @@ use std::hash::Hash;
 pub struct Automorphisms {
     /// A group, the identity first.
     pub found: Vec<Permutation>,
-    /// Whether these are all that there are.
+    /// Whether these are all.
     pub are_all: bool,
 }
 
 /// Returns all automorphisms: the permutations `a` such that [`x.relabel(&a)`](Permutation::relabel) is in
 /// `set` for every x in `set`. Automorphisms form a group, and are returned in order of their images, so the
-/// identity is first. Points that no element moves stay where they are.
+/// identity is first. Points that no element moves are fixed.
 ///
 /// If there are more than `most`, the result is a subgroup: the automorphisms that fix certain points, as few
 /// points as possible. Orbits that are moved together with few other points are fixed first, because an orbit
-/// that moves alone has symmetries of its own.
+/// that moves independently has symmetries of its own.
 ///
 /// # Panics
-/// If `set` holds the same permutation twice, or permutations that are not of this degree.
+/// If `set` contains a permutation twice, or permutations of another degree.
 pub fn automorphisms(degree: usize, set: &[Permutation], most: usize) -> Automorphisms {
     relabellings_among(degree, set, most, &|_, _| true, &|_, _| true)
 }
@@ -48,7 +49,7 @@ pub fn automorphisms(degree: usize, set: &[Permutation], most: usize) -> Automor
 /// and inverses.
 ///
 /// # Panics
-/// As for [`automorphisms`]. May also panic if `may` does not let a point stay where it is.
+/// As for [`automorphisms`]. May also panic if `may` does not allow a point to be fixed.
 pub fn relabellings_among(
     degree: usize,
     set: &[Permutation],
@@ -60,8 +61,8 @@ pub fn relabellings_among(
     let (of_points, of_elements) = colours(degree, set, alike);
     let may = &|from: usize, to: usize| of_points[from] == of_points[to] && may(from, to);
     let alike = &|x: usize, y: usize| of_elements[x] == of_elements[y] && alike(x, y);
-    assert_eq!(numbers.len(), set.len(), "a set has each element once");
-    assert!(set.iter().all(|x| x.degree() == degree), "all permutations are of one degree");
+    assert_eq!(numbers.len(), set.len(), "a set contains each element once");
+    assert!(set.iter().all(|x| x.degree() == degree), "all permutations have the same degree");
     let cycles: Vec<Vec<u16>> = set.iter().map(cycle_lengths).collect();
     let mut orbits = orbits(degree, set);
     let moved: Vec<usize> = set.iter().map(|x| (0..degree).filter(|&i| x.apply(i) != i).count()).collect();
@@ -80,7 +81,7 @@ pub fn relabellings_among(
     }
     // Automorphisms that fix more points are fewer, so halving finds the least number of points.
     let (mut too_few, mut enough) = (0, order.len());
-    let mut found = fixing(order.len()).expect("the identity alone fixes all points");
+    let mut found = fixing(order.len()).expect("only the identity fixes all points");
     while too_few + 1 < enough {
         let middle = usize::midpoint(too_few, enough);
         match fixing(middle) {
@@ -91,7 +92,7 @@ pub fn relabellings_among(
     Automorphisms { found, are_all: false }
 }
 
-/// Returns colours of points and of elements that every relabelling keeps.
+/// Returns colours of points and of elements that every relabelling preserves.
 fn colours(
     degree: usize,
     set: &[Permutation],
@@ -198,11 +199,11 @@ struct Search<'a> {
 #[derive(Clone)]
 struct Partial {
     points: Vec<Option<usize>>,
-    /// For each point, the point that goes there.
+    /// For each point, its preimage.
     preimages: Vec<Option<usize>>,
     elements: Vec<Option<usize>>,
     taken: Vec<bool>,
-    /// Hashes of what the decided elements tell of each point: as a point to be mapped, and as an image. A
+    /// Hashes of the information from decided elements about each point: as a source, and as an image. A
     /// point can only go to a point with an equal hash.
     marks: Vec<u64>,
     image_marks: Vec<u64>,
@@ -222,7 +223,7 @@ impl Search<'_> {
         let is_moved = |point: usize| self.set.iter().any(|x| x.apply(point) != point);
         let stay = (0..self.degree).filter(|point| fixed.contains(point) || !is_moved(*point));
         let stay: Vec<(usize, usize)> = stay.map(|point| (point, point)).collect();
-        let begun = self.with(partial, stay, None).expect("the identity is always among them");
+        let begun = self.with(partial, stay, None).expect("the identity always extends the map");
         self.extend(begun).then(|| {
             // Sorting by images puts the identity first.
             self.found.sort_unstable();
@@ -235,7 +236,7 @@ impl Search<'_> {
         let Some(point) = self.fewest_ways(&partial) else {
             // The images of the points determine the images of the elements.
             let images: Vec<u16> = partial.points.iter().flatten().map(|&to| to as u16).collect();
-            let relabelling = Permutation::from_images(images).expect("no two points go to one");
+            let relabelling = Permutation::from_images(images).expect("no two points have the same image");
             let is_kept = |(number, x): (usize, &Permutation)| {
                 let image = self.numbers.get(&x.relabel(&relabelling));
                 image.is_some_and(|&image| (self.alike)(number, image))
@@ -263,7 +264,7 @@ impl Search<'_> {
             images.get(&self.mark(*x, known.iter().map(to))).copied().unwrap_or(0)
         };
         let open = || (0..self.set.len()).filter(|&x| partial.elements[x].is_none());
-        // An element all of whose images are known tells nothing new, but may contradict what is known.
+        // An element all of whose images are known adds nothing, but may contradict known images.
         if !known.is_empty() && open().any(|x| number_of_ways(&x) == 0) {
             return true;
         }
@@ -300,8 +301,8 @@ impl Search<'_> {
         open.min_by_key(|&point| ways.get(&partial.marks[point]).copied().unwrap_or(0))
     }
 
-    /// Returns a hash of the colour of an element and of where it carries the decided points, as far as that
-    /// is decided too.
+    /// Returns a hash of the colour of an element and of its images of decided points, as far as they are
+    /// decided too.
     fn mark(&self, element: usize, images: impl Iterator<Item = Option<usize>>) -> u64 {
         images.fold(self.told.of_elements[element] as u64, |mark, to| {
             mixed(mark, to.map_or(0, |to| to as u64 + 1))
@@ -322,7 +323,7 @@ impl Search<'_> {
             })
     }
 
-    /// Decides some points, or an element, and everything that follows. `None` if that is a contradiction.
+    /// Decides some points, or an element, and everything that follows. `None` on a contradiction.
     fn with(
         &self,
         mut partial: Partial,
@@ -371,10 +372,10 @@ mod tests {
         (0..all).map(move |rank| Permutation::unrank(degree, rank.into()).unwrap())
     }
 
-    /// Compares with a search of all permutations, for all sets of up to three permutations of four points,
-    /// and for others.
+    /// Compares with an exhaustive search of all permutations, for all sets of up to three permutations of
+    /// four points, and for others.
     #[test]
-    fn all_are_found() {
+    fn all_automorphisms_are_found() {
         let four: Vec<Permutation> = every(4).filter(|x| !x.is_identity()).collect();
         let mut sets: Vec<(usize, Vec<Permutation>)> = vec![(4, Vec::new())];
         for (i, x) in four.iter().enumerate() {
@@ -407,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn of_too_many_a_subgroup_is_told() {
+    fn too_many_automorphisms_give_a_subgroup() {
         let transpositions: Vec<Permutation> = (0..8)
             .flat_map(|i| (0..i).map(move |j| (i, j)))
             .map(|(i, j)| {
@@ -430,11 +431,11 @@ mod tests {
         assert_eq!(found.iter().collect::<HashSet<_>>().len(), 720);
     }
 
-    /// One set acts in the same way on several copies of its points. Automorphisms carry copies to copies, and
-    /// do the same in all of them. A search that looks only at what is new would try all mappings of each
+    /// One set acts in the same way on several copies of its points. Automorphisms carry copies to copies,
+    /// and do the same in all of them. A search that considers only new points would try all mappings of each
     /// cycle.
     #[test]
-    fn copies_are_exchanged() {
+    fn copies_are_swapped() {
         let of_copies = |copies: usize| {
             let generators = set(4, &["(1,2,3,4)", "(1,2,4,3)"]);
             let copied = |x: &Permutation| Permutation::from_fn(4 * copies, |c| 4 * (c / 4) + x.apply(c % 4));

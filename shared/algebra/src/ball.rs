@@ -11,7 +11,7 @@ use std::collections::hash_map::Entry;
 const MAX_EXPONENT: i64 = 6;
 
 /// The elements found by breadth-first search from the identity, where each power of a generator up to the
-/// sixth is one turn, or each power whatever. The ball has all elements nearer than its last distance, and of
+/// sixth, or every power, is one turn. The ball has all elements nearer than its last distance, and of
 /// that distance the elements that were found first.
 #[derive(Clone, Debug)]
 pub struct Ball {
@@ -85,7 +85,7 @@ impl Ball {
         ball
     }
 
-    /// Returns the orientation_counts of the generators.
+    /// Returns the orders of the generators.
     pub fn orientation_counts(&self) -> &[i64] {
         &self.orientation_counts
     }
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_group_has_its_growth_function() {
+    fn whole_group_growth_function() {
         // The counts are those of an independent breadth-first search; the diameter 4 is in table 4 of Jia,
         // Zhang and Xiang.
         let ball = Ball::new(4, &square(), 1000);
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn words_make_their_elements_and_are_as_long_as_the_distance() {
+    fn words_are_correct_and_shortest() {
         let generators = square();
         for most in [1, 2, 4, 5, 6, 24, 25] {
             let ball = Ball::new(4, &generators, most);
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn powers_beyond_the_sixth_are_turns_if_all_are() {
+    fn powers_beyond_the_sixth_can_be_turns() {
         let cycle = Permutation::from_fn(17, |point| (point + 1) % 17);
         let far = cycle.power(8);
         let generators = [cycle];

@@ -33,7 +33,7 @@ impl StabiliserChain {
     }
 
     /// Computes the chain as [`StabiliserChain::new`] does, if the order of the group is at most `most`.
-    /// `None` if the order is larger, which shows early: the orbits that are known so far already tell apart
+    /// `None` if the order is larger, which is detected early: the orbits known so far already distinguish
     /// more elements.
     pub fn up_to(most: u128, degree: usize, generators: &[Permutation]) -> Option<Self> {
         let mut chain = Self { degree, levels: Vec::new() };
@@ -44,7 +44,7 @@ impl StabiliserChain {
     /// Returns the only element of the group that carries the first base points to `images`; `None` if there
     /// is none, or if elements that fix these base points are not all the identity.
     pub fn element_with(&self, images: &[usize]) -> Option<Permutation> {
-        // Carries the images back to the base points.
+        // Maps the images back to the base points.
         let mut back = Permutation::identity(self.degree);
         for (number, level) in self.levels.iter().enumerate() {
             match images.get(number) {
@@ -60,15 +60,15 @@ impl StabiliserChain {
     }
 
     /// Computes the chain of the group that `generators` generate, if that is the symmetric or the
-    /// alternating group of all `degree` points. `None` if the group is another one, or if random elements
-    /// did not reach its order in time.
+    /// alternating group of all `degree` points. `None` if it is another group, or if random elements did not
+    /// reach its order in time.
     ///
-    /// A found chain is proven right by its order: no group of degree `degree` has more elements than the
-    /// symmetric group, and no group of even permutations has more than the alternating group.
+    /// A returned chain is proven correct by its order: no group of degree `degree` has more elements than
+    /// the symmetric group, and no group of even permutations has more than the alternating group.
     /// [`StabiliserChain::new`] is too slow for these groups on hundreds of points, because there are too
     /// many Schreier generators.
     pub fn of_symmetric_or_alternating(degree: usize, generators: &[Permutation]) -> Option<Self> {
-        /// The number of elements in a row that may bring nothing new before the search gives up.
+        /// The number of consecutive elements that may add nothing before the search gives up.
         const PATIENCE: usize = 64;
         let only_even = generators.iter().all(Permutation::is_even);
         // An even permutation that fixes all points but two is the identity, so its chain has one level less.
@@ -76,7 +76,7 @@ impl StabiliserChain {
         let is_whole = |chain: &Self| chain.orbit_lengths().eq(levels.clone());
         let mut random = fastrand::Rng::with_seed(degree as u64);
         // Product replacement: `products` is a list of elements, of which a random one is multiplied by
-        // another one at each step.
+        // another at each step.
         let mut products: Vec<Permutation> =
             generators.iter().cycle().take(generators.len().max(10)).cloned().collect();
         let mut chain = Self::trivial_along(degree, &(0..levels.clone().count()).collect::<Vec<_>>());
@@ -102,7 +102,7 @@ impl StabiliserChain {
         None
     }
 
-    /// Returns the chain of the trivial group, for elements to be added.
+    /// Returns the chain of the trivial group, to which elements can be added.
     pub(crate) fn trivial(degree: usize) -> Self {
         Self { degree, levels: Vec::new() }
     }
@@ -166,8 +166,8 @@ impl StabiliserChain {
         // `depth`.
         for (at, level) in self.levels[..=depth].iter_mut().enumerate() {
             level.generators.push(residue.clone());
-            // The orbit cannot grow any more: it has all points but the earlier base points, which this level
-            // fixes.
+            // The orbit cannot grow any more: it has all points except the earlier base points, which this
+            // level fixes.
             if level.orbit.len() + at == self.degree {
                 continue;
             }
@@ -229,7 +229,7 @@ impl StabiliserChain {
 
     /// Returns the product of one transversal element of each level. `choose` gets the length of the orbit
     /// and picks a number below it. Each element of the group is such a product in exactly one way, so
-    /// uniform choices make all elements equally likely, and all choices together list each element once.
+    /// uniform choices make all elements equally likely, and all choices together give each element once.
     pub fn element(&self, mut choose: impl FnMut(usize) -> usize) -> Permutation {
         self.levels.iter().rev().fold(Permutation::identity(self.degree), |product, level| {
             let point = level.orbit[choose(level.orbit.len())];
@@ -239,14 +239,14 @@ impl StabiliserChain {
         })
     }
 
-    /// Returns whether `element` lies in the group.
+    /// Returns whether `element` is in the group.
     pub fn contains(&self, element: &Permutation) -> bool {
         element.degree() == self.degree && self.disagreement(element).is_none()
     }
 
     /// Returns points such that no element of the group agrees with `element` on all of them, but one agrees
-    /// with `element` on all but the last. The points are the beginning of the base, or the base and one
-    /// point more. `None` if `element` is in the group.
+    /// with `element` on all but the last. The points are a prefix of the base, or the base and one
+    /// more point. `None` if `element` is in the group.
     ///
     /// # Panics
     /// If `element` is not of the degree of the group.
@@ -254,7 +254,7 @@ impl StabiliserChain {
         self.sift(0, element)
     }
 
-    /// Computes [`Self::disagreement`] with the group of level `from`, by dividing out one transversal
+    /// Computes [`Self::disagreement`] with the group of level `from`, by dividing by one transversal
     /// element for each level.
     fn sift(&self, from: usize, element: &Permutation) -> Option<Vec<usize>> {
         let bases = || self.base().skip(from);
@@ -265,7 +265,7 @@ impl StabiliserChain {
                 None => return Some(bases().take(at + 1).collect()),
             }
         }
-        // The quotient that was divided out is the only element with these images of the base points, and
+        // The product that was divided out is the only element with these images of the base points, and
         // `element` differs from it at each point that the residue moves.
         let moved = (0..self.degree).find(|&point| residue.apply(point) != point)?;
         Some(bases().chain([moved]).collect())
@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn orders_have_no_limit() {
+    fn orders_may_exceed_128_bits() {
         // 64! exceeds 128 bits.
         let cycle = Permutation::from_fn(64, |i| (i + 1) % 64);
         let chain = StabiliserChain::new(64, &[Permutation::parse("(1,2)", 64).unwrap(), cycle]);
@@ -372,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn each_choice_makes_another_element() {
+    fn choices_enumerate_the_group() {
         let generators = ["(1,2,3)", "(2,3,4,5,6)"].map(|g| Permutation::parse(g, 6).unwrap());
         let chain = StabiliserChain::new(6, &generators);
         let order = chain.order().unwrap() as usize;

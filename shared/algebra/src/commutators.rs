@@ -3,13 +3,13 @@
 use crate::{Ball, Permutation, Word};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// The largest number of elements that are tried as X and as Y, the nearest ones.
+/// The maximum number of elements that are tried as X and as Y: the nearest ones.
 const SHORT: usize = 4_000;
 /// The largest number of tables in [`ByTwoImages`], each of up to `SHORT` elements, which bounds its memory.
 const TABLES: usize = 200;
 /// The largest number of elements that are tried as C.
 const AROUND: usize = 300;
-/// Elements that move more than 1/`MOVED` of the points are skipped: they hardly ever have such a word.
+/// Elements that move more than 1/`MOVED` of the points are skipped: they rarely have such a word.
 const MOVED: usize = 4;
 /// The largest numbers of elements that are tried as the first and as the second half of X, where Y is one
 /// turn.
@@ -19,11 +19,11 @@ const SLACK: usize = 3;
 /// The largest degree that is tried: on more points the search finds little.
 const MAX_POINTS: usize = 256;
 
-/// Returns the shortest word of this form that it finds for `element` with fewer than `below` turns.
+/// Returns the shortest word of this form for `element` that is found, with fewer than `below` turns.
 ///
 /// C X Y X' Y' C' is the element g if and only if Y X' Y' = X' C' g C. The right side is then conjugate to
-/// X', so the two have cycles of the same lengths, which is rarely true: few X remain, for which all Y are
-/// tried.
+/// X', so the two have cycles of the same lengths, which is rare: all Y are tried only for the few remaining
+/// X.
 pub(crate) fn commutator(ball: &Ball, element: &Permutation, below: usize) -> Option<Word> {
     let moved = (0..element.degree()).filter(|&point| element.apply(point) != point).count();
     if moved * MOVED > element.degree() || element.degree() > MAX_POINTS {
@@ -59,10 +59,10 @@ pub(crate) fn commutator(ball: &Ball, element: &Permutation, below: usize) -> Op
             if kind(&target) != kinds[x] {
                 continue;
             }
-            // If Y carries the points moved by `target` as it should, it carries them to all points moved by
+            // If Y maps the points moved by `target` correctly, it maps them to all points moved by
             // X', so Y need not be checked on other points.
             let moved: Vec<usize> = (0..degree).filter(|&point| target.apply(point) != point).collect();
-            // Few Y do so at the first of these points, and a table lists these Y.
+            // Few Y do so at the first of these points; a table lists them.
             let table = by_two_images.of([moved[0], target.apply(moved[0])]);
             // Checks Y X' = (X' C' g C) Y at a point.
             let is_it = |second: &Permutation, point: usize| {
@@ -85,7 +85,7 @@ pub(crate) fn commutator(ball: &Ball, element: &Permutation, below: usize) -> Op
     best
 }
 
-/// Returns the shortest word of this form that it finds, as [`commutator`] does, where Y is one turn and X =
+/// Returns the shortest word of this form that is found, as [`commutator`] does, where Y is one turn and X =
 /// P Q is found by halves. C X Y X' Y' C' is the element g if and only if Q Y Q' = P' (C' g C Y) P. So the
 /// left sides are listed for all Q, and the right sides are looked up for all P.
 pub(crate) fn commutator_with_a_turn(ball: &Ball, element: &Permutation, below: usize) -> Option<Word> {
@@ -150,7 +150,7 @@ pub(crate) fn commutator_with_a_turn(ball: &Ball, element: &Permutation, below: 
     best
 }
 
-/// Elements, found by the images of two points.
+/// Elements, indexed by the images of two points.
 struct ByTwoImages<'a> {
     elements: &'a [Permutation],
     /// For two points, and two images of these: the indices of the elements that have these images, in order.

@@ -2,9 +2,9 @@
 //! programs write it. Points are counted from 1; commas or blanks separate them; `()` is the identity.
 //!
 //! In an oriented permutation a point may be followed by the amount that is added to the orientation of the
-//! piece that leaves it: `(1,2+1,3+2)` carries the piece on cell 1 to cell 2 as it is, the piece on cell 2 to
-//! cell 3 turned by 1, and the piece on cell 3 to cell 1 turned by 2. `(4+1)` turns the piece on cell 4 where
-//! it is. With 3 orientations, `-1` means `+2`.
+//! piece that leaves it: `(1,2+1,3+2)` carries the piece on cell 1 to cell 2 unturned, the piece on cell 2 to
+//! cell 3 turned by 1, and the piece on cell 3 to cell 1 turned by 2. `(4+1)` turns the piece on cell 4 in
+//! place. With 3 orientations, `-1` means `+2`.
 
 use crate::{OrientedPermutation, OrientedPermutationError, Permutation};
 use std::fmt;
@@ -12,7 +12,7 @@ use std::fmt;
 /// Why a text is not a permutation in cycle notation. Positions are byte offsets from 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CycleError {
-    /// Something other than what the notation allows at this place.
+    /// An unexpected character, or the end of the text.
     Unexpected {
         /// Byte offset.
         at: usize,
@@ -69,7 +69,7 @@ impl CycleError {
         }
     }
 
-    /// Describes the error without its place, for readers of larger texts, which name the place themselves.
+    /// Describes the error without its place, for readers of larger texts, which add the place themselves.
     pub fn reason(&self) -> String {
         match self {
             Self::Unexpected { found: Some(found), expected, .. } => {
@@ -79,7 +79,7 @@ impl CycleError {
             Self::OutOfRange { point, degree, .. } => format!("point {point} is not between 1 and {degree}"),
             Self::Repeated { point, .. } => format!("point {point} occurs twice; cycles must be disjoint"),
             Self::TurnOutOfRange { turn, order: 1, .. } => {
-                format!("a turn by {turn} of a piece that has one orientation")
+                format!("a turn by {turn} of a piece that has only one orientation")
             }
             Self::TurnOutOfRange { turn, order, .. } => {
                 format!("the turn {turn} is not below the number of orientations, {order}")
@@ -121,14 +121,14 @@ impl Permutation {
 }
 
 impl OrientedPermutation {
-    /// Reads an oriented permutation of cells of these orientation_counts, in either notation.
+    /// Reads an oriented permutation of cells of these orientation counts, in either notation.
     ///
     /// # Panics
     /// If an order is 0.
     ///
     /// # Errors
     /// [`CycleError`] with the place and the reason: as for [`Permutation::parse`], and if an amount is not
-    /// below the order of its cell, or a cycle goes through cells of different orientation_counts.
+    /// below the order of its cell, or a cycle goes through cells of different orientation counts.
     pub fn parse(text: &str, orientation_counts: &[u16]) -> Result<Self, CycleError> {
         assert!(orientation_counts.iter().all(|&order| order > 0), "a piece has at least one orientation");
         let mut parser = Parser::new(text, orientation_counts.len(), Some(orientation_counts));
@@ -196,7 +196,7 @@ struct Parser<'a> {
     text: &'a str,
     at: usize,
     degree: usize,
-    /// The order of each cell; `None` if points have no amounts behind them.
+    /// The order of each cell; `None` if points have no amounts after them.
     orientation_counts: Option<&'a [u16]>,
     images: Vec<u16>,
     turns: Vec<u16>,
@@ -288,7 +288,7 @@ impl<'a> Parser<'a> {
         Ok(point - 1)
     }
 
-    /// Reads the amount behind a point; 0 if there is none.
+    /// Reads the amount after a point; 0 if there is none.
     fn turn(&mut self, order: u16) -> Result<u16, CycleError> {
         let backwards = match self.peek() {
             Some('+') => false,
@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn writing_and_reading_again_is_the_identity_on_all_of_s5() {
+    fn round_trip_on_all_of_s5() {
         for rank in 0..120 {
             let p = Permutation::unrank(5, rank).unwrap();
             assert_eq!(Permutation::parse(&p.to_string(), 5).unwrap(), p);

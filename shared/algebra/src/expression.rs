@@ -5,21 +5,21 @@
 //! | `f*l`, `f l`, `f, l`, `V1(H1)` | a product, read from left to right |
 //! | `FR'`, `flffudrll` | a product of names without blanks, if there is only one way to read it |
 //! | `a^-2`, `(V1 H1^2)^-3`, `V_1^{-1}` | a power; a name may have `_` and braces, as in formulas |
-//! | `R'`, `R2`, `R2'` | a power, as on cubes; a number needs a name that does not end in a digit |
-//! | `R’`, `R′` | `R'`, where no name has the character |
-//! | `(R U)3` | a power: a number directly behind a bracket |
+//! | `R'`, `R2`, `R2'` | a power, as on cubes; a number requires a name that does not end in a digit |
+//! | `R’`, `R′` | `R'`, if no name has the character |
+//! | `(R U)3` | a power: a number directly after a bracket |
 //! | `[A, B]`, `[A: B]` | the commutator A B A' B', and the conjugate A B A' |
 //! | `()`, `.` | the identity |
-//! | `(1,2,3)`, `[[1,2,3],[4,5]]` | cycles, in [`parse`], unless the name of a generator is a number |
+//! | `(1,2,3)`, `[[1,2,3],[4,5]]` | cycles, in [`parse`], unless a generator has a number as its name |
 //!
-//! The caller says what the names stand for. They need not stand for permutations: any type with products,
-//! inverses and powers is an [`Element`], for instance the list of the [turns](Turns) that a sequence makes.
+//! The caller defines the names. They need not be permutations: any type with products, inverses and powers
+//! can be an [`Element`], for instance the list of [turns](Turns) of a sequence.
 
 use crate::word::Turn;
 use crate::{OrientedPermutation, Permutation};
 use std::collections::{BTreeMap, HashMap};
 
-/// A value that expressions are made of.
+/// A value that expressions compute with.
 pub trait Element: Clone {
     /// Returns the product of this element and `next`; `None` if the result is too large to be represented.
     fn then(self, next: &Self) -> Option<Self>;
@@ -95,7 +95,7 @@ impl Element for Turns {
 /// Why a text is not an expression. Positions are byte offsets from 0.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ExpressionError {
-    /// Something other than what an expression allows at this place.
+    /// An unexpected character or the end of the text.
     #[error("at offset {at}: expected {expected}, found {}", found.map_or("the end".into(), |c| format!("{c:?}")))]
     Unexpected {
         /// Byte offset.
@@ -105,8 +105,8 @@ pub enum ExpressionError {
         /// What is allowed there.
         expected: &'static str,
     },
-    /// A name of no generator.
-    #[error("at offset {at}: there is no generator {name:?}: they are {known}")]
+    /// A name that is not that of a generator.
+    #[error("at offset {at}: unknown move {name:?}. Moves: {known}")]
     NoSuchGenerator {
         /// Byte offset of the name.
         at: usize,
@@ -116,12 +116,12 @@ pub enum ExpressionError {
         /// which does not know them.
         known: String,
     },
-    /// A name that is known, but cannot be used.
+    /// A known name that cannot be used.
     #[error("at offset {at}: {reason}")]
     Name {
         /// Byte offset of the name.
         at: usize,
-        /// The reason, as the caller gives it.
+        /// The reason given by the caller.
         reason: String,
     },
     /// Names without blanks between them that can be read in more than one way.
@@ -132,7 +132,7 @@ pub enum ExpressionError {
         /// The text without blanks.
         word: String,
     },
-    /// An exponent that does not fit 64 bits, or that makes too many turns.
+    /// An exponent that does not fit in 64 bits, or that gives too many turns.
     #[error("at offset {at}: the exponent {exponent} is too large")]
     Exponent {
         /// Byte offset of the exponent, or of the text without blanks around it.
@@ -149,17 +149,17 @@ pub enum ExpressionError {
         bracket: char,
     },
     /// A closing parenthesis or bracket without an open one.
-    #[error("at offset {at}: this '{bracket}' closes nothing")]
+    #[error("at offset {at}: unmatched '{bracket}'")]
     Closed {
         /// Byte offset of the bracket.
         at: usize,
         /// The bracket.
         bracket: char,
     },
-    /// A text with too many factors, or one that is too long when brackets and powers are multiplied out.
-    #[error("at offset {at}: there are more than {limit} factors", limit = MAX_FACTORS)]
+    /// A text with too many factors, or one that is too long when brackets and powers are expanded.
+    #[error("at offset {at}: more than {limit} factors", limit = MAX_FACTORS)]
     TooLong {
-        /// Byte offset behind the first factor beyond the limit.
+        /// Byte offset after the first factor beyond the limit.
         at: usize,
     },
 }
@@ -186,18 +186,18 @@ impl ExpressionError {
     }
 }
 
-/// What word processors and web pages make of `'`. Names may have these characters, too.
+/// Characters that word processors and web pages substitute for `'`. Names may have these characters, too.
 const PRIMES: [char; 2] = ['\u{2019}', '\u{2032}'];
-/// The largest number of factors in a text. The limit bounds the time for a text from outside.
+/// The maximum number of factors in a text. The limit bounds the time for untrusted text.
 const MAX_FACTORS: usize = 1 << 18;
 /// The longest name that is looked up, in bytes.
 pub const MAX_NAME: usize = 64;
 /// The longest text of names without blanks between them, in bytes.
 const MAX_WORD: usize = 1 << 10;
 
-/// A generator and its name. A name is not empty, and has no blanks, parentheses, or `*`. Where several names
-/// match the start of a text, the longest name behind which a name can end is taken: beside a generator `V1`
-/// there may be a generator called `V1^2`.
+/// A generator and its name. A name is not empty, and has no blanks, parentheses, or `*`. If several names
+/// match the start of a text, the longest one that ends where a name can end is used: besides a generator
+/// `V1` there may be a generator called `V1^2`.
 #[derive(Clone, Copy, Debug)]
 pub struct Named<'a> {
     /// The name.
@@ -249,8 +249,8 @@ pub fn sequence<E: Element>(
     sequence_of(text, identity, MAX_NAME, named)
 }
 
-/// Reads a sequence as [`sequence`] does, of names of at most `longest` bytes. `named` is asked for no longer
-/// ones, which saves most of the time where words are long and names short.
+/// Reads a sequence as [`sequence`] does, of names of at most `longest` bytes. `named` is not called for
+/// longer names, which saves most of the time where words are long and names short.
 ///
 /// # Errors
 /// As [`sequence`].
@@ -273,7 +273,7 @@ pub fn sequence_of<E: Element>(
     }
 }
 
-/// Returns the beginning of a text: at least `most` bytes of it, if it has as many, and at most a few more.
+/// Returns the beginning of a text: at least `most` bytes if it is that long, and at most a few more.
 fn beginning(text: &str, most: usize) -> &str {
     &text[..text.ceil_char_boundary(most)]
 }
@@ -295,7 +295,7 @@ fn end_of_cycles(text: &str) -> Option<usize> {
             _ => return None,
         }
         if depth == 0 {
-            // `()` and `(7)` are no cycles of several points.
+            // `()` and `(7)` are not cycles of several points.
             return text[..at].contains(',').then_some(at + 1);
         }
     }
@@ -309,9 +309,10 @@ struct Parser<'a, E> {
     /// The length of the longest name, in bytes.
     longest: usize,
     named: &'a mut dyn FnMut(&str) -> Result<Option<E>, String>,
-    /// The elements that `named` has told. What is no name is not kept: a long word has millions of parts.
+    /// The elements that `named` has returned. Texts that are not names are not stored: a long word has
+    /// millions of parts.
     known: HashMap<String, E>,
-    /// Whether the factor at this place is read as in formulas.
+    /// Whether the current factor is read as in formulas.
     is_formula: bool,
     factors: usize,
 }
@@ -325,7 +326,7 @@ enum Open<E> {
     Second(E, usize, E, bool),
 }
 
-const FACTOR: &str = "a generator or '('";
+const FACTOR: &str = "a move or '('";
 /// The characters at which a name ends. A name may contain some of them, such as `V1^2`.
 const ENDS: &str = "*^()[]:,'";
 
@@ -335,7 +336,7 @@ impl<E: Element> Parser<'_, E> {
     fn run(mut self) -> Result<Option<E>, ExpressionError> {
         let mut product = self.identity.clone();
         let mut open: Vec<Open<E>> = Vec::new();
-        // Whether a factor has just ended. `*` must follow a factor, and so must `)`, except right behind
+        // Whether a factor has just ended. `*` must follow a factor, and so must `)`, except right after
         // `(`.
         let mut ended = false;
         let mut opened = false;
@@ -365,7 +366,7 @@ impl<E: Element> Parser<'_, E> {
                             other if separator == ',' && !matches!(other, Some(Open::Second(..))) => {
                                 open.extend(other)
                             }
-                            _ => return Err(self.unexpected("'*', '^', a generator, or the end")),
+                            _ => return Err(self.unexpected("'*', '^', a move, or the end")),
                         }
                         self.at += 1;
                         ended = false;
@@ -461,7 +462,7 @@ impl<E: Element> Parser<'_, E> {
         (self.named)(name).map_err(|reason| ExpressionError::Name { at: self.at, reason })
     }
 
-    /// Reads the cycles at this place, if numbers in brackets stand there and the caller knows cycles.
+    /// Reads the cycles at this place, if there are numbers in brackets and the caller supports cycles.
     fn cycles(&mut self) -> Result<Option<E>, ExpressionError> {
         self.peek();
         let rest = &self.text[self.at..];
@@ -490,9 +491,9 @@ impl<E: Element> Parser<'_, E> {
         }
     }
 
-    /// Reads the factor at this place: the longest name that ends here, or a name with a number and `'`
-    /// behind it, or several of those without blanks between them. In the last case the first value is the
-    /// product of all but the last, because a power behind the text applies to the last only.
+    /// Reads the factor at this place: the longest name that ends here, or a name followed by a number and
+    /// `'`, or several of those without blanks between them. In the last case the first value is the product
+    /// of all but the last, because a power after the text applies only to the last.
     fn names_here(&mut self) -> Result<(Option<E>, E), ExpressionError> {
         let rest = &self.text[self.at..];
         // Each search stays within the longest name or word: the rest of the text may be long.
@@ -563,8 +564,8 @@ impl<E: Element> Parser<'_, E> {
         }
     }
 
-    /// Returns the names that begin at `start` in `word`, each alone and with a number and `'` behind it, by
-    /// the place where it ends. Of several that end in one place the longest name counts: `U'` may be the
+    /// Returns the names that begin at `start` in `word`, each alone and followed by a number and `'`, by
+    /// the place where it ends. Of several that end in one place the longest name is used: `U'` may be the
     /// name of a move, and is then not the inverse of `U`.
     fn with_suffix(&mut self, word: &str, start: usize) -> Result<BTreeMap<usize, E>, ExpressionError> {
         let mut found = BTreeMap::new();
@@ -594,7 +595,7 @@ impl<E: Element> Parser<'_, E> {
         ExpressionError::Exponent { at: self.at, exponent: exponent.into() }
     }
 
-    /// Raises `factor` to the power directly behind its bracket, if a number stands there.
+    /// Raises `factor` to the power directly after its bracket, if there is a number.
     fn times(&mut self, factor: E) -> Result<E, ExpressionError> {
         let start = self.at;
         let digits = self.text[start..].bytes().take_while(u8::is_ascii_digit).count();
@@ -608,7 +609,7 @@ impl<E: Element> Parser<'_, E> {
         Ok(power)
     }
 
-    /// Raises `factor` to the powers `'` and `^` behind it.
+    /// Raises `factor` to the powers `'` and `^` after it.
     fn powers(&mut self, mut factor: E) -> Result<E, ExpressionError> {
         loop {
             match self.peek() {

@@ -1,7 +1,7 @@
-//! Finds a word for any element of a group quickly; the word need not be a shortest one.
+//! Quickly finds a word for any element of a group, not necessarily a shortest one.
 //!
 //! The element is divided along transversals with short words. Thousands of its neighbours are divided too: a
-//! word for a neighbour becomes a word for the element with a few turns more, and some neighbours have much
+//! word for a neighbour becomes a word for the element with a few more turns, and some neighbours have much
 //! shorter words than the element. The best words are then shortened part by part.
 
 use crate::commutators::{commutator, commutator_with_a_turn};
@@ -19,7 +19,7 @@ const BALL: usize = 60_000;
 const BALL_IMAGES: usize = 4_000_000;
 
 /// The largest number of images that are computed for a ball in which all powers of generators are one turn.
-/// In a larger group the ball has the powers up to the sixth alone.
+/// In a larger group the ball has only the powers up to the sixth.
 const ALL_POWERS: u64 = 500_000_000;
 
 /// The number of words that are shortened.
@@ -30,7 +30,7 @@ const CANDIDATES: usize = 32;
 pub struct Factoriser<'a> {
     group: &'a Group,
     ball: Ball,
-    /// Made when an element is far from the identity; `None` if the words in them would be too long.
+    /// Created when an element is far from the identity; `None` if their words would be too long.
     transversals: OnceLock<Option<Transversals>>,
 }
 
@@ -56,16 +56,16 @@ impl<'a> Factoriser<'a> {
     }
 
     /// Returns a word for `element`; `None` if the element is not in the group, or if all words that are
-    /// found are too long to be handled. [`Group::why_not`] tells which.
+    /// found are too long to be handled. [`Group::why_not`] distinguishes the two cases.
     ///
-    /// The first element that is no product of two elements of the ball takes longer than others do.
+    /// The first element that is not a product of two elements of the ball takes longer than others.
     ///
     /// # Panics
     /// If the element is of another degree.
     pub fn factor(&self, element: &Permutation) -> Option<Word> {
         let found = self.find(element)?;
         let product = found.product(self.group.degree(), self.group.generators());
-        assert_eq!(product, *element, "a word makes its element");
+        assert_eq!(product, *element, "the word represents its element");
         Some(found)
     }
 
@@ -114,7 +114,7 @@ impl<'a> Factoriser<'a> {
             self.transversals.get_or_init(|| Transversals::new(self.group, &self.ball)).as_ref()?;
         let sides = [element.clone(), element.inverse()];
         let divided = |side: usize, near: &Permutation| transversals.divide(&near.then(&sides[side]));
-        // The length of a word, the side (element or inverse) that it stands for, and the neighbour's index
+        // The length of a word, the side (element or inverse) that it represents, and the neighbour's index
         // in the ball.
         let mut candidates = Vec::with_capacity(2 * self.ball.elements().len());
         for (at, near) in self.ball.elements().iter().enumerate() {
@@ -128,7 +128,8 @@ impl<'a> Factoriser<'a> {
         let orientation_counts = self.ball.orientation_counts();
         let shortener = Shortener::new(&self.ball, self.group.generators());
         let words = candidates.into_iter().map(|(_, side, at)| {
-            let places = divided(side, &self.ball.elements()[at]).expect("it was divided before");
+            let places =
+                divided(side, &self.ball.elements()[at]).expect("the same element was divided before");
             let word = self
                 .ball
                 .word(at)

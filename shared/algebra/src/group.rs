@@ -24,13 +24,13 @@ pub struct GroupOrbit {
 }
 
 /// On more points than this, the symmetric and the alternating group are tried first, because the general
-/// algorithm takes long for them.
+/// algorithm is slow for them.
 const LARGE: usize = 64;
 
-/// The well-known groups that are recognised.
+/// The kind of a group: a recognised group, or another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// The group of the identity alone.
+    /// The trivial group.
     Trivial,
     /// All permutations of this number of points; the group fixes the others.
     Symmetric(usize),
@@ -60,7 +60,7 @@ pub enum NonMembership {
         /// The points of the block.
         block: Vec<usize>,
         /// Whether the element turns this block within itself, and moves no other point of its orbit. If
-        /// not, turning this block makes up for what the element does to several blocks.
+        /// not, turning this block compensates for the effect of the element on several blocks.
         alone: bool,
     },
     /// In total, the element permutes the points of some orbits and the blocks of some orbits oddly, but all
@@ -97,7 +97,7 @@ impl Group {
     /// # Panics
     /// If a generator is of another degree.
     pub fn new(degree: usize, generators: Vec<Permutation>) -> Self {
-        assert!(generators.iter().all(|g| g.degree() == degree), "generators are of one degree");
+        assert!(generators.iter().all(|g| g.degree() == degree), "generators have the same degree");
         let giant = (degree > LARGE)
             .then(|| StabiliserChain::of_symmetric_or_alternating(degree, &generators))
             .flatten();
@@ -265,7 +265,7 @@ impl Group {
         })
     }
 
-    /// Returns a point that `element` carries out of its orbit.
+    /// Returns a point that `element` maps out of its orbit.
     fn leaves_orbit(&self, element: &Permutation) -> Option<usize> {
         let mut orbit_of: Vec<Option<usize>> = vec![None; self.degree];
         for (number, orbit) in self.orbits.iter().enumerate() {
@@ -295,7 +295,7 @@ impl Group {
         Some((numbers(points), numbers(blocks)))
     }
 
-    /// Chooses from `parities`, each of the points (false) or the blocks (true) of an orbit, some whose sum
+    /// Selects from `parities`, each of the points (false) or the blocks (true) of an orbit, some whose sum
     /// is odd for `element` and even for all generators. Parities of a product add up, so this is linear
     /// algebra over the field of two elements: each permutation is a vector with one coordinate for each
     /// parity.

@@ -1,13 +1,13 @@
-//! Counts the elements of a group whose effect cannot be seen, because pieces look alike or hide their
-//! orientations. These *unseen* elements are the stabiliser of a labelling, so the number of labelled states
+//! Counts the elements of a group without a visible effect, because pieces look alike or hide their
+//! orientations. These *unseen* elements form the stabiliser of a labelling, so the number of labelled states
 //! is the order of the group divided by the number of unseen elements. No states are listed.
 //!
 //! The cells are divided into *parts*, unions of orbits. The *kernel* Kᵢ of part i is the subgroup of the
-//! elements of the group G that move part i alone. Let K be the product of all Kᵢ. On part i, a coset gK
-//! does what gKᵢ does, independently of the other parts. So a coset gK contains unseen elements if and only
+//! elements of the group G that move only part i. Let K be the product of all Kᵢ. On part i, a coset gK
+//! acts like gKᵢ, independently of the other parts. So a coset gK contains unseen elements if and only
 //! if it contains for each part an element that is unseen on that part, and then it contains as many as K.
 //! The number of unseen elements is the number of such cosets, times the numbers of unseen elements of all
-//! Kᵢ. Where the quotient G/K is large, parts that depend on each other are joined.
+//! Kᵢ. If the quotient G/K is large, parts that depend on each other are joined.
 //!
 //! On one part there are two methods. If Kᵢ has all permutations, or all even permutations, of the cells,
 //! together with all twists whose sum is a multiple of some number, the numbers follow from the sizes of the
@@ -23,27 +23,27 @@ use num_bigint::BigUint;
 
 /// The largest quotient whose cosets are listed. For a larger quotient, parts are joined.
 const MAX_COSETS: u64 = 256;
-/// The largest number of images that one call tries in all its searches.
+/// The maximum number of images that one call tries in all its searches.
 const MAX_NODES: u64 = 1 << 24;
 
-/// What is seen of the piece on a cell. Pieces with equal labels look alike, and must show equally many
+/// The visible part of the piece on a cell. Pieces with equal labels look alike, and must show equally many
 /// orientations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VisibleLabel {
     /// The label.
     pub label: u32,
-    /// The number of orientations that are told apart: a divisor of the number of orientations of the cell.
+    /// The number of distinguished orientations: a divisor of the number of orientations of the cell.
     pub seen: u16,
 }
 
 /// Returns the number of elements of the group that carry each piece to a cell of an equal label and turn it
 /// by a multiple of the number of orientations that it shows. `None` if that takes too long.
 ///
-/// `order` must be the order of the group. If it is larger, the function does not return.
+/// `order` must be the order of the group. If it is larger, the function does not terminate.
 ///
 /// # Panics
-/// If a generator is not the identity and there is not one [`VisibleLabel`] for each cell, or if generators are of
-/// different cells.
+/// If a generator is not the identity and there is not one [`VisibleLabel`] for each cell, or if generators
+/// are of different cells.
 pub fn label_stabiliser(
     generators: &[OrientedPermutation],
     order: &BigUint,
@@ -52,7 +52,7 @@ pub fn label_stabiliser(
     let Some(first) = generators.iter().find(|generator| !generator.is_identity()) else {
         return Some(BigUint::from(1_u32));
     };
-    assert_eq!(first.degree(), visible_labels.len(), "one label a cell");
+    assert_eq!(first.degree(), visible_labels.len(), "one label per cell");
     let whole = LabelledGroup {
         generators: generators.iter().map(OrientedPermutation::as_points).collect(),
         order: order.clone(),
@@ -76,7 +76,7 @@ struct Cells {
     first: Vec<usize>,
     orientation_counts: Vec<u16>,
     visible_labels: Vec<VisibleLabel>,
-    /// For each point: its cell, its label, and its orientation as far as it is seen.
+    /// For each point: its cell, its label, and its visible orientation.
     seen_at: Vec<(usize, u32, u16)>,
 }
 
@@ -127,7 +127,7 @@ struct LabelledGroup {
 /// A union of orbits of cells.
 struct Part {
     cells: Vec<usize>,
-    /// The subgroup of the elements that move this part alone.
+    /// The subgroup of the elements that move only this part.
     kernel: Chain,
 }
 
@@ -244,7 +244,7 @@ struct Symmetric {
     sums: u16,
     /// An element with an odd permutation of the cells, if the kernel has one.
     odd: Option<Permutation>,
-    /// A divisor of the number of orientations: the sums of twists that cannot be seen are its multiples.
+    /// A divisor of the number of orientations: the sums of unseen twists are its multiples.
     shown_sums: u16,
     /// Whether two cells have equal labels.
     has_alike: bool,
@@ -290,8 +290,8 @@ impl Kind {
         let sums = (1..=order)
             .filter(|sum| order.is_multiple_of(*sum))
             .find(|&sum| part.kernel.contains(&twist(&[(of_part[0], sum % order)])))?;
-        // The formula needs that the sum of an element, modulo the sums of twists, depends on its parity
-        // alone: 0 for even permutations, and the same number for all odd ones.
+        // The formula needs that the sum of an element, modulo the sums of twists, depends only on its
+        // parity: 0 for even permutations, and the same number for all odd ones.
         let sum = |element: &Permutation| {
             of_part.iter().map(|&cell| u64::from(cells.image(element, cell).1)).sum::<u64>() % u64::from(sums)
         };
@@ -361,7 +361,7 @@ impl Kind {
         };
         let others = symmetric.odd.iter().map(|odd| element.then(odd));
         // The coset of an even element contains the identity permutation of the cells, which is unseen. The
-        // coset of an odd element needs two alike pieces, which an unseen element exchanges.
+        // coset of an odd element needs two pieces that look alike, which an unseen element swaps.
         let can = |element: &Permutation| {
             (is_even(element) || symmetric.has_alike) && symmetric.can_be_unseen(element, part, cells)
         };

@@ -11,9 +11,9 @@
 //! - [`chain`]: stabiliser chains by the Schreier-Sims algorithm, which give the order of a generated group
 //! - [`set_stabiliser`]: stabilisers of sets
 //! - [`orbits`]: orbits, and blocks inside them
-//! - [`label_stabiliser`]: the number of elements whose effect cannot be seen because pieces look alike
+//! - [`label_stabiliser`]: the number of elements without a visible effect, because pieces look alike
 //! - [`state_count`]: the number of states of puzzles with many cells
-//! - [`group`]: the properties of a group, and why an element is not in it
+//! - [`group`]: the properties of a group, and explanations of non-membership
 //! - [`word`]: words in generators
 //! - [`expression`]: elements written in generators
 //! - [`ball`]: the elements nearest to the identity, with shortest words
@@ -22,7 +22,7 @@
 //! - `commutators`: words for elements that move few points
 //! - [`factor`]: a word for any element
 //!
-//! **The order of composition** is defined here and nowhere else. A permutation maps points to points. A
+//! **The order of composition** is defined only here. A permutation maps points to points. A
 //! product is read from left to right, as in the literature and in GAP: `a.then(&b)` applies `a` first and
 //! `b` next, so `a.then(&b).apply(i) == b.apply(a.apply(i))`. A sequence of moves `x y z` is
 //! `x.then(&y).then(&z)`.

@@ -3,10 +3,10 @@
 use crate::Permutation;
 use std::collections::BTreeMap;
 
-/// The elements that leave a point where it is from which [`smallest_blocks`] tells which other points are
-/// alike, at most.
+/// The maximum number of elements fixing a point by which [`smallest_blocks`] determines which other points
+/// are equivalent.
 const MAX_FIXING: usize = 16;
-/// The points to which elements are kept meanwhile that lead there, at most.
+/// The maximum number of points for which an element leading there is stored meanwhile.
 const MAX_WAYS: usize = 512;
 
 /// Returns the orbits of more than one point of the group that `generators` generate on `degree` points. The
@@ -34,7 +34,7 @@ pub fn all_orbits(degree: usize, generators: &[Permutation]) -> Vec<Vec<usize>> 
 
 /// Returns the partition of an orbit into the smallest blocks of more than one point. Blocks are the parts of
 /// a partition that every element of the group maps to parts. `None` if the only such block is the whole
-/// orbit, so that the group acts on the orbit primitively. (M. D. Atkinson, *An algorithm for finding the
+/// orbit, so the group acts on the orbit primitively. (M. D. Atkinson, *An algorithm for finding the
 /// blocks of a permutation group*, 1975.)
 pub fn smallest_blocks(orbit: &[usize], generators: &[Permutation]) -> Option<Vec<Vec<usize>>> {
     let (&first, others) = orbit.split_first()?;
@@ -44,9 +44,9 @@ pub fn smallest_blocks(orbit: &[usize], generators: &[Permutation]) -> Option<Ve
     systems.min_by_key(|system| system[0].len()).filter(|system| system.len() > 1)
 }
 
-/// Returns the finest partition of an orbit into blocks that has its first point and `other` in one part.
+/// Returns the finest partition of an orbit into blocks with its first point and `other` in the same part.
 fn finest(orbit: &[usize], generators: &[Permutation], other: usize) -> Vec<Vec<usize>> {
-    // If two points are in one part, so are their images.
+    // If two points are in the same part, so are their images.
     let mut classes = Classes::new(generators[0].degree());
     let mut joined = vec![(orbit[0], other)];
     while let Some((a, b)) = joined.pop() {
@@ -57,8 +57,8 @@ fn finest(orbit: &[usize], generators: &[Permutation], other: usize) -> Vec<Vec<
     classes.listed(orbit.to_vec())
 }
 
-/// Returns the first of the points that some elements map to each other that leave `first` where it is: they
-/// map the parts with `first` and one of these points to each other, too, so that one of them is enough.
+/// Returns one representative of each class of points that elements fixing `first` map to each other: these
+/// elements also map the parts with `first` and one of these points to each other, so one of them is enough.
 fn unlike(first: usize, others: &[usize], generators: &[Permutation]) -> Vec<usize> {
     let mut classes = Classes::new(generators[0].degree());
     for element in fixing(first, generators) {
@@ -69,8 +69,8 @@ fn unlike(first: usize, others: &[usize], generators: &[Permutation]) -> Vec<usi
     classes.listed(others.to_vec()).into_iter().map(|alike| alike[0]).collect()
 }
 
-/// Returns up to [`MAX_FIXING`] elements other than the identity that leave a point where it is. Each edge
-/// that closes a cycle in the graph of an orbit makes one (Schreier's lemma). The cycles nearest to the point
+/// Returns up to [`MAX_FIXING`] elements other than the identity that fix a point. Each edge that closes a
+/// cycle in the graph of an orbit gives one (Schreier's lemma). The cycles nearest to the point
 /// come first, because their elements take the fewest products.
 fn fixing(point: usize, generators: &[Permutation]) -> Vec<Permutation> {
     let mut ways = BTreeMap::from([(point, Permutation::identity(generators[0].degree()))]);
@@ -113,7 +113,7 @@ impl Classes {
         point
     }
 
-    /// Unites the classes of two points. Returns whether they were different classes.
+    /// Merges the classes of two points. Returns whether they were different.
     fn join(&mut self, a: usize, b: usize) -> bool {
         let (a, b) = (self.find(a), self.find(b));
         self.parents[a.max(b)] = a.min(b);
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn orbits_are_what_generators_connect() {
+    fn orbits_are_connected_components() {
         assert_eq!(orbits(7, &parsed(7, &["(1,4)", "(4,5)(2,7)"])), [vec![0, 3, 4], vec![1, 6]]);
         assert!(orbits(7, &[]).is_empty());
     }
@@ -156,7 +156,7 @@ mod tests {
             smallest_blocks(&(0..degree).collect::<Vec<_>>(), &generators)
         };
         // The symmetries of a square map diagonals to diagonals, and so do those of a hexagon. A cycle of
-        // prime length has no blocks, and neither has a 2-transitive group.
+        // prime length has no blocks, nor does a 2-transitive group.
         assert_eq!(blocks(4, &["(1,2,3,4)", "(1,3)"]), Some(vec![vec![0, 2], vec![1, 3]]));
         assert_eq!(
             blocks(6, &["(1,2,3,4,5,6)", "(2,6)(3,5)"]),
@@ -166,9 +166,9 @@ mod tests {
         assert_eq!(blocks(5, &["(1,2,3)", "(3,4,5)"]), None);
     }
 
-    /// Which points are alike must not change which system of blocks is found.
+    /// Skipping equivalent points must not change which block system is found.
     #[test]
-    fn one_of_points_that_are_alike_is_enough() {
+    fn equivalent_points_do_not_change_blocks() {
         for (degree, generators) in [
             (6, &["(1,2,3,4,5,6)", "(2,6)(3,5)"][..]),
             (8, &["(1,2,3,4)(5,6,7,8)", "(1,5)(2,8)(3,7)(4,6)"]),

@@ -1,6 +1,6 @@
 //! Oriented permutations: pieces change cells and turn on the way.
 //!
-//! Each cell has an order, the number of orientations of the pieces that may stand there (1 where pieces have
+//! Each cell has an order, the number of orientations of the pieces that may be there (1 if pieces have
 //! none). An oriented permutation carries the piece on cell `c` to another cell of the same order and adds
 //! `turn(c)` to its orientation, modulo that order. All oriented permutations of the same cells form a direct
 //! product of wreath products of cyclic groups, with one factor for each order. They compose as [permutations
@@ -19,17 +19,17 @@ pub struct OrientedPermutation {
     orientation_counts: Box<[u16]>,
 }
 
-/// Why cells, turns and orientation_counts are not an oriented permutation. The fields count cells from 0; the message
-/// counts them from 1.
+/// Why cells, turns and orientation counts are not an oriented permutation. The fields count cells from 0;
+/// the message counts them from 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OrientedPermutationError {
-    /// The three lists are not equally long.
+    /// The three lists have different lengths.
     Lengths {
         /// The number of cells.
         cells: usize,
         /// The number of turns.
         turns: usize,
-        /// The number of orientation_counts.
+        /// The number of orientation counts.
         orientation_counts: usize,
     },
     /// The amount added at a cell is not below the order of the cell.
@@ -56,7 +56,7 @@ impl fmt::Display for OrientedPermutationError {
             Self::Lengths { cells, turns, orientation_counts } => {
                 write!(
                     f,
-                    "{cells} cells, {turns} turns and {orientation_counts} orientation_counts do not match"
+                    "{cells} cells, {turns} turns and {orientation_counts} orientation counts do not match"
                 )
             }
             Self::TurnOutOfRange { cell, turn, order } => {
@@ -69,7 +69,7 @@ impl fmt::Display for OrientedPermutationError {
             Self::OrderChanges { from, to } => {
                 write!(
                     f,
-                    "the piece on cell {} goes to cell {}, where pieces have another number of orientations",
+                    "the piece on cell {} goes to cell {}, where pieces have a different number of orientations",
                     from + 1,
                     to + 1
                 )
@@ -81,7 +81,7 @@ impl fmt::Display for OrientedPermutationError {
 impl std::error::Error for OrientedPermutationError {}
 
 impl OrientedPermutation {
-    /// Returns the identity on cells of these orientation_counts.
+    /// Returns the identity on cells of these orientation counts.
     ///
     /// # Panics
     /// If there are more than 65,535 cells, or an order is 0.
@@ -160,7 +160,7 @@ impl OrientedPermutation {
     /// Returns the product that applies this oriented permutation first and `next` after it.
     ///
     /// # Panics
-    /// If the two are not on cells of the same orientation_counts.
+    /// If the two are not on cells of the same orientation counts.
     pub fn then(&self, next: &Self) -> Self {
         assert_eq!(
             self.orientation_counts, next.orientation_counts,
@@ -211,7 +211,7 @@ impl OrientedPermutation {
     /// `names⁻¹`, `self` and `names`.
     ///
     /// # Panics
-    /// If the two are not on cells of the same orientation_counts.
+    /// If the two are not on cells of the same orientation counts.
     pub fn relabel(&self, names: &Self) -> Self {
         names.inverse().then(self).then(names)
     }
@@ -233,14 +233,15 @@ impl OrientedPermutation {
         })
     }
 
-    /// Returns the number of points that [`OrientedPermutation::as_points`] permutes: the sum of the orientation_counts.
+    /// Returns the number of points that [`OrientedPermutation::as_points`] permutes: the sum of the
+    /// orientation counts.
     pub fn points(&self) -> usize {
         self.orientation_counts.iter().map(|&order| usize::from(order)).sum()
     }
 
     /// Returns the action on points, one point for each cell and orientation. Points are sorted by cell, then
-    /// by orientation. This map is an injective homomorphism: it keeps products, inverses and orientation_counts, and
-    /// maps different oriented permutations to different permutations.
+    /// by orientation. This map is an injective homomorphism: it keeps products, inverses and
+    /// orders, and maps different oriented permutations to different permutations.
     ///
     /// # Panics
     /// If there are more than 65,535 points.
@@ -264,7 +265,7 @@ impl OrientedPermutation {
     }
 }
 
-/// Returns a + b modulo `order`, without overflow for orientation_counts up to 65,535.
+/// Returns a + b modulo `order`, without overflow for orientation counts up to 65,535.
 fn add(a: u16, b: u16, order: u16) -> u16 {
     ((u32::from(a) + u32::from(b)) % u32::from(order)) as u16
 }
@@ -274,8 +275,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Generates cells of orientation_counts 1, 2 and 3, up to four of each, and `N` oriented permutations of these
-    /// cells.
+    /// Generates cells of orientation counts 1, 2 and 3, up to four of each, and `N` oriented permutations of
+    /// these cells.
     fn elements<const N: usize>() -> impl Strategy<Value = [OrientedPermutation; N]> {
         proptest::array::uniform3(0_usize..=4).prop_flat_map(|sizes| {
             let orientation_counts: Vec<u16> =
@@ -313,7 +314,7 @@ mod tests {
         }
 
         #[test]
-        fn points_are_a_faithful_homomorphism([a, b] in elements::<2>()) {
+        fn as_points_is_a_faithful_homomorphism([a, b] in elements::<2>()) {
             prop_assert_eq!(a.then(&b).as_points(), a.as_points().then(&b.as_points()));
             prop_assert_eq!(a.inverse().as_points(), a.as_points().inverse());
             prop_assert_eq!(a.relabel(&b).as_points(), a.as_points().relabel(&b.as_points()));
@@ -328,19 +329,19 @@ mod tests {
             let order = a.order().unwrap() as i64;
             prop_assert!(a.power(order).is_identity());
             for divisor in (1..order).filter(|d| order % d == 0) {
-                prop_assert!(!a.power(divisor).is_identity(), "{} is no order: {} is", order, divisor);
+                prop_assert!(!a.power(divisor).is_identity(), "{} is not the order: {} is", order, divisor);
             }
         }
 
         #[test]
-        fn what_is_written_is_read_again([a] in elements::<1>()) {
+        fn writing_and_reading_round_trip([a] in elements::<1>()) {
             prop_assert_eq!(OrientedPermutation::parse(&a.to_string(), a.orientation_counts()), Ok(a));
         }
     }
 
     #[test]
-    fn the_turn_is_added_as_the_piece_leaves() {
-        // The piece on cell 1 goes to cell 2 as it is, the piece on cell 2 goes to cell 1 and is turned by
+    fn turns_are_added_at_the_source_cell() {
+        // The piece on cell 1 goes to cell 2 unturned, the piece on cell 2 goes to cell 1 and is turned by
         // one. So the square turns both pieces.
         let a = OrientedPermutation::parse("(1,2+1)", &[3, 3]).unwrap();
         assert_eq!(a.apply(0, 2), (1, 2));
@@ -350,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_oriented_permutation_is_refused_with_the_evidence() {
+    fn invalid_oriented_permutations_are_rejected() {
         let swap = || Permutation::parse("(1,2)", 2).unwrap();
         let message = |turns: &[u16], orientation_counts: &[u16]| {
             OrientedPermutation::new(swap(), turns, orientation_counts).unwrap_err().to_string()
@@ -361,8 +362,8 @@ mod tests {
         );
         assert_eq!(
             message(&[0, 0], &[2, 3]),
-            "the piece on cell 1 goes to cell 2, where pieces have another number of orientations"
+            "the piece on cell 1 goes to cell 2, where pieces have a different number of orientations"
         );
-        assert_eq!(message(&[0], &[1, 1]), "2 cells, 1 turns and 2 orientation_counts do not match");
+        assert_eq!(message(&[0], &[1, 1]), "2 cells, 1 turns and 2 orientation counts do not match");
     }
 }

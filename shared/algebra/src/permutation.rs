@@ -22,7 +22,7 @@ pub enum PermutationError {
     },
     /// Two points have the same image.
     Repeated {
-        /// The index at which the image stands for the second time.
+        /// The index of the second occurrence of the image.
         at: usize,
         /// The image.
         image: u16,
@@ -210,7 +210,7 @@ mod tests {
 
     #[test]
     fn a_product_is_read_from_left_to_right() {
-        // As in the literature: (1,2)(2,3) maps 1 to 2 and on to 3.
+        // As in the literature: (1,2)(2,3) maps 1 to 2 and then to 3.
         let a = Permutation::parse("(1,2)", 3).unwrap();
         let b = Permutation::parse("(2,3)", 3).unwrap();
         assert_eq!(a.then(&b).apply(0), 2);
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn group_laws_hold_on_all_of_s4() {
+    fn group_laws_on_s4() {
         let all = all_of_degree(4);
         for a in &all {
             assert!(a.then(&a.inverse()).is_identity());
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn relabelling_renames_the_points_of_each_cycle() {
+    fn relabelling_renames_points() {
         let p = Permutation::parse("(1,2,3)", 5).unwrap();
         let names = Permutation::parse("(1,5)(3,4)", 5).unwrap();
         assert_eq!(p.relabel(&names), Permutation::parse("(5,2,4)", 5).unwrap());
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_images_are_refused_with_the_evidence() {
+    fn invalid_images_are_rejected() {
         assert_eq!(
             Permutation::from_images([0, 3, 1]),
             Err(PermutationError::OutOfRange { at: 1, image: 3, degree: 3 })

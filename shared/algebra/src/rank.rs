@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rank_and_unrank_are_inverse_and_in_lexicographic_order() {
+    fn rank_and_unrank_are_inverse_and_lexicographic() {
         for degree in 0..=7 {
             let count: u128 = (1..=degree as u128).product();
             let all: Vec<_> = (0..count).map(|rank| Permutation::unrank(degree, rank).unwrap()).collect();
@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_rank_of_the_largest_degree_fits() {
+    fn last_rank_of_the_largest_degree_fits() {
         let reversed = Permutation::from_fn(34, |i| 33 - i);
         let last: u128 = (1..=34_u128).product::<u128>() - 1;
         assert_eq!(reversed.rank(), Some(last));

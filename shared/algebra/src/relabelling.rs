@@ -3,8 +3,8 @@
 use crate::{OrientedPermutation, Permutation};
 
 /// A renaming of cells and orientations. Cell `c` with orientation `i` is renamed to cell `cells.apply(c)`
-/// with orientation `factors[c] i + turns[c]`, modulo the order of the cell. For example, a mirror has
-/// factors -1 where pieces have three orientations.
+/// with orientation `factors[c] i + turns[c]`, modulo the number of orientations of the cell. For example, a
+/// mirror has factors -1 where pieces have three orientations.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Relabelling {
     cells: Permutation,
@@ -22,8 +22,8 @@ impl Relabelling {
     }
 
     /// Returns the renaming that acts as `points` on the [points](OrientedPermutation::as_points) of cells of
-    /// these orientation_counts. `None` if `points` does not map cells to cells of the same order, or does not map the
-    /// orientations on a cell by a factor and a turn.
+    /// these orientation counts. `None` if `points` does not map cells to cells of the same order, or does
+    /// not map the orientations on a cell by a factor and a turn.
     pub fn from_points(points: &Permutation, orientation_counts: &[u16]) -> Option<Self> {
         let firsts: Vec<usize> = orientation_counts
             .iter()
@@ -62,8 +62,9 @@ impl Relabelling {
         })
     }
 
-    /// Returns the renaming with these factors and turns, on cells of these orientation_counts. Each factor must be a
-    /// unit modulo the order of its cell, and each turn must be below that order; neither is checked.
+    /// Returns the renaming with these factors and turns, on cells of these orientation counts. Each factor
+    /// must be a unit modulo the order of its cell, and each turn must be below that order; neither is
+    /// checked.
     ///
     /// # Panics
     /// If there is not one factor, one turn and one order for each cell, or if a cell goes to a cell of
@@ -77,14 +78,17 @@ impl Relabelling {
         let (factors, turns, orientation_counts) = (factors.into(), turns.into(), orientation_counts.into());
         assert!(
             [factors.len(), turns.len(), orientation_counts.len()] == [cells.degree(); 3],
-            "one of each a cell"
+            "one of each per cell"
         );
         let keeps = |(cell, order): (usize, &u16)| orientation_counts[cells.apply(cell)] == *order;
-        assert!(orientation_counts.iter().enumerate().all(keeps), "a cell goes to one of its order");
+        assert!(
+            orientation_counts.iter().enumerate().all(keeps),
+            "a cell goes to a cell with equally many orientations"
+        );
         Self { cells, factors, turns, orientation_counts }
     }
 
-    /// Returns the renaming that moves the names as `action` moves the pieces.
+    /// Returns the renaming that moves the names like `action` moves the pieces.
     pub fn from_action(action: &OrientedPermutation) -> Self {
         let (turns, orientation_counts) = (action.turns().into(), action.orientation_counts().into());
         Self {
@@ -95,10 +99,10 @@ impl Relabelling {
         }
     }
 
-    /// Returns the product that renames by this renaming first and by `next` after it.
+    /// Returns the product that applies this renaming first and `next` after it.
     ///
     /// # Panics
-    /// If the two are not on cells of the same orientation_counts.
+    /// If the two are not on cells of the same orientation counts.
     pub fn then(&self, next: &Self) -> Self {
         assert_eq!(
             self.orientation_counts, next.orientation_counts,
@@ -138,7 +142,7 @@ impl Relabelling {
         &self.orientation_counts
     }
 
-    /// Returns whether every name stays the same.
+    /// Returns whether every name is unchanged.
     pub fn is_identity(&self) -> bool {
         self.cells.is_identity()
             && self.turns.iter().all(|&turn| turn == 0)
@@ -150,12 +154,12 @@ impl Relabelling {
     /// is not checked.
     ///
     /// # Panics
-    /// If the two are not on cells of the same orientation_counts.
+    /// If the two are not on cells of the same orientation counts.
     pub fn rename(&self, action: &OrientedPermutation) -> OrientedPermutation {
         assert_eq!(
             &*self.orientation_counts,
             action.orientation_counts(),
-            "renamed are permutations of the same cells"
+            "only permutations of the same cells can be renamed"
         );
         let mut turns = vec![0; action.degree()];
         for cell in 0..action.degree() {
@@ -168,7 +172,7 @@ impl Relabelling {
         }
         let cells = action.cells().relabel(&self.cells);
         OrientedPermutation::new(cells, turns, self.orientation_counts.clone())
-            .expect("cells of equal order stay such")
+            .expect("renaming keeps orientation counts")
     }
 }
 
@@ -177,10 +181,10 @@ mod tests {
     use super::*;
     use crate::automorphisms::automorphisms;
 
-    /// Three cells in a row, whose pieces have three orientations. The set has an exchange of each two
+    /// Three cells in a row, whose pieces have three orientations. The set has a swap of each two
     /// neighbours, and its inverse.
     #[test]
-    fn renamings_of_points_are_renamings_of_cells() {
+    fn point_renamings_are_cell_renamings() {
         let orientation_counts = [3_u16; 3];
         let set: Vec<OrientedPermutation> = ["(1,2+1)", "(2,3+1)", "(1,2+1)^-1", "(2,3+1)^-1"]
             .iter()
@@ -209,13 +213,13 @@ mod tests {
                 assert!(set.contains(&renamed));
             }
         }
-        // Turning all pieces by the same amount changes no move, which makes three automorphisms; exchanging
-        // the ends of the row makes three more.
+        // Turning all pieces by the same amount changes no move, which gives three automorphisms; swapping
+        // the ends of the row gives three more.
         assert!(found.len() >= 6 && factors.contains(&1), "{}", found.len());
     }
 
     #[test]
-    fn permutations_rename_too() {
+    fn permutations_are_renamings() {
         let orientation_counts = [3; 4];
         let [a, x] = ["(1,2+1,3)(4+2)", "(1+1,4)(2+1)"]
             .map(|text| OrientedPermutation::parse(text, &orientation_counts).unwrap());
@@ -223,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn what_tears_cells_apart_is_no_renaming() {
+    fn renamings_must_map_cells_to_cells() {
         let torn = Permutation::parse("(1,3)", 4).unwrap();
         assert_eq!(Relabelling::from_points(&torn, &[2, 2]), None);
         let orders_differ = Permutation::parse("(1,3)(2,4)", 4).unwrap();

@@ -1,7 +1,7 @@
 //! Stabilisers of sets of points.
 //!
 //! Random elements are drawn uniformly from a group of known order, by its stabiliser chain. Let an element
-//! carry a set S to S'. Its product with the inverse of a known element that carries S to S' stabilises S,
+//! map a set S to S'. Its product with the inverse of a known element that maps S to S' stabilises S,
 //! and is uniformly distributed over the stabiliser. The order of the stabiliser is the order of the group
 //! divided by the length of the orbit of S, so it is known when the stabiliser is complete. The result is
 //! therefore certain; only the running time is random. (The method is that of random Schreier generators; see
@@ -29,7 +29,7 @@ impl Stabiliser {
         Self::with_chain(generators, chain)
     }
 
-    /// Returns the group that `generators` generate and whose chain this is.
+    /// Returns the group that `generators` generate, with its chain.
     pub fn with_chain(generators: Vec<Permutation>, chain: StabiliserChain) -> Self {
         Self { generators, order: chain.big_order(), chain }
     }
@@ -56,7 +56,7 @@ impl Stabiliser {
     /// Returns whether random products of `elements` generate the whole group. False may be wrong; true is
     /// proven by the order.
     fn is_generated_by(&self, elements: &[Permutation], random: &mut fastrand::Rng) -> bool {
-        /// The number of products in a row that may bring nothing new before the search gives up.
+        /// The number of consecutive products that may add nothing before the search gives up.
         const PATIENCE: usize = 12;
         let base: Vec<usize> = self.chain.base().collect();
         let mut chain = StabiliserChain::trivial_along(self.chain.degree(), &base);
@@ -116,7 +116,7 @@ impl Stabiliser {
         let mut chain = StabiliserChain::trivial(degree);
         while chain.big_order() != order {
             let mut element = self.chain.random(&mut random);
-            // Leads the image of the set back to the set, along the path on which the image was found.
+            // Maps the image of the set back to the set, along the path on which the image was found.
             let mut at = orbit.number_of_image(&element);
             while at > 0 {
                 let (before, generator) = orbit.from[at as usize];
@@ -137,7 +137,7 @@ struct Orbit {
     width: usize,
     /// The words of all sets, one set after the other.
     sets: Vec<u64>,
-    /// The numbers of the sets, to be found by the hash of the set.
+    /// The numbers of the sets, indexed by the hash of the set.
     numbers: HashTable<u32>,
     /// For each set but the first: the number of an earlier set, and of the generator that carries the
     /// earlier set to this one.
@@ -165,7 +165,7 @@ impl Orbit {
         Some(orbit)
     }
 
-    /// Adds a set that was found in this way, unless the set is there.
+    /// Adds a set that was found in this way, unless it is already present.
     fn insert(&mut self, set: &[u64], from: (u32, u32)) {
         let (width, sets) = (self.width, &self.sets);
         let known = |&number: &u32| &sets[number as usize * width..][..width];
@@ -199,7 +199,7 @@ fn add(set: &mut [u64], point: usize) {
     set[point / 64] |= 1 << (point % 64);
 }
 
-/// Writes to `image` the points to which an element carries the points of a set.
+/// Writes to `image` the image of a set under an element.
 fn carry(set: &[u64], by: &Permutation, image: &mut [u64]) {
     image.fill(0);
     for (number, &word) in set.iter().enumerate() {
@@ -220,10 +220,10 @@ mod tests {
         Stabiliser::whole(degree, generators.iter().map(parse).collect())
     }
 
-    /// A set of so many points takes several words of 64 bits. The symmetries of a regular 150-gon are 300;
-    /// those that map an edge to itself are the identity and a reflection, so there are 150 edges.
+    /// A set of this many points needs several words of 64 bits. A regular 150-gon has 300 symmetries; those
+    /// that map an edge to itself are the identity and a reflection, so there are 150 edges.
     #[test]
-    fn sets_take_as_many_words_as_they_need() {
+    fn sets_may_need_several_words() {
         const CORNERS: usize = 150;
         let turn = Permutation::from_fn(CORNERS, |corner| (corner + 1) % CORNERS);
         let reflection = Permutation::from_fn(CORNERS, |corner| CORNERS - 1 - corner);
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn stabilisers_have_the_order_that_the_orbit_says_and_keep_the_set() {
+    fn stabilisers_fix_the_set_and_have_the_right_order() {
         // The symmetric group of 7 points, a group of 4 blocks of 2 points with two sets, and M11.
         for (degree, generators, set, length) in [
             (7, &["(1,2)", "(1,2,3,4,5,6,7)"][..], &[0, 2, 5][..], 35),

@@ -1,28 +1,29 @@
 //! Counts the states of puzzles with many cells without a stabiliser chain.
 //!
-//! Let an orbit have n >= 8 cells whose pieces turn modulo m. All that can be done to the orbit is the wreath
-//! product W = C_m wr S_n. Its commutator subgroup D consists of the even permutations with twists of sum 0.
-//! D is perfect, and each of its proper normal subgroups consists of twists only. Two conditions on the group
-//! G must hold:
+//! Let an orbit have n >= 8 cells whose pieces turn modulo m. All possible actions on the orbit form the
+//! wreath product W = C_m wr S_n. Its commutator subgroup D consists of the even permutations with twists of
+//! sum 0. D is perfect, and each of its proper normal subgroups consists of twists only. Two conditions on
+//! the group G must hold:
 //!
 //! - On each large orbit, G contains D. This follows if some element has a cycle of a prime length p with n/2
 //!   < p < n - 2, and if the powers that move no piece turn pieces by amounts whose differences generate all
-//!   turns. (A power of the element is the cycle of length p alone, so by a theorem of C. Jordan all even
-//!   permutations of the cells are there.)
-//! - No two large orbits are permuted alike: some element has cycles of different lengths on them. For n > 6,
-//!   an automorphism of the group of even permutations of n points is a renaming of the points, so it keeps
-//!   cycle lengths.
+//!   turns. (A power of the element is only the cycle of length p, so by a theorem of C. Jordan the group has
+//!   all even permutations of the cells.)
+//! - No two large orbits are permuted in the same way: some element has cycles of different lengths on them.
+//!   For n > 6, an automorphism of the group of even permutations of n points is a renaming of the points, so
+//!   it keeps cycle lengths.
 //!
 //! Then G contains the product of the groups D of all large orbits, by Goursat's lemma and because pairs of
 //! factors suffice for perfect groups. The action on the other cells is independent of this product, because
-//! its simple factors are smaller. What is left is the quotient of G by this product, a small group: the
+//! its simple factors are smaller. The rest is the quotient of G by this product, a small group: the
 //! action on the other cells, the parity on each large orbit, and the sum of the twists of each large orbit.
-//! The states of the quotient are counted with a stabiliser chain. Each of these states stands for the same
-//! number of states of the puzzle: as many as the product makes of one state.
+//! The states of the quotient are counted with a stabiliser chain. Each of these states represents the same
+//! number of states of the puzzle: the size of an orbit of the product.
 //!
-//! Where stickers are cells, the stickers of a piece are a block, and become one cell. Of orbits that are
-//! permuted alike, such as the two stickers of a wing of a large cube, only one is kept. Pieces that are
-//! turned but have only one orientation on each cell, as wings do, count as pieces that do not turn.
+//! If stickers are cells, the stickers of a piece are a block, and become one cell. Of orbits that are
+//! permuted in the same way, such as the two stickers of a wing of a large cube, only one is kept. Pieces
+//! that are turned but have only one orientation on each cell, such as wings, count as pieces that do not
+//! turn.
 
 use crate::orbits::{orbits, smallest_blocks};
 use crate::permutation::gcd;
@@ -30,7 +31,7 @@ use crate::{OrientedPermutation, Permutation, StabiliserChain, VisibleLabel, lab
 use num_bigint::BigUint;
 use std::collections::HashMap;
 
-/// The fewest cells of a large orbit. Smaller orbits are left to a stabiliser chain.
+/// The minimum number of cells of a large orbit. Smaller orbits are handled by a stabiliser chain.
 const MIN_CELLS: usize = 8;
 /// The largest number of points that the quotient may have.
 const MAX_POINTS_LEFT: usize = 512;
@@ -39,9 +40,10 @@ const MAX_SAMPLES: usize = 400;
 /// The largest number of stickers of a piece.
 const MAX_STICKERS: usize = 5;
 
-/// Returns the number of states that a group makes of the state in which each piece is on its own cell, where
-/// pieces with equal labels look alike and show some of their orientations. `None` if the group does not meet
-/// the conditions in the [module documentation](self), or if random elements do not show that.
+/// Returns the number of states that a group reaches from the state in which each piece is on its home cell,
+/// where pieces with equal labels look alike and show some of their orientations. `None` if the group does
+/// not meet the conditions in the [module documentation](self), or if random elements do not prove that it
+/// does.
 ///
 /// # Panics
 /// If there is not one [`VisibleLabel`] for each cell, or if actions are of different cells.
@@ -79,7 +81,7 @@ pub fn states_by_orbits(actions: &[OrientedPermutation], visible_labels: &[Visib
     Some(states * rest.states()?)
 }
 
-/// The generators as actions on cells, and what is seen of the piece on each cell.
+/// The generators as actions on cells, and the visible part of the piece on each cell.
 struct Cells {
     actions: Vec<OrientedPermutation>,
     visible_labels: Vec<VisibleLabel>,
@@ -92,8 +94,8 @@ impl Cells {
     }
 
     /// Replaces pieces that have only one orientation on each cell by pieces that do not turn. The
-    /// orientation of such a piece is the mark of its cell minus the mark of the piece's own cell, so pieces
-    /// whose own cells have different marks do not look alike any more.
+    /// orientation of such a piece is the mark of its cell minus the mark of the piece's home cell, so
+    /// pieces whose home cells have different marks no longer look alike.
     fn without_idle_turns(self) -> Option<Self> {
         let orientation_counts: Vec<u16> = self.actions.first()?.orientation_counts().into();
         let (mut marks, mut idle) =
@@ -183,8 +185,8 @@ impl Cells {
             OrientedPermutation::new(cells, turns, &*orientation_counts).ok()
         };
         let actions = self.actions.iter().map(action).collect::<Option<_>>()?;
-        // What is seen of a piece are the labels of its stickers, and the number of rotations that can be
-        // told apart.
+        // The visible part of a piece are the labels of its stickers, and the number of rotations that can be
+        // distinguished.
         let looks = pieces.iter().map(|piece| {
             if let [cell] = piece[..] {
                 return (vec![self.visible_labels[cell].label], self.visible_labels[cell].seen);
@@ -205,16 +207,17 @@ impl Cells {
         stickers.iter().map(|&cell| self.visible_labels[cell].label).collect()
     }
 
-    /// Returns the stickers of a piece from the one on, from which their labels come first in order. So
+    /// Returns the stickers of a piece, rotated so that their labels are lexicographically smallest. So
     /// pieces that look alike in some orientations have their labels in the same order, and look alike
-    /// wherever they are turned alike.
+    /// whenever they are turned equally.
     fn in_least_order(&self, stickers: &[usize]) -> Vec<usize> {
         let turned = (0..stickers.len()).map(|by| [&stickers[by..], &stickers[..by]].concat());
         turned.min_by_key(|turned| self.labels_of(turned)).expect("a piece has a sticker")
     }
 
-    /// Returns the large orbits without those that are permuted like another one. The labels on a removed
-    /// orbit become part of the labels on that other one. `None` if two orbits may be linked in another way.
+    /// Returns the large orbits without copies: those that are permuted like another one. The labels on a
+    /// removed orbit become part of the labels on the other one. `None` if two orbits may be linked in
+    /// another way.
     fn without_copies(
         &mut self,
         large: Vec<Vec<usize>>,
@@ -249,8 +252,8 @@ impl Cells {
         Some(kept.into_iter().map(|(_, orbit)| orbit).collect())
     }
 
-    /// Returns for each cell of `orbit` a cell of `other` such that all actions permute both alike; `None` if
-    /// there is no such map.
+    /// Returns for each cell of `orbit` a cell of `other` such that all actions permute both in the same way;
+    /// `None` if there is no such map.
     fn copy(&self, orbit: &[usize], other: &[usize]) -> Option<Vec<usize>> {
         other.iter().find_map(|&first| {
             let mut images: HashMap<usize, usize> = HashMap::from([(orbit[0], first)]);
@@ -269,7 +272,7 @@ impl Cells {
         })
     }
 
-    /// Returns the cells of large orbits that are not among `kept`, because they were found to be copies.
+    /// Returns the cells of large orbits that are not in `kept`, because they are copies.
     fn copies(&self, kept: &[Vec<usize>]) -> Vec<usize> {
         let mut orbits = self.orbits();
         orbits.retain(|orbit| orbit.len() >= MIN_CELLS && !kept.contains(orbit));
@@ -304,7 +307,7 @@ impl Cells {
 
 /// Returns the remainder of a division by a number other than 0.
 fn remainder(number: &BigUint, by: u64) -> u64 {
-    u64::try_from(number % by).expect("the remainder is less than what it is divided by")
+    u64::try_from(number % by).expect("the remainder is less than the divisor")
 }
 
 /// Returns the length of each cycle of an action on an orbit, with the sum of its turns, in increasing order.
@@ -353,8 +356,8 @@ fn samples(actions: &[OrientedPermutation]) -> Option<Vec<OrientedPermutation>> 
     Some(samples)
 }
 
-/// Orders the stickers of each block such that all actions keep the orientation_counts up to rotations. `None` if that is
-/// impossible, or if blocks are too large.
+/// Orders the stickers of each block such that all actions keep the orders up to rotations.
+/// `None` if that is impossible, or if blocks are too large.
 fn in_order(blocks: &[Vec<usize>], actions: &[Permutation]) -> Option<Vec<Vec<usize>>> {
     let size = blocks[0].len();
     if size > MAX_STICKERS {
@@ -371,7 +374,7 @@ fn in_order(blocks: &[Vec<usize>], actions: &[Permutation]) -> Option<Vec<Vec<us
         let mut open = vec![0];
         while let Some(number) = open.pop() {
             for action in actions {
-                let from = ordered[number].as_ref().expect("blocks are ordered before they are looked at");
+                let from = ordered[number].as_ref().expect("blocks are ordered before they are visited");
                 let image: Vec<usize> = from.iter().map(|&cell| action.apply(cell)).collect();
                 let to = block_of[&image[0]];
                 match &ordered[to] {
@@ -392,7 +395,7 @@ fn in_order(blocks: &[Vec<usize>], actions: &[Permutation]) -> Option<Vec<Vec<us
     })
 }
 
-/// Returns all orientation_counts of `things`.
+/// Returns all orders (arrangements) of `things`.
 fn orders_of(things: &[usize]) -> Vec<Vec<usize>> {
     if things.is_empty() {
         return vec![Vec::new()];
@@ -426,8 +429,8 @@ impl Quotient {
         self.images = puzzle.actions.iter().map(image).collect();
     }
 
-    /// Adds what is left of a large orbit: two cells for the parity, if no pieces are alike, and one cell for
-    /// the sum of the twists modulo `seen`.
+    /// Adds the quotient of a large orbit: two cells for the parity, if no pieces look alike, and one cell
+    /// for the sum of the twists modulo `seen`.
     fn add_quotient(&mut self, puzzle: &Cells, orbit: &[usize], has_parity: bool, seen: u16) {
         let mut next =
             self.visible_labels.iter().map(|visible_labels| visible_labels.label + 1).max().unwrap_or(0);

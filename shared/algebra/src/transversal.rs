@@ -1,11 +1,11 @@
-//! Transversals with words: for each base point and each point of its orbit, an element that carries the base
+//! Transversals with words: for each base point and each point of its orbit, an element that maps the base
 //! point there, and a short word for this element. (T. Minkwitz, *An algorithm for solving the factorization
 //! problem in permutation groups*, Journal of Symbolic Computation 26, 1998.)
 //!
 //! A stabiliser chain could carry words along, but each of its elements is a product of products, so word
-//! lengths grow exponentially. Here elements with short words are offered instead. An element is kept if it
-//! carries a base point to a new point, or has a shorter word than the element kept there so far. The
-//! quotient that is left after division by kept elements is offered to the next level.
+//! lengths grow exponentially. Here elements with short words are offered instead. An element is stored if it
+//! maps a base point to a new point, or has a shorter word than the element stored there. The quotient after
+//! division by stored elements is offered to the next level.
 
 use crate::{Ball, Group, Permutation, Word};
 
@@ -13,32 +13,32 @@ use crate::{Ball, Group, Permutation, Word};
 /// by a quarter with each pass.
 const FIRST_LIMIT: usize = 8;
 
-/// The number of passes. Each pass offers a part of the ball, and then products of the entries.
+/// The number of passes. Each pass offers a part of the ball, then products of the entries.
 const PASSES: usize = 24;
 
 /// The largest number of products that are offered in all passes. The limit bounds the time for groups of
 /// large degree.
 const PRODUCTS: usize = 400_000;
 
-/// The largest number of turns in a word that is kept. Where generators act on two orbits without a relation
-/// between what they do on the two, words grow exponentially with the level.
+/// The maximum number of turns in a stored word. If generators act independently on two orbits, words grow
+/// exponentially with the level.
 pub const MAX_WORD: usize = 2_000;
 
 /// The largest number of images and turns that are computed for all entries, which bounds the time: a product
 /// counts as many as its factors have points and their words have turns.
 const WORK: u64 = 10_000_000_000;
 
-/// An element that carries a base point to a certain point.
+/// An element that maps a base point to a certain point.
 #[derive(Clone, Debug)]
 struct Entry {
     element: Permutation,
     inverse: Permutation,
     word: Word,
-    /// Whether products with this entry were offered.
+    /// Whether products with this entry have been offered.
     used: bool,
 }
 
-/// For each base point, the elements that carry it to the other points of its orbit.
+/// For each base point, the elements that map it to the other points of its orbit.
 #[derive(Clone, Debug)]
 pub(crate) struct Transversals {
     base: Vec<usize>,
@@ -47,7 +47,7 @@ pub(crate) struct Transversals {
     /// The number of points without an entry.
     missing: usize,
     orientation_counts: Vec<i64>,
-    /// The images and turns that may still be computed.
+    /// The remaining number of images and turns that may be computed.
     work_left: u64,
 }
 
@@ -111,12 +111,12 @@ impl Transversals {
         }
     }
 
-    /// Counts images and turns that are computed.
+    /// Subtracts images and turns that are computed.
     fn spend(&mut self, work: usize) {
         self.work_left = self.work_left.saturating_sub(work as u64);
     }
 
-    /// Keeps an element, and its inverse if that has a shorter word than the entry at its point, or is the
+    /// Stores an element, and its inverse if that has a shorter word than the entry at its point, or is the
     /// first one there.
     fn keep_both(&mut self, level: usize, element: Permutation, word: Word) {
         let (inverse, inverse_word) = (element.inverse(), word.inverse(&self.orientation_counts));
@@ -164,7 +164,7 @@ impl Transversals {
     }
 
     /// Offers random words of growing length until no point is missing, or until the work or the length of
-    /// words is too large. With more of both the loop would end: once all earlier levels are complete, the
+    /// words is too large. Without these limits the loop would end: once all earlier levels are complete, the
     /// quotient is a random element of the group of its level, which sooner or later carries the base point
     /// to each missing point. The ball must contain all turns: otherwise its words may generate a smaller
     /// group.
@@ -184,8 +184,8 @@ impl Transversals {
         }
     }
 
-    /// Returns the places of the entries whose product is `element`, in the order of division: from the last
-    /// factor of the product to the first. `None` if `element` is not in the group.
+    /// Returns the positions of the entries whose product is `element`, in the order of division: from the
+    /// last factor of the product to the first. `None` if `element` is not in the group.
     pub(crate) fn divide(&self, element: &Permutation) -> Option<Vec<(usize, usize)>> {
         let mut residue = element.clone();
         let mut places = Vec::new();
@@ -203,12 +203,12 @@ impl Transversals {
         &self.entries[level][point].as_ref().expect("places are of entries").word
     }
 
-    /// Returns the number of turns in the word of a product, before neighbours cancel.
+    /// Returns the number of turns in the word of a product, before neighbouring turns cancel.
     pub(crate) fn turns(&self, places: &[(usize, usize)]) -> usize {
         places.iter().map(|&place| self.word_at(place).len()).sum()
     }
 
-    /// Returns the word of the product of the entries at these places.
+    /// Returns the word of the product of the entries at these positions.
     pub(crate) fn word(&self, places: &[(usize, usize)]) -> Word {
         let words = places.iter().rev().map(|&place| self.word_at(place));
         words.fold(Word::identity(), |product, word| product.then(word, &self.orientation_counts))

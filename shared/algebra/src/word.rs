@@ -25,10 +25,10 @@ pub fn orientation_counts(generators: &[Permutation]) -> Vec<i64> {
     generators.iter().map(|g| order(g).unwrap_or(i64::MAX)).collect()
 }
 
-/// Returns the name of a power with an exponent other than 0. Where the base ends in a letter, the name is
-/// written as on cubes: `R2`, `R'`, `R2'`. Elsewhere the name is written as on boards: `V1^2`, `V1'`,
-/// `V1^-2`. Where that would [not be read](begins_with) as a power of the base, the result is `R^2`, or
-/// `(R)^2`: beside a generator `R2`, the text `R2'` is the inverse of that generator.
+/// Returns the name of a power with an exponent other than 0. If the base ends in a letter, the name is
+/// written as on cubes: `R2`, `R'`, `R2'`. Otherwise the name is written as on boards: `V1^2`, `V1'`,
+/// `V1^-2`. If that would [not be read](begins_with) as a power of the base, the result is `R^2`, or
+/// `(R)^2`: besides a generator `R2`, the text `R2'` is the inverse of that generator.
 pub fn power_name<'n>(base: &str, exponent: i64, known: impl Iterator<Item = &'n str> + Clone) -> String {
     if exponent == 1 {
         return base.into();
@@ -45,8 +45,8 @@ pub fn power_name<'n>(base: &str, exponent: i64, known: impl Iterator<Item = &'n
     names.into_iter().find(is_of_base).unwrap_or_else(|| format!("({base})^{exponent}"))
 }
 
-/// Returns whether the first generator of a text is read as `base`, with whose name the text begins: the
-/// longest of the `known` names that a text begins with is the one that is read.
+/// Returns whether the first generator of a text, which begins with the name `base`, is read as `base`: the
+/// longest of the `known` names with which a text begins is read.
 pub fn begins_with<'n>(text: &str, base: &str, mut known: impl Iterator<Item = &'n str>) -> bool {
     known.all(|other| other.len() <= base.len() || !text.starts_with(other))
 }
@@ -78,8 +78,8 @@ impl Word {
     }
 
     /// Appends a turn. Exponents of one generator add up modulo its order, to a number of at most half the
-    /// order and above minus half the order. A turn with exponent 0 is dropped. `orientation_counts` are those of the
-    /// generators, as [`orientation_counts`] returns them.
+    /// order and above minus half the order. A turn with exponent 0 is dropped. `orientation_counts` are
+    /// those of the generators, as [`orientation_counts`] returns them.
     ///
     /// # Panics
     /// If `orientation_counts` has no entry for the generator.
@@ -112,7 +112,7 @@ impl Word {
         inverse
     }
 
-    /// Returns the element for which this word stands.
+    /// Returns the element that this word represents.
     ///
     /// # Panics
     /// If a generator of this word is missing from `generators`, or is not of degree `degree`.
@@ -123,7 +123,7 @@ impl Word {
     }
 
     /// Writes this word as an expression in the names of the generators, such as `V1*H2'*H3^2`. Each power
-    /// has the name that [`power_name`] gives, beside the other names that are `known`; the empty word is
+    /// has the name given by [`power_name`], given the other `known` names; the empty word is
     /// `()`.
     ///
     /// # Panics
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_freely_reduced_and_exponents_small() {
+    fn words_are_freely_reduced() {
         let names = ["a", "b", "c"];
         assert_eq!(word(&[(1, 4), (1, 3)]).written(&names, &names), "b");
         assert_eq!(word(&[(1, 3)]).written(&names, &names), "b3");
@@ -177,7 +177,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn products_of_words_are_products_of_elements(
+        fn word_products_match_element_products(
             a in proptest::collection::vec((0_usize..3, any::<i64>()), 0..20),
             b in proptest::collection::vec((0_usize..3, any::<i64>()), 0..20),
         ) {

@@ -32,9 +32,9 @@ impl<'a> Shortener<'a> {
         Self { ball, generators, near, longest_part }
     }
 
-    /// Returns a word of the same element that is no longer. Each pass replaces parts that do not overlap,
-    /// chosen such that the word becomes as short as possible. Passes are repeated until the word stays as
-    /// long as it is.
+    /// Returns a word of the same element that is at most as long. Each pass replaces parts that do not
+    /// overlap, chosen to make the word as short as possible. Passes are repeated until the word does not
+    /// become shorter.
     pub(crate) fn shorten(&self, word: Word) -> Word {
         let mut word = word;
         loop {
@@ -46,7 +46,7 @@ impl<'a> Shortener<'a> {
         }
     }
 
-    /// Replaces parts along a shortest path. The nodes are the places between turns; an edge over a part
+    /// Replaces parts along a shortest path. The nodes are the positions between turns; an edge over a part
     /// costs the number of turns of the best known word for that part.
     fn pass(&self, word: &Word) -> Word {
         let turns: Vec<Permutation> =
@@ -88,7 +88,7 @@ impl<'a> Shortener<'a> {
         for (first, near) in self.near.iter().enumerate().skip(1) {
             let before = self.ball.distance(first);
             let below = found.map_or(below, |(_, _, turns)| turns);
-            // An element that is not in the ball is farther away than the distance to which the ball is
+            // An element that is not in the ball is farther away than the distance up to which the ball is
             // complete.
             if before + 1 >= below || self.ball.complete_to() + 1 >= below {
                 break;
@@ -104,7 +104,7 @@ impl<'a> Shortener<'a> {
         found
     }
 
-    /// Returns the word along the path to the last place.
+    /// Returns the word along the path to the last position.
     fn replaced(&self, word: &Word, best: &[(usize, Option<(usize, Split)>)]) -> Word {
         let orientation_counts = self.ball.orientation_counts();
         let mut parts = Vec::new();

@@ -50,16 +50,17 @@ fn unseen(cycles: &[&str], orientation_counts: &[u16], labels: &[u32], seen: &[u
 }
 
 #[test]
-fn counted_by_hand() {
+fn small_cases_counted_by_hand() {
     // Two labels, three pieces each: 3! 3! elements of S6 are unseen, and half as many of A6.
     let labels = [0, 0, 0, 1, 1, 1];
     assert_eq!(unseen(&["(1,2)", "(1,2,3,4,5,6)"], &[1; 6], &labels, &[1; 6]), 36);
     assert_eq!(unseen(&["(1,2,3)", "(2,3,4,5,6)"], &[1; 6], &labels, &[1; 6]), 18);
-    // Two orbits with equal parities: the first has four alike pieces; the second has none, and then two.
+    // Two orbits with equal parities: the first has four pieces that look alike; the second has none, then
+    // two.
     let tied = ["(1,2)(5,6)", "(1,2,3,4)(5,6)", "(5,6,7)", "(6,7,8)"];
     assert_eq!(unseen(&tied, &[1; 8], &[0, 0, 0, 0, 1, 2, 3, 4], &[1; 8]), 12);
     assert_eq!(unseen(&tied, &[1; 8], &[0, 0, 0, 0, 1, 1, 2, 3], &[1; 8]), 24);
-    // Two orbits that are permuted alike.
+    // Two orbits that are permuted in the same way.
     assert_eq!(unseen(&["(1,2)(5,6)", "(1,2,3,4)(5,6,7,8)"], &[1; 8], &[0, 0, 1, 1, 2, 2, 2, 3], &[1; 8]), 2);
     // Twists of three pieces with sum 0. If one piece hides its twist, the other two twists must be 0, and
     // then so is the third.
@@ -77,7 +78,7 @@ fn counted_by_hand() {
 /// M24 is 5-transitive, and its Golay code has 2,576 words of weight 12 (J. H. Conway, *Three lectures on
 /// exceptional groups*).
 #[test]
-fn a_group_without_structure() {
+fn mathieu_group_m24() {
     // Acting on the projective line over 23 elements: x + 1, 2 x, -1/x, and x^3/9 for squares and 9 x^3 for
     // others.
     let line = |f: &dyn Fn(u64) -> Option<u64>| {
@@ -125,7 +126,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn as_many_as_when_all_are_listed(
+    fn count_matches_enumeration(
         shape in prop::collection::vec((1..=5_usize, prop::sample::select(vec![1_u16, 1, 2, 3, 4, 6])), 1..=3),
         seeds in prop::collection::vec(any::<u64>(), 1..=3),
         marks in any::<u64>(),
@@ -155,7 +156,7 @@ proptest! {
         let mut state = marks;
         let mut visible_labels = Vec::new();
         for &(cells, order) in &shape {
-            // Pieces of one label must show equally many orientations.
+            // Pieces with the same label must show equally many orientations.
             let divisors: Vec<u16> = (1..=order).filter(|seen| order.is_multiple_of(*seen)).collect();
             let seen: Vec<u16> = (0..3).map(|_| divisors[next(&mut state, divisors.len())]).collect();
             for _ in 0..cells {

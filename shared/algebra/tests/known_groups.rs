@@ -1,4 +1,4 @@
-//! Well-known groups: their orientation_counts, transitivity and kinds, and elements that are not in them.
+//! Well-known groups: their orders, transitivity and kinds, and elements that are not in them.
 
 use fathom_algebra::{Ball, Factoriser, Group, Kind, NonMembership, Permutation};
 use num_bigint::BigUint;
@@ -38,8 +38,8 @@ fn psl2(p: usize) -> Group {
 #[test]
 fn mathieu_groups() {
     // The generators are those of the ATLAS of finite groups (the first M11) and of `MathieuGroup` of GAP
-    // (the others). The orientation_counts and transitivities are in J. Dixon and B. Mortimer, *Permutation groups*,
-    // chapter 6.
+    // (the others). The orders and transitivities are in J. Dixon and B. Mortimer, *Permutation
+    // groups*, chapter 6.
     let eleven = "(1,2,3,4,5,6,7,8,9,10,11)";
     let twelve = [eleven, "(3,7,11,8)(4,10,5,6)", "(1,12)(2,11)(3,6)(4,8)(5,9)(7,10)"];
     let twenty_four = [
@@ -88,7 +88,7 @@ fn rubiks_cube() {
     assert_eq!(corners.blocks.as_ref().unwrap()[0], [0, 8, 34]);
     assert_eq!(edges.blocks.as_ref().unwrap()[0], [1, 33]);
     // The laws of the cube: no sticker of a corner goes to an edge, no single edge flips, no single corner
-    // twists, and no two corners are exchanged alone.
+    // twists, and no single pair of corners is swapped.
     let why_not = |cycles| cube.why_not(&Permutation::parse(cycles, 48).unwrap());
     assert_eq!(why_not("(1,2)"), Some(NonMembership::Orbit { from: 0, to: 1 }));
     assert_eq!(why_not("(2,34)"), Some(NonMembership::Turned { block: vec![1, 33], alone: true }));
@@ -118,8 +118,8 @@ fn symmetric_alternating_and_neither() {
 }
 
 #[test]
-fn parities_of_several_orbits_are_told_together() {
-    // Each generator is odd on two of the three orbits, so that every element is odd on an even number of
+fn parities_of_several_orbits_are_combined() {
+    // Each generator is odd on two of the three orbits, so every element is odd on an even number of
     // them.
     let group = group(6, &["(1,2)(3,4)", "(3,4)(5,6)"]);
     let why_not = |cycles| group.why_not(&Permutation::parse(cycles, 6).unwrap());
@@ -128,9 +128,9 @@ fn parities_of_several_orbits_are_told_together() {
     assert_eq!(why_not("(1,2)(5,6)"), None);
 }
 
-/// Two triangles that turn together: each can be turned, but not one alone.
+/// Two triangles that turn only together.
 #[test]
-fn orbits_that_are_tied_are_named() {
+fn tied_orbits_are_reported() {
     let generators = vec![Permutation::parse("(1,2,3)(4,5,6)(7,8)", 8).unwrap()];
     let group = Group::new(8, generators);
     let why_not = |cycles| group.why_not(&Permutation::parse(cycles, 8).unwrap());
@@ -142,7 +142,7 @@ fn orbits_that_are_tied_are_named() {
 /// The maps x -> a x + b of the integers modulo 29, of which there are 29 * 28. They are a translation and a
 /// power of x -> 2 x, because 2 generates the integers that are not 0.
 #[test]
-fn words_are_shortest_where_generators_have_powers_beyond_the_sixth() {
+fn words_use_powers_beyond_the_sixth() {
     let maps = [Permutation::from_fn(29, |x| (x + 1) % 29), Permutation::from_fn(29, |x| 2 * x % 29)];
     let group = Group::new(29, maps.to_vec());
     assert_eq!(group.order(), BigUint::from(29_u32 * 28));
@@ -156,10 +156,10 @@ fn words_are_shortest_where_generators_have_powers_beyond_the_sixth() {
     }
 }
 
-/// Two orbits of 40 points, on which each of two generators does what it likes: words along the stabiliser
-/// chain would have more moves than there are atoms.
+/// Two orbits of 40 points, on which two generators act independently: words along the stabiliser chain would
+/// be astronomically long.
 #[test]
-fn words_of_a_few_moves_are_found_in_every_group_and_others_are_given_up() {
+fn only_short_words_are_found_without_transversals() {
     let mut random = fastrand::Rng::with_seed(1);
     let generators = [(); 2].map(|()| {
         let [mut left, mut right] = [0..40_u16, 40..80].map(|points| points.collect::<Vec<_>>());
@@ -174,7 +174,7 @@ fn words_of_a_few_moves_are_found_in_every_group_and_others_are_given_up() {
     let product = |moves: &[usize]| {
         moves.iter().fold(Permutation::identity(80), |product, &m| product.then(&generators[m]))
     };
-    // Four moves, as A A is one, and six, which are found by halves.
+    // Four moves, because A A is one, and six, which are found by halves.
     for (moves, most) in [(&[0, 1, 0, 0, 1][..], 4), (&[0, 1, 0, 1, 0, 1][..], 6)] {
         let element = product(moves);
         let word = factoriser.factor(&element).unwrap();
@@ -194,7 +194,7 @@ fn permutation(degree: usize) -> impl Strategy<Value = Permutation> {
 
 proptest! {
     #[test]
-    fn the_reason_is_true(
+    fn non_membership_reasons_are_true(
         generators in proptest::collection::vec(permutation(6), 0..3),
         element in permutation(6),
         // The test needs small groups, which powers of random permutations often generate.
@@ -229,7 +229,7 @@ proptest! {
                 let orbit = group.orbits().iter().find(|orbit| orbit.points.contains(&block[0])).unwrap();
                 let moves = |point: usize| element.apply(point) != point;
                 prop_assert!(!alone || orbit.points.iter().all(|&p| !moves(p) || block.contains(&p)));
-                // Some element of the group differs only on points that come to the block.
+                // Some element of the group differs only on points that move to the block.
                 let differs = |g: &Permutation, p: usize| g.apply(p) != element.apply(p);
                 let all_but = |g: &&Permutation| (0..6).all(|p| !differs(g, p) || block.contains(&element.apply(p)));
                 prop_assert!(elements.iter().any(|g| all_but(&g)));
@@ -269,7 +269,7 @@ proptest! {
     }
 
     #[test]
-    fn orbits_and_transitivity_are_those_of_the_elements(
+    fn orbits_and_transitivity_match_the_elements(
         generators in proptest::collection::vec(permutation(5), 0..3),
         squares in 1_i64..5,
     ) {
@@ -283,7 +283,7 @@ proptest! {
             prop_assert_eq!(&images, &orbit.points);
         }
         let moved: Vec<usize> = group.orbits().iter().flat_map(|orbit| orbit.points.clone()).collect();
-        // The group is k-transitive if the first k moved points have all images that are possible.
+        // The group is k-transitive if the first k moved points have all possible images.
         let mut transitivity = 0;
         while transitivity < moved.len() {
             let k = transitivity + 1;

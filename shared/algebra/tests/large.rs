@@ -57,7 +57,7 @@ fn all_shown(action: &OrientedPermutation) -> Vec<VisibleLabel> {
 }
 
 #[test]
-fn both_ways_count_alike() {
+fn both_methods_agree() {
     let mut random = fastrand::Rng::with_seed(13);
     for orbits in
         [&[(8, 3), (12, 2)][..], &[(9, 1), (8, 1), (4, 3)], &[(8, 4), (1, 4), (8, 1)], &[(10, 6), (5, 1)]]
@@ -71,7 +71,8 @@ fn both_ways_count_alike() {
                 Some(by_chain(&actions, &visible_labels)),
                 "{orbits:?} {keeps_sums} {is_tied}"
             );
-            // Three pieces in a row of an orbit look alike, and every other three hide their orientations.
+            // Three pieces in a row of an orbit look alike, and every second group of three hides its
+            // orientations.
             let alike: Vec<VisibleLabel> = orbits
                 .iter()
                 .enumerate()
@@ -108,7 +109,7 @@ fn stickers_of_a_piece_count_once() {
 
 /// Corners that turn, edges of two stickers, and wings with two stickers in different orbits.
 #[test]
-fn stickers_and_pieces_that_turn_are_counted_together() {
+fn stickers_and_turning_pieces_are_combined() {
     let mut random = fastrand::Rng::with_seed(8);
     let pieces = actions(&mut random, &[(8, 3), (12, 2), (9, 1)], true, false);
     let states = by_chain(&pieces, &all_shown(&pieces[0]));
@@ -131,10 +132,10 @@ fn stickers_and_pieces_that_turn_are_counted_together() {
     assert_eq!(states_by_orbits(&mixed, &all_shown(&mixed[0])), Some(states));
 }
 
-/// Wings have one orientation on each cell, which depends on the cell. So the orientation of a wing tells the
-/// mark of its own cell, as far as it is seen, even if wings have equal labels.
+/// Wings have one orientation on each cell, which depends on the cell. So the visible orientation of a wing
+/// determines the mark of its home cell, even if wings have equal labels.
 #[test]
-fn pieces_with_one_orientation_a_cell_do_not_turn() {
+fn pieces_with_one_orientation_per_cell_do_not_turn() {
     let mut random = fastrand::Rng::with_seed(9);
     let still = actions(&mut random, &[(9, 1), (8, 3)], true, false);
     let turned: Vec<OrientedPermutation> = still
@@ -164,7 +165,7 @@ fn pieces_with_one_orientation_a_cell_do_not_turn() {
 }
 
 /// The order of the group of Rubik's cube is 43,252,003,274,489,856,000. (D. Singmaster, *Notes on Rubik's
-/// Magic Cube*, 1981.) The random actions keep its laws: twists of sum 0, and equal parities.
+/// Magic Cube*, 1981.) The random actions satisfy its laws: twists of sum 0, and equal parities.
 #[test]
 fn rubiks_cube() {
     let mut random = fastrand::Rng::with_seed(3);
@@ -185,8 +186,8 @@ fn rubiks_cube() {
     assert_eq!(states.to_string(), "43252003274489856000");
 }
 
-/// M11 has no cycle of length 7, and two orbits that are permuted alike are not counted if the pieces of one
-/// of them turn.
+/// M11 has no cycle of length 7, and two orbits that are permuted in the same way are not counted if the
+/// pieces of one of them turn.
 #[test]
 fn other_groups_are_not_counted() {
     let parse = |cycles: &str| OrientedPermutation::from_cells(Permutation::parse(cycles, 11).unwrap());
@@ -202,7 +203,7 @@ fn other_groups_are_not_counted() {
     assert_eq!(states_by_orbits(&twins, &all_shown(&twins[0])), None);
 }
 
-/// Random elements of such a group have orientation_counts of more than 64 bits.
+/// Random elements of such a group have orders of more than 64 bits.
 #[test]
 fn orbits_may_have_thousands_of_cells() {
     let mut random = fastrand::Rng::with_seed(5);
@@ -215,10 +216,10 @@ fn orbits_may_have_thousands_of_cells() {
 }
 
 /// Pieces that look alike when one of them is turned, where all pieces turn by the same amount, so that this
-/// amount tells two of them apart. The stickers are shuffled, so that what orientation_counts the stickers of a piece
-/// does not know their labels.
+/// amount distinguishes two of them. The stickers are shuffled, so that the code that orders the stickers of
+/// a piece cannot rely on their labels.
 #[test]
-fn pieces_that_look_alike_when_turned_are_counted() {
+fn pieces_that_look_alike_when_turned() {
     let mut random = fastrand::Rng::with_seed(10);
     for (n, order) in [(4, 2), (5, 2), (7, 2), (6, 3)] {
         for round in 0..20 {
@@ -236,7 +237,7 @@ fn pieces_that_look_alike_when_turned_are_counted() {
             let swap: Vec<usize> = (0..n).map(|piece| if piece < 2 { 1 - piece } else { piece }).collect();
             let stay: Vec<usize> = (0..n).collect();
             let actions = [action(&cycle, 0), action(&swap, 0), action(&stay, 1)];
-            // Two pieces have one look, from a random sticker on.
+            // Two pieces have the same look, starting at a random sticker.
             let mut visible_labels = vec![VisibleLabel { label: 0, seen: 1 }; stickers];
             for piece in 0..n {
                 let from = random.usize(..order);

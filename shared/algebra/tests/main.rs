@@ -1,4 +1,4 @@
-//! The tests of `fathom-algebra` from outside, as one program: it is linked once, and its tests share the
+//! The integration tests of `fathom-algebra`, as one program: it is linked once, and its tests share the
 //! processors.
 
 mod alike;

@@ -23,11 +23,11 @@ pub enum Line {
     Row(usize),
 }
 
-/// Why a text names no board.
+/// Why a text is not a board.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BoardError {
     /// The text is not of the form `MxN`.
-    #[error("{0:?} names no space: a board is written as ROWSxCOLUMNS, for example 3x4")]
+    #[error("{0:?} is not a board: write ROWSxCOLUMNS, for example 3x4")]
     NotABoard(String),
     /// There are zero rows or columns.
     #[error("the board {0:?} has no cells: rows and columns must be at least 1, for example 3x4")]
@@ -41,7 +41,7 @@ pub enum BoardError {
     TooLarge {
         /// The text as written.
         word: String,
-        /// The number of cells; [`u128::MAX`] where there are as many or more.
+        /// The number of cells; [`u128::MAX`] if there are that many or more.
         cells: u128,
     },
 }
@@ -49,7 +49,7 @@ pub enum BoardError {
 impl Board {
     /// The largest number of cells of a board.
     pub const MAX_CELLS: usize = 64;
-    /// The largest number of rows or columns of a board that is used only for its group.
+    /// The largest number of rows or columns of a board of which only the group is used.
     pub const MAX_SIDE: usize = 16;
 
     /// Creates a board of `rows` x `columns` cells.
@@ -65,10 +65,10 @@ impl Board {
         }
     }
 
-    /// Reads a board that is used only for its group, with sides of up to [`Board::MAX_SIDE`] cells.
+    /// Reads a board of which only the group is used, with sides of up to [`Board::MAX_SIDE`] cells.
     ///
     /// # Errors
-    /// [`BoardError`] if the text names no board, or if the board has more than [`Board::MAX_CELLS`] cells
+    /// [`BoardError`] if the text is not a board, or if the board has more than [`Board::MAX_CELLS`] cells
     /// and a side longer than [`Board::MAX_SIDE`].
     pub fn for_its_group(word: &str) -> Result<Self, BoardError> {
         let (rows, columns) = sides(word)?;
@@ -160,7 +160,7 @@ impl Board {
     /// row and a column counted from 0.
     ///
     /// # Panics
-    /// If `to` carries two cells to one, or a cell off the board.
+    /// If `to` maps two cells to the same cell, or a cell off the board.
     pub fn on_cells(self, to: impl Fn(usize, usize) -> (usize, usize)) -> Permutation {
         Permutation::from_fn(self.cells(), |cell| {
             let (row, column) = self.position(cell);
@@ -188,7 +188,7 @@ impl Board {
         moves
     }
 
-    /// Returns whether [`Board::symmetries`] are all that there are. If every rotation of a line is one move,
+    /// Returns whether [`Board::symmetries`] are complete. If every rotation of a line is one move,
     /// places along lines can also be multiplied by numbers that are prime to the length.
     fn has_all_symmetries(self, metric: Metric) -> bool {
         let is_kept = |length| matches!(length, 1..=4 | 6);
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_of_moves_and_symmetries() {
+    fn counts_of_moves_and_symmetries() {
         // (board, multi moves, single moves, symmetries). The numbers agree with the tables that the tests of
         // several crates share; those for 1xN are counted by hand.
         for (word, multi, single, symmetries) in [
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn moves_are_distinct_and_closed_and_symmetries_respect_them() {
+    fn moves_are_distinct_closed_and_symmetric() {
         for board in all_boards(16).chain([Board::new(8, 8).unwrap()]) {
             for metric in Metric::ALL {
                 let puzzle = board.puzzle(metric);
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn words_that_name_no_board_are_refused() {
+    fn invalid_boards_are_rejected() {
         for word in ["3y4", "3", "", "x", "3x", "x4", "3x4x5", "-3x4", "+3x4", " 3x4"] {
             assert_eq!(word.parse::<Board>(), Err(BoardError::NotABoard(word.into())), "{word}");
         }

@@ -1,4 +1,4 @@
-//! The definition of any permutation puzzle: orbits of cells, generators that permute and turn the pieces on
+//! The definition of a permutation puzzle: orbits of cells, generators that permute and turn the pieces on
 //! them, and the solved state. All files and families are read into a [`Definition`], which checks them.
 
 mod error;
@@ -23,36 +23,36 @@ use std::ops::Range;
 /// Cells between which pieces move, all with the same number of orientations.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Orbit {
-    /// What people call the pieces: a name without blanks.
+    /// The name of the pieces, without blanks.
     pub name: String,
     /// The number of cells.
     pub cells: usize,
-    /// The number of orientations of each piece: 1 where pieces have no orientation.
+    /// The number of orientations of each piece: 1 if pieces have no orientation.
     pub orientations: u16,
 }
 
 /// A named generator.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Generator {
-    /// The name, as people write it.
+    /// The name, as users write it.
     pub name: String,
     /// The action on the pieces of all cells.
     pub action: OrientedPermutation,
     /// The guard: the generator can be applied only while each of these cells holds a piece with the label
-    /// that belongs there when solved. The cells count from 0, in increasing order, and the action moves
-    /// none of them. Empty where the generator can always be applied.
+    /// that belongs there when solved. The cells are numbered from 0, in increasing order, and the action
+    /// moves none of them. Empty if the generator can always be applied.
     pub guard: Box<[u16]>,
 }
 
-/// The piece that stands on a cell when the puzzle is solved.
+/// The piece on a cell when the puzzle is solved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Piece {
-    /// The label: pieces with one label are interchangeable.
+    /// The label: pieces with the same label are interchangeable.
     pub label: u16,
     /// The orientation of the piece when the puzzle is solved, modulo `seen`.
     pub orientation: u16,
-    /// The number of orientations that are told apart, a divisor of the orbit's number of orientations:
-    /// equal to that number where orientation counts, 1 where orientation is ignored.
+    /// The number of distinguished orientations, a divisor of the orbit's number of orientations:
+    /// equal to that number if orientation counts, 1 if orientation is ignored.
     pub seen: u16,
 }
 
@@ -60,7 +60,7 @@ pub struct Piece {
 ///
 /// Invariants: generators have distinct names, permute each orbit within itself, and turn pieces by less than
 /// their number of orientations; no generator moves a cell of its guard, and only moves have guards; pieces
-/// with one label belong to one orbit and have the same `seen`.
+/// with the same label belong to the same orbit and have the same `seen`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Definition {
     name: String,
@@ -72,13 +72,13 @@ pub struct Definition {
     spare: Vec<Generator>,
     solved: Vec<Piece>,
     always: Box<[u16]>,
-    /// Pairs of a cell and a piece that never stands there, in increasing order.
+    /// Pairs of a cell and a piece that is never allowed there, in increasing order.
     never: Box<[(u16, u16)]>,
     metric: Metric,
     remarks: Remarks,
 }
 
-/// What users are told about how a file was read. Remarks do not belong to the puzzle: definitions that
+/// Remarks for users about how a file was read. Remarks are not part of the puzzle: definitions that
 /// differ only in their remarks are equal.
 #[derive(Clone, Debug, Default)]
 struct Remarks(Vec<String>);
@@ -94,7 +94,7 @@ impl Eq for Remarks {}
 impl Definition {
     /// The largest number of points: the sum over all cells of their numbers of orientations.
     pub const MAX_POINTS: usize = 1 << 14;
-    /// The largest number of generators, listed or made by a metric.
+    /// The largest number of generators, listed or derived by a metric.
     pub const MAX_MOVES: usize = 4096;
 
     /// Creates a puzzle without moves, whose pieces are all different and show all their orientations. The
@@ -160,7 +160,7 @@ impl Definition {
         Self::new(name, vec![Orbit { name: "cells".into(), cells: degree, orientations: 1 }])
     }
 
-    /// Adds a generator that costs one move, after the moves that are there already.
+    /// Adds a generator that costs one move, after the existing moves.
     ///
     /// # Errors
     /// [`DefinitionError`] if the name is taken or bad, if the action does not fit the orbits, or if there
@@ -174,7 +174,7 @@ impl Definition {
     }
 
     /// Adds a generator that costs one move and can be applied only while each cell of `guard` holds a piece
-    /// with the label that belongs there when solved. Cells count from 0, in any order.
+    /// with the label that belongs there when solved. Cells are numbered from 0, in any order.
     ///
     /// # Errors
     /// As [`Definition::add_move`], and if a cell of the guard does not exist or is moved by `action`: a move
@@ -216,7 +216,8 @@ impl Definition {
         Ok(())
     }
 
-    /// Adds a spare move: a named permutation that is a generator only if a user chooses it by name.
+    /// Adds a spare (derived) move: a named permutation that is a generator only if a user selects it by
+    /// name.
     ///
     /// # Errors
     /// As [`Definition::add_move`].
@@ -230,13 +231,13 @@ impl Definition {
         Ok(())
     }
 
-    /// Sets the piece that stands on each cell when the puzzle is solved. Labels are renumbered in the order
+    /// Sets the piece on each cell when the puzzle is solved. Labels are renumbered in the order
     /// in which they first occur, and each orientation is reduced modulo `seen`.
     ///
     /// # Errors
     /// [`DefinitionError`] if there is not one piece per cell, if an orientation or `seen` does not fit the
-    /// orbit, if pieces with one label differ in their orbits or in `seen`, or if a cell would hold a piece
-    /// that [never](Definition::set_never) stands there.
+    /// orbit, if pieces with the same label differ in their orbits or in `seen`, or if a cell would hold a
+    /// piece that is [never](Definition::set_never) allowed there.
     pub fn set_solved(&mut self, pieces: &[Piece]) -> Result<(), DefinitionError> {
         if pieces.len() != self.cells() {
             return Err(DefinitionError::SolvedCells { found: pieces.len(), cells: self.cells() });
@@ -258,7 +259,7 @@ impl Definition {
                 return Err(unlike("their orbits"));
             }
             if pieces[first].seen != seen {
-                return Err(unlike("the orientations that are looked at"));
+                return Err(unlike("the number of orientations that are distinguished"));
             }
             solved.push(Piece { label, orientation: orientation % seen, seen });
         }
@@ -268,8 +269,8 @@ impl Definition {
     }
 
     /// Limits the states to those in which each of these cells holds a piece with the label that belongs
-    /// there when solved: a move that leads to another state is not possible. Cells count from 0, in any
-    /// order.
+    /// there when solved: a move that leads to another state is not possible. Cells are numbered from 0, in
+    /// any order.
     ///
     /// # Errors
     /// [`DefinitionError::AlwaysCell`] if a cell does not exist.
@@ -284,12 +285,12 @@ impl Definition {
     }
 
     /// Limits the states: for each pair of a cell and a piece, the cell never holds a piece with the label of
-    /// that piece, and a move that leads to another state is not possible. A piece is named by the cell where
-    /// it belongs; cells count from 0, and the pairs may come in any order.
+    /// that piece, and a move that leads to another state is not possible. A piece is identified by its home
+    /// cell; cells are numbered from 0, and the pairs may be in any order.
     ///
     /// # Errors
     /// [`DefinitionError::AlwaysCell`] if a cell does not exist, [`DefinitionError::NeverSolved`] if a pair
-    /// rules out the solved state.
+    /// excludes the solved state.
     pub fn set_never(&mut self, ruled_out: &[(u16, u16)]) -> Result<(), DefinitionError> {
         let all = self.cells();
         let named = ruled_out.iter().flat_map(|&(cell, piece)| [cell, piece]);
@@ -303,12 +304,12 @@ impl Definition {
         Ok(())
     }
 
-    /// Sets the metric that is used unless the user chooses another.
+    /// Sets the default metric.
     pub fn set_metric(&mut self, metric: Metric) {
         self.metric = metric;
     }
 
-    /// Returns the definition, once everything has been added, if it can be used.
+    /// Returns the finished definition, if it is valid.
     ///
     /// # Errors
     /// [`DefinitionError::NoMoves`] if there are no moves, or [`DefinitionError::AlwaysFree`] if there are
@@ -341,8 +342,8 @@ impl Definition {
         &self.free
     }
 
-    /// Returns the spare moves, which are generators only if a user chooses them by name: whole-puzzle
-    /// rotations of a twsearch file, derived moves of a kpuzzle.
+    /// Returns the spare (derived) moves, which are generators only if a user selects them by name:
+    /// whole-puzzle rotations of a twsearch file, derived moves of a kpuzzle.
     pub fn spare(&self) -> &[Generator] {
         &self.spare
     }
@@ -353,12 +354,12 @@ impl Definition {
     }
 
     /// Returns the cells to which states are [limited](Definition::set_always), in increasing order; empty
-    /// where they limit nothing.
+    /// if there is no such limit.
     pub fn always(&self) -> &[u16] {
         &self.always
     }
 
-    /// Returns the pairs of a cell and a piece that [never](Definition::set_never) stands there, in
+    /// Returns the pairs of a cell and a piece that is [never](Definition::set_never) allowed there, in
     /// increasing order.
     pub fn never(&self) -> &[(u16, u16)] {
         &self.never
@@ -372,7 +373,7 @@ impl Definition {
         self.never.iter().flat_map(move |&(cell, listed)| pieces(listed).map(move |piece| (cell, piece)))
     }
 
-    /// Returns the metric that is used unless the user chooses another.
+    /// Returns the default metric.
     pub fn metric(&self) -> Metric {
         self.metric
     }
@@ -387,12 +388,12 @@ impl Definition {
         self.remarks.0.retain(|remark| !is_on_labels(remark));
     }
 
-    /// Returns the remarks for uses in which all pieces are told apart, whatever labels the file has.
+    /// Returns the remarks for uses in which all pieces are distinguished, whatever labels the file has.
     pub fn remarks_without_labels(&self) -> Vec<&str> {
         self.remarks.0.iter().filter(|remark| !is_on_labels(remark)).map(String::as_str).collect()
     }
 
-    /// Returns what users are told about how the puzzle was read: one line each, without a full stop.
+    /// Returns remarks for users about how the puzzle was read: one line each, without a full stop.
     pub fn remarks(&self) -> &[String] {
         &self.remarks.0
     }
@@ -422,8 +423,8 @@ impl Definition {
     /// is the list of these labels as the generators have permuted it.
     ///
     /// Point k of a cell shows side k - o, modulo `seen`, of the piece on that cell, where o is the
-    /// orientation of the piece. The stabiliser of the labels is the subgroup of the elements that change
-    /// nothing visible.
+    /// orientation of the piece. The stabiliser of the labels is the subgroup of the elements with no visible
+    /// effect.
     pub fn point_labels(&self) -> Vec<u16> {
         let mut numbers: HashMap<(u16, u16), u16> = HashMap::new();
         let mut labels = Vec::new();
@@ -442,7 +443,7 @@ impl Definition {
         self.is_limited() || self.moves.iter().any(|generator| !generator.guard.is_empty())
     }
 
-    /// Returns whether states are limited, so that some states to which moves would lead are ruled out.
+    /// Returns whether states are limited, so that some states to which moves would lead are excluded.
     pub fn is_limited(&self) -> bool {
         !self.always.is_empty() || !self.never.is_empty()
     }
@@ -463,8 +464,8 @@ impl Definition {
     }
 
     /// Returns the number of states that moves and free moves reach from the solved state, where states that
-    /// differ by free moves are one: the order of the group divided by the order of the group of the free
-    /// moves.
+    /// differ by free moves count as one: the order of the group divided by the order of the group of the
+    /// free moves.
     ///
     /// `None` if pieces are interchangeable or hide orientations, if moves have guards or states are limited,
     /// or if an order exceeds 128 bits.
@@ -515,7 +516,7 @@ impl Definition {
     }
 }
 
-/// Checks that no cell holds, when solved, a piece that never stands there.
+/// Checks that no cell holds, when solved, a piece that is never allowed there.
 fn check_solved_allowed(solved: &[Piece], never: &[(u16, u16)]) -> Result<(), DefinitionError> {
     let label = |cell: u16| solved[usize::from(cell)].label;
     match never.iter().find(|&&(cell, piece)| label(cell) == label(piece)) {
@@ -529,8 +530,8 @@ fn is_on_labels(remark: &str) -> bool {
     remark.contains("--labelled")
 }
 
-/// Returns whether a character is a control character, or one of the two that are none in Unicode and that
-/// XML does not allow.
+/// Returns whether a character is a control character, or one of the two Unicode noncharacters that XML does
+/// not allow.
 fn is_unprintable(c: char) -> bool {
     c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}')
 }

@@ -1,17 +1,17 @@
-//! Puzzles that are given by facelets, such as the stickers of a cube: which facelets are one piece, and how
-//! the pieces turn. The orientations of pieces that a puzzle is given with count as facelets, too.
+//! Puzzles given by facelets, such as the stickers of a cube: which facelets form a piece, and how the pieces
+//! turn. If a puzzle is given with pieces, their orientations count as facelets too.
 //!
 //! Two facelets of an orbit are on one piece if a permutation of the orbit that commutes with all moves
 //! carries one to the other. Then each element of the group that fixes one fixes the other. If these
-//! permutations are a cyclic group, its generator turns all pieces by one orientation, and an element of the
-//! group is the same as an oriented permutation of the pieces.
+//! permutations form a cyclic group, its generator turns all pieces by one orientation, and an element of the
+//! group is equivalent to an oriented permutation of the pieces.
 
 use fathom_algebra::orbits::all_orbits;
 use fathom_algebra::{OrientedPermutation, Permutation};
 use std::collections::HashSet;
 use std::ops::Range;
 
-/// The pieces of a puzzle that is given by facelets. Pieces are on *cells*. The *place* of a facelet is the
+/// The pieces of a puzzle given by facelets. Pieces are on *cells*. The *place* of a facelet is the
 /// cell of its piece and its number there, below the number of orientations of the piece: a piece that turns
 /// by k carries the facelet of number n to number n + k.
 #[derive(Clone, Debug)]
@@ -24,16 +24,16 @@ pub struct Facelets {
     orbits: Vec<usize>,
     /// For each orbit and cell the facelets by number; empty if the orbit has none there.
     facelets: Vec<Vec<Vec<usize>>>,
-    /// For each facelet the cell and the orientation for which it stands in the puzzle as it is given.
+    /// For each facelet the cell and the orientation that it represents in the given puzzle.
     given: Vec<(usize, u16)>,
-    /// For each cell of the puzzle as it is given its first facelet and the number of its orientations.
+    /// For each cell of the given puzzle its first facelet and the number of its orientations.
     given_cells: Vec<(usize, u16)>,
 }
 
 impl Facelets {
-    /// Finds the pieces of a puzzle by its moves. A facelet stands for each orientation of each cell that the
-    /// puzzle is given with; `given` has the numbers of orientations. `orbits` are those of facelets, with
-    /// facelets that nothing moves.
+    /// Finds the pieces of a puzzle by its moves. There is a facelet for each orientation of each cell of the
+    /// given puzzle; `given` has the numbers of orientations. `orbits` are those of facelets, including
+    /// facelets that no move moves.
     pub(crate) fn find(given: &[u16], orbits: &[Vec<usize>], moves: &[Permutation]) -> Self {
         let degree = orbits.iter().map(Vec::len).sum();
         let mut places: Vec<Option<(usize, u16)>> = vec![None; degree];
@@ -44,13 +44,13 @@ impl Facelets {
             }
             let carried = |to: usize| commuting(orbit[0], to, degree, moves);
             let on_piece: Vec<Vec<usize>> = orbit.iter().filter_map(|&to| carried(to)).collect();
-            // All powers of one of them, if there is one that makes the others.
+            // All powers of one of them, if one generates the others.
             let turns = on_piece.iter().find_map(|turn| {
                 let powers =
                     std::iter::successors(Some(orbit[0]), |&at| Some(turn[at]).filter(|&to| to != orbit[0]));
                 (powers.count() == on_piece.len()).then_some((turn, on_piece.len() as u16))
             });
-            // If none makes the others, each facelet is a piece.
+            // If none generates the others, each facelet is a piece.
             let (turn, order) = turns.unwrap_or((&on_piece[0], 1));
             let begin = orientation_counts.len();
             for &facelet in orbit {
@@ -83,9 +83,9 @@ impl Facelets {
         Self::of_places(given, orbits, places.into_iter().map(placed).collect(), orientation_counts)
     }
 
-    /// Makes the pieces again that were found for a puzzle, from the [places](Facelets::places) of its
-    /// facelets. `given` has the numbers of orientations that the puzzle is given with, and `moves` are its
-    /// moves on facelets. Returns `None` if these are no places of pieces that the moves keep together.
+    /// Restores the pieces that were found for a puzzle, from the [places](Facelets::places) of its facelets.
+    /// `given` has the numbers of orientations of the given puzzle, and `moves` are its moves on facelets.
+    /// Returns `None` if these are not places of pieces that the moves keep together.
     pub fn with_places(given: &[u16], moves: &[Permutation], places: &[(usize, u16)]) -> Option<Self> {
         let degree = given.iter().copied().map(usize::from).sum();
         let cells = places.iter().map(|&(cell, _)| cell + 1).max()?;
@@ -149,13 +149,13 @@ impl Facelets {
         &self.places
     }
 
-    /// Returns for each cell of the puzzle as it is given its first facelet and the number of its
+    /// Returns for each cell of the given puzzle its first facelet and the number of its
     /// orientations. A cell has a facelet for each orientation.
     pub fn given_cells(&self) -> &[(usize, u16)] {
         &self.given_cells
     }
 
-    /// Returns the cell of the puzzle as it is given, and the orientation, for which a facelet stands.
+    /// Returns the cell and the orientation of the given puzzle that a facelet represents.
     pub fn given(&self, facelet: usize) -> (usize, u16) {
         self.given[facelet]
     }
@@ -175,20 +175,20 @@ impl Facelets {
         self.places[facelet]
     }
 
-    /// Returns whether moves bring one facelet to the place of the other.
+    /// Returns whether moves can bring one facelet to the place of the other.
     pub fn are_in_one_orbit(&self, one: usize, other: usize) -> bool {
         self.orbits[one] == self.orbits[other]
     }
 
-    /// Returns the facelet that stands at the place of `at` when `piece` stands there, turned by `turn`.
+    /// Returns the facelet at the place of `at` when `piece` is there, turned by `turn`.
     pub fn seen_at(&self, at: usize, piece: usize, turn: u16) -> usize {
         let on_piece = &self.facelets[self.orbits[at]][piece];
         let size = on_piece.len();
         on_piece[(usize::from(self.places[at].1) + size - usize::from(turn) % size) % size]
     }
 
-    /// Returns the piece on a cell, and its orientation there, if `facelet` stands on the first facelet of
-    /// the cell.
+    /// Returns the piece on a cell, and its orientation there, if `facelet` is at the first facelet of the
+    /// cell.
     pub fn piece_with(&self, facelet: usize) -> (usize, u16) {
         let (piece, number) = self.places[facelet];
         let size = self.orientation_counts[piece];
@@ -203,7 +203,7 @@ impl Facelets {
         })
     }
 
-    /// Returns an action on the facelets as one on the pieces; `None` if it tears pieces.
+    /// Returns an action on the facelets as one on the pieces; `None` if it splits pieces.
     pub fn action(&self, action: &Permutation) -> Option<OrientedPermutation> {
         let to: Vec<(usize, u16)> =
             self.first_facelets().map(|facelet| self.places[action.apply(facelet)]).collect();
@@ -221,7 +221,7 @@ impl Facelets {
 }
 
 /// Returns the map of the orbit of `from` that carries `from` to `to` and commutes with all moves; `None` if
-/// there is none. The map of other points is without meaning.
+/// there is none. The map of other points is meaningless.
 fn commuting(from: usize, to: usize, degree: usize, moves: &[Permutation]) -> Option<Vec<usize>> {
     let mut map = vec![usize::MAX; degree];
     map[from] = to;
@@ -239,10 +239,10 @@ fn commuting(from: usize, to: usize, degree: usize, moves: &[Permutation]) -> Op
     Some(map)
 }
 
-/// Returns a number for each cell of an orbit of facelets: that of the facelet from which orientations are
-/// best counted. As many moves and powers of moves as possible, taken one after another, carry these facelets
-/// to each other, so that these moves turn no piece, and symmetries of the puzzle are more likely to keep the
-/// facelets.
+/// Returns a number for each cell of an orbit of facelets: that of the best reference facelet for
+/// orientations. As many moves and powers of moves as possible, tried in order, carry these facelets
+/// to each other: these moves then turn no piece, and symmetries of the puzzle are more likely to preserve
+/// the facelets.
 fn marks(
     orbit: &[usize],
     places: &[Option<(usize, u16)>],
@@ -284,7 +284,7 @@ fn marks(
     };
     let powers = (1..=MAX_POWER).flat_map(|power| moves.iter().map(move |g| g.power(power)));
     let mut kept: Vec<Permutation> = Vec::new();
-    let mut best = carried(&kept).expect("without moves each facelet may be counted from");
+    let mut best = carried(&kept).expect("without moves each facelet can be the reference");
     let mut tried: HashSet<Permutation> = HashSet::new();
     for action in powers {
         if !tried.insert(action.clone()) {

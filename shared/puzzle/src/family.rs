@@ -1,4 +1,4 @@
-//! Puzzles that have a name of their own: families of sorting puzzles such as `pancake:8`, and twisty puzzles
+//! Puzzles with built-in names: families of sorting puzzles such as `pancake:8`, and twisty puzzles
 //! such as `2x2x2` and [Square-1](square1). Boards (`3x4`) have their [own type](crate::Board); boards that
 //! can be turned over (`3x3+flip`) are families of this module.
 
@@ -26,28 +26,27 @@ pub struct Family {
     pub about: &'static str,
     /// The number of states, as a formula in N.
     pub states: &'static str,
-    /// The metric that is used unless the user chooses another.
+    /// The default metric.
     pub metric: Metric,
-    /// The puzzle for which turning the whole in the hand costs nothing, where it differs from the family's
-    /// own puzzle.
+    /// The variant with free rotations of the whole puzzle, if it differs from the family's own puzzle.
     pub in_hand: Option<InHand>,
     build: Build,
 }
 
-/// A puzzle that may be turned in the hand at no cost.
+/// A puzzle with free rotations of the whole puzzle.
 #[derive(Debug)]
 pub struct InHand {
     /// The number of states, as a formula.
     pub states: &'static str,
-    /// Whether the family's own puzzle is this puzzle held at one piece: both have the same number of states
-    /// at each distance, and this puzzle has more symmetries.
+    /// Whether the family's own puzzle is this puzzle with one piece fixed: both have the same number of
+    /// states at each distance, and this puzzle has more symmetries.
     pub same_distances: bool,
     build: fn() -> Definition,
 }
 
 #[derive(Debug)]
 enum Build {
-    /// The pattern is the only name.
+    /// The pattern itself is the only name.
     One(fn() -> Definition),
     /// A name has one number, of at least the given value.
     Sized(usize, fn(usize) -> Definition),
@@ -57,18 +56,18 @@ enum Build {
     Turned { square: bool, build: fn(Board) -> Definition },
 }
 
-/// Why a name is that of no puzzle of a family.
+/// Why a name is not that of a puzzle of a family.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FamilyError {
     /// There is no family of this name.
-    #[error("{word:?} names no puzzle{}: there are {known}, boards such as 3x4, and files; 'fathom puzzles' tells of each",
-        nearest.map_or(String::new(), |nearest| format!(", but perhaps {nearest:?} is meant")))]
+    #[error("unknown puzzle {word:?}.{} See 'fathom puzzles', or describe it in a file (docs/puzzles.md)",
+        nearest.map_or(String::new(), |nearest| format!(" Did you mean {nearest:?}?")))]
     Unknown {
         /// The name as written.
         word: String,
         /// The patterns of all families.
         known: String,
-        /// The pattern of the family that is meant if there is a slip of the pen.
+        /// The pattern of the family with the most similar name, if it may be a typing error.
         nearest: Option<&'static str>,
     },
     /// The family exists, but not with these numbers.
@@ -83,12 +82,12 @@ pub enum FamilyError {
         /// A name of this pattern.
         example: &'static str,
     },
-    /// The family has no puzzle that may be turned in the hand at no cost.
-    #[error("{word:?} has no free rotations: {known} have")]
+    /// The family has no variant with free rotations.
+    #[error("{word:?} has no free rotations; only {known} have them")]
     NotInHand {
         /// The name as written.
         word: String,
-        /// The names of the families that have such a puzzle.
+        /// The names of the families that have such a variant.
         known: String,
     },
 }
@@ -101,8 +100,8 @@ pub fn families() -> &'static [Family] {
     &FAMILIES
 }
 
-/// Returns the pattern of the family whose name is closest to `name`, if they differ only by slips of the
-/// pen: at most one letter in four is wrong, missing, superfluous, or exchanged with its neighbour.
+/// Returns the pattern of the family whose name is closest to `name`, if they differ only by typing
+/// errors: at most one letter in four is wrong, missing, superfluous, or exchanged with its neighbour.
 fn nearest(name: &str) -> Option<&'static str> {
     let names =
         FAMILIES.iter().map(|family| (strsim::damerau_levenshtein(name, family.name()), family.pattern));
@@ -167,10 +166,10 @@ pub fn by_name(text: &str) -> Result<Definition, FamilyError> {
     Ok(puzzle)
 }
 
-/// Returns the puzzle of a family for which turning the whole in the hand costs nothing.
+/// Returns the variant of a family with free rotations.
 ///
 /// # Errors
-/// [`FamilyError::NotInHand`] with the names of the families that have such a puzzle.
+/// [`FamilyError::NotInHand`] with the names of the families that have such a variant.
 pub fn in_hand(word: &str) -> Result<Definition, FamilyError> {
     let known = || FAMILIES.iter().filter_map(|family| Some((family, family.in_hand.as_ref()?)));
     let (family, in_hand) = known().find(|(family, _)| family.pattern == word).ok_or_else(|| {
@@ -182,8 +181,8 @@ pub fn in_hand(word: &str) -> Result<Definition, FamilyError> {
     Ok(puzzle)
 }
 
-/// Returns the puzzle of this name under a metric of one family, `None` if the name is not that of the
-/// family.
+/// Returns the puzzle of this name under a metric of a single family; `None` if the name is not that of
+/// the family.
 pub fn in_metric(name: &str, metric: Metric) -> Option<Definition> {
     let build = match (name, metric) {
         ("square1", Metric::Face) => square1::square1,
@@ -195,8 +194,8 @@ pub fn in_metric(name: &str, metric: Metric) -> Option<Definition> {
     Some(puzzle)
 }
 
-/// Returns the puzzle of a name as a whole: the puzzle in the hand, where the family's own is that puzzle
-/// held at a piece; otherwise the family's own puzzle.
+/// Returns the whole puzzle of a name: the variant with free rotations, if the family's own puzzle is that
+/// variant with a piece fixed; otherwise the family's own puzzle.
 ///
 /// # Errors
 /// As [`by_name`].
@@ -219,7 +218,7 @@ static FAMILIES: [Family; 22] = [
     Family {
         pattern: "MxN+flip",
         example: "3x3+flip",
-        about: "a board that is also turned over from left to right, in one move (flip)",
+        about: "a board that can also be flipped from left to right, in one move (flip)",
         states: "order of the group",
         metric: Metric::Multi,
         in_hand: None,
@@ -228,7 +227,7 @@ static FAMILIES: [Family; 22] = [
     Family {
         pattern: "MxN+flips",
         example: "3x3+flips",
-        about: "a board that is also turned over from left to right (flip) or from top to bottom (upend)",
+        about: "a board that can also be flipped from left to right (flip) or from top to bottom (upend)",
         states: "order of the group",
         metric: Metric::Multi,
         in_hand: None,
@@ -237,7 +236,7 @@ static FAMILIES: [Family; 22] = [
     Family {
         pattern: "MxM+transpose",
         example: "3x3+transpose",
-        about: "a square board that is also turned over about its diagonal (transpose)",
+        about: "a square board that can also be flipped about its diagonal (transpose)",
         states: "order of the group",
         metric: Metric::Multi,
         in_hand: None,
@@ -246,7 +245,7 @@ static FAMILIES: [Family; 22] = [
     Family {
         pattern: "pancake:N",
         example: "pancake:8",
-        about: "N pancakes in a stack; a move turns over the top 2 to N of them",
+        about: "N pancakes in a stack; a move flips the top 2 to N of them",
         states: "N!",
         metric: Metric::Given,
         in_hand: None,
@@ -255,7 +254,7 @@ static FAMILIES: [Family; 22] = [
     Family {
         pattern: "burnt-pancake:N",
         example: "burnt-pancake:6",
-        about: "as pancake, each with a burnt side; a move turns over the top 1 to N",
+        about: "like pancake, each with a burnt side; a move flips the top 1 to N",
         states: "2^N N!",
         metric: Metric::Given,
         in_hand: None,
@@ -264,7 +263,7 @@ static FAMILIES: [Family; 22] = [
     Family {
         pattern: "star:N",
         example: "star:8",
-        about: "the star graph: a move exchanges the first piece with any other",
+        about: "the star graph: a move swaps the first piece with any other",
         states: "N!",
         metric: Metric::Given,
         in_hand: None,
@@ -273,7 +272,7 @@ static FAMILIES: [Family; 22] = [
     Family {
         pattern: "coxeter:N",
         example: "coxeter:8",
-        about: "bubble sort: a move exchanges two neighbours",
+        about: "bubble sort: a move swaps two neighbours",
         states: "N!",
         metric: Metric::Given,
         in_hand: None,
@@ -282,7 +281,7 @@ static FAMILIES: [Family; 22] = [
     Family {
         pattern: "all-transpositions:N",
         example: "all-transpositions:8",
-        about: "a move exchanges any two pieces",
+        about: "a move swaps any two pieces",
         states: "N!",
         metric: Metric::Given,
         in_hand: None,
@@ -291,7 +290,7 @@ static FAMILIES: [Family; 22] = [
     Family {
         pattern: "lrx:N",
         example: "lrx:8",
-        about: "N pieces in a ring; moves shift it left (L) or right (R), or exchange the first two (X)",
+        about: "N pieces in a ring; moves shift it left (L) or right (R), or swap the first two (X)",
         states: "N!",
         metric: Metric::Given,
         in_hand: None,
@@ -300,7 +299,7 @@ static FAMILIES: [Family; 22] = [
     Family {
         pattern: "lx:N",
         example: "lx:8",
-        about: "as lrx with L and X alone, which are not closed under inverses",
+        about: "like lrx, but only L and X, which are not closed under inverses",
         states: "N!",
         metric: Metric::Given,
         in_hand: None,
@@ -309,7 +308,7 @@ static FAMILIES: [Family; 22] = [
     Family {
         pattern: "topspin:N,K",
         example: "topspin:8,4",
-        about: "N pieces in a ring; moves shift it left (L) or right (R), or turn round the first K (T)",
+        about: "N pieces in a ring; moves shift it left (L) or right (R), or reverse the first K (T)",
         states: "order of the group",
         metric: Metric::Given,
         in_hand: None,
@@ -318,7 +317,7 @@ static FAMILIES: [Family; 22] = [
     Family {
         pattern: "2x2x2",
         example: "2x2x2",
-        about: "the pocket cube: in the hand, or held at a corner, with faces U R F, where moves are named",
+        about: "the pocket cube with free rotations; if moves are named, with one corner fixed (faces U R F)",
         states: "7! 3^6",
         metric: Metric::Multi,
         in_hand: Some(InHand { states: "8! 3^7 / 24", same_distances: true, build: cube::pocket_in_hand }),
@@ -345,7 +344,7 @@ static FAMILIES: [Family; 22] = [
     Family {
         pattern: "3x3x3-positions",
         example: "3x3x3-positions",
-        about: "the corners and edges of Rubik's cube, however they are turned, six faces",
+        about: "the corners and edges of Rubik's cube without their orientations, six faces",
         states: "8! 12! / 2",
         metric: Metric::Multi,
         in_hand: None,
@@ -363,7 +362,7 @@ static FAMILIES: [Family; 22] = [
     Family {
         pattern: "skewb",
         example: "skewb",
-        about: "the cube that is cut in halves across its corners, held at four of them",
+        about: "the cube cut in halves across its corners, with four of them fixed",
         states: "3^4 * 4!/2 * 3^2 * 6!/2",
         metric: Metric::Multi,
         in_hand: None,
@@ -372,7 +371,7 @@ static FAMILIES: [Family; 22] = [
     Family {
         pattern: "dino",
         example: "dino",
-        about: "the cube whose eight corners turn three edges each, in space: turned cubes differ",
+        about: "the cube whose eight corners turn three edges each; rotated cubes count as different",
         states: "12!/2",
         metric: Metric::Multi,
         in_hand: Some(InHand { states: "12! / 24", same_distances: false, build: cube::dino_in_hand }),
@@ -381,7 +380,7 @@ static FAMILIES: [Family; 22] = [
     Family {
         pattern: "compy",
         example: "compy",
-        about: "the compy cube: a dino cube whose corners turn, too",
+        about: "the compy cube: a dino cube whose corners turn too",
         states: "12!/2 * 3^8",
         metric: Metric::Multi,
         in_hand: None,
@@ -399,7 +398,7 @@ static FAMILIES: [Family; 22] = [
     Family {
         pattern: "pyraminx+tips",
         example: "pyraminx+tips",
-        about: "the same with its four tips, which turn alone or with their corner",
+        about: "the same with its four tips, which turn on their own or with their corner",
         states: "3^8 * 6!/2 * 2^5",
         metric: Metric::Multi,
         in_hand: None,
@@ -421,7 +420,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_example_is_a_puzzle_with_the_metric_of_its_family() {
+    fn every_example_has_the_metric_of_its_family() {
         for family in families() {
             let puzzle = by_name(family.example).unwrap();
             assert_eq!(puzzle.name(), family.example);
@@ -432,15 +431,15 @@ mod tests {
     }
 
     #[test]
-    fn some_are_turned_in_the_hand() {
+    fn families_with_free_rotations() {
         for family in families() {
             let word = family.example;
             let (own, whole) = (by_name(word).unwrap(), whole(word).unwrap());
             let Some(twin) = &family.in_hand else {
                 assert_eq!(whole, own);
                 let refused = in_hand(word).unwrap_err().to_string();
-                let known = "2x2x2, 3x3x3-corners, 3x3x3-edges, dino have";
-                assert_eq!(refused, format!("{word:?} has no free rotations: {known}"));
+                let known = "only 2x2x2, 3x3x3-corners, 3x3x3-edges, dino have them";
+                assert_eq!(refused, format!("{word:?} has no free rotations; {known}"));
                 continue;
             };
             let free = in_hand(word).unwrap();
@@ -454,7 +453,7 @@ mod tests {
     }
 
     #[test]
-    fn the_smallest_and_largest_of_each_family_exist() {
+    fn smallest_and_largest_of_each_family_exist() {
         for word in ["pancake:2", "burnt-pancake:1", "star:2", "coxeter:2", "all-transpositions:2"] {
             assert!(by_name(word).is_ok(), "{word}");
         }
@@ -464,15 +463,11 @@ mod tests {
     }
 
     #[test]
-    fn words_that_name_no_puzzle_are_refused_with_what_there_is() {
+    fn unknown_names_are_rejected() {
         let message = |word: &str| by_name(word).unwrap_err().to_string();
-        assert!(message("pancakes").starts_with("\"pancakes\" names no puzzle, but perhaps \"pancake"));
-        assert!(message("nonsense").starts_with(
-            "\"nonsense\" names no puzzle: there are MxN+flip, MxN+flips, MxM+transpose, pancake:N, burnt-pancake:N, "
-        ));
-        assert!(message("").ends_with(
-            "pyraminx+tips, square1, boards such as 3x4, and files; 'fathom puzzles' tells of each"
-        ));
+        assert!(message("pancakes").starts_with("unknown puzzle \"pancakes\". Did you mean \"pancake"));
+        assert!(message("nonsense").starts_with("unknown puzzle \"nonsense\". See 'fathom puzzles', or "));
+        assert!(message("").ends_with("describe it in a file (docs/puzzles.md)"));
         let pancake = "is not of the form pancake:N with 2 <= N <= 64: for example pancake:8";
         for word in
             ["pancake", "pancake:", "pancake:1", "pancake:65", "pancake:+5", "pancake:5,2", "pancake:x"]
@@ -492,8 +487,8 @@ mod tests {
         assert!(
             message("3x4+transpose").contains("with 1 <= M = N and M N <= 64: for example 3x3+transpose")
         );
-        assert!(message("3x3+turn").contains("names no puzzle"));
-        assert!(message("3x3+flip+flip").contains("names no puzzle"));
+        assert!(message("3x3+turn").contains("unknown puzzle"));
+        assert!(message("3x3+flip+flip").contains("unknown puzzle"));
         assert_eq!(
             message("2x2x2:3"),
             "\"2x2x2:3\" is not of the form 2x2x2 with no numbers: for example 2x2x2"

@@ -1,5 +1,5 @@
-//! The generators that a metric makes of the listed ones, the names of these generators, and the choice of
-//! some of them by name.
+//! The generators that a metric derives from the listed ones, their names, and the selection of some of them
+//! by name.
 
 use crate::Metric;
 use crate::definition::{Definition, DefinitionError, Generator};
@@ -7,11 +7,11 @@ use fathom_algebra::{OrientedPermutation, expression, power_name};
 use std::collections::{BTreeSet, HashSet};
 use std::fmt;
 
-/// Why a list of names chooses no generators.
+/// Why a list of names does not select generators.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SelectionError {
-    /// A name is the name of no generator.
-    #[error("there is no move {word:?} of {puzzle}: there are {known}")]
+    /// A name is not that of a generator.
+    #[error("unknown move {word:?}. Moves of {puzzle}: {known}")]
     Unknown {
         /// The name as written.
         word: String,
@@ -20,8 +20,8 @@ pub enum SelectionError {
         /// The names of all generators.
         known: Names,
     },
-    /// A generator is chosen twice.
-    #[error("the move {word:?} is chosen twice{}", if word == name { String::new() } else { format!(": it does the same as {name:?}") })]
+    /// A generator is given twice.
+    #[error("the move {word:?} is given twice{}", if word == name { String::new() } else { format!(": it is the same as {name:?}") })]
     Twice {
         /// The word as written.
         word: String,
@@ -29,15 +29,15 @@ pub enum SelectionError {
         name: String,
     },
     /// The list is empty. The field is the name of a move, as an example.
-    #[error("no moves are chosen: name at least one, for example {0}")]
+    #[error("no moves are given: name at least one, for example {0}")]
     Empty(String),
-    /// The metric makes too many generators.
+    /// The metric has too many generators.
     #[error(transparent)]
     Definition(#[from] DefinitionError),
 }
 
-/// Names of generators, displayed with blanks between them; after the first hundred only their number is
-/// shown.
+/// Names of generators, displayed with blanks between them; beyond the first hundred, only the number of
+/// the others is shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Names(pub Vec<String>);
 
@@ -59,12 +59,12 @@ impl Definition {
     /// Returns the generators of a metric, in the order of the listed ones, each followed by its powers.
     ///
     /// None of them is the identity and no two are equal: a listed generator keeps its name, and a power that
-    /// equals an earlier generator is left out. The powers of a guarded generator have the same guard: the
-    /// generator does not move those cells, so that it is possible again after it has been applied.
+    /// equals an earlier generator is omitted. The powers of a guarded generator have the same guard: the
+    /// generator does not move those cells, so it can be applied again.
     ///
     /// # Errors
     /// [`DefinitionError::TooManyMoves`] if there would be more than [`Definition::MAX_MOVES`];
-    /// [`DefinitionError::AlwaysListed`] if the metric asks for powers or inverses where states are limited.
+    /// [`DefinitionError::AlwaysListed`] if the metric needs powers or inverses but states are limited.
     pub fn generators(&self, metric: Metric) -> Result<Vec<Generator>, DefinitionError> {
         self.expand_metric(&self.moves().iter().collect::<Vec<_>>(), metric)
     }
@@ -93,9 +93,9 @@ impl Definition {
         expand_metric(&self.free().iter().collect::<Vec<_>>(), Metric::Multi, &self.named())
     }
 
-    /// Returns the generators that `words` names, in that order; the names are separated by commas or blanks.
-    /// The names may be those of all generators that `metric` makes of the listed and the spare moves, or
-    /// sequences that have the effect of exactly one of them.
+    /// Returns the generators named in `words`, in that order; the names are separated by commas or blanks.
+    /// The names may be those of all generators that `metric` derives from the listed and the spare moves, or
+    /// sequences with the same effect as exactly one of them.
     ///
     /// # Errors
     /// [`SelectionError`] with the first name that is unknown and the names that exist, with a generator that
@@ -124,7 +124,7 @@ impl Definition {
         Ok(chosen)
     }
 
-    /// Returns the generator that has the effect of a sequence, `None` if there is not exactly one. So
+    /// Returns the generator with the effect of a sequence; `None` if there is not exactly one. So
     /// `V1^-1` and `V_1^{-1}` are other ways to write `V1'`.
     fn by_effect<'a>(&self, text: &str, all: &'a [Generator]) -> Option<&'a Generator> {
         let identity = OrientedPermutation::identity(self.orientation_counts());
@@ -144,8 +144,8 @@ impl Definition {
     }
 }
 
-/// What a sequence does, and the guards of the generators of which it consists. Where these are equal, they
-/// are the guard of the whole, because each generator leaves the cells of its guard.
+/// The action of a sequence, and the guards of its generators. If these are equal, they are the guard of
+/// the whole sequence, because each generator fixes the cells of its guard.
 #[derive(Clone)]
 struct Effect {
     action: OrientedPermutation,
@@ -168,8 +168,8 @@ impl expression::Element for Effect {
     }
 }
 
-/// Makes the generators of a metric from the listed ones. The names of powers are read as these powers beside
-/// all that is `named`.
+/// Derives the generators of a metric from the listed ones. The names of powers are read as these powers
+/// among all generators in `named`.
 fn expand_metric(
     listed: &[&Generator],
     metric: Metric,
@@ -201,7 +201,7 @@ fn expand_metric(
         for exponent in exponents {
             power = if exponent < 0 { generator.action.inverse() } else { power.then(&generator.action) };
             let exponent = match order {
-                // The name takes the shorter way round, forwards where both are equally long: R2, not R2'.
+                // The name uses the shorter direction, forwards if both are equally long: R2, not R2'.
                 Some(order) if exponent > 0 && 2 * exponent > order as i64 => exponent - order as i64,
                 _ => exponent,
             };
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_listed_keeps_its_name_and_nothing_is_there_twice() {
+    fn listed_moves_keep_names_and_duplicates_are_dropped() {
         let moves =
             [("R", "(1,2,3,4)"), ("Rr", "(1,3)(2,4)"), ("R'", "(1,4,3,2)"), ("X", "()"), ("S", "(1,2,3,4)")];
         let doubled = puzzle(4, &moves);
@@ -271,7 +271,7 @@ mod tests {
             let cells = Permutation::parse(cycles, 6).unwrap();
             lock.add_guarded_move(name, OrientedPermutation::from_cells(cells), guard).unwrap();
         }
-        // W is no power of R or U, because its guard has more cells.
+        // W is not a power of R or U, because its guard has more cells.
         assert_eq!(names(&lock, Metric::Given), "R U W S");
         for (metric, made) in
             [(Metric::Single, "R R' U U' W W' S"), (Metric::Multi, "R R2 R' U U2 U' W W2 W' S")]
@@ -287,9 +287,9 @@ mod tests {
         assert_eq!(*chosen[0].guard, [5]);
     }
 
-    /// A sequence chooses a move that does the same under the same conditions.
+    /// A sequence selects a move with the same action and the same guard.
     #[test]
-    fn a_sequence_chooses_no_move_with_another_guard() {
+    fn sequences_select_only_moves_with_equal_guards() {
         let mut lock = puzzle(7, &[("U", "(6,7)")]);
         for (name, cycles, guard) in [("A", "(1,2,3,4)", &[4_u16][..]), ("B", "(1,3)(2,4)", &[5])] {
             let cells = Permutation::parse(cycles, 7).unwrap();
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn metrics_are_what_they_say() {
+    fn metrics_match_their_definitions() {
         let cube = puzzle(9, &[("R", "(1,2,3,4)(5,6,7)"), ("U", "(4,5)(7,8,9)")]);
         for generator in cube.generators(Metric::Multi).unwrap() {
             let order = generator.action.order().unwrap() as i64;
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn a_board_by_its_shifts_has_the_moves_of_the_board() {
+    fn single_shifts_generate_the_moves_of_the_board() {
         let board: Board = "3x5".parse().unwrap();
         let mut shifts = Definition::of_degree("3x5", board.cells()).unwrap();
         for line in board.lines() {
@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn too_many_powers_are_refused() {
+    fn too_many_powers_are_rejected() {
         // Cycles of the lengths 2, 3, 5, 7, 11 and 13 give the order 2 * 3 * 5 * 7 * 11 * 13 = 30,030.
         let long = "(1,2)(3,4,5)(6,7,8,9,10)(11,12,13,14,15,16,17)(18,19,20,21,22,23,24,25,26,27,28)\
                     (29,30,31,32,33,34,35,36,37,38,39,40,41)";
@@ -357,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn moves_are_chosen_by_name() {
+    fn moves_are_selected_by_name() {
         let mut cube = puzzle(5, &[("R", "(1,2,3,4)"), ("U", "(4,5)")]);
         cube.add_spare("x", OrientedPermutation::from_cells(Permutation::parse("(1,2,3)", 5).unwrap()))
             .unwrap();
@@ -368,25 +368,25 @@ mod tests {
         assert_eq!(chosen(" R' , x' "), Ok(vec!["R'".into(), "x'".into()]));
         assert_eq!(
             chosen("R,F2").unwrap_err().to_string(),
-            "there is no move \"F2\" of test: there are R R2 R' U x x'"
+            "unknown move \"F2\". Moves of test: R R2 R' U x x'"
         );
-        assert_eq!(chosen("R,U,R").unwrap_err().to_string(), "the move \"R\" is chosen twice");
+        assert_eq!(chosen("R,U,R").unwrap_err().to_string(), "the move \"R\" is given twice");
         assert_eq!(
             chosen("U,R,U'").unwrap_err().to_string(),
-            "the move \"U'\" is chosen twice: it does the same as \"U\""
+            "the move \"U'\" is given twice: it is the same as \"U\""
         );
         let still = puzzle(5, &[("R", "()")]);
         assert_eq!(
             still.select(Metric::Multi, "R").unwrap_err().to_string(),
-            "there is no move \"R\" of test: there are none that change anything"
+            "unknown move \"R\". Moves of test: none that change anything"
         );
         assert_eq!(
             chosen(" ,").unwrap_err().to_string(),
-            "no moves are chosen: name at least one, for example R"
+            "no moves are given: name at least one, for example R"
         );
         assert_eq!(
             cube.select(Metric::Given, "R2").unwrap_err().to_string(),
-            "there is no move \"R2\" of test: there are R U x"
+            "unknown move \"R2\". Moves of test: R U x"
         );
     }
 }

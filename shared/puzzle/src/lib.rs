@@ -1,18 +1,17 @@
 //! Permutation puzzles as moves and symmetries on numbered cells.
 //!
-//! Reading order: [`puzzle`] (the form in which the engine takes every puzzle), [`metric`] (which powers of a
-//! move cost one move), [`board`] (the m x n two-dimensional magic cube), [`notation`] (move names such as
-//! `V2^-1`). Then puzzles of any other shape: [`definition`] (orbits, oriented pieces, generators and their
-//! guards, the solved state; the shapes that guards see, and the number of states), [`facelets`] (the pieces
-//! of a puzzle that is given by facelets), [`generators`] (the generators that a metric makes of the listed
-//! moves), [`load`] (definitions read from files), [`family`] (puzzles that have a name of their own),
-//! [`rotation_normalizer`] (rewrites sequences for a puzzle turned in the hand as sequences for the puzzle held still),
-//! [`source`] (any of these puzzles, by the name that a user gives), [`tiles`] (states of boards as people
-//! write them).
+//! Reading order: [`puzzle`] (the form of a puzzle that the engine searches), [`metric`] (which powers of a
+//! move count as one move), [`board`] (the m x n two-dimensional magic cube), [`notation`] (move names such
+//! as `V2^-1`). Then puzzles of any other shape: [`definition`] (orbits, oriented pieces, generators and
+//! their guards, the solved state; the shapes that guards depend on, and the number of states), [`facelets`]
+//! (the pieces of a puzzle given by facelets), [`generators`] (the generators that a metric derives from the
+//! listed moves), [`load`] (definitions read from files), [`family`] (puzzles with built-in names),
+//! [`rotation_normalizer`] (rewrites sequences with rotations of the whole puzzle as sequences without them),
+//! [`source`] (any of these puzzles, by the name that a user gives), [`tiles`] (states of boards as text).
 //!
 //! Invariants: a move is a permutation of the cells, and `move.apply(c)` is the cell to which the move
-//! carries the piece on cell `c`; piece `p` belongs on cell `p`; a symmetry renames cells and pieces alike
-//! and maps the set of moves onto itself.
+//! carries the piece on cell `c`; piece `p` belongs on cell `p`; a symmetry renames cells and pieces in the
+//! same way and maps the set of moves onto itself.
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 

@@ -47,17 +47,17 @@ pub struct Place {
 /// What is wrong with the text of a file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Reason {
-    /// The text is read, but defines no puzzle.
+    /// The text was parsed, but the definition is invalid.
     #[error(transparent)]
     Definition(#[from] DefinitionError),
     /// The text is not cycle notation.
     #[error("{}", .0.reason())]
     Cycles(CycleError),
-    /// There is something that the format does not allow at this place.
+    /// The format does not allow this at this place.
     #[error("{0}")]
     Syntax(String),
     /// The format does not have this keyword.
-    #[error("unknown keyword {word:?}: there are {known}")]
+    #[error("unknown keyword {word:?}: expected one of {known}")]
     UnknownKeyword {
         /// The text in place of a keyword.
         word: String,
@@ -74,7 +74,7 @@ pub enum Reason {
     },
 }
 
-/// Why a file is no definition of a puzzle.
+/// Why a file cannot be loaded as a puzzle.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     /// The operating system refused to read the file.
@@ -102,13 +102,13 @@ pub enum LoadError {
 }
 
 impl LoadError {
-    /// Adds to a fault of syntax that the file is read as TOML for want of a sign of another format.
+    /// Adds to a syntax error that the file is read as TOML because nothing indicates another format.
     fn guessed_toml(mut self) -> Self {
         if let Self::Bad { reason, .. } = &mut self
             && let Reason::Syntax(text) = &mut **reason
         {
             text.push_str(
-                "; the file is read as TOML, because neither its name (.tws, .def, .ksolve, .g, .gap, .json, .js, .ts) nor its first line tells another format",
+                "; the file is read as TOML, because neither its name (.tws, .def, .ksolve, .g, .gap, .json, .js, .ts) nor its first line indicates another format",
             );
         }
         self
@@ -126,8 +126,8 @@ impl fmt::Display for Place {
 }
 
 impl Format {
-    /// Returns the format of a file by the extension of its name, or by its text where the extension does not
-    /// tell (`.txt`).
+    /// Returns the format of a file by its extension, or by its text if the extension is ambiguous
+    /// (`.txt`).
     pub fn new(file: &str, text: &str) -> Self {
         let extension = Path::new(file).extension().and_then(|e| e.to_str()).unwrap_or_default();
         match extension.to_ascii_lowercase().as_str() {
@@ -175,7 +175,7 @@ pub fn load(path: &Path) -> Result<Definition, LoadError> {
     let text = String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         let before = String::from_utf8_lossy(&error.as_bytes()[..at]).into_owned();
-        Fault::syntax(at, "the file is not text in UTF-8").in_file(&file, &before)
+        Fault::syntax(at, "the file is not valid UTF-8").in_file(&file, &before)
     })?;
     let format = Format::new(&file, &text);
     let is_guessed = format == Format::Toml
@@ -183,8 +183,8 @@ pub fn load(path: &Path) -> Result<Definition, LoadError> {
     parse(&text, format, &file).map_err(|error| if is_guessed { error.guessed_toml() } else { error })
 }
 
-/// Reads the puzzle that a text defines. `file` is named in errors; where the text does not name the puzzle,
-/// the puzzle gets the stem of `file` as its name.
+/// Reads the puzzle that a text defines. `file` is named in errors; if the text does not name the puzzle, its
+/// name is the stem of `file`.
 ///
 /// # Errors
 /// [`LoadError`] with the file, the place and the reason.
@@ -219,7 +219,7 @@ impl Fault {
         Self::new(at, Reason::Syntax(reason.into()))
     }
 
-    /// Creates a fault of the file as a whole.
+    /// Creates a fault that concerns the whole file.
     fn whole(reason: impl Into<Reason>) -> Self {
         Self { at: None, reason: reason.into() }
     }
@@ -250,7 +250,7 @@ impl LabelNumbers {
 }
 
 /// Returns the images of a permutation of one orbit. Files give, for each cell, the cell that its piece comes
-/// from, counted from `first`. The error is the index of a number in the list, and the fault.
+/// from, numbered from `first`. The error is an index in the list, and the reason.
 fn images_of_sources(sources: &[u64], first: u64) -> Result<Vec<usize>, (usize, String)> {
     let cells = sources.len() as u64;
     let mut images = vec![usize::MAX; sources.len()];

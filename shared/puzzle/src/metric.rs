@@ -1,10 +1,10 @@
-//! A metric is a choice of generators: which powers of the listed moves cost one move.
+//! Metrics: which powers of the listed moves count as one move.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// Which powers of a listed move cost one move. A board lists the shift of each line by one cell.
+/// Which powers of a listed move count as one move. A board lists the shift of each line by one cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Metric {
@@ -13,7 +13,7 @@ pub enum Metric {
     Multi,
     /// The listed move and its inverse: a shift of one line by one cell, either way.
     Single,
-    /// The listed move alone. The listed moves need not be closed under inverses.
+    /// Only the listed move. The listed moves need not be closed under inverses.
     Given,
     /// For Square-1 only: a turn of one layer by any amount, or a twist. The listed moves are these.
     Face,
@@ -49,12 +49,12 @@ impl fmt::Display for Metric {
     }
 }
 
-/// The error for a text that names no metric.
+/// The error for a text that is not the name of a metric.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "there is no metric {0:?}: use 'multi' (any rotation of a line, or power of a listed move, is one move), \
-     'single' (a shift by one cell, or a listed move or its inverse) or 'given' (the listed moves alone); for square1 \
-     'face' (a turn of one layer, or a twist) or 'twist' (a twist alone)"
+    "unknown metric {0:?}: use 'multi' (any rotation of a line, or power of a listed move, is one move), \
+     'single' (a shift by one cell, or a listed move or its inverse) or 'given' (only the listed moves); for square1 \
+     'face' (a turn of one layer, or a twist) or 'twist' (only a twist)"
 )]
 pub struct UnknownMetric(pub String);
 

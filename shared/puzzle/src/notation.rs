@@ -1,9 +1,9 @@
 //! Names of the moves of a board, after the paper: `V<i>^<j>` moves column i up by j, `H<i>^<j>` moves row i
-//! left by j. The number i counts from 1, a negative j goes the other way, `V1` is `V1^1`, and `V1'` is
+//! left by j. Lines are numbered from 1, a negative j moves the other way, `V1` is `V1^1`, and `V1'` is
 //! `V1^-1`.
 //!
-//! A rotation is printed under one name: that of the smallest shift, forwards where both ways are equally
-//! long. All of its names can be read.
+//! A rotation is printed under one name: that of the smallest shift, forwards if both directions are equally
+//! long. All of its names are accepted.
 
 use crate::{Board, Line};
 use fathom_algebra::{Permutation, power_name};
@@ -13,11 +13,13 @@ use fathom_algebra::{Permutation, power_name};
 pub enum NotationError {
     /// The text is not of the form of a move.
     #[error(
-        "{0:?} is not a move: write V<column> or H<row>, with ^<shift> behind it if it is not 1, such as V2^-1"
+        "{0:?} is not a move: write V<column> or H<row>, followed by ^<shift> unless the shift is 1, such as V2^-1"
     )]
     NotAMove(String),
     /// The move names a line that the board does not have.
-    #[error("{word:?} names line {line}, but the board {board} has {lines} of that kind, counted from 1")]
+    #[error(
+        "{word:?} refers to line {line}, but board {board} has {lines} lines in that direction, counted from 1"
+    )]
     NoSuchLine {
         /// The move as written.
         word: String,
@@ -78,11 +80,11 @@ impl Board {
         Ok((line(number - 1), shift))
     }
 
-    /// Reads a sequence of moves, separated by blanks and carried out from left to right, as one permutation
+    /// Reads a sequence of moves, separated by blanks and applied from left to right, as one permutation
     /// of the cells.
     ///
     /// # Errors
-    /// [`NotationError`] for the first text between blanks that is no move.
+    /// [`NotationError`] for the first word that is not a move.
     pub fn parse_sequence(self, text: &str) -> Result<Permutation, NotationError> {
         text.split_whitespace().try_fold(Permutation::identity(self.cells()), |done, word| {
             let (line, shift) = self.parse_move(word)?;
@@ -97,7 +99,7 @@ mod tests {
     use crate::Metric;
 
     #[test]
-    fn every_move_is_read_as_it_is_named() {
+    fn every_move_name_parses_to_its_move() {
         for (m, n) in [(1, 4), (2, 2), (3, 4), (4, 4), (8, 8)] {
             let board = Board::new(m, n).unwrap();
             for metric in Metric::ALL {
@@ -130,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn the_three_cycle_of_the_paper() {
+    fn three_cycle_of_the_paper() {
         // Lemma 3.1: V_1^-1 H_1^1 V_1^1 H_1^1 V_1^-1 H_1^-2 V_1^1 = (1 2 3) on every square board from 3 x 3
         // on.
         for n in 3..=8 {
@@ -148,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn words_that_are_no_moves_are_refused() {
+    fn invalid_moves_are_rejected() {
         let board = Board::new(3, 4).unwrap();
         for word in ["X1", "V", "V1^", "V1^a", "V-1", "1", "é1", "V+1"] {
             assert_eq!(board.parse_move(word), Err(NotationError::NotAMove(word.into())), "{word}");

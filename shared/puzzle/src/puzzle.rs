@@ -1,4 +1,4 @@
-//! The form in which the engine takes every puzzle.
+//! The form of a puzzle that the engine searches.
 
 use crate::facelets::Facelets;
 use crate::up_to_rotation::UpToFree;
@@ -10,27 +10,27 @@ use std::collections::{BTreeSet, HashSet};
 /// A named permutation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Move {
-    /// The name, as people write it.
+    /// The name, as users write it.
     pub name: String,
     /// The permutation: `action.apply(c)` is the cell to which the piece on cell `c` goes.
     pub action: Permutation,
 }
 
 impl Move {
-    /// Returns the move as expressions name it.
+    /// Returns the move as a named element of expressions.
     pub fn named(&self) -> Named<'_> {
         Named { name: &self.name, action: &self.action }
     }
 }
 
-/// A generator of cost 1, as the engine takes it.
+/// A generator of cost 1, as the engine uses it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PuzzleMove {
-    /// The name, as people write it.
+    /// The name, as users write it.
     pub name: String,
     /// The action on the pieces of all cells.
     pub action: OrientedPermutation,
-    /// The move is possible only while all these conditions hold. In increasing order.
+    /// The conditions under which the move is possible, in increasing order.
     pub guard: Box<[Guard]>,
 }
 
@@ -39,14 +39,14 @@ pub struct PuzzleMove {
 pub struct Guard {
     /// The cell.
     pub cell: u16,
-    /// The piece, given by the cell where it belongs.
+    /// The piece, identified by its home cell.
     pub piece: u16,
-    /// Whether the cell must hold such a piece; otherwise it must not.
+    /// Whether the cell must hold such a piece, or must not.
     pub holds: bool,
 }
 
 impl Guard {
-    /// Returns the condition after cells and pieces have been renamed.
+    /// Returns the condition after renaming cells and pieces.
     pub fn renamed(&self, relabelling: &Relabelling) -> Self {
         let to = |cell: u16| relabelling.cells().apply(cell.into()) as u16;
         Self { cell: to(self.cell), piece: to(self.piece), ..*self }
@@ -56,9 +56,10 @@ impl Guard {
 /// The number of states of a puzzle whose moves have guards.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Counted {
-    /// The labels for which the number holds, one for each piece: pieces with one label are interchangeable.
+    /// The labels for which the number is valid, one per piece: pieces with the same label are
+    /// interchangeable.
     pub labels: Vec<u16>,
-    /// The number of states, where states that differ by free moves are one.
+    /// The number of states; states that differ by free moves count as one.
     pub states: BigUint,
 }
 
@@ -70,39 +71,39 @@ pub struct Puzzle {
     pub name: String,
     /// The number of cells.
     pub cells: usize,
-    /// For each piece the number of its orientations that are told apart, a divisor of the order of its
-    /// cells.
+    /// For each piece the number of its orientations that are distinguished, a divisor of the number of
+    /// orientations of its cells.
     pub seen: Vec<u16>,
     /// The moves; no two are equal, and none is the identity. With free moves: the products of each free
     /// move followed by each move, of which no two differ by a free move that follows. Applied to one
-    /// word of a state, they make all neighbours of the state.
+    /// state vector of a state, they give all its neighbours.
     pub moves: Vec<PuzzleMove>,
     /// The moves with free moves after them: the products of each move followed by each free move, of which
-    /// no two differ by a free move that comes before. Without free moves, equal to `moves`.
+    /// no two differ by a preceding free move. Without free moves, equal to `moves`.
     pub incoming_moves: Vec<PuzzleMove>,
-    /// The group of the free moves, the identity first. A free move leads from each word of a state to a
-    /// word of the same state.
+    /// The group of the free moves, the identity first. A free move leads from each state vector of a
+    /// state to a state vector of the same state.
     pub free: Vec<OrientedPermutation>,
-    /// The conditions that all states satisfy, to which states are limited.
+    /// The limits on states: conditions that all states satisfy.
     pub limits: Vec<Guard>,
-    /// The number of states, where it is known and is not simply the order of a group.
+    /// The number of states, if it is known and is not simply the order of a group.
     pub counted: Option<Counted>,
     /// For each piece a number: pieces with different numbers never exchange places, although their cells
-    /// may be the same. All numbers are equal where nothing of the kind is known.
+    /// may be the same. All numbers are equal if nothing is known.
     pub kinds: Vec<u16>,
     /// Automorphisms that map the set of moves onto itself, up to free moves that follow; the identity first.
     /// They form a group up to turns of all pieces of an orbit by the same amount, which change no move.
-    /// Where moves have guards, a free move may change for which pieces these ask: whether it does depends on
+    /// If moves have guards, a free move may change which pieces these refer to: whether it does depends on
     /// the labels.
     pub symmetries: Vec<Relabelling>,
-    /// Whether `symmetries` are known to be all that there are.
+    /// Whether `symmetries` are known to be complete.
     pub has_all_symmetries: bool,
-    /// The same puzzle with more symmetries, where states are limited and there is one: the last of its
-    /// cells is an additional cell with two orientations, which tells how the puzzle is held, and its
-    /// one free move besides the identity turns the whole puzzle over.
+    /// The same puzzle with more symmetries, if states are limited and there is one: the last of its cells
+    /// is an additional cell with two orientations, which records how the puzzle is held, and its only free
+    /// move besides the identity is a half turn of the whole puzzle.
     pub held: Option<Box<Self>>,
-    /// Other pieces with which the puzzle has fewer letters, where all pieces and orientations are told
-    /// apart: the cells are facelets of these pieces, or some orientations follow from the rest.
+    /// Other pieces with which the puzzle needs fewer symbols, if all pieces and orientations are
+    /// distinguished: the cells are facelets of these pieces, or some orientations follow from the rest.
     pub facelets: Option<Box<(Facelets, Self)>>,
 }
 
@@ -115,8 +116,8 @@ impl Puzzle {
         }))
     }
 
-    /// Rules out all pieces that look like those that are ruled out, where `labels` has a label for each
-    /// piece, and leaves out symmetries that do not keep what is ruled out then.
+    /// Extends each exclusion of a piece to all pieces with the same label, given by piece in `labels`, and
+    /// drops symmetries that do not preserve the extended limits.
     pub fn rule_out_alike(&mut self, labels: &[u16]) {
         let alike = |asked: &Guard| {
             let label = labels[usize::from(asked.piece)];
@@ -138,11 +139,11 @@ impl Puzzle {
         self.symmetries.retain(|a| limits.iter().all(|limit| limits.contains(&limit.renamed(a))));
     }
 
-    /// Returns the same puzzle on the cells of other pieces, which were found for it, with the identity as its
-    /// only symmetry.
+    /// Returns the same puzzle on the cells of other pieces, which were found for it, with the identity as
+    /// its only symmetry.
     ///
     /// # Panics
-    /// If a move tears pieces.
+    /// If a move does not keep the facelets of a piece together.
     pub fn on_pieces(&self, pieces: &Facelets) -> Self {
         let on_pieces = |m: &PuzzleMove| PuzzleMove {
             action: pieces.action(&m.action.as_points()).expect("moves keep pieces together"),
@@ -175,8 +176,8 @@ impl Puzzle {
         all_orbits(self.cells, &actions)
     }
 
-    /// Returns whether the inverse of every move is a move, up to free moves, and is possible wherever the
-    /// move leads.
+    /// Returns whether the inverse of every move is a move, up to free moves, and is possible in all states
+    /// that the move leads to.
     pub fn is_closed_under_inverses(&self) -> bool {
         self.has_up_to_free(self.moves.iter().map(|m| {
             let carried =
@@ -185,7 +186,7 @@ impl Puzzle {
         }))
     }
 
-    /// Returns whether all actions with these guards are those of moves, each followed by a free move.
+    /// Returns whether each of these actions, with its guard, is that of a move followed by a free move.
     fn has_up_to_free(&self, mut actions: impl Iterator<Item = (OrientedPermutation, Vec<Guard>)>) -> bool {
         let mut up_to_free = UpToFree::new(&self.free);
         let known: HashSet<_> =
@@ -202,9 +203,9 @@ mod tests {
     use crate::{Definition, Metric};
     use fathom_algebra::{OrientedPermutation, Permutation};
 
-    /// An inverse with a different guard does not lead back from every state.
+    /// An inverse with a different guard is not possible in every state that the move leads to.
     #[test]
-    fn inverses_have_the_same_guard() {
+    fn inverses_need_the_same_guard() {
         let closed = |guards: [&[u16]; 2]| {
             let mut puzzle = Definition::of_degree("test", 5).unwrap();
             for (name, cycles, guard) in [("U", "(1,2,3)", guards[0]), ("W", "(1,3,2)", guards[1])] {

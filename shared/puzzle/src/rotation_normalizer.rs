@@ -1,8 +1,8 @@
-//! Rewrites sequences for a puzzle that is turned in the hand as sequences for the same puzzle held still.
+//! Rewrites sequences with rotations of the whole puzzle as sequences without them.
 //!
-//! A turn of the left face of the 2x2x2 cube is a turn of its right face followed by a turn of the whole
-//! cube. So three faces suffice instead of six, if the moves that follow are renamed: when the sequence so
-//! far amounts to Q r, with a turn r of the whole, the next move x gives Q r x = Q (r x r⁻¹) r, and r x
+//! A turn of the left face of the 2x2x2 cube is a turn of its right face followed by a rotation of the whole
+//! cube. So three faces suffice instead of six, if the moves that follow are renamed: if the sequence so far
+//! equals Q r, with a rotation r of the whole puzzle, the next move x gives Q r x = Q (r x r⁻¹) r, and r x
 //! r⁻¹ is a move again.
 
 use crate::definition::FreeGroup;
@@ -12,15 +12,15 @@ use fathom_algebra::{
 };
 use std::borrow::Cow;
 
-/// A puzzle with free moves, and a selection of its moves that can replace all the others.
+/// A puzzle with free moves, and a selection of its moves that can replace all others.
 #[derive(Debug)]
 pub struct RotationNormalizer<'d> {
     whole: &'d Definition,
-    /// The group of the free moves: the turns of the whole.
+    /// The group of the free moves: the rotations of the whole puzzle.
     turns: FreeGroup,
-    /// Of the moves that differ by a power and a turn of the whole, the one that is listed first.
+    /// Of the moves that differ by a power and a rotation, the one that is listed first.
     moves: Vec<&'d Generator>,
-    /// The turn z of the whole, if the free moves x and y give one.
+    /// The rotation z, if the free moves x and y define one.
     third: Option<Generator>,
 }
 
@@ -28,17 +28,17 @@ pub struct RotationNormalizer<'d> {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NormalizeError {
     /// The puzzle has no free moves.
-    #[error("{0} has no free moves: it is not turned in the hand, and there is nothing to convert")]
+    #[error("{0} has no free moves (rotations of the whole puzzle), so there is nothing to convert")]
     NotFree(String),
-    /// The group of the free moves is larger than that of any object in the hand.
-    #[error("the free moves of {puzzle} make more than {limit} turns of the whole", limit = Definition::MAX_FREE)]
+    /// The group of the free moves is larger than the rotation group of any solid.
+    #[error("the free moves of {puzzle} generate more than {limit} rotations of the whole puzzle", limit = Definition::MAX_FREE)]
     TooManyTurns {
         /// The puzzle.
         puzzle: String,
     },
-    /// A word of the sequence is no move.
+    /// A word of the sequence is not a move.
     #[error(
-        "{word:?} is no move of {puzzle}: there are {known}, each with a number or ' or both behind it if need be"
+        "unknown move {word:?}. Moves of {puzzle}: {known}. Each may be followed by a number, by ' or by both"
     )]
     NotAMove {
         /// The word as written.
@@ -51,9 +51,9 @@ pub enum NormalizeError {
     /// A sequence with brackets or powers cannot be read.
     #[error("{0}")]
     Sequence(ExpressionError),
-    /// A move becomes none of the selected moves.
+    /// A move does not become any of the selected moves.
     #[error(
-        "{word:?} becomes a move that {puzzle} has no name for when the turns of the whole before it are left out"
+        "{word:?} cannot be converted: without the rotations before it, it is a move for which {puzzle} has no name"
     )]
     Unnamed {
         /// The word as written.
@@ -63,18 +63,18 @@ pub enum NormalizeError {
     },
 }
 
-/// A move or a turn of the whole in a sequence.
+/// A move or a rotation in a sequence.
 struct SequenceTurn<'h, 't> {
     word: Cow<'t, str>,
     generator: &'h Generator,
     is_free: bool,
-    /// The text behind the name.
+    /// The text after the name.
     suffix: Cow<'t, str>,
     exponent: i64,
 }
 
 impl Definition {
-    /// Returns the turn z of the whole, in the direction in which F turns, of a puzzle whose free moves are x
+    /// Returns the rotation z, in the direction in which F turns, of a puzzle whose free moves are x
     /// and y, in the directions of R and U: z = x y x⁻¹, because x brings F to the place of U. `None` if
     /// there are no such free moves, or if the name `z` is taken.
     pub fn third_rotation(&self) -> Option<Generator> {
@@ -92,7 +92,7 @@ impl<'d> RotationNormalizer<'d> {
     ///
     /// # Errors
     /// [`NormalizeError`] if there are no free moves, or if they generate more than [`Definition::MAX_FREE`]
-    /// turns.
+    /// rotations.
     pub fn new(whole: &'d Definition) -> Result<Self, NormalizeError> {
         if whole.free().is_empty() {
             return Err(NormalizeError::NotFree(whole.name().into()));
@@ -113,11 +113,11 @@ impl<'d> RotationNormalizer<'d> {
         self.moves.iter().map(|generator| generator.name.as_str())
     }
 
-    /// Writes a sequence with the selected moves alone. Each move keeps its place, and also the text behind
-    /// its name where that text is still right.
+    /// Writes a sequence with only the selected moves. Each move keeps its place, and the text after its
+    /// name if that text is still correct.
     ///
     /// # Errors
-    /// [`NormalizeError`] for the first word that is no move, or that becomes none of the selected moves.
+    /// [`NormalizeError`] for the first word that is not a move, or does not become a selected move.
     pub fn convert(&self, sequence: &str) -> Result<String, NormalizeError> {
         let mut turned = OrientedPermutation::identity(self.whole.orientation_counts());
         let mut words = Vec::new();
@@ -143,10 +143,10 @@ impl<'d> RotationNormalizer<'d> {
         Ok(words.join(" "))
     }
 
-    /// Returns whether two sequences lead to the same state, up to a turn of the whole.
+    /// Returns whether two sequences lead to the same state, up to a rotation.
     ///
     /// # Errors
-    /// [`NormalizeError`] for the first word that is no move.
+    /// [`NormalizeError`] for the first word that is not a move.
     pub fn are_alike(&self, one: &str, other: &str) -> Result<bool, NormalizeError> {
         let difference = self.product(one)?.inverse().then(&self.product(other)?);
         Ok(self.turns.contains(&difference))
@@ -160,7 +160,7 @@ impl<'d> RotationNormalizer<'d> {
         })
     }
 
-    /// Splits `action` into a power of a selected move and a turn of the whole after the power. The power
+    /// Splits `action` into a power of a selected move and a rotation after the power. The power
     /// `exponent` is tried first.
     fn split(
         &self,
@@ -227,14 +227,14 @@ impl<'d> RotationNormalizer<'d> {
         Ok(turns.0.into_iter().filter(|turn| turn.exponent != 0).map(step).collect())
     }
 
-    /// Returns the moves and the turns of the whole, each with whether it is a turn of the whole.
+    /// Returns the moves and the rotations, each with whether it is a rotation.
     fn known(&self) -> impl Iterator<Item = (&Generator, bool)> + Clone {
         let free = self.whole.free().iter().chain(&self.third);
         self.whole.moves().iter().map(|g| (g, false)).chain(free.map(|g| (g, true)))
     }
 
-    /// Reads the words of a sequence, which blanks separate: each is a name, which a number, `'` or both may
-    /// follow.
+    /// Reads the words of a sequence, separated by blanks: each is a name, optionally followed by a number,
+    /// `'` or both.
     fn words<'h, 't>(
         &'h self,
         sequence: &'t str,
@@ -285,9 +285,9 @@ mod tests {
     }
 
     #[test]
-    fn spelling_is_kept_and_turns_in_the_hand_are_left_out() {
+    fn spelling_is_kept_and_rotations_are_removed() {
         assert_eq!(converted("U R2 F2' U3 R'"), "U R2 F2' U3 R'");
-        // After the half turn of the whole, the bottom layer is on top.
+        // After the half rotation, the bottom layer is on top.
         assert_eq!(converted("L2 D"), "R2 U");
         assert_eq!(converted("x y2 x'"), "");
         assert_eq!(converted("y R"), converted("B y"));
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn brackets_and_words_without_blanks_are_written_out() {
+    fn brackets_and_unspaced_words_are_expanded() {
         assert_eq!(converted("[L, B']"), converted("L B' L' B"));
         assert_eq!(converted("(L D)2 x"), converted("L D L D x"));
         assert_eq!(converted("LB'D2"), converted("L B' D2"));
@@ -307,24 +307,24 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_sequence_is_refused() {
+    fn invalid_sequences_are_rejected() {
         let cube = cube();
         let held = RotationNormalizer::new(&cube).unwrap();
         assert_eq!(held.moves().collect::<Vec<_>>(), ["U", "R", "F"]);
         for word in ["X", "u", "2", "U-1", "Z"] {
             let error = held.convert(&format!("R {word} U")).unwrap_err().to_string();
             assert!(
-                error.starts_with(&format!("{word:?} is no move of 2x2x2: there are U R F D L B x y z, ")),
+                error.starts_with(&format!("unknown move {word:?}. Moves of 2x2x2: U R F D L B x y z. ")),
                 "{error}"
             );
         }
         for (sequence, says) in [
-            ("R U)", "at offset 3: this ')' closes nothing"),
+            ("R U)", "at offset 3: unmatched ')'"),
             ("[R, (U F]", "at offset 8: expected ')'"),
             ("(R U", "at offset 0: this '(' is not closed"),
             ("(R U L)^30000", "at offset 8: the exponent 30000 is too large"),
             ("R^", "at offset 2: expected "),
-            ("(R X U)2", "\"X\" is no move of 2x2x2"),
+            ("(R X U)2", "unknown move \"X\". Moves of 2x2x2"),
         ] {
             let error = held.convert(sequence).unwrap_err().to_string();
             assert!(error.contains(says), "{sequence}: {error}");
@@ -335,9 +335,9 @@ mod tests {
         );
     }
 
-    /// With one face and turns of the whole, the sequence can ask for other faces, which have no names.
+    /// With one face and rotations, a sequence can need other faces, which have no names.
     #[test]
-    fn what_has_no_name_is_refused() {
+    fn unnamed_moves_are_rejected() {
         let cube = cube();
         let mut one_face = Definition::new("one", cube.orbits().to_vec()).unwrap();
         one_face.add_move("U", cube.moves()[0].action.clone()).unwrap();
@@ -351,7 +351,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_sequence_is_like_what_it_becomes(
+        fn conversion_preserves_the_state(
             words in prop::collection::vec(("[URFDLBxyz]", prop::sample::select(vec!["", "'", "2", "2'", "3", "4"])), 0..40),
         ) {
             let cube = cube();
@@ -368,7 +368,7 @@ mod tests {
         }
 
         #[test]
-        fn any_text_is_converted_or_refused(text in ".*", near in "[URFDLBxyz0-3' ]{0,30}") {
+        fn any_text_is_converted_or_rejected(text in ".*", near in "[URFDLBxyz0-3' ]{0,30}") {
             let cube = cube();
             let held = RotationNormalizer::new(&cube).unwrap();
             for text in [text, near] {

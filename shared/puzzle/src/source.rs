@@ -7,10 +7,10 @@ use crate::{Board, BoardError, Generator, Metric, Puzzle, PuzzleMove, SelectionE
 use num_bigint::BigUint;
 use std::path::Path;
 
-/// What is said of distances where the moves are not closed under inverses.
+/// The note on distances if the moves are not closed under inverses.
 pub const ONE_WAY: &str = "distances are one way: the moves are not closed under inverses";
 
-/// Returns [`ONE_WAY`], and how to ask for the number that is meant where moves have inverses.
+/// Returns [`ONE_WAY`], and how to get the undirected number.
 pub fn one_way_note() -> String {
     format!("{ONE_WAY} (list the inverses too, or use --metric single, for the undirected number)")
 }
@@ -24,13 +24,13 @@ pub enum PuzzleSpec {
     Defined(Box<Definition>),
 }
 
-/// Why there is no such puzzle, or why it cannot be searched.
+/// Why a puzzle does not exist, or cannot be searched.
 #[derive(Debug, thiserror::Error)]
 pub enum SourceError {
-    /// The name has the form of a board, but names none.
+    /// The name has the form of a board, but is not a valid board.
     #[error(transparent)]
     Board(#[from] BoardError),
-    /// The name is that of no family.
+    /// The name does not belong to a family.
     #[error(transparent)]
     Family(#[from] FamilyError),
     /// The file cannot be used.
@@ -39,11 +39,11 @@ pub enum SourceError {
     /// The chosen moves do not exist.
     #[error(transparent)]
     Selection(#[from] SelectionError),
-    /// The metric makes too many moves, the definition is inconsistent, or an orbit does not exist.
+    /// The metric has too many moves, the definition is inconsistent, or an orbit does not exist.
     #[error(transparent)]
     Definition(#[from] DefinitionError),
     /// The metric exists only for another puzzle.
-    #[error("{puzzle} has no metric '{metric}': only square1 has")]
+    #[error("{puzzle} has no metric '{metric}'; only square1 does")]
     NotItsMetric {
         /// The puzzle.
         puzzle: String,
@@ -51,7 +51,7 @@ pub enum SourceError {
         metric: Metric,
     },
     /// The puzzle has more cells than [`PuzzleSpec::MAX_CELLS`].
-    #[error("{puzzle} has {}{cells} cells, and puzzles of at most {limit} can be searched: leave some out with --omit", states_and(states.as_ref()), limit = PuzzleSpec::MAX_CELLS)]
+    #[error("{puzzle} has {}{cells} cells, but a search supports at most {limit}: omit orbits with --omit", states_and(states.as_ref()), limit = PuzzleSpec::MAX_CELLS)]
     TooManyCells {
         /// The puzzle.
         puzzle: String,
@@ -70,14 +70,14 @@ impl PuzzleSpec {
     /// Returns the puzzle of a name: `3x4`, `pancake:8`, or the path of a file.
     ///
     /// # Errors
-    /// [`SourceError`] if the name is that of no puzzle; the error lists the names that exist.
+    /// [`SourceError`] if no puzzle has this name.
     pub fn by_name(word: &str) -> Result<Self, SourceError> {
         Self::named(word, family::by_name)
     }
 
-    /// Returns the puzzle of a name as a whole: where the puzzle of a family is held at a piece, as `2x2x2`
-    /// is at a corner, the puzzle that may be turned in the hand at no cost. Both have the same number of
-    /// states at each distance, and the second has more symmetries.
+    /// Returns the whole puzzle of a name: if the puzzle of a family has a fixed piece, such as a corner of
+    /// `2x2x2`, the variant with free rotations. Both have the same number of states at each distance, and
+    /// the variant has more symmetries.
     ///
     /// # Errors
     /// As [`PuzzleSpec::by_name`].
@@ -85,10 +85,10 @@ impl PuzzleSpec {
         Self::named(word, family::whole)
     }
 
-    /// Returns the puzzle of a family for which turning the whole puzzle in the hand costs nothing.
+    /// Returns the variant of a family with free rotations of the whole puzzle.
     ///
     /// # Errors
-    /// [`SourceError`] if the family has no such puzzle; the error lists the families that have one.
+    /// [`SourceError`] if the family has no such variant; the error lists the families that have one.
     pub fn in_hand(word: &str) -> Result<Self, SourceError> {
         Ok(Self::Defined(Box::new(family::in_hand(&word.to_lowercase().replace('×', "x"))?)))
     }
@@ -118,23 +118,23 @@ impl PuzzleSpec {
         Ok(Self::Defined(Box::new(found)))
     }
 
-    /// Returns the same puzzle under a metric, if the puzzle knows it. Under a metric of one family, the
-    /// moves of the puzzle may change.
+    /// Returns the same puzzle under a metric, if the puzzle supports it. A metric of a single family may
+    /// change the moves of the puzzle.
     ///
     /// # Errors
-    /// [`SourceError::NotItsMetric`] if the puzzle does not know the metric.
+    /// [`SourceError::NotItsMetric`] if the puzzle does not support the metric.
     pub fn in_metric(self, metric: Metric) -> Result<Self, SourceError> {
         if !metric.is_square1_only() || self.metric() == metric {
             return Ok(self);
         }
-        // A puzzle with the family's name, but not with one of the family's metrics, is another puzzle.
+        // A puzzle with the family's name but not one of its metrics is a different puzzle.
         let found = self.metric().is_square1_only().then(|| family::in_metric(&self.name(), metric));
         let found =
             found.flatten().ok_or_else(|| SourceError::NotItsMetric { puzzle: self.name(), metric })?;
         Ok(Self::Defined(Box::new(found)))
     }
 
-    /// Returns the same puzzle with some of its moves, given by their names with commas between them. They
+    /// Returns the same puzzle with some of its moves, given by their comma-separated names. They
     /// become the listed moves, and the metric becomes [`Metric::Given`]. The new name of the puzzle contains
     /// the names of the moves, and `-free` if there are free moves.
     ///
@@ -163,10 +163,10 @@ impl PuzzleSpec {
         Ok(Self::Defined(Box::new(some.validated()?)))
     }
 
-    /// Returns the same puzzle with all pieces told apart. The pieces of a board always are.
+    /// Returns the same puzzle with all pieces distinguished. The pieces of a board always are.
     ///
     /// # Errors
-    /// [`DefinitionError::Guarded`] if guards or limits of the puzzle ask for labels.
+    /// [`DefinitionError::Guarded`] if guards or limits of the puzzle refer to labels.
     pub fn with_distinct_pieces(self) -> Result<Self, SourceError> {
         match self {
             Self::Board(_) => Ok(self),
@@ -177,8 +177,8 @@ impl PuzzleSpec {
     /// Checks that the puzzle means the same with other labels, given by piece.
     ///
     /// # Errors
-    /// [`DefinitionError::Guarded`] if guards or limits ask for pieces that look alike, and the labels tell
-    /// them apart.
+    /// [`DefinitionError::Guarded`] if guards or limits refer to interchangeable pieces, and the labels
+    /// distinguish them.
     pub fn check_labels(&self, labels: &[u16]) -> Result<(), SourceError> {
         match self {
             Self::Board(_) => Ok(()),
@@ -186,9 +186,9 @@ impl PuzzleSpec {
         }
     }
 
-    /// Adds what users are told about the labels with which the puzzle is searched, given by piece: those of
-    /// one label that stay different. If these labels are not those of the file, remarks about the file's
-    /// labels are removed.
+    /// Adds a remark for users about the labels with which the puzzle is searched, given by piece: pieces
+    /// with the same label that are still distinguished. If these labels are not those of the file, remarks
+    /// about the file's labels are removed.
     pub fn remark_on_labels(&mut self, labels: &[u16], are_the_files: bool) {
         let Self::Defined(definition) = self else { return };
         if !are_the_files {
@@ -196,7 +196,7 @@ impl PuzzleSpec {
         }
         if let Some([one, other]) = definition.kept_apart(labels) {
             definition.add_remark(&format!(
-                "pieces that show different numbers of orientations, such as those of cells {one} and {other}, are told apart although they have one label"
+                "pieces that show different numbers of orientations, such as those of cells {one} and {other}, are distinguished although they have the same label"
             ));
         }
     }
@@ -205,14 +205,14 @@ impl PuzzleSpec {
     /// `unturned` ignored.
     ///
     /// # Errors
-    /// [`SourceError`] if there are no such orbits, guards or limits ask for pieces that are left out, or no
+    /// [`SourceError`] if there are no such orbits, guards or limits refer to omitted pieces, or no
     /// orbits are left.
     pub fn reduced(self, omitted: &[String], unturned: &[String]) -> Result<Self, SourceError> {
         match (self, omitted.iter().chain(unturned).next()) {
             (same, None) => Ok(same),
             (Self::Board(board), Some(orbit)) => Err(DefinitionError::NoSuchOrbit {
                 name: orbit.clone(),
-                known: format!("the tiles of {board} alone"),
+                known: format!("only the tiles of {board}"),
             }
             .into()),
             (Self::Defined(definition), _) => {
@@ -221,7 +221,7 @@ impl PuzzleSpec {
         }
     }
 
-    /// Returns what users are told about how the puzzle was read: one line each, without a full stop.
+    /// Returns remarks for users about how the puzzle was read: one line each, without a full stop.
     pub fn remarks(&self) -> &[String] {
         match self {
             Self::Board(_) => &[],
@@ -229,19 +229,19 @@ impl PuzzleSpec {
         }
     }
 
-    /// Returns whether the inverse of some move is no move in a metric, so that [distances are one
+    /// Returns whether the inverse of some move is not a move in a metric, so that [distances are one
     /// way](ONE_WAY).
     ///
     /// # Errors
-    /// [`DefinitionError`] if the metric makes too many moves.
+    /// [`DefinitionError`] if the metric has too many moves.
     pub fn is_one_way(&self, metric: Metric) -> Result<bool, DefinitionError> {
         let definition = self.definition(metric)?;
         let metric = definition.metric();
         Ok(metric == Metric::Given && !definition.is_closed_under_inverses(metric)?)
     }
 
-    /// Returns the definition of the puzzle under a metric: its moves are the generators that the definition
-    /// makes in its own metric. For a board, all moves of `metric` are listed.
+    /// Returns the definition of the puzzle under a metric: its moves are the generators of the definition
+    /// in its own metric. For a board, all moves of `metric` are listed.
     ///
     /// # Errors
     /// [`DefinitionError`] if there are too many moves.
@@ -264,7 +264,7 @@ impl PuzzleSpec {
         }
     }
 
-    /// Returns the metric that is used unless the user chooses another.
+    /// Returns the default metric.
     pub fn metric(&self) -> Metric {
         match self {
             Self::Board(_) => Metric::default(),
@@ -299,8 +299,7 @@ impl PuzzleSpec {
         }
     }
 
-    /// Checks what can be checked without the moves: that the puzzle does not have too many cells to be
-    /// searched.
+    /// Checks what does not depend on the moves: that the puzzle does not have too many cells to be searched.
     ///
     /// # Errors
     /// [`SourceError::TooManyCells`] if there are more than [`PuzzleSpec::MAX_CELLS`].
@@ -330,7 +329,7 @@ impl PuzzleSpec {
         Ok(definition.puzzle(metric)?)
     }
 
-    /// Returns the puzzle under a metric as [`PuzzleSpec::puzzle`] does, without looking for symmetries and for
+    /// Returns the puzzle under a metric as [`PuzzleSpec::puzzle`] does, without searching for symmetries or
     /// other pieces: the only symmetry is the identity.
     ///
     /// # Errors
@@ -390,7 +389,7 @@ mod tests {
     use std::collections::HashSet;
 
     #[test]
-    fn words_name_boards_families_and_files() {
+    fn names_of_boards_families_and_files() {
         assert!(matches!(PuzzleSpec::by_name("3x4"), Ok(PuzzleSpec::Board(_))));
         assert!(matches!(PuzzleSpec::by_name("0x4"), Err(SourceError::Board(_))));
         assert_eq!(PuzzleSpec::by_name("pancake:8").unwrap().cells(), 8);
@@ -403,7 +402,7 @@ mod tests {
     /// The symmetries found for the moves of a board include those known for boards. There are more where
     /// places along lines can be multiplied by a number.
     #[test]
-    fn the_symmetries_of_boards_are_found() {
+    fn board_symmetries_are_found() {
         for word in ["2x3", "3x3", "2x4", "3x4", "2x5", "4x4", "2x6", "3x5", "2x7", "5x5"] {
             let board: Board = word.parse().unwrap();
             for metric in Metric::ALL {
@@ -419,26 +418,26 @@ mod tests {
     }
 
     #[test]
-    fn some_of_the_moves_are_chosen() {
+    fn a_subset_of_moves_can_be_selected() {
         let board = PuzzleSpec::by_name("2x3").unwrap();
         let some = board.with_moves(Metric::Multi, "V1,H1^2,H1").unwrap();
         assert_eq!((some.name(), some.metric()), ("2x3-V1-H1'-H1".into(), Metric::Given));
         let names: Vec<_> = some.puzzle(Metric::Given).unwrap().moves.into_iter().map(|m| m.name).collect();
         assert_eq!(names, ["V1", "H1'", "H1"]);
         let refused = board.with_moves(Metric::Single, "V4").unwrap_err().to_string();
-        assert!(refused.starts_with("there is no move \"V4\""), "{refused}");
+        assert!(refused.starts_with("unknown move \"V4\""), "{refused}");
     }
 
     #[test]
-    fn missing_inverses_are_told_also_where_there_are_free_moves() {
+    fn missing_inverses_are_detected_with_free_moves() {
         let told = |source: &PuzzleSpec, metric| source.is_one_way(metric).unwrap();
         let free = PuzzleSpec::in_hand("2x2x2").unwrap();
         assert!(told(&free, Metric::Given) && told(&PuzzleSpec::in_hand("dino").unwrap(), Metric::Given));
         assert!(!told(&free, Metric::Single) && !told(&free, Metric::Multi));
         assert!(told(&free.with_moves(Metric::Multi, "U,R").unwrap(), Metric::Given));
         assert!(!told(&free.with_moves(Metric::Multi, "U,R2,U'").unwrap(), Metric::Given));
-        // The free move carries the ring's turn to its inverse; before a move with a guard it serves only if
-        // it leaves the cell of the guard.
+        // The free move carries the ring's turn to its inverse; before a guarded move it helps only if
+        // it fixes the cell of the guard.
         for (guard, free, is_told) in
             [("", "(1,3)", false), ("", "(5,6)", true), ("5", "(1,3)", false), ("5", "(1,3)(5,6)", true)]
         {
@@ -454,7 +453,7 @@ mod tests {
     }
 
     #[test]
-    fn names_tell_spaces_apart() {
+    fn names_distinguish_spaces() {
         let named = |source: PuzzleSpec, moves| {
             let metric = source.metric();
             source.with_moves(metric, moves).unwrap().name()
@@ -471,7 +470,7 @@ mod tests {
     }
 
     #[test]
-    fn one_family_alone_knows_its_metrics() {
+    fn family_metrics_are_rejected_elsewhere() {
         let face = PuzzleSpec::by_name("square1").unwrap();
         assert_eq!(face.metric(), Metric::Face);
         let twist = face.clone().in_metric(Metric::Twist).unwrap();
@@ -486,12 +485,12 @@ mod tests {
             let name = source.name();
             assert_eq!(source.clone().in_metric(Metric::Single).unwrap(), source);
             let refused = source.in_metric(Metric::Twist).unwrap_err().to_string();
-            assert_eq!(refused, format!("{name} has no metric 'twist': only square1 has"));
+            assert_eq!(refused, format!("{name} has no metric 'twist'; only square1 does"));
         }
     }
 
     #[test]
-    fn what_cannot_be_searched_is_refused() {
+    fn unsearchable_puzzles_are_rejected() {
         let large = PuzzleSpec::Defined(Box::new(Definition::of_degree("large", 2049).unwrap()));
         assert!(large.check().unwrap_err().to_string().starts_with("large has 2049 cells"));
     }

@@ -1,10 +1,10 @@
-//! States of boards as people write them: the number of the tile on each cell, from 0, row by row, separated
+//! States of boards as text: the number of the tile on each cell, from 0, row by row, separated
 //! by blanks, commas or semicolons.
 
 /// Reads the tiles of a state of `cells` cells.
 ///
 /// # Errors
-/// The reason why the text is not the tiles of a state, as the end of a sentence.
+/// Why the text is not a list of the tiles of a state, as the end of a sentence.
 pub fn read(text: &str, cells: usize) -> Result<Vec<usize>, String> {
     read_from(0, text, cells)
 }
@@ -18,7 +18,7 @@ pub fn check(tiles: &[usize], cells: usize) -> Result<(), String> {
 }
 
 /// Checks that each row has `columns` tiles, if the text is tiles in rows that end with semicolons: a state
-/// of another board may have as many tiles.
+/// of a board with other dimensions may have as many tiles.
 ///
 /// # Errors
 /// The fault, as the end of a sentence.
@@ -29,13 +29,13 @@ pub fn check_rows(text: &str, columns: usize) -> Result<(), String> {
     let rows = text.split(';').map(|row| entries(row).count());
     match rows.enumerate().find(|&(_, tiles)| tiles != columns && tiles > 0) {
         Some((row, tiles)) => {
-            Err(format!("row {} has {tiles} tiles, and a row of the board has {columns}", row + 1))
+            Err(format!("row {} has {tiles} tiles, but rows of the board have {columns}", row + 1))
         }
         None => Ok(()),
     }
 }
 
-/// Returns whether a text consists of numbers and separators, and does not begin as cycles do.
+/// Returns whether a text consists of numbers and separators, and does not begin like cycle notation.
 fn is_tiles(text: &str) -> bool {
     text.trim_start().starts_with(|c: char| c.is_ascii_digit())
         && text.chars().all(|c| c.is_ascii_digit() || c.is_whitespace() || ",;".contains(c))
@@ -49,7 +49,7 @@ fn entries(text: &str) -> impl Iterator<Item = &str> {
 fn read_from(first: usize, text: &str, cells: usize) -> Result<Vec<usize>, String> {
     let number = |entry: &str| {
         let last = cells - 1 + first;
-        entry.parse().map_err(|_| format!("{entry:?} is no tile: they are {first} to {last}"))
+        entry.parse().map_err(|_| format!("{entry:?} is not a tile: tiles are numbered {first} to {last}"))
     };
     let tiles: Vec<usize> = entries(text).map(number).collect::<Result<_, _>>()?;
     check_from(first, &tiles, cells).map(|()| tiles)
@@ -57,18 +57,21 @@ fn read_from(first: usize, text: &str, cells: usize) -> Result<Vec<usize>, Strin
 
 fn check_from(first: usize, tiles: &[usize], cells: usize) -> Result<(), String> {
     if let ([_], 2..) = (tiles, cells) {
-        return Err(format!("it is one tile, and the puzzle has {cells}: put blanks between tiles"));
+        return Err(format!("it is a single tile, but the puzzle has {cells}: separate tiles by blanks"));
     }
     if tiles.len() != cells {
-        return Err(format!("it has {} tiles, and the puzzle has {cells}", tiles.len()));
+        return Err(format!("it has {} tiles, but the puzzle has {cells}", tiles.len()));
     }
     let mut seen = vec![false; cells];
     for &tile in tiles {
         match tile.checked_sub(first).and_then(|number| seen.get_mut(number)) {
             None => {
-                return Err(format!("there is no tile {tile}: they are {first} to {}", cells - 1 + first));
+                return Err(format!(
+                    "there is no tile {tile}: tiles are numbered {first} to {}",
+                    cells - 1 + first
+                ));
             }
-            Some(true) => return Err(format!("tile {tile} is there twice")),
+            Some(true) => return Err(format!("tile {tile} occurs twice")),
             Some(seen) => *seen = true,
         }
     }
@@ -79,13 +82,13 @@ fn check_from(first: usize, tiles: &[usize], cells: usize) -> Result<(), String>
 /// not a list of numbers unchanged.
 ///
 /// # Errors
-/// The reason why the numbers are not the tiles of a state, as the end of a sentence.
+/// Why the numbers are not the tiles of a state, as the end of a sentence.
 pub fn counted_from_one(text: &str, cells: usize) -> Result<String, String> {
     if !is_tiles(text) {
         return Ok(text.into());
     }
     let tiles = read_from(1, text, cells)
-        .map_err(|error| format!("{error}; with --from-one tiles are counted from 1, row by row"))?;
+        .map_err(|error| format!("{error}; with --from-one tiles are numbered from 1, row by row"))?;
     Ok(tiles.iter().map(|tile| (tile - 1).to_string()).collect::<Vec<_>>().join(" "))
 }
 
@@ -94,34 +97,34 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_are_those_of_the_board() {
+    fn rows_must_match_the_board() {
         for right in ["3 1 2; 5,4 0", "3 1 2; 5,4 0;", "3 1\n2; 5 4 0", "3 1 2 5 4 0", "(1,2);(3,4)", "V1;H1"]
         {
             assert_eq!(check_rows(right, 3), Ok(()), "{right}");
         }
         for (wrong, row) in [("3 1; 2 5; 4 0", 1), ("3 1 2; 5 4 0 6", 2), ("3 1 2 5; 4 0", 1)] {
             let found = check_rows(wrong, 3).unwrap_err();
-            assert!(found.starts_with(&format!("row {row} has ")) && found.ends_with("has 3"), "{found}");
+            assert!(found.starts_with(&format!("row {row} has ")) && found.ends_with("have 3"), "{found}");
         }
     }
 
     #[test]
-    fn tiles_are_counted_from_one_or_from_none() {
+    fn tiles_are_numbered_from_one_or_zero() {
         assert_eq!(counted_from_one("3 1 2; 5,4", 5).as_deref(), Ok("2 0 1 4 3"));
         assert_eq!(read("2 0\n1,4\r\n\t3", 5), Ok(vec![2, 0, 1, 4, 3]));
         assert_eq!(
             read("20143", 5).unwrap_err(),
-            "it is one tile, and the puzzle has 5: put blanks between tiles"
+            "it is a single tile, but the puzzle has 5: separate tiles by blanks"
         );
         for other in ["(1,2,3)", "V1 H2'", "", "[[1,2]]"] {
             assert_eq!(counted_from_one(other, 3).as_deref(), Ok(other));
         }
         for (wrong, message) in [
-            ("0 1 2", "there is no tile 0: they are 1 to 3; with --from-one"),
-            ("4 1 2", "there is no tile 4: they are 1 to 3; with --from-one"),
-            ("1 3 3", "tile 3 is there twice; with --from-one"),
-            ("1 2", "it has 2 tiles, and the puzzle has 3; with --from-one"),
-            ("1 2 99999999999999999999", "\"99999999999999999999\" is no tile: they are 1 to 3"),
+            ("0 1 2", "there is no tile 0: tiles are numbered 1 to 3; with --from-one"),
+            ("4 1 2", "there is no tile 4: tiles are numbered 1 to 3; with --from-one"),
+            ("1 3 3", "tile 3 occurs twice; with --from-one"),
+            ("1 2", "it has 2 tiles, but the puzzle has 3; with --from-one"),
+            ("1 2 99999999999999999999", "\"99999999999999999999\" is not a tile: tiles are numbered 1 to 3"),
         ] {
             let found = counted_from_one(wrong, 3).unwrap_err();
             assert!(found.starts_with(message), "{found}");

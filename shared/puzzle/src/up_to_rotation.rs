@@ -6,14 +6,15 @@ use rustc_hash::FxHashMap;
 /// A cell and an orientation on it.
 type Place = (usize, u16);
 
-/// Finds what actions have in common that differ by a free move that follows, and no others.
+/// Computes a canonical form of actions: equal for two actions if and only if they differ by a free move
+/// that follows.
 ///
-/// An action, followed by one of the free moves, leads the solved piece of each cell to some place. Of these
-/// sequences of places, the smallest is found cell by cell: the free moves that make it smallest so far are
-/// left for the cells that follow. What is left is remembered, because many actions lead to the same places.
+/// An action, followed by one of the free moves, leads the solved piece of each cell to some place. The
+/// smallest of these sequences of places is found cell by cell: the free moves that give the smallest prefix
+/// remain for the next cells. The remaining sets are cached, because many actions lead to the same places.
 pub(crate) struct UpToFree<'f> {
     free: &'f [OrientedPermutation],
-    /// Sets of free moves, by number; the first has all of them.
+    /// Sets of free moves, by number; the first contains all of them.
     sets: Vec<Vec<u32>>,
     /// For each set, and each place to which an action leads: the smallest place to which the free moves of
     /// the set lead from there, and the set of those that lead to it.
@@ -21,7 +22,7 @@ pub(crate) struct UpToFree<'f> {
 }
 
 impl<'f> UpToFree<'f> {
-    /// Takes all free moves, the identity included.
+    /// Expects all free moves, including the identity.
     pub(crate) fn new(free: &'f [OrientedPermutation]) -> Self {
         Self { free, sets: vec![(0..free.len() as u32).collect()], steps: FxHashMap::default() }
     }
@@ -69,9 +70,9 @@ mod tests {
     use crate::{Definition, Orbit};
     use std::collections::HashMap;
 
-    /// Actions have the same sequence if one is the other with a free move behind it, and only then.
+    /// Actions have the same sequence if and only if one is the other followed by a free move.
     #[test]
-    fn actions_are_alike_if_a_free_move_follows() {
+    fn canonical_form_identifies_actions_up_to_free_moves() {
         let orientation_counts = [3, 3, 3, 1, 1, 1];
         let parse = |cycles| OrientedPermutation::parse(cycles, &orientation_counts).unwrap();
         let orbit = |orientations| Orbit { name: format!("o{orientations}"), cells: 3, orientations };

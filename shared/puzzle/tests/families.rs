@@ -14,7 +14,7 @@ fn whole(word: &str) -> Vec<usize> {
 }
 
 #[test]
-fn numbers_of_states() {
+fn state_counts() {
     for (word, states) in [
         // OEIS A000142 and A000165 (2^n n!).
         ("pancake:8", 40_320),
@@ -35,7 +35,7 @@ fn numbers_of_states() {
         ("3x3x3", 43_252_003_274_489_856_000),
         // The comment of OEIS A079745.
         ("skewb", 3_149_280),
-        // This is the sum of the table in cayleypy, puzzles_growth.csv; up to 12 turns in space there are
+        // This is the sum of the table in cayleypy, puzzles_growth.csv; up to 12 rotations there are
         // 19,958,400 states (OEIS A079766).
         ("dino", 239_500_800),
         // T. Rokicki, twsearch-results.
@@ -47,10 +47,10 @@ fn numbers_of_states() {
         assert_eq!(family::by_name(word).unwrap().states(), Some(states), "{word}");
     }
     for (word, states) in [
-        // The corners move as those of the pocket cube.
+        // The corners move like those of the pocket cube.
         ("2x2x2", 3_674_160),
         ("3x3x3-corners", 3_674_160),
-        // One state stands for 24 turned cubes.
+        // One state represents 24 rotated cubes.
         ("3x3x3-edges", 980_995_276_800 / 24),
         // The comment of OEIS A079766.
         ("dino", 19_958_400),
@@ -59,16 +59,16 @@ fn numbers_of_states() {
     }
 }
 
-/// A board whose sides are both odd reaches half of all states, and all of them if turning it over is odd.
+/// A board with two odd sides reaches half of all states, and all of them if flipping it is odd.
 #[test]
-fn boards_that_are_turned_over() {
+fn two_sided_boards() {
     let factorial = |n: u128| (1..=n).product::<u128>();
     for (word, states) in [
         // Harris: the flip of the Rubeish square is odd, and doubles the 9!/2 states.
         ("3x3+flip", factorial(9)),
         ("3x3+flips", factorial(9)),
         ("3x3+transpose", factorial(9)),
-        // The flip makes five rows of two exchanges each, and the transposition ten exchanges across the
+        // The flip swaps two pairs in each of five rows, and the transposition ten pairs across the
         // diagonal.
         ("5x5+flip", factorial(25) / 2),
         ("5x5+transpose", factorial(25) / 2),
@@ -84,9 +84,9 @@ fn boards_that_are_turned_over() {
     ] {
         assert_eq!(family::by_name(word).unwrap().states(), Some(states), "{word}");
     }
-    // First come the rotations and the flip, then their products.
+    // The rotations and the flip come first, then their products.
     assert_eq!(whole("1x7+flip"), [1, 7, 6]);
-    // On two columns the flip does what the shifts of the three rows do, in one move.
+    // On two columns the flip equals the shifts of all three rows, in one move.
     assert_eq!(growth(&family::by_name("3x2+flip").unwrap(), Metric::Multi, 1), [1, 7 + 1]);
     let names = |word: &str, metric| {
         let moves = family::by_name(word).unwrap().generators(metric).unwrap();
@@ -133,10 +133,10 @@ fn rings() {
     // OEIS A186144 has the number of states at the largest distance.
     let last = |n: usize| *whole(&format!("lx:{n}")).last().unwrap();
     assert_eq!((4..=8).map(last).collect::<Vec<_>>(), [3, 2, 1, 2, 1]);
-    // With k = 2 the turntable of Top Spin makes the exchange of LRX.
+    // With k = 2 the turntable of Top Spin is the swap of LRX.
     assert_eq!(whole("topspin:7,2"), whole("lrx:7"));
     // A shift of eight pieces is odd, so that all states are reached. A shift of seven pieces and the
-    // reversal of four are even. On an even ring the reversal of three keeps odd places odd, so that the two
+    // reversal of four are even. On an even ring the reversal of three keeps odd places odd, so the two
     // halves are never mixed.
     assert_eq!(family::by_name("topspin:8,4").unwrap().states(), Some(40_320));
     assert_eq!(family::by_name("topspin:7,4").unwrap().states(), Some(2_520));
@@ -161,15 +161,15 @@ fn pocket_cube() {
         let depth = fathom_slow::choose(3, 4);
         assert_eq!(growth(&free, Metric::Multi, depth), half_turns[..=depth]);
         assert_eq!(growth(&free, Metric::Single, depth), quarter_turns[..=depth]);
-        // Clockwise turns stay clockwise when the cube is held in another way.
+        // Clockwise turns stay clockwise when the cube is rotated.
         assert_eq!(growth(&free, Metric::Given, depth + 1), growth(&cube, Metric::Given, depth + 1));
     }
 }
 
-/// In the hand, states that turns of the whole make of each other are one class, whose distance is that of
-/// the nearest of them. So each layer has as many states as there are classes with this least distance.
+/// With free rotations, states that differ by rotations form a class, whose distance is that of the nearest
+/// of them. So each layer has as many states as there are classes with this least distance.
 #[test]
-fn in_the_hand_the_nearest_turned_state_counts() {
+fn free_rotations_count_the_nearest_rotated_state() {
     for (word, deepest) in fathom_slow::choose(
         [("dino", 3), ("3x3x3-edges", 2), ("3x3x3-corners", 3)],
         [("dino", 4), ("3x3x3-edges", 3), ("3x3x3-corners", 4)],
@@ -185,7 +185,7 @@ fn in_the_hand_the_nearest_turned_state_counts() {
                 let turned =
                     |state: &OrientedPermutation| turns.iter().map(|turn| state.then(turn)).collect();
                 let mut classes: Vec<Vec<OrientedPermutation>> = layer.iter().map(turned).collect();
-                // Classes that were met in an earlier layer, or already in this layer, are left out.
+                // Classes found in an earlier layer, or already in this layer, are skipped.
                 classes.retain(|class| {
                     class.iter().all(|state| !known.contains(state)) && known.insert(class[0].clone())
                 });
@@ -196,9 +196,9 @@ fn in_the_hand_the_nearest_turned_state_counts() {
     }
 }
 
-/// The positions of the pieces of Rubik's cube move alike however the pieces are turned.
+/// The positions of the pieces of Rubik's cube do not depend on their orientations.
 #[test]
-fn positions_are_what_the_cube_shows_without_orientations() {
+fn positions_match_the_cube_without_orientations() {
     const MAX_DEPTH: usize = 3;
     let rubik = layers(&family::by_name("3x3x3").unwrap(), Metric::Multi, MAX_DEPTH);
     let mut known = HashSet::new();
@@ -210,15 +210,15 @@ fn positions_are_what_the_cube_shows_without_orientations() {
     assert_eq!(positions.iter().map(Vec::len).collect::<Vec<_>>(), nearest);
 }
 
-/// The table of T. Rokicki (repository rokicki/twsearch-results, `godsnumber/compy_cube-symm-g7.log`) begins
-/// so.
+/// The first rows of the table of T. Rokicki (repository rokicki/twsearch-results,
+/// `godsnumber/compy_cube-symm-g7.log`).
 #[test]
-fn the_compy_cube_begins_as_published() {
+fn compy_cube_matches_published_layers() {
     let compy = layers(&family::by_name("compy").unwrap(), Metric::Multi, 4);
     assert_eq!(compy.iter().map(Vec::len).collect::<Vec<_>>(), [1, 16, 160, 1408, 11808]);
 }
 
-/// Returns the elements at each distance up to `deepest`, for a puzzle whose pieces can all be told apart.
+/// Returns the elements at each distance up to `deepest`, for a puzzle whose pieces are all distinct.
 fn layers(puzzle: &Definition, metric: Metric, deepest: usize) -> Vec<Vec<OrientedPermutation>> {
     let moves = puzzle.generators(metric).unwrap();
     let solved = OrientedPermutation::identity(puzzle.orientation_counts());
@@ -266,7 +266,7 @@ fn skewb() {
 }
 
 #[test]
-fn beginnings_of_larger_searches() {
+fn first_layers_of_larger_searches() {
     // cayleypy, puzzles_growth.csv.
     let dino = family::by_name("dino").unwrap();
     let known = [1, 16, 160, 1408, 11712, 90912, 644756];
@@ -280,16 +280,16 @@ fn beginnings_of_larger_searches() {
 }
 
 #[test]
-fn the_documentation_lists_all_families() {
+fn documentation_lists_all_families() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/puzzles.md");
     let page = std::fs::read_to_string(page).unwrap();
     for Family { pattern, about, states, metric, .. } in families() {
         let row = format!("| `{pattern}` | {about} | {states} | `{metric}` |\n").replace("*", "\\*");
-        assert!(page.contains(&row), "docs/puzzles.md misses\n{row}");
+        assert!(page.contains(&row), "docs/puzzles.md lacks\n{row}");
     }
     let in_hand = families().iter().filter_map(|family| Some((family.pattern, family.in_hand.as_ref()?)));
     for (pattern, InHand { states, .. }) in in_hand {
         let row = format!("| `{pattern}` | {states} |\n").replace("*", "\\*");
-        assert!(page.contains(&row), "docs/puzzles.md misses\n{row}");
+        assert!(page.contains(&row), "docs/puzzles.md lacks\n{row}");
     }
 }

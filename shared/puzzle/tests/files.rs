@@ -1,4 +1,4 @@
-//! The files of docs/examples, and texts that define no puzzles.
+//! The files of docs/examples, and invalid files.
 
 use crate::search::growth;
 use fathom_algebra::expression::MAX_NAME;
@@ -27,10 +27,10 @@ fn sequence(puzzle: &Definition, text: &str) -> OrientedPermutation {
     .unwrap()
 }
 
-/// Edges and corners are permuted evenly, corners are turned over in even numbers, and twelve turns of the
-/// whole bring faces to faces of their kind. A turn of the whole carries each face's turn to another's.
+/// Edges and corners are permuted evenly, corners are flipped in even numbers, and twelve rotations map faces
+/// to faces of their kind. A rotation maps each face's turn to another's.
 #[test]
-fn the_octahedron_is_held_in_no_way() {
+fn octahedron_with_free_rotations() {
     let fto = example("fto.toml");
     let factorial = |n: u128| (1..=n).product::<u128>();
     assert_eq!(fto.states(), Some(factorial(6) / 2 * 32 * (factorial(12) / 2) / 12));
@@ -66,13 +66,13 @@ fn every_example_loads() {
 }
 
 #[test]
-fn the_pocket_cube_is_the_same_in_all_formats() {
+fn pocket_cube_is_equal_in_all_formats() {
     let cube = family::by_name("2x2x2").unwrap();
     assert_eq!(example("2x2x2.toml"), cube);
     let ksolve = example("2x2x2.tws");
     assert_eq!(ksolve.moves(), cube.moves());
     assert_eq!(ksolve.states(), Some(3_674_160));
-    // Geometry makes the same faces and rotations that the kpuzzle derives from three moves.
+    // The geometry gives the same faces and rotations that the kpuzzle derives from three moves.
     let kpuzzle = example("2x2x2.kpuzzle.json");
     let six_faces = family::in_hand("2x2x2").unwrap();
     for generator in six_faces.moves().iter().chain(six_faces.free()) {
@@ -85,7 +85,8 @@ fn the_pocket_cube_is_the_same_in_all_formats() {
 
 #[test]
 fn orders_of_well_known_sequences() {
-    // The orientation_counts of R, R U, R U R' U' and R U' are from D. Singmaster, Notes on Rubik's Magic Cube.
+    // The orders of R, R U, R U R' U' and R U' are from D. Singmaster, Notes on Rubik's Magic
+    // Cube.
     let cube = family::by_name("3x3x3").unwrap();
     for (text, order) in [("R", 4), ("R U", 105), ("R U R' U'", 6), ("R U'", 63), ("R2 U2", 6)] {
         assert_eq!(sequence(&cube, text).order(), Some(order), "{text}");
@@ -95,7 +96,7 @@ fn orders_of_well_known_sequences() {
         assert_eq!(sequence(&stickers, text).order(), Some(order), "{text}");
     }
     assert_eq!(stickers.states(), cube.states());
-    // Without edges, the orientation_counts on the 2x2x2 are smaller.
+    // Without edges, the orders on the 2x2x2 are smaller.
     let pocket = example("2x2x2.tws");
     for (text, order) in [("R", 4), ("R U", 15), ("R U R' U'", 6)] {
         assert_eq!(sequence(&pocket, text).order(), Some(order), "{text}");
@@ -103,7 +104,7 @@ fn orders_of_well_known_sequences() {
 }
 
 #[test]
-fn examples_are_the_puzzles_that_they_say() {
+fn examples_match_their_descriptions() {
     assert_eq!(example("pyraminx.toml"), family::by_name("pyraminx").unwrap());
     assert_eq!(example("pancake-5.toml").moves(), family::by_name("pancake:5").unwrap().moves());
     // One face and free rotations generate the whole cube. The counts are OEIS A079761.
@@ -114,17 +115,16 @@ fn examples_are_the_puzzles_that_they_say() {
     let colours = example("two-colours.toml");
     assert_eq!(colours.states(), None);
     assert_eq!(growth(&colours, Metric::Given, usize::MAX).iter().sum::<usize>(), 20);
-    // There are 6 * 5 ways to place the two rough pieces; the two ways that block both discs cannot be
-    // reached.
+    // There are 6 * 5 ways to place the two rough pieces; the two that block both discs are unreachable.
     let bandaged = example("bandaged.toml");
     assert_eq!(growth(&bandaged, Metric::Single, usize::MAX).iter().sum::<usize>(), 30 - 2);
-    // In the limited puzzle, no rough piece comes behind the window.
+    // In the limited puzzle, no rough piece is behind the window.
     let limited = example("limited.toml");
     assert_eq!(growth(&limited, Metric::Given, usize::MAX).iter().sum::<usize>(), 5 * 4);
 }
 
 #[test]
-fn the_fault_in_the_documentation_is_told_as_it_says() {
+fn documented_error_is_reproduced() {
     let text = std::fs::read_to_string(examples().join("2x2x2.tws")).unwrap();
     let error =
         parse(&text.replace("4 1 2 3 5 6 7", "4 1 2 3 5 6 4"), Format::Ksolve, "pocket.tws").unwrap_err();
@@ -134,16 +134,16 @@ fn the_fault_in_the_documentation_is_told_as_it_says() {
 }
 
 #[test]
-fn burnt_pancakes_whose_sides_are_not_looked_at_are_pancakes() {
+fn burnt_pancakes_without_sides_are_pancakes() {
     let mut burnt = family::by_name("burnt-pancake:6").unwrap();
     let plain: Vec<Piece> = burnt.solved().iter().map(|&piece| Piece { seen: 1, ..piece }).collect();
     burnt.set_solved(&plain).unwrap();
-    // The counts are OEIS A092113, row 6. Turning over a single pancake changes nothing visible.
+    // The counts are OEIS A092113, row 6. Flipping a single pancake changes nothing visible.
     assert_eq!(growth(&burnt, Metric::Given, usize::MAX), [1, 5, 20, 79, 199, 281, 133, 2]);
 }
 
 #[test]
-fn families_are_written_and_read_again() {
+fn families_round_trip() {
     for family in families() {
         let puzzle = family::by_name(family.example).unwrap();
         assert_eq!(parse(&puzzle.to_toml(), Format::Toml, "x").unwrap(), puzzle, "{}", family.example);
@@ -253,14 +253,14 @@ fn damaged() -> impl Strategy<Value = (Format, String)> {
 
 const FORMATS: [Format; 4] = [Format::Toml, Format::Gap, Format::Ksolve, Format::Kpuzzle];
 
-/// Checks that a text gives a definition that can be written and read again, or an error that names the file.
+/// Checks that a text gives a definition that round-trips, or an error that names the file.
 fn is_read_or_refused(text: &str, format: Format) {
     match parse(text, format, "some.file") {
         Ok(puzzle) => {
             assert!(!puzzle.moves().is_empty());
             let again = parse(&puzzle.to_toml(), Format::Toml, "x").unwrap();
             assert_eq!(again, puzzle);
-            // Definitions are equal whatever remarks they have.
+            // Equality of definitions ignores remarks.
             assert_eq!(again.remarks(), puzzle.remarks());
         }
         Err(error) => assert!(error.to_string().starts_with("some.file:"), "{error}"),
@@ -271,19 +271,19 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
     #[test]
-    fn what_is_written_is_read_again(puzzle in definitions()) {
+    fn definitions_round_trip(puzzle in definitions()) {
         prop_assert_eq!(parse(&puzzle.to_toml(), Format::Toml, "x").unwrap(), puzzle);
     }
 
     #[test]
-    fn arbitrary_text_is_read_or_refused(text in any::<String>()) {
+    fn arbitrary_text_is_read_or_rejected(text in any::<String>()) {
         for format in FORMATS {
             is_read_or_refused(&text, format);
         }
     }
 
     #[test]
-    fn text_of_the_words_of_all_formats_is_read_or_refused(
+    fn text_of_format_keywords_is_read_or_rejected(
         words in prop::collection::vec(prop::sample::select(vec![
             "Name", "Set", "A", "Move", "MoveTransformation", "MoveSequence", "Solved", "StartState", "End", "Ignore",
             "R", "R'", "0", "1", "2", "3", "99999999999999999999", "?", "#", "\n", "\n", "\n", " ", " ", "x2", "(", ")",
@@ -300,12 +300,12 @@ proptest! {
     }
 
     #[test]
-    fn damaged_files_are_read_or_refused((format, text) in damaged()) {
+    fn damaged_files_are_read_or_rejected((format, text) in damaged()) {
         is_read_or_refused(&text, format);
     }
 
     #[test]
-    fn arbitrary_bytes_are_read_or_refused(bytes in any::<Vec<u8>>(), format in 0_usize..5) {
+    fn arbitrary_bytes_are_read_or_rejected(bytes in any::<Vec<u8>>(), format in 0_usize..5) {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join(["a.toml", "a.g", "a.tws", "a.json", "a"][format]);
         std::fs::write(&path, bytes).unwrap();

@@ -1,4 +1,4 @@
-//! The numbers of states of puzzles with guards, counted by shapes and by a plain search.
+//! State counts of puzzles with guards, by shapes and by a plain search.
 
 use crate::search::growth;
 use fathom_algebra::{OrientedPermutation, Permutation, Relabelling};
@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// A number of shapes that the puzzles of these tests do not reach.
+/// An upper bound on the number of shapes of the puzzles in these tests.
 const MOST: usize = 100_000;
 
 fn states(puzzle: &Definition) -> Option<BigUint> {
@@ -16,7 +16,7 @@ fn states(puzzle: &Definition) -> Option<BigUint> {
 }
 
 #[test]
-fn without_guards_it_is_the_order_of_the_group() {
+fn without_guards_the_count_is_the_group_order() {
     for family in families().iter().filter(|family| !family.name().starts_with("square1")) {
         let puzzle = family::by_name(family.example).unwrap();
         assert!(puzzle.states().is_some());
@@ -32,14 +32,14 @@ fn examples() {
     };
     // There are 6 choose 3 ways to place three white pieces.
     assert_eq!(states(&example("two-colours.toml")), Some(20_u32.into()));
-    // There are 6 * 5 ways to place two rough pieces, without the two that block both discs.
+    // There are 6 * 5 ways to place two rough pieces, minus the two that block both discs.
     assert_eq!(states(&example("bandaged.toml")), Some(28_u32.into()));
-    // There are 5 * 4 ways to place two rough pieces outside of the window.
+    // There are 5 * 4 ways to place two rough pieces outside the window.
     assert_eq!(states(&example("limited.toml")), Some(20_u32.into()));
 }
 
 #[test]
-fn limited_states_are_closed_under_inverses_and_have_their_symmetries() {
+fn limited_puzzles_are_closed_and_have_symmetries() {
     let discs = |always: &[u16]| {
         let mut puzzle = Definition::of_degree("discs", 6).unwrap();
         for (name, cycles) in
@@ -52,8 +52,8 @@ fn limited_states_are_closed_under_inverses_and_have_their_symmetries() {
         puzzle.puzzle(Metric::Given).unwrap()
     };
     let all = discs(&[]).symmetries;
-    // The discs can be exchanged and mirrored, which makes four symmetries. One window leaves one of them,
-    // and two windows beside each other leave two.
+    // The discs can be exchanged and mirrored, which gives four symmetries. One window leaves one of them,
+    // and two adjacent windows leave two.
     assert_eq!(all.len(), 4);
     for (always, symmetries) in [(&[0][..], 1), (&[0, 1], 2), (&[0, 1, 4, 5], 4), (&[0, 4], 2), (&[2, 3], 4)]
     {
@@ -71,9 +71,9 @@ fn limited_states_are_closed_under_inverses_and_have_their_symmetries() {
     }
 }
 
-/// The two edges change places only with a flip.
+/// The two edges swap places only with a flip.
 #[test]
-fn pieces_that_exchange_places_are_of_one_kind() {
+fn pieces_that_swap_places_have_the_same_kind() {
     let orbit = |name: &str, cells, orientations| Orbit { name: name.into(), cells, orientations };
     let mut puzzle = Definition::new("flip", vec![orbit("edges", 2, 2), orbit("caps", 2, 1)]).unwrap();
     let action = |images: [u16; 4], turns: [u16; 4]| {
@@ -88,7 +88,7 @@ fn pieces_that_exchange_places_are_of_one_kind() {
 }
 
 #[test]
-fn a_state_that_a_free_move_does_not_change_is_counted_by_nobody() {
+fn states_fixed_by_free_moves_are_not_counted() {
     let mut puzzle = Definition::of_degree("coins", 4).unwrap();
     let add = |cycles: &str| OrientedPermutation::from_cells(Permutation::parse(cycles, 4).unwrap());
     puzzle.add_move("a", add("(1,2)")).unwrap();
@@ -111,7 +111,7 @@ fn guarded() -> impl Strategy<Value = Definition> {
             let mut puzzle = Definition::new("guarded", orbits).unwrap();
             for (i, &seed) in seeds.iter().enumerate() {
                 // Two transpositions in each orbit leave most moves with fixed cells; a move without any
-                // could have no guard.
+                // could not have a guard.
                 let mut images: Vec<u16> = (0..puzzle.cells() as u16).collect();
                 for step in 0..2 {
                     let [one, other] = [0, 8].map(|at| (seed >> (16 * step + at)) as usize);
@@ -156,7 +156,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(1000))]
 
     #[test]
-    fn states_are_as_many_as_a_search_finds(puzzle in guarded()) {
+    fn state_counts_match_a_search(puzzle in guarded()) {
         let found: usize = growth(&puzzle, Metric::Given, usize::MAX).iter().sum();
         match states(&puzzle) {
             Some(states) => prop_assert_eq!(states, BigUint::from(found)),
@@ -166,12 +166,12 @@ proptest! {
     }
 
     #[test]
-    fn limited_states_are_as_many_as_a_search_finds(
+    fn limited_state_counts_match_a_search(
         puzzle in guarded(),
         always in prop::collection::vec(0_u16..8, 0..3),
         never in prop::collection::vec((0_u16..8, 0_u16..8), 0..4),
     ) {
-        // Inverses are listed, because repeating a possible move may lead to a state that is ruled out.
+        // Inverses are listed, because repeating a possible move may lead to an excluded state.
         let mut limited = Definition::new("limited", puzzle.orbits().to_vec()).unwrap();
         limited.set_solved(puzzle.solved()).unwrap();
         for generator in puzzle.generators(Metric::Single).unwrap() {

@@ -1,4 +1,4 @@
-//! The tests of `fathom-puzzle` from outside, as one program: it is linked once, and its tests share the
+//! The integration tests of `fathom-puzzle`, as one program: it is linked once, and its tests share the
 //! processors.
 
 mod families;

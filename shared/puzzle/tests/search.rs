@@ -1,4 +1,4 @@
-//! A short breadth-first search that is obviously right, for definitions of up to 18 cells.
+//! A short, obviously correct breadth-first search, for definitions of up to 18 cells.
 
 use fathom_algebra::OrientedPermutation;
 use fathom_puzzle::{Definition, Metric};
@@ -70,8 +70,8 @@ pub(crate) fn growth(puzzle: &Definition, metric: Metric, deepest: usize) -> Vec
         counts.push(layer.len());
         let mut next_layer = Vec::new();
         for state in layer {
-            // Free moves may precede each move: the moves are tried from each of the states that free moves
-            // make one.
+            // Free moves may precede each move: the moves are tried from all states that differ by free
+            // moves.
             for turned in equals(state) {
                 for generator in moves.iter().filter(|generator| holds(&generator.guard, turned)) {
                     let next = least(moved(turned, &generator.action, seen));

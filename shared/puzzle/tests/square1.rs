@@ -23,7 +23,7 @@ fn binomial(n: usize, k: usize) -> usize {
 }
 
 #[test]
-fn shapes_by_passes() {
+fn shapes_by_pass() {
     let shapes = SquareOneShapes::new();
     let passes = shapes.passes();
     // The article gives the sum, says that eight passes find all shapes, and that the last pass finds 24. The
@@ -34,9 +34,9 @@ fn shapes_by_passes() {
 }
 
 #[test]
-fn every_shape_that_fits_can_be_reached() {
+fn every_valid_shape_is_reachable() {
     let shapes = SquareOneShapes::new();
-    // By the article, e corners and 12 - 2e edges of a layer follow the cut in any order.
+    // According to the article, e corners and 12 - 2e edges of a layer follow the cut in any order.
     let in_order = |e: usize| binomial(12 - e, e);
     let aligned: usize = (2..=6).map(|e| in_order(e) * in_order(8 - e)).sum();
     assert_eq!((0..shapes.count()).filter(|&shape| shapes.is_aligned(shape)).count(), aligned);
@@ -65,7 +65,7 @@ fn shapes_up_to_turns() {
 }
 
 #[test]
-fn numbers_of_states() {
+fn state_counts() {
     let states = square1::in_all_shapes().groupoid(20_000).unwrap();
     assert_eq!(states.states_in_a_shape(), states_in_a_shape());
     assert_eq!(states.states(), Some(states_in_a_shape() * 19_305_u32));
@@ -82,7 +82,7 @@ fn numbers_of_states() {
     assert_eq!(square1::in_all_shapes().groupoid(19_304).map(|found| found.states()), None);
 }
 
-/// Reads a word of the article: `s`, and powers of `u` and `d`. The article holds the puzzle upside down: its
+/// Reads a word of the article: `s`, and powers of `u` and `d`. In the article the puzzle is upside down: its
 /// `u` turns our bottom layer counterclockwise, seen from outside that layer, and its `d` turns our top layer
 /// counterclockwise, seen from below.
 fn article(word: &str) -> Sequence {
@@ -105,7 +105,7 @@ fn commutator(x: &Sequence, y: &Sequence) -> Sequence {
     product(&[x, y, &x.inverse(), &y.inverse()])
 }
 
-/// Returns the action of a sequence that is carried out after `first`, if every move is possible.
+/// Returns the action of a sequence applied after `first`, if every move is possible.
 fn made(puzzle: &Definition, first: &Sequence, sequence: &Sequence) -> Option<OrientedPermutation> {
     let identity = || OrientedPermutation::identity(puzzle.orientation_counts());
     let mut state = identity();
@@ -148,11 +148,11 @@ const NUMBERED: [usize; 16] = {
     ]
 };
 
-/// Returns the permutation of the article's pieces that a sequence makes after `d`, and whether the sequence
-/// turns the middle layer over.
+/// Returns the permutation of the article's pieces by a sequence after `d`, and whether the sequence flips
+/// the middle layer.
 fn effect(sequence: &Sequence) -> (Permutation, bool) {
     let puzzle = family::by_name("square1").unwrap();
-    let action = made(&puzzle, &article("d"), sequence).expect("every move can be made");
+    let action = made(&puzzle, &article("d"), sequence).expect("every move is possible");
     let number =
         |cell: usize| NUMBERED.iter().position(|&numbered| numbered == cell).expect("it is a cube again");
     let pieces = Permutation::from_fn(16, |piece| number(action.cells().apply(NUMBERED[piece])));
@@ -190,7 +190,7 @@ fn manoeuvres_of_the_article() {
 }
 
 #[test]
-fn layers_are_exchanged_and_the_middle_is_turned_over() {
+fn layers_swap_and_the_middle_flips() {
     let (pieces, turned_over) = effect(&article("s u6 d6 s"));
     assert!((0..16).all(|piece| (piece < 8) != (pieces.apply(piece) < 8)));
     assert!(!turned_over);
@@ -199,7 +199,7 @@ fn layers_are_exchanged_and_the_middle_is_turned_over() {
 }
 
 #[test]
-fn the_documentation_tells_the_manoeuvres() {
+fn documentation_lists_the_manoeuvres() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/square-1.md");
     let page = std::fs::read_to_string(page).unwrap();
     let a = "/(0,-3)/(0,3)/(0,-3)/(0,3)/";
@@ -215,7 +215,7 @@ fn the_documentation_tells_the_manoeuvres() {
     ] {
         assert_eq!(effect(&usual.parse().unwrap()).0.to_string(), cycles, "{name}");
         let row = format!("| {name} | `{usual}` | {cycles} |\n");
-        assert!(page.contains(&row), "docs/square-1.md misses\n{row}");
+        assert!(page.contains(&row), "docs/square-1.md lacks\n{row}");
     }
     for (word, usual) in [
         ("s d6 u6 s", "/(6,6)/"),
@@ -227,22 +227,22 @@ fn the_documentation_tells_the_manoeuvres() {
     ] {
         let cube = family::by_name("square1").unwrap();
         let of = |sequence: &Sequence| {
-            made(&cube, &Sequence::default(), sequence).expect("every move can be made")
+            made(&cube, &Sequence::default(), sequence).expect("every move is possible")
         };
         assert_eq!(of(&usual.parse().unwrap()), of(&article(word)), "{word}");
-        assert!(page.contains(&format!("`{usual}`")), "docs/square-1.md misses {usual}");
+        assert!(page.contains(&format!("`{usual}`")), "docs/square-1.md lacks {usual}");
     }
 }
 
 #[test]
-fn the_parity_of_the_cube_is_mended() {
+fn parity_is_corrected() {
     let [u3, d3, s, t] = ["u3", "d3", "s", "u d-1 s d u-1 s"].map(|word| effect(&article(word)).0);
     assert!([u3, d3, s, t].iter().all(Permutation::is_even));
     let f = article("s u3 d-3 s u d-2 s u2 d2");
     let puzzle = family::by_name("square1").unwrap();
     let mended = product(&[&f, &article("s"), &f.inverse()]);
-    let action = made(&puzzle, &Sequence::default(), &mended).expect("every move can be made");
-    // At the star, three corners of one layer are exchanged with three of the other; then the cube is
+    let action = made(&puzzle, &Sequence::default(), &mended).expect("every move is possible");
+    // At the star, three corners of one layer are swapped with three of the other; then the cube is
     // restored.
     let label = |cell: usize| puzzle.solved()[cell].label;
     let alone = |cell: usize| puzzle.solved().iter().filter(|piece| piece.label == label(cell)).count() == 1;
@@ -252,7 +252,7 @@ fn the_parity_of_the_cube_is_mended() {
     assert!(exchanged.iter().all(|cycle| cycle.len() == 2 && alone(cycle[1]) && cycle.iter().all(is_corner)));
 }
 
-/// Returns the number of states at each distance that can be twisted, counted by a plain search.
+/// Returns the number of twistable states at each distance, counted by a plain search.
 fn twistable_growth(puzzle: &Definition, deepest: usize) -> Vec<usize> {
     let generators = puzzle.generators(Metric::Given).unwrap();
     let solved: Vec<u16> = puzzle.solved().iter().map(|piece| 2 * piece.label).collect();
@@ -293,19 +293,20 @@ fn first_distances_between_twistable_states() {
     let record = include_str!("../../../records/begun/square1-face.json");
     let counts: Vec<String> = found.iter().map(usize::to_string).collect();
     assert!(record.contains(&format!("\"counts\":[{}]", counts.join(","))), "{counts:?}");
-    // Ways through other states are not shorter.
+    // Paths through other states are not shorter.
     assert_eq!(twistable_growth(&square1::in_all_shapes(), 5), published[..=5]);
 }
 
-/// With one more cell, which tells which half is held, two flips and their product relabel cells. A plain
-/// search of words shows that each of them preserves the distance of every state.
+/// With one more cell, which records which half is held, two flips and their product relabel cells. A plain
+/// search of state vectors shows that each of them preserves the distance of every state.
 #[test]
-fn flips_of_the_puzzle_that_is_held_either_way_keep_distances() {
+fn half_turn_symmetries_preserve_distances() {
     let puzzle = family::by_name("square1").unwrap();
     let plain = puzzle.puzzle(Metric::Face).unwrap();
     let held = plain.held.as_ref().expect("the halves are alike");
     assert_eq!((held.cells, held.free.len(), held.moves.len()), (plain.cells + 1, 2, plain.moves.len()));
-    // A word has the label and the orientation of the piece on each cell, so equal words are equal states.
+    // A state vector has the label and the orientation of the piece on each cell, so equal vectors are equal
+    // states.
     let label = |piece: usize| puzzle.solved().get(piece).map_or(u16::MAX, |piece| piece.label);
     type Word = Vec<(u16, u16)>;
     let word = |state: &OrientedPermutation| -> Word {
@@ -341,7 +342,7 @@ fn flips_of_the_puzzle_that_is_held_either_way_keep_distances() {
         }
         layer = next;
     }
-    // The counts are the published ones, with two words for each state.
+    // The counts are the published ones, with two state vectors for each state.
     for (depth, states) in [1, 15, 69, 212, 1141, 3933].into_iter().enumerate() {
         assert_eq!(depths.values().filter(|&&other| other == depth).count(), 2 * states);
     }
@@ -349,7 +350,8 @@ fn flips_of_the_puzzle_that_is_held_either_way_keep_distances() {
         let mut images = FxHashMap::default();
         (0..held.cells).all(|piece| {
             let image = label(relabelling.cells().apply(piece));
-            // This relabelling may exchange the middle layer with the cell that tells how the puzzle is held.
+            // This relabelling may exchange the middle layer with the cell that records how the puzzle is
+            // held.
             *images.entry(label(piece)).or_insert(image) == image
         })
     };
@@ -363,7 +365,7 @@ fn flips_of_the_puzzle_that_is_held_either_way_keep_distances() {
                 image[relabelling.cells().apply(cell)] = (to[&label], turn);
             }
             let found = depths.get(&image).or_else(|| {
-                // A relabelling may turn the piece of the cell that tells how the puzzle is held.
+                // A relabelling may turn the piece of the cell that records how the puzzle is held.
                 depths.get(&after(&held.free[1], &image))
             });
             assert_eq!(found, Some(depth));

@@ -91,15 +91,15 @@ mod tests {
     #[test]
     fn invalid_elements_are_rejected_with_a_reason() {
         for (text, says) in [
-            ("", "at offset 0: expected a generator or '('"),
+            ("", "at offset 0: expected a move or '('"),
             ("(1,2", "at offset 4: expected a point, found the end; cycles are written as"),
             ("(1,13)", "at offset 3: point 13 is not between 1 and 12"),
             ("(1,2)(2,3)", "at offset 6: point 2 occurs twice"),
-            ("1 2 3", "it has 3 tiles, and the puzzle has 12; tiles are numbered from 0"),
-            ("1 2 3 4 5 6 7 8 9 10 11 12", "there is no tile 12: they are 0 to 11"),
-            ("0 1 2 3 4 5 6 7 8 9 10 10", "tile 10 is there twice"),
-            ("99999999999999999999 1", "is no tile: they are 0 to 11"),
-            ("V1*V5", "at offset 3: there is no generator \"V5\": they are V1 V2 V3 V4 H1 H2 H3"),
+            ("1 2 3", "it has 3 tiles, but the puzzle has 12; tiles are counted from 0"),
+            ("1 2 3 4 5 6 7 8 9 10 11 12", "there is no tile 12: tiles are numbered 0 to 11"),
+            ("0 1 2 3 4 5 6 7 8 9 10 10", "tile 10 occurs twice"),
+            ("99999999999999999999 1", "is not a tile: tiles are numbered 0 to 11"),
+            ("V1*V5", "at offset 3: unknown move \"V5\". Moves: V1 V2 V3 V4 H1 H2 H3"),
             ("V1^2^", "at offset 5: expected a number"),
         ] {
             let error = element(text).unwrap_err();

@@ -247,7 +247,9 @@ fn tiles_are_counted_from_one_on_request() {
     let (code, _, err) = group(&["3x3", "--element", "1 2 0 3 4 5 6 7 8", "--from-one"]);
     assert_eq!(code, Some(2));
     assert!(
-        err.contains("there is no tile 0: they are 1 to 9; with --from-one tiles are counted from 1"),
+        err.contains(
+            "there is no tile 0: tiles are numbered 1 to 9; with --from-one tiles are numbered from 1"
+        ),
         "{err}"
     );
     let solved =

@@ -241,7 +241,7 @@ fn pieces_with_different_visible_orientations_stay_distinct() {
         let (told, said) = texts(&output);
         (told.contains("4 states"), said)
     };
-    let note = "note: pieces that show different numbers of orientations, such as those of cells 1 and 2, are told apart although they have one label\n";
+    let note = "note: pieces that show different numbers of orientations, such as those of cells 1 and 2, are distinguished although they have the same label\n";
     assert_eq!(said("2, 1", &["--labels", "1,1"]), (true, note.into()));
     assert_eq!(said("2, 1", &[]), (true, String::new()));
     assert_eq!(said("2, 2", &["--labels", "1,1"]), (true, String::new()));
@@ -372,12 +372,12 @@ fn unsearchable_puzzles_are_refused() {
     for (arguments, says) in [
         (&["run", "pancake:1"][..], "is not of the form pancake:N with 2 <= N <= 64"),
         (&["run", "pancake:30"], "pancake:30 given has 265,252,859,812,191,058,636,308,480,000,000 states"),
-        (&["run", "pancakes"], "names no puzzle, but perhaps \"pancake:N\" is meant: there are MxN+flip"),
+        (&["run", "pancakes"], "unknown puzzle \"pancakes\". Did you mean \"pancake:N\"?"),
         (&["run", "no/such.gap"], "no/such.gap: cannot be read"),
-        (&["plan", "3x4", "--moves", "V1,V9"], "there is no move \"V9\""),
-        (&["plan", "3x4", "--moves", "V1,V1"], "is chosen twice"),
+        (&["plan", "3x4", "--moves", "V1,V9"], "unknown move \"V9\""),
+        (&["plan", "3x4", "--moves", "V1,V1"], "is given twice"),
         (&["run", "3x4+transpose"], "is not of the form MxM+transpose with 1 <= M = N"),
-        (&["convert", "2x2x2", "R M"], "\"M\" is no move of 2x2x2: there are U R F D L B x y"),
+        (&["convert", "2x2x2", "R M"], "unknown move \"M\". Moves of 2x2x2: U R F D L B x y"),
         (&["convert", "3x3", "V1"], "3x3 is a board"),
         (&["convert", "pancake:5", "r2"], "has no free moves"),
     ] {
@@ -460,7 +460,7 @@ fn notes_on_a_file_are_in_every_result() {
     let at = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
     let (file, run) = (at("some.g"), at("run"));
     fs::write(&file, "G := Group((1,2,3,4,5), (1,2));\nH := Subgroup(G, [(1,2), (2,3)]);\n").unwrap();
-    let note = "the moves are those of the group H; other permutations are not used: G";
+    let note = "the moves are those of the group H; unused permutations: G";
     for command in [
         &["group", &file][..],
         &["group", &file, "--element", "(1,2)"],
@@ -548,8 +548,8 @@ fn identical_pieces_of_a_gap_file_are_honoured() {
     assert_eq!(apart["counts"], value!(growth((0..9).map(|point| vec![point]).collect())));
     let said =
         |arguments: &[&str]| texts(&fathom().arg("plan").arg(&file).args(arguments).output().unwrap()).1;
-    assert!(said(&[]).contains("note: ip of the file is honoured"), "{}", said(&[]));
-    // With one-way distances, that is a warning, which --quiet does not suppress.
+    assert!(said(&[]).contains("note: ip is used"), "{}", said(&[]));
+    // Where distances are one way, that is a warning, which --quiet leaves.
     assert!(said(&[]).contains("warning: distances are one way"), "{}", said(&[]));
     assert_eq!(said(&["--labelled", "--metric", "multi"]), "");
     assert_eq!(said(&["--metric", "multi", "-q"]), "");
@@ -598,7 +598,7 @@ fn orbits_and_orientations_may_be_omitted() {
     let flat = run(&[&file, "--ignore-orientation", "B"]);
     assert_eq!((&flat["states"], &flat["space"]), (&value!(18), &value!("sequences-unturned-B")));
     let refused = |orbit: &str| texts(&fathom().args(["plan", &file, "--omit", orbit]).output().unwrap()).1;
-    assert!(refused("C").contains("there is no orbit \"C\": the orbits are A, B"), "{}", refused("C"));
+    assert!(refused("C").contains("unknown orbit \"C\": the orbits are A, B"), "{}", refused("C"));
 }
 
 /// Identical beads in three orbits that move independently: 6!/(2! 2! 2!) x 7!/(4! 3!) x 5!/(2! 2!) states,
@@ -647,9 +647,9 @@ fn puzzle_names_precede_files() {
     for (arguments, says) in [
         (&["run", "runs/-ring-given"][..], "'fathom resume runs/-ring-given' goes on with the run"),
         (&["run", "empty"], "empty is a directory that holds no run"),
-        (&["run", "2x2x2", "--omit", "edges"], "there is no orbit \"edges\": the orbits are corners"),
-        (&["run", "2x2x2", "--omit", "corners"], "has no piece left"),
-        (&["solve", "2x2x2", "X", "--scramble"], "unknown move \"X\". Moves: U R F D L B x y z"),
+        (&["run", "2x2x2", "--omit", "edges"], "unknown orbit \"edges\": the orbits are corners"),
+        (&["run", "2x2x2", "--omit", "corners"], "no pieces left"),
+        (&["solve", "2x2x2", "X", "--scramble"], "there is no move \"X\": there are U R F D L B x y z"),
     ] {
         let (code, said) = said(arguments);
         assert!(code == Some(2) && said.contains(says), "{arguments:?}: {said}");

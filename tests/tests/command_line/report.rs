@@ -533,7 +533,7 @@ fn names_are_escaped_in_every_format() {
     let output = fathom_tests::fathom().arg("plan").arg(&file).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     let error = String::from_utf8(output.stderr).unwrap();
-    assert!(error.contains("has the character '\\n': give it a name of one line"), "{error}");
+    assert!(error.contains("contains the character '\\n': use printable characters"), "{error}");
 }
 
 #[test]

@@ -126,8 +126,8 @@ fn invalid_shapes_are_refused() {
         ("0", "no shape 0: shapes are numbered 1 to 170"),
         ("171", "no shape 171"),
         ("212121/12121212", "the top layer \"212121\" takes 9 times 30 degrees"),
-        ("222222/222222", "has 12 corners, and the puzzle has 8"),
-        ("cube", "\"cube\" is no shape"),
+        ("222222/222222", "has 12 corners, but the puzzle has 8"),
+        ("cube", "\"cube\" is not a shape"),
     ] {
         let (code, out, err) = shapes(&[wrong]);
         assert_eq!((code, out.as_str()), (Some(2), ""), "{wrong}");

@@ -268,13 +268,13 @@ fn invalid_questions_are_refused_with_one_message() {
     fs::write(path.join("many.toml"), many).unwrap();
     answer(path, &["run", "2x3", "--dir", "run", "-q"]);
     for (arguments, says) in [
-        (&["solve", "3x3", "0 1 2"][..], "STATE: it has 3 tiles, and the puzzle has 9"),
-        (&["solve", "3x3", "0 1 2 3 4 5 6 7 7"], "STATE: tile 7 is there twice"),
+        (&["solve", "3x3", "0 1 2"][..], "STATE: it has 3 tiles, but the puzzle has 9"),
+        (&["solve", "3x3", "0 1 2 3 4 5 6 7 7"], "STATE: tile 7 occurs twice"),
         (&["solve", "3x3", "(1,2"], "STATE: at offset 4: expected a point, found the end"),
-        (&["solve", "3x3", ""], "is neither a list of tiles nor cycles"),
-        (&["solve", "3x3", "V1"], "To give moves, add --scramble"),
-        (&["solve", "3x3", "V4", "--scramble"], "there is no generator \"V4\""),
-        (&["solve", "2x2x2", "R D", "--scramble", "--moves", "U,R,F"], "at offset 2: unknown move \"D\""),
+        (&["solve", "3x3", ""], "is neither the tiles of a state nor cycles"),
+        (&["solve", "3x3", "V1"], "to give moves, add --scramble"),
+        (&["solve", "3x3", "V4", "--scramble"], "unknown move \"V4\""),
+        (&["solve", "2x2x2", "R D", "--scramble", "--moves", "U,R,F"], "at offset 2: there is no move \"D\""),
         (&["solve", "2x2x2", "0 1 2 3 4 5 6"], "the pieces of 2x2x2 turn"),
         (&["solve", "3x3", "1 0 2 3 4 5 6 7 8"], "3x3 cannot reach this state: it is an odd permutation"),
         (&["solve", "2x2x2", "(1+1)"], "the orientations of its corners add up to 1 modulo 3"),
@@ -289,21 +289,21 @@ fn invalid_questions_are_refused_with_one_message() {
         ),
         (
             &["solve", "square1", "(1,0", "--scramble", "--metric", "twist"],
-            "STATE: at offset 0: \"(1,0\" is no pair of turns",
+            "STATE: at offset 0: \"(1,0\" is not a pair of turns",
         ),
-        (&["solve", "many.toml", "()"], "the free moves make a group of more than 1024 elements"),
-        (&["solve", "empty", "()"], "is not a run directory"),
-        (&["solve", "nowhere", "()"], "names no puzzle"),
+        (&["solve", "many.toml", "()"], "the free moves generate a group of more than 1024 elements"),
+        (&["solve", "empty", "()"], "is no run directory"),
+        (&["solve", "nowhere", "()"], "unknown puzzle"),
         (
             &["solve", "run", "()", "--track", "0"],
             "the run in run fixes what --track would say: leave it out",
         ),
-        (&["solve", "run", "0 1 2 3 4 5 6"], "it has 7 tiles, and the puzzle has 6"),
+        (&["solve", "run", "0 1 2 3 4 5 6"], "it has 7 tiles, but the puzzle has 6"),
         (&["solve", "3x3", "()", "--limit", "3"], "--all"),
         (&["antipodes", "run", "--metric", "multi"], "leave it out"),
-        (&["antipodes", "run", "--depth", "9"], "2x3-multi has no states at depth 9: the largest depth is 7"),
-        (&["antipodes", "many.toml"], "the free moves make a group of more than 1024 elements"),
-        (&["antipodes", "empty"], "is not a run directory"),
+        (&["antipodes", "run", "--depth", "9"], "2x3-multi has no states at depth 9: the last is 7"),
+        (&["antipodes", "many.toml"], "the free moves generate a group of more than 1024 elements"),
+        (&["antipodes", "empty"], "is no run directory"),
     ] {
         let (code, out, err) = in_directory(path, arguments);
         assert_eq!((code, out.as_str()), (Some(2), ""), "{arguments:?}: {err}");

@@ -225,7 +225,11 @@ fn labels_finer_than_those_of_guards_are_refused() {
     assert_eq!(plan("1,1,2,2").status.code(), Some(0));
     let refused = plan("1,2,3,4");
     assert_eq!(refused.status.code(), Some(2));
-    assert!(texts(&refused).1.contains("if pieces that look alike were told apart"), "{:?}", texts(&refused));
+    assert!(
+        texts(&refused).1.contains("pieces with the same label cannot be distinguished"),
+        "{:?}",
+        texts(&refused)
+    );
 }
 
 #[test]

@@ -151,6 +151,6 @@ fn list_of_watched_states_cannot_be_changed() {
     let other = directory.path().join("other");
     let refused = run(&other, &["--watch-states", list.to_str().unwrap()]);
     assert_eq!(refused.status.code(), Some(2));
-    assert!(texts(&refused).1.contains("line 1: it has 7 tiles, and the puzzle has 8"));
+    assert!(texts(&refused).1.contains("line 1: it has 7 tiles, but the puzzle has 8"));
     assert!(!other.exists());
 }

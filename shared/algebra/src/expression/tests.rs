@@ -1,4 +1,4 @@
-//! Expressions are read as they are meant, and texts that are not expressions are refused.
+//! Expressions are read correctly, and texts that are not expressions are rejected.
 
 use super::*;
 use crate::Word;
@@ -9,7 +9,7 @@ const DEGREE: usize = 6;
 
 fn generators() -> Vec<(&'static str, Permutation)> {
     let read = |(name, cycles)| (name, Permutation::parse(cycles, DEGREE).unwrap());
-    // The last name looks like a power of the third generator, but names another permutation.
+    // The last name looks like a power of the third generator, but is a different permutation.
     [("a", "(1,2)"), ("b", "(1,2,3,4,5,6)"), ("V1", "(2,4,6)"), ("V1^2", "(1,3,5)")].map(read).to_vec()
 }
 
@@ -21,7 +21,7 @@ fn read(text: &str) -> Result<String, String> {
 }
 
 #[test]
-fn the_product_of_the_article_has_order_105() {
+fn product_of_the_article_has_order_105() {
     // "How to count the number of positions of Rubik's cube", HaskellForMaths, 2009: the product f*l.
     let cycles = [
         ("f", "(1,3,9,7)(2,6,8,4)(17,41,33,29)(18,44,32,26)(19,47,31,23)"),
@@ -39,9 +39,9 @@ fn the_product_of_the_article_has_order_105() {
     assert_eq!(parse("l^-1 f'", 59, &named).unwrap(), product.inverse());
 }
 
-/// A name may have a typographic apostrophe. An error is told at its place in the text as written.
+/// A name may have a typographic apostrophe. Errors have offsets in the text as written.
 #[test]
-fn names_come_before_typographic_apostrophes() {
+fn names_take_precedence_over_typographic_apostrophes() {
     let action = Permutation::parse("(1,2,3)", 3).unwrap();
     let other = Permutation::parse("(1,2)", 3).unwrap();
     let named = [Named { name: "a", action: &action }, Named { name: "a\u{2019}", action: &other }];
@@ -51,7 +51,7 @@ fn names_come_before_typographic_apostrophes() {
 }
 
 #[test]
-fn expressions_mean_what_they_say() {
+fn equivalent_expressions() {
     for (one, other) in [
         ("a*b", "a b"),
         (" a  *  b ", "a b"),
@@ -92,7 +92,7 @@ fn expressions_mean_what_they_say() {
 
 /// `R_2` is a name of its own here, and a formula writes `S_1` for `S1`.
 #[test]
-fn names_that_have_underscores_come_first() {
+fn names_with_underscores_take_precedence() {
     let named = |name: &str| {
         let cycles = match name {
             "R" => "(1,2,3,4,5)",
@@ -117,32 +117,32 @@ fn names_that_have_underscores_come_first() {
 #[test]
 fn errors_name_place_and_reason() {
     for (text, says) in [
-        ("", "at offset 0: expected a generator or '(', found the end"),
-        ("  ", "at offset 2: expected a generator or '(', found the end"),
-        ("a*", "at offset 2: expected a generator or '(', found the end"),
-        ("a**b", "at offset 2: expected a generator or '(', found '*'"),
-        ("*a", "at offset 0: expected a generator or '(', found '*'"),
-        ("^2", "at offset 0: expected a generator or '(', found '^'"),
-        ("(a*)", "at offset 3: expected a generator or '(', found ')'"),
-        ("a)", "at offset 1: this ')' closes nothing"),
+        ("", "at offset 0: expected a move or '(', found the end"),
+        ("  ", "at offset 2: expected a move or '(', found the end"),
+        ("a*", "at offset 2: expected a move or '(', found the end"),
+        ("a**b", "at offset 2: expected a move or '(', found '*'"),
+        ("*a", "at offset 0: expected a move or '(', found '*'"),
+        ("^2", "at offset 0: expected a move or '(', found '^'"),
+        ("(a*)", "at offset 3: expected a move or '(', found ')'"),
+        ("a)", "at offset 1: unmatched ')'"),
         ("b (a (b)", "at offset 2: this '(' is not closed"),
-        ("(", "at offset 1: expected a generator or '(', found the end"),
+        ("(", "at offset 1: expected a move or '(', found the end"),
         ("a^", "at offset 2: expected a number, found the end"),
         ("a^-b", "at offset 3: expected a number, found 'b'"),
         ("a^+1", "at offset 2: expected a number, found '+'"),
         ("a^99999999999999999999", "at offset 2: the exponent 99999999999999999999 is too large"),
-        ("a*ac", "at offset 2: there is no generator \"ac\": they are a b V1 V1^2"),
+        ("a*ac", "at offset 2: unknown move \"ac\". Moves: a b V1 V1^2"),
         ("[a b]", "at offset 4: expected ',' or ':', found ']'"),
         ("[a, b", "at offset 0: this '[' is not closed"),
-        ("[a, b, a]", "at offset 5: expected '*', '^', a generator, or the end, found ','"),
-        ("a, , b", "at offset 3: expected a generator or '(', found ','"),
-        ("V12", "at offset 0: there is no generator \"V12\": they are a b V1 V1^2"),
+        ("[a, b, a]", "at offset 5: expected '*', '^', a move, or the end, found ','"),
+        ("a, , b", "at offset 3: expected a move or '(', found ','"),
+        ("V12", "at offset 0: unknown move \"V12\". Moves: a b V1 V1^2"),
         ("a^{2", "at offset 4: expected '}', found the end"),
         ("(a]", "at offset 2: expected ')', found ']'"),
         ("[a, b)", "at offset 5: expected ']', found ')'"),
-        ("é", "at offset 0: there is no generator \"é\": they are a b V1 V1^2"),
-        ("V1^2x", "at offset 4: there is no generator \"x\": they are a b V1 V1^2"),
-        ("2", "at offset 0: there is no generator \"2\": they are a b V1 V1^2"),
+        ("é", "at offset 0: unknown move \"é\". Moves: a b V1 V1^2"),
+        ("V1^2x", "at offset 4: unknown move \"x\". Moves: a b V1 V1^2"),
+        ("2", "at offset 0: unknown move \"2\". Moves: a b V1 V1^2"),
     ] {
         assert_eq!(read(text).unwrap_err(), says, "{text:?}");
     }
@@ -150,7 +150,7 @@ fn errors_name_place_and_reason() {
 
 /// Long words without blanks: each part of them might be a name.
 #[test]
-fn names_are_asked_for_as_far_as_they_can_be_names() {
+fn name_lookups_are_bounded() {
     let generators = generators();
     let word = |number: usize| (0..1000).map(move |i| if (i * i + number * i) % 7 < 3 { 'a' } else { 'b' });
     let text: String = (0..20).flat_map(|number| word(number).chain([' '])).collect();
@@ -164,15 +164,15 @@ fn names_are_asked_for_as_far_as_they_can_be_names() {
             Ok(found.map(|(_, action)| action.clone()))
         };
         sequence_of(&text, &Permutation::identity(DEGREE), longest, &mut named).unwrap();
-        // What is a name is asked for once.
+        // Each name is looked up once.
         assert_eq!(told, 2);
         assert!(asked <= 2 + (longest - 1) * (text.len() + 20), "{asked}");
     }
 }
 
-/// What is kept of a text are the elements of names, however many other parts its words have.
+/// Only the elements of names are stored, however many other parts the words of a text have.
 #[test]
-fn only_names_are_kept() {
+fn only_names_are_stored() {
     let generators = generators();
     let word: String = (0..MAX_WORD).map(|i| if i * i % 7 < 3 { 'a' } else { 'b' }).collect();
     let mut named = |name: &str| {
@@ -193,8 +193,8 @@ fn only_names_are_kept() {
     assert_eq!((parser.at, parser.known.len()), (MAX_WORD, 2));
 }
 
-/// A name is read in a time that does not depend on the length of what follows: with searches through all of
-/// the rest these texts take minutes.
+/// The time to read a name does not depend on the length of the rest: with searches through all of it these
+/// texts would take minutes.
 #[test]
 fn long_texts_without_blanks() {
     let factors = 1 << 17;
@@ -207,12 +207,12 @@ fn long_texts_without_blanks() {
     // A word of the longest length is read, and a longer one is not.
     assert_eq!(read(&"b".repeat(MAX_WORD)).unwrap(), read("b^4").unwrap());
     for end in ["b", "é", "😀"] {
-        assert!(read(&("b".repeat(MAX_WORD) + end)).unwrap_err().contains("there is no generator"));
+        assert!(read(&("b".repeat(MAX_WORD) + end)).unwrap_err().contains("unknown move"));
     }
 }
 
 #[test]
-fn what_can_be_read_in_two_ways_is_refused() {
+fn ambiguous_texts_are_rejected() {
     let moves = ["U", "R", "2U", "RU"].map(|name| (name, Permutation::parse("(1,2)", 2).unwrap()));
     let named: Vec<Named> = moves.iter().map(|(name, action)| Named { name, action }).collect();
     let read = |text| parse(text, 2, &named).map_err(|error| error.to_string());
@@ -226,7 +226,7 @@ fn what_can_be_read_in_two_ways_is_refused() {
 
 /// Moves may be listed with their powers, which are names then.
 #[test]
-fn a_name_counts_before_a_power_of_a_shorter_one() {
+fn names_take_precedence_over_powers() {
     let moves = [("U", "(1,2,3)"), ("U'", "(4,5)"), ("U2", "(1,3,2)"), ("R", "(1,4)"), ("R1", "(2,5)")];
     let moves = moves.map(|(name, cycles)| (name, Permutation::parse(cycles, 5).unwrap()));
     let named: Vec<Named> = moves.iter().map(|(name, action)| Named { name, action }).collect();
@@ -243,7 +243,7 @@ fn a_name_counts_before_a_power_of_a_shorter_one() {
 }
 
 #[test]
-fn turns_are_listed_as_they_are_made() {
+fn turns_are_listed_in_order() {
     let mut named = |name: &str| {
         let place = ["a", "b"].iter().position(|known| *known == name);
         Ok(place.map(|generator| Turns(vec![Turn { generator, exponent: 1 }])))
@@ -257,24 +257,24 @@ fn turns_are_listed_as_they_are_made() {
     assert_eq!(read("(a b)^2").unwrap(), [(0, 1), (1, 1), (0, 1), (1, 1)]);
     assert_eq!(read("").unwrap(), []);
     assert!(read("(a b)^99999999").unwrap_err().contains("too large"));
-    // Each level doubles what the level below makes: 40 levels would make 2^40 turns.
+    // Each level doubles the level below: 40 levels would give 2^40 turns.
     let nested = (0..40).fold("a".to_owned(), |inner, _| format!("[{inner}, b]"));
     assert!(read(&nested).unwrap_err().contains("more than 262144 factors"));
 }
 
 #[test]
-fn nesting_is_as_deep_as_the_text_is_long() {
+fn nesting_depth_is_unlimited() {
     let text = format!("{}b{}", "(".repeat(100_000), ")".repeat(100_000));
     assert_eq!(read(&text), read("b"));
     assert_eq!(
         read(&"(".repeat(100_000)).unwrap_err(),
-        "at offset 100000: expected a generator or '(', found the end"
+        "at offset 100000: expected a move or '(', found the end"
     );
 }
 
 proptest! {
     #[test]
-    fn words_are_read_as_they_are_written(turns in proptest::collection::vec((0_usize..5, -6_i64..7), 0..12)) {
+    fn words_round_trip(turns in proptest::collection::vec((0_usize..5, -6_i64..7), 0..12)) {
         let mut all = generators();
         // Beside a generator `b2`, the text `b2'` is the inverse of that generator.
         all.push(("b2", Permutation::parse("(1,4,2)", DEGREE).unwrap()));
@@ -289,12 +289,12 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_read_or_refused(text in ".*") {
+    fn any_text_is_read_or_rejected(text in ".*") {
         let _ = read(&text);
     }
 
     #[test]
-    fn nearly_valid_texts_are_read_or_refused_with_a_place(text in "[abV12()*^' é,:_{}.\\[\\]-]{0,24}") {
+    fn errors_have_valid_offsets(text in "[abV12()*^' é,:_{}.\\[\\]-]{0,24}") {
         if let Err(message) = read(&text) {
             let at: usize = message["at offset ".len()..message.find(':').unwrap()].parse().unwrap();
             prop_assert!(text.is_char_boundary(at), "{}", message);
@@ -319,7 +319,7 @@ fn cycles_are_factors() {
     reads("(t, t)", "(1,3,5,2,4)");
     let refused = parse("t*(1,7)", 6, &named).unwrap_err();
     assert!(matches!(refused, ExpressionError::Name { at: 2, .. }), "{refused}");
-    // Where names are numbers, numbers are names.
+    // If names are numbers, numbers are read as names.
     let named = [Named { name: "1", action: &turn }, Named { name: "2", action: &turn }];
     assert_eq!(parse("t*(1,2)", 6, &named).unwrap_err().at(), 0);
     assert_eq!(parse("(1,2)^3", 6, &named), Ok(turn.power(6)));

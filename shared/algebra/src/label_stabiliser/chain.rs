@@ -36,7 +36,8 @@ impl Level {
             for generator in &self.generators {
                 let to = generator.apply(from);
                 if self.transversal[to].is_none() {
-                    let path = self.transversal[from].as_ref().expect("it is in the orbit").then(generator);
+                    let path =
+                        self.transversal[from].as_ref().expect("the point is in the orbit").then(generator);
                     self.transversal[to] = Some(path);
                     self.orbit.push(to);
                 }
@@ -80,7 +81,7 @@ impl Chain {
         self
     }
 
-    /// Divides an element by transversal elements, as far as possible. Returns the quotient and the level at
+    /// Divides an element by transversal elements as far as possible. Returns the quotient and the level at
     /// which the division stops.
     fn divided(&self, mut element: Permutation) -> (Permutation, usize) {
         for (at, level) in self.levels.iter().enumerate() {
@@ -117,7 +118,7 @@ impl Chain {
         self.divided(element.clone()).0.is_identity()
     }
 
-    /// Returns whether some element of this group, which moves `part` alone, agrees with `element` on `part`.
+    /// Returns whether some element of this group, which moves only `part`, agrees with `element` on `part`.
     pub(super) fn contains_on_part(&self, element: &Permutation, cells: &Cells, part: &[usize]) -> bool {
         let points = cells.points(part);
         let mut images: Vec<usize> = (0..self.degree).collect();
@@ -127,7 +128,7 @@ impl Chain {
 
     /// Returns the number of unseen elements; `None` if `nodes` runs out. Unseen elements form a group, so
     /// their number is the product of the orbit lengths along the base. From the last base point to the
-    /// first, a search is made for each image that the unseen elements found so far do not reach.
+    /// first, each image that the unseen elements found so far do not reach is searched for.
     pub(super) fn unseen(&self, cells: &Cells, nodes: &mut u64) -> Option<BigUint> {
         let fixed = self.fixed_points();
         let mut order = BigUint::from(1_u32);
@@ -142,7 +143,7 @@ impl Chain {
                     cells.alike(level.base, point) && !reached.contains(&point) && !refused.contains(&point)
                 });
                 let Some(point) = candidate else { break };
-                let path = level.transversal[point].clone().expect("it is in the orbit");
+                let path = level.transversal[point].clone().expect("the point is in the orbit");
                 match self.search(at + 1, path, cells, &fixed, nodes)? {
                     Some(element) => found.push(element),
                     None => {
@@ -199,7 +200,7 @@ impl Chain {
             .collect()
     }
 
-    /// Searches for an unseen element that is the product of an element of level `at` and of `behind`.
+    /// Searches for an unseen element that is the product of an element of level `at` and `behind`.
     /// Returns `Some(None)` if there is none, and `None` if `nodes` runs out.
     fn search(
         &self,
@@ -217,7 +218,7 @@ impl Chain {
         let Some(level) = self.levels.get(at) else { return Some(Some(behind)) };
         for &point in &level.orbit {
             if cells.alike(level.base, behind.apply(point)) {
-                let path = level.transversal[point].as_ref().expect("it is in the orbit");
+                let path = level.transversal[point].as_ref().expect("the point is in the orbit");
                 if let Some(found) = self.search(at + 1, path.then(&behind), cells, fixed, nodes)? {
                     return Some(Some(found));
                 }
@@ -227,7 +228,7 @@ impl Chain {
     }
 }
 
-/// Adds all points to which products of `generators` carry the points that are there.
+/// Adds all points to which products of `generators` map the present points.
 fn close(points: &mut Vec<usize>, generators: &[Permutation]) {
     let mut next = 0;
     while next < points.len() {

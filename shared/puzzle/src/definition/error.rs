@@ -1,16 +1,16 @@
-//! What can be wrong with a definition.
+//! Errors of a definition.
 
 use super::Definition;
 use crate::Metric;
 
-/// Why something is no definition of a puzzle. Cells count from 1, as users write them.
+/// Why a definition is invalid. Cells are numbered from 1, as users write them.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DefinitionError {
     /// There are no orbits, or an orbit has no cells.
     #[error("the puzzle has no cells: it needs at least one orbit, and each orbit at least one cell")]
     NoCells,
     /// The pieces of an orbit have 0 orientations.
-    #[error("the pieces of {0:?} have 0 orientations: write 1 where orientation does not matter")]
+    #[error("orbit {0:?} has 0 orientations: use 1 if orientation does not matter")]
     NoOrientations(String),
     /// The puzzle has more points than [`Definition::MAX_POINTS`].
     #[error(
@@ -25,13 +25,15 @@ pub enum DefinitionError {
     #[error("there are more than {limit} moves", limit = Definition::MAX_MOVES)]
     TooManyMoves,
     /// The group of the free moves has more elements than [`Definition::MAX_FREE`].
-    #[error("the free moves make a group of more than {limit} elements", limit = Definition::MAX_FREE)]
+    #[error("the free moves generate a group of more than {limit} elements", limit = Definition::MAX_FREE)]
     TooManyFree,
-    /// Two orbits, or two generators, have one name.
-    #[error("the name {0:?} is given twice")]
+    /// Two orbits, or two generators, have the same name.
+    #[error("the name {0:?} is used twice")]
     NameTwice(String),
     /// The name of the puzzle cannot be printed in one line.
-    #[error("the puzzle's name {name:?} has the character {control:?}: give it a name of one line")]
+    #[error(
+        "the puzzle's name {name:?} contains the character {control:?}: use printable characters, on one line"
+    )]
     BadTitle {
         /// The name.
         name: String,
@@ -39,15 +41,17 @@ pub enum DefinitionError {
         control: char,
     },
     /// The name of the puzzle is blank.
-    #[error("the name of the puzzle is blank: give it a name")]
+    #[error("the puzzle's name is blank: give it a name")]
     NoTitle,
-    /// The name of a generator begins with a sign that has a meaning in sequences.
+    /// The name of a generator begins with a character that has a meaning in sequences.
     #[error(
-        "{0:?} is no name of a move: a name does not begin with a sign that means something in sequences, which are [ ] * ' ^ and :"
+        "{0:?} is not a move name: a name cannot begin with [ ] * ' ^ or :, which have a meaning in sequences"
     )]
     BeginsWithSign(String),
     /// A name cannot be written on the command line.
-    #[error("{0:?} is no name: names are not empty, without blanks, commas, quotes and parentheses")]
+    #[error(
+        "{0:?} is not a valid name: a name is not empty and has no blanks, commas, quotes or parentheses"
+    )]
     BadName(String),
     /// A generator acts on another number of cells.
     #[error("{name} acts on {found} cells, but the puzzle has {cells}")]
@@ -60,7 +64,7 @@ pub enum DefinitionError {
         cells: usize,
     },
     /// A generator has other numbers of orientations than the orbits.
-    #[error("{name} turns the piece on cell {cell} modulo {found}, but it has {order} orientations")]
+    #[error("{name} turns the piece on cell {cell} modulo {found}, but the piece has {order} orientations")]
     OtherOrders {
         /// The generator.
         name: String,
@@ -73,7 +77,7 @@ pub enum DefinitionError {
     },
     /// A generator carries a piece into another orbit.
     #[error(
-        "{name} carries the piece on cell {from} ({from_orbit}) to cell {to} ({to_orbit}), another orbit"
+        "{name} carries the piece on cell {from} ({from_orbit}) to cell {to} ({to_orbit}), which is in another orbit"
     )]
     BetweenOrbits {
         /// The generator.
@@ -88,7 +92,7 @@ pub enum DefinitionError {
         to_orbit: String,
     },
     /// A guard names a cell that does not exist.
-    #[error("the guard of {name} has cell {cell}, but the puzzle has {cells} cells")]
+    #[error("the guard of {name} names cell {cell}, but the puzzle has {cells} cells")]
     GuardCell {
         /// The generator.
         name: String,
@@ -99,7 +103,7 @@ pub enum DefinitionError {
     },
     /// A guard names a cell that the generator itself moves.
     #[error(
-        "{name} carries the piece on cell {cell} to cell {to}, but cell {cell} is in its guard: a move leaves its guard where it is"
+        "{name} carries the piece on cell {cell} to cell {to}, but cell {cell} is in its guard: a move must leave the pieces on the cells of its guard where they are"
     )]
     GuardMoves {
         /// The generator.
@@ -109,8 +113,8 @@ pub enum DefinitionError {
         /// The cell to which the generator carries the piece, from 1.
         to: usize,
     },
-    /// The limits of the states name a cell, or the cell of a piece, that does not exist.
-    #[error("states are limited by cell {cell}, but the puzzle has {cells} cells")]
+    /// The limits on states name a cell, or the cell of a piece, that does not exist.
+    #[error("the limits on states name cell {cell}, but the puzzle has {cells} cells")]
     AlwaysCell {
         /// The cell, from 1.
         cell: usize,
@@ -119,25 +123,23 @@ pub enum DefinitionError {
     },
     /// The limits rule out the solved state.
     #[error(
-        "the solved state is ruled out: cell {cell} holds a piece that looks like one that never stands there"
+        "the solved state is ruled out: cell {cell} holds a piece with the same label as one that is never allowed there"
     )]
     NeverSolved {
         /// The cell, from 1.
         cell: usize,
     },
-    /// States are limited and there are free moves: among the words of one state, some would satisfy the
-    /// limits and others would not.
-    #[error(
-        "states are limited by what cells always or never hold, and there are free moves: only one of both can be"
-    )]
+    /// States are limited and there are free moves: of the representations of one state, some would satisfy
+    /// the limits and others would not.
+    #[error("limits on states ('always', 'never') cannot be combined with free moves")]
     AlwaysFree,
     /// States are limited, and a metric asks for powers or inverses that are not listed.
     #[error(
-        "the states of {0} are limited by what cells always or never hold, so powers and inverses that are not listed are no moves: leave out --metric {1}"
+        "the states of {0} are limited ('always', 'never'), so only listed moves can be used, not their powers and inverses: drop --metric {1}"
     )]
     AlwaysListed(String, Metric),
     /// The solved state has another number of pieces than the puzzle has cells.
-    #[error("the solved state tells {found} pieces, but the puzzle has {cells} cells")]
+    #[error("the solved state lists {found} pieces, but the puzzle has {cells} cells")]
     SolvedCells {
         /// The number of pieces of the solved state.
         found: usize,
@@ -145,7 +147,9 @@ pub enum DefinitionError {
         cells: usize,
     },
     /// The orientation of a solved piece is not below the number of orientations.
-    #[error("the piece on cell {cell} is solved with orientation {orientation}, but it has {order} of them")]
+    #[error(
+        "the piece on cell {cell} has orientation {orientation} in the solved state, but only {order} orientations, counted from 0"
+    )]
     SolvedOrientation {
         /// The cell, from 1.
         cell: usize,
@@ -154,9 +158,9 @@ pub enum DefinitionError {
         /// The number of orientations of the orbit.
         order: u16,
     },
-    /// The number of orientations that are told apart is not a divisor of the orbit's number.
+    /// The number of distinguished orientations is not a divisor of the orbit's number.
     #[error(
-        "{seen} orientations of the piece on cell {cell} cannot be told apart: that is no divisor of its {order}"
+        "{seen} orientations of the piece on cell {cell} cannot be distinguished: not a divisor of its {order} orientations"
     )]
     Seen {
         /// The cell, from 1.
@@ -166,8 +170,8 @@ pub enum DefinitionError {
         /// The number of orientations of the orbit.
         order: u16,
     },
-    /// Pieces with one label differ in their orbits or in the orientations that are told apart.
-    #[error("the pieces on cells {first} and {second} have one label, but differ in {what}")]
+    /// Pieces with the same label differ in their orbits or in the number of distinguished orientations.
+    #[error("the pieces on cells {first} and {second} have the same label, but differ in {what}")]
     UnlikePieces {
         /// The first cell, from 1.
         first: usize,
@@ -177,23 +181,23 @@ pub enum DefinitionError {
         what: &'static str,
     },
     /// There is no orbit of this name.
-    #[error("there is no orbit {name:?}: the orbits are {known}")]
+    #[error("unknown orbit {name:?}: the orbits are {known}")]
     NoSuchOrbit {
         /// The name as written.
         name: String,
         /// The names of the orbits of the puzzle.
         known: String,
     },
-    /// Pieces cannot be given labels of their own, because guards or limits ask for labels.
+    /// Pieces cannot be given labels of their own, because guards or limits refer to labels.
     #[error(
-        "the guards and limits of {0} ask for labels, and other states would be meant if pieces that look alike were told apart"
+        "the guards and limits of {0} refer to labels, so pieces with the same label cannot be distinguished"
     )]
     Guarded(String),
-    /// All orbits would be left out.
-    #[error("{0} has no piece left if all of its orbits are left out")]
+    /// All orbits would be omitted.
+    #[error("{0} would have no pieces left: keep at least one of its orbits")]
     NothingLeft(String),
-    /// Orbits cannot be left out, because guards or limits ask for their cells.
-    #[error("guards or limits of {0} ask for pieces of an orbit that would be left out")]
+    /// Orbits cannot be omitted, because guards or limits refer to their cells.
+    #[error("guards or limits of {0} refer to pieces of an orbit that would be omitted")]
     AskedFor(String),
     /// The puzzle has no moves, so that there is nothing to search.
     #[error("the puzzle has no moves")]

@@ -1,5 +1,5 @@
-//! Definitions whose cells are facelets, or whose pieces have orientations that follow from the rest, as
-//! definitions on the cells of pieces.
+//! Converts definitions whose cells are facelets, or whose orientations follow from the rest, to definitions
+//! on the cells of pieces.
 
 use super::{Definition, DefinitionError, Orbit};
 use crate::facelets::Facelets;
@@ -8,13 +8,14 @@ use fathom_algebra::Permutation;
 use fathom_algebra::orbits::all_orbits;
 
 impl Definition {
-    /// With more facelets than this, pieces are not searched for: words have no letters for so many.
+    /// With more facelets than this, pieces are not searched for: a state vector has too few symbols for
+    /// them.
     const MAX_FACELETS: usize = 255;
 
-    /// Returns the pieces of a puzzle whose cells are facelets, and the puzzle on the cells of pieces. Where
+    /// Returns the pieces of a puzzle whose cells are facelets, and the puzzle on the cells of pieces. If
     /// pieces are given already and moves turn them, each orientation of a piece counts as a facelet, and
-    /// other pieces are taken only if none of them turns: all orientations then follow from the cells where
-    /// pieces stand. Where some pieces still turn, the given ones have symmetries that are easier to use.
+    /// other pieces are used only if none of them turns: all orientations then follow from the positions of
+    /// the pieces. If some pieces still turn, the given ones have symmetries that are easier to use.
     /// Returns `None` if there are no such pieces, some facelets look alike, or there are free moves, guards
     /// or limits.
     ///

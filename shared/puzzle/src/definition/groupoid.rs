@@ -1,12 +1,12 @@
 //! Counts the states of a puzzle whose moves have guards.
 //!
 //! The sequences of moves of such a puzzle are not a group but a groupoid: two sequences can be composed only
-//! where the second begins in the [shape](super::Shapes) in which the first ends. The sequences that lead
-//! from the solved shape back to the solved shape form a group of permutations of the pieces of which shapes
-//! tell nothing. Every shape has as many states as that group has elements: an element of the group, followed
-//! by one fixed way from the solved shape to the shape, gives each of its states once. By Schreier's lemma
-//! the group has one generator for each shape and each move that is possible there: go the fixed way to the
-//! shape, make the move, and return by the inverse of the fixed way to the shape that the move leads to.
+//! if the second begins in the [shape](super::Shapes) in which the first ends. The sequences that lead
+//! from the solved shape back to the solved shape form a group of permutations of the pieces that shapes
+//! do not track. Every shape has as many states as that group has elements: an element of the group, followed
+//! by one fixed path from the solved shape to the shape, gives each of its states once. By Schreier's lemma
+//! the group has one generator for each shape and each move that is possible there: follow the fixed path to
+//! the shape, make the move, and return by the inverse of the fixed path to the shape that the move leads to.
 
 use super::{Definition, Piece, Shapes};
 use fathom_algebra::orbits::orbits;
@@ -27,7 +27,7 @@ pub struct Groupoid {
 
 impl Definition {
     /// Returns the shapes and the group of the states that can be reached. `None` if there are more than
-    /// `most` shapes, or if pieces of one orbit of which shapes tell nothing differ in `seen`.
+    /// `most` shapes, or if untracked pieces of one orbit differ in `seen`.
     pub fn groupoid(&self, most: usize) -> Option<Groupoid> {
         let shapes = self.shapes(most)?;
         let pieces = Pieces::new(self, &shapes)?;
@@ -62,8 +62,8 @@ impl Groupoid {
         &self.shapes
     }
 
-    /// Returns a number for each piece: 0 for the pieces of which shapes tell. Of the other pieces, two with
-    /// different numbers never stand on the same cell in two states of one shape.
+    /// Returns a number for each piece: 0 for the pieces that shapes track. Of the other pieces, two with
+    /// different numbers are never on the same cell in two states of the same shape.
     pub fn kinds(&self) -> &[u16] {
         &self.kinds
     }
@@ -73,7 +73,7 @@ impl Groupoid {
         self.group.big_order()
     }
 
-    /// Returns the number of states that can be reached, where states that differ by free moves are one.
+    /// Returns the number of reachable states; states that differ by free moves count as one.
     /// `None` if a free move other than the identity fixes a state, because then not all states are counted
     /// equally often.
     pub fn states(&self) -> Option<BigUint> {
@@ -106,19 +106,17 @@ fn ways(puzzle: &Definition, shapes: &Shapes) -> Vec<OrientedPermutation> {
     ways
 }
 
-/// The pieces of which shapes tell nothing, as points: one point for each orientation of a piece that is told
-/// apart.
+/// The pieces that shapes do not track, as points: one point for each distinguished orientation of a piece.
 struct Pieces {
-    /// For each cell the `seen` of the pieces of its orbit of which shapes tell nothing; 1 where there are
-    /// none.
+    /// For each cell the `seen` of the untracked pieces of its orbit; 1 if there are none.
     seen: Vec<u16>,
-    /// For each cell on which such a piece stands when the puzzle is solved, the first point of the piece.
+    /// For each cell with such a piece when the puzzle is solved, the first point of the piece.
     first: Vec<Option<usize>>,
     points: usize,
 }
 
 impl Pieces {
-    /// Numbers the points. `None` if pieces of one orbit, of which shapes tell nothing, differ in `seen`.
+    /// Numbers the points. `None` if untracked pieces of one orbit differ in `seen`.
     fn new(puzzle: &Definition, shapes: &Shapes) -> Option<Self> {
         let mut seen_in = vec![None; puzzle.orbits.len()];
         let mut first = vec![None; puzzle.cells()];
@@ -137,7 +135,7 @@ impl Pieces {
         Some(Self { seen, first, points })
     }
 
-    /// Returns for each cell a number for the piece that belongs there: 0 where shapes tell of the piece,
+    /// Returns for each cell a number for the piece that belongs there: 0 if shapes track the piece,
     /// otherwise 1 plus the first point of the first piece that the piece exchanges places with. Those are
     /// the pieces that have a point in the orbit, among `orbits`, of the piece's first point: pieces are
     /// blocks of points.
@@ -153,22 +151,21 @@ impl Pieces {
         self.first.iter().map(|first| first.map_or(0, kind)).collect()
     }
 
-    /// Returns the permutation of the points that a sequence of moves makes. The sequence must return to the
-    /// solved shape.
+    /// Returns the permutation of the points by a sequence of moves, which must return to the solved shape.
     fn permuted(&self, sequence: &OrientedPermutation) -> Permutation {
         let mut images = vec![0; self.points];
         for (cell, first) in self.first.iter().enumerate() {
             let Some(first) = first else { continue };
             for side in 0..self.seen[cell] {
                 let (to, orientation) = sequence.apply(cell, side);
-                let to = self.first[to].expect("in the solved shape they stand on these cells");
+                let to = self.first[to].expect("in the solved shape they are on these cells");
                 images[first + usize::from(side)] = (to + usize::from(orientation % self.seen[cell])) as u16;
             }
         }
         Permutation::from_images(images).expect("a sequence of moves permutes pieces")
     }
 
-    /// Returns whether an action leaves each of these pieces on its cell of a shape, with the orientation
+    /// Returns whether an action keeps each of these pieces on its cell of a shape, with the orientation
     /// that it shows.
     fn stay(&self, shapes: &Shapes, shape: usize, action: &OrientedPermutation) -> bool {
         let mut theirs = (0..action.degree()).filter(|&cell| shapes.piece(shape, cell).is_none());

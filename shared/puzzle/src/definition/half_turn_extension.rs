@@ -1,12 +1,12 @@
-//! Puzzles that can be held in two ways, which gives them more symmetries that relabel cells.
+//! The half-turn extension: puzzles that can be held in two ways, which gives them more symmetries.
 //!
-//! The twist of Square-1 turns over the right half while the left half is held. If the whole puzzle is turned
-//! over after each twist, the same moves turn over the left half while the right half is held. This exchange
-//! of the halves preserves distances, but it is no relabelling of the cells: which half a cell belongs to
-//! depends on the number of twists so far. Therefore one cell is added whose orientation tells how the puzzle
-//! is held. A *turn of the whole* R maps moves to moves, R X R⁻¹; R becomes a free move, and turns the
-//! piece of the new cell. Then there are twice as many words, two for each state, and the move R X of the
-//! puzzle held the other way is equivalent to X: automorphisms may exchange the two.
+//! The twist of Square-1 flips the right half while the left half is held. If the whole puzzle is flipped
+//! after each twist, the same moves flip the left half while the right half is held. This exchange of the
+//! halves preserves distances, but it is not a relabelling of the cells: which half a cell belongs to depends
+//! on the number of twists so far. Therefore one cell is added whose orientation records how the puzzle is
+//! held. A *half turn* R of the whole puzzle maps moves to moves, R X R⁻¹; R becomes a free move, and turns
+//! the piece of the new cell. Then there are twice as many state vectors, two for each state, and the move
+//! R X of the puzzle held the other way is equivalent to X: automorphisms may exchange the two.
 
 use super::search_form::symmetries;
 use super::{Definition, Generator};
@@ -15,10 +15,10 @@ use fathom_algebra::{OrientedPermutation, Permutation, Relabelling};
 use std::collections::{HashMap, HashSet};
 
 impl Definition {
-    /// Returns the same puzzle with one more cell, the last, that tells how the puzzle is held, and with a
-    /// turn of the whole as its free move: the turn that gives the most symmetries. `None` if no turn gives
-    /// more symmetries than `puzzle` has. Only symmetries that keep labels count, and those that relabel
-    /// cells alike count once. Expects a puzzle without free moves.
+    /// Returns the same puzzle with one more cell, the last, that records how the puzzle is held, and with a
+    /// half turn as its free move: the one that gives the most symmetries. `None` if none gives more
+    /// symmetries than `puzzle` has. Only symmetries that keep labels count, and those that relabel cells in
+    /// the same way count once. Expects a puzzle without free moves.
     pub(super) fn held(
         &self,
         puzzle: &Puzzle,
@@ -34,7 +34,7 @@ impl Definition {
             .filter(|turn| self.maps_moves_to_moves(turn, generators))
             .map(|turn| self.held_with(&turn, puzzle, generators, orientation_counts))
             .map(|held| (kept(&held.symmetries), held))
-            // Of turns with equally many symmetries the first wins.
+            // Of half turns with equally many symmetries the first is used.
             .reduce(|best, held| if held.0 > best.0 { held } else { best });
         best.filter(|&(symmetries, _)| symmetries > kept(&puzzle.symmetries)).map(|(_, held)| held)
     }
@@ -66,8 +66,8 @@ impl Definition {
         held
     }
 
-    /// Returns whether a turn of the whole maps each move to a move, with the guard mapped along, and the
-    /// cells that limit the states to such cells.
+    /// Returns whether a half turn maps each move, with its guard, to a move, and the cells of the limits to
+    /// such cells.
     fn maps_moves_to_moves(&self, turn: &OrientedPermutation, generators: &[Generator]) -> bool {
         let label = |cell: u16| self.solved[usize::from(cell)].label;
         let to = |cell: u16| turn.cells().apply(cell.into()) as u16;
@@ -83,8 +83,8 @@ impl Definition {
             && generators.iter().all(is_known)
     }
 
-    /// Returns whether a relabelling maps pieces with one label, and only them, to pieces with one label. The
-    /// relabelling may have more cells, behind those of the definition.
+    /// Returns whether a relabelling maps classes of pieces with equal labels to such classes. The
+    /// relabelling may have more cells, after those of the definition.
     fn keeps_labels(&self, relabelling: &Relabelling) -> bool {
         let label = |cell: usize| self.solved.get(cell).map(|piece| (piece.label, piece.seen));
         let mut images = HashMap::new();
@@ -96,9 +96,9 @@ impl Definition {
     }
 
     /// Returns the action of a move, and actions that have the same effect wherever the move is possible: two
-    /// cells of the guard that a turn of the whole exchanges hold pieces of one label, so that these pieces
-    /// may be exchanged after the move. Pieces whose orientation is told apart are not exchanged, for
-    /// they may show different orientations. Only the first `MOST` pairs are used: every pair doubles the
+    /// cells of the guard that a half turn exchanges hold pieces with the same label, so these pieces may
+    /// be exchanged after the move. Pieces with distinguished orientations are not exchanged, because they
+    /// may show different orientations. Only the first `MOST` pairs are used: every pair doubles the
     /// number of actions.
     fn with_exchanged_guards(
         &self,
@@ -119,7 +119,7 @@ impl Definition {
             let orientation_counts = turn.orientation_counts();
             let exchange =
                 OrientedPermutation::new(exchange, vec![0; orientation_counts.len()], orientation_counts)
-                    .expect("a turn of the whole exchanges cells of one kind");
+                    .expect("a half turn exchanges cells of the same kind");
             let exchanged: Vec<_> = all.iter().map(|action| action.then(&exchange)).collect();
             all.extend(exchanged);
             all
@@ -127,9 +127,9 @@ impl Definition {
     }
 }
 
-/// Returns the actions of order two that permute the cells as a relabelling does. One piece of two
+/// Returns the actions of order two that permute the cells like a relabelling. One piece of two
 /// orientations that stays on its cell may be turned in addition. The identity on the cells gives none: the
-/// pieces alone tell already in which of two such ways the puzzle is held.
+/// pieces already determine in which of two such ways the puzzle is held.
 fn turns_of_the_whole(relabelling: &Relabelling) -> Vec<OrientedPermutation> {
     if relabelling.cells().is_identity() {
         return Vec::new();
@@ -152,8 +152,8 @@ fn turns_of_the_whole(relabelling: &Relabelling) -> Vec<OrientedPermutation> {
         .collect()
 }
 
-/// Returns the puzzle with one more cell, the last, that tells how the puzzle is held, and with a turn of the
-/// whole as its free move, which is given on all these cells. The only symmetry is the identity.
+/// Returns the puzzle with one more cell, the last, that records how the puzzle is held, and with a half turn
+/// as its free move, which is given on all these cells. The only symmetry is the identity.
 pub fn held_by(puzzle: &Puzzle, turn: &OrientedPermutation) -> Puzzle {
     let moves = |moves: &[PuzzleMove]| -> Vec<PuzzleMove> {
         moves.iter().map(|m| PuzzleMove { action: with_hold(&m.action, 0), ..m.clone() }).collect()
@@ -200,7 +200,7 @@ mod tests {
     use crate::{Orbit, Piece};
 
     #[test]
-    fn pieces_whose_orientation_is_told_apart_are_not_exchanged() {
+    fn pieces_with_distinguished_orientations_are_not_exchanged() {
         let swap = |turn: u16| {
             let cells = Permutation::from_images(vec![1, 0]).unwrap();
             OrientedPermutation::new(cells, vec![turn; 2], vec![2; 2]).unwrap()

@@ -1,5 +1,5 @@
-//! A definition as the engine takes it: without orientations that cannot be seen, with free moves combined
-//! into the moves, and with its symmetries.
+//! A definition in the form that the engine searches: without invisible orientations, with free moves
+//! combined into the moves, and with its symmetries.
 
 use super::{Definition, DefinitionError, Groupoid};
 use crate::puzzle::Counted;
@@ -14,7 +14,7 @@ use num_bigint::BigUint;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 impl Definition {
-    /// The largest number of symmetries that are searched for.
+    /// The maximum number of symmetries that are searched for.
     const MAX_SYMMETRIES: usize = 1024;
 
     /// The largest number of points whose symmetries are searched for with the guidance of common turns. On
@@ -29,15 +29,15 @@ impl Definition {
     /// The largest order of the group of the free moves.
     pub const MAX_FREE: usize = 1024;
 
-    /// Returns the puzzle under a metric. Orientations that no piece of an orbit shows are left out; the
-    /// others count from the orientation of the solved piece.
+    /// Returns the puzzle under a metric. Orientations that no piece of an orbit shows are dropped; the
+    /// others are relative to the orientation of the solved piece.
     ///
-    /// Finding the symmetries takes up to tenths of a second. A puzzle of very many points and states gets
-    /// only the identity, because no search can finish it anyway, and so does one of hundreds of cells and
-    /// of moves.
+    /// Finding the symmetries takes up to tenths of a second. A puzzle with very many points and states gets
+    /// only the identity, because no search can finish it anyway, and so does one with hundreds of cells and
+    /// moves.
     ///
     /// # Errors
-    /// [`DefinitionError`] if the metric makes too many moves, if the free moves generate a group of more
+    /// [`DefinitionError`] if the metric has too many moves, if the free moves generate a group of more
     /// than [`Definition::MAX_FREE`] elements, or if there are both limits on states and free moves.
     pub fn puzzle(&self, metric: Metric) -> Result<Puzzle, DefinitionError> {
         let orientation_counts = self.visible_orientation_counts();
@@ -54,8 +54,8 @@ impl Definition {
         Ok(puzzle)
     }
 
-    /// Returns the moves of the puzzle and what they act on, as [`Definition::puzzle`] does, without looking
-    /// for anything that follows from them: the only symmetry is the identity.
+    /// Returns the moves of the puzzle and what they act on, as [`Definition::puzzle`] does, without
+    /// computing anything that follows from them: the only symmetry is the identity.
     ///
     /// # Errors
     /// The errors of [`Definition::puzzle`].
@@ -64,7 +64,7 @@ impl Definition {
         self.of_generators(&self.seen(&self.generators(metric)?, &orientation_counts), &orientation_counts)
     }
 
-    /// Returns the puzzle as [`Definition::puzzle`] does, without looking for its symmetries and for other
+    /// Returns the puzzle as [`Definition::puzzle`] does, without searching for symmetries or other
     /// pieces: the only symmetry is the identity.
     ///
     /// # Errors
@@ -73,7 +73,7 @@ impl Definition {
         Ok(self.counted(self.moves_alone(metric)?))
     }
 
-    /// Adds the number of states and the kinds of pieces of a puzzle whose moves have guards.
+    /// Sets the number of states and the kinds of pieces of a puzzle whose moves have guards.
     fn counted(&self, mut puzzle: Puzzle) -> Puzzle {
         let groupoid = self.is_guarded().then(|| self.groupoid(Self::MAX_SHAPES)).flatten();
         let states = groupoid.as_ref().and_then(Groupoid::states);
@@ -127,7 +127,7 @@ impl Definition {
 
     /// Returns whether symmetries would take long to find, because there are many points. In a search they
     /// would not help, because there are too many states, or would help little, because there are hundreds of
-    /// points and of moves.
+    /// points and moves.
     fn is_too_large_for_symmetries(&self, orientation_counts: &[u16], moves: usize) -> bool {
         const MANY_POINTS: usize = 128;
         const MAX_BITS_OF_STATES: u64 = 128;
@@ -148,11 +148,12 @@ impl Definition {
         guard.into_iter().collect()
     }
 
-    /// Returns what must hold before an action so that the state after the action satisfies the limits set by
+    /// Returns the conditions before an action under which the state after it satisfies the limits set by
     /// [`always`](Definition::set_always) and [`never`](Definition::set_never).
     ///
-    /// The limits of the state before the action are included although every state satisfies them: so a move
-    /// and its inverse have guards that the action maps to each other, and are recognised as inverses.
+    /// The limits of the state before the action are included although every state satisfies them: this way
+    /// the action maps the guards of a move and its inverse to each other, and they are recognised as
+    /// inverses.
     pub fn limits(&self, action: &OrientedPermutation) -> impl Iterator<Item = Guard> {
         let back = action.cells().inverse();
         self.limits_of_states().flat_map(move |limit| {
@@ -160,14 +161,15 @@ impl Definition {
         })
     }
 
-    /// Returns the conditions that all states satisfy to which states are limited.
+    /// Returns the limits on states, as conditions that all states satisfy.
     pub(super) fn limits_of_states(&self) -> impl Iterator<Item = Guard> {
         let always = self.always.iter().map(|&cell| Guard { cell, piece: cell, holds: true });
         always.chain(self.ruled_out().map(|(cell, piece)| Guard { cell, piece, holds: false }))
     }
 
     /// Returns the number of states of a puzzle that may be too large to be searched. `None` if the number
-    /// does not follow from the action on each orbit by itself, or if there are free moves, guards or limits.
+    /// does not follow from the action on each orbit separately, or if there are free moves, guards or
+    /// limits.
     pub fn states_by_orbits(&self) -> Option<BigUint> {
         if self.is_guarded() || !self.free.is_empty() {
             return None;
@@ -189,7 +191,7 @@ impl Definition {
         FreeGroup::new(&powers, &self.orientation_counts())
     }
 
-    /// Returns the number of orientations on each cell, without those that no piece of its orbit shows.
+    /// Returns the number of orientations on each cell, not counting those that no piece of its orbit shows.
     pub fn visible_orientation_counts(&self) -> Vec<u16> {
         // The least common multiple of the `seen` of all pieces, found as the smallest suitable divisor of
         // the order.
@@ -203,19 +205,21 @@ impl Definition {
         self.orbit_of.iter().map(|&orbit| of_orbit[orbit]).collect()
     }
 
-    /// Returns an action with orientations modulo `orientation_counts`, counted from the orientation of the solved
-    /// pieces.
+    /// Returns an action with orientations modulo `orientation_counts`, counted from the orientation of the
+    /// solved pieces.
     pub(super) fn seen_action(
         &self,
         action: &OrientedPermutation,
         orientation_counts: &[u16],
     ) -> OrientedPermutation {
-        self.seen_element(action, orientation_counts).expect("cells of one orbit have one order")
+        self.seen_element(action, orientation_counts)
+            .expect("cells of one orbit have the same number of orientations")
     }
 
-    /// Returns an element with orientations modulo `orientation_counts`, which are those of [`Definition::visible_orientation_counts`],
-    /// counted from the orientation of the solved pieces: as an action on [`Definition::puzzle`]. `None` if
-    /// the element carries pieces to cells of other orientation_counts.
+    /// Returns an element with orientations modulo `orientation_counts`, which are those of
+    /// [`Definition::visible_orientation_counts`], counted from the orientation of the solved pieces: as an
+    /// action on [`Definition::puzzle`]. `None` if the element carries pieces to cells with
+    /// other orientation counts.
     pub fn seen_element(
         &self,
         action: &OrientedPermutation,
@@ -231,8 +235,8 @@ impl Definition {
     }
 }
 
-/// The most symmetries, each counted once for every free move, because the words of a state are as many as
-/// the free moves.
+/// The maximum number of symmetries, each counted once for every free move, because a state has as many state
+/// vectors as there are free moves.
 const MAX_WITH_FREE: usize = 1 << 14;
 
 /// The group that the free moves generate.
@@ -283,11 +287,11 @@ impl FreeGroup {
         Ok(group)
     }
 
-    /// Returns the products of each free move followed by each move; of products that differ only by a free
-    /// move after the move, the first.
+    /// Returns the products of each free move followed by each move, keeping the first of those that differ
+    /// only by a free move after the move.
     fn before(&self, moves: &[Generator]) -> Result<Vec<PuzzleMove>, DefinitionError> {
         let differ_behind = |x: &OrientedPermutation, y: &OrientedPermutation| x.inverse().then(y);
-        // Both start from the word at hand.
+        // Both start from the current state vector.
         let asks_alike = |_: &OrientedPermutation, x: &PuzzleMove, y: &PuzzleMove| x.guard == y.guard;
         self.distinct(moves, (differ_behind, asks_alike), OrientedPermutation::clone, |before, m, name| {
             let back = before.cells().inverse();
@@ -298,15 +302,15 @@ impl FreeGroup {
         })
     }
 
-    /// Returns the products of each move followed by each free move; of products that differ only by a free
-    /// move before the move, and are possible in the same states, the first. `labels` are those of the
-    /// pieces, for which guards ask.
+    /// Returns the products of each move followed by each free move, keeping the first of those that differ
+    /// only by a free move before the move, and are possible in the same states. `labels` are those of the
+    /// pieces, to which guards refer.
     fn behind(&self, moves: &[Generator], labels: &[u16]) -> Result<Vec<PuzzleMove>, DefinitionError> {
         let differ_before = |x: &OrientedPermutation, y: &OrientedPermutation| y.then(&x.inverse());
         let asked = |guard: &[Guard], to: &dyn Fn(u16) -> u16| -> BTreeSet<(u16, u16)> {
             guard.iter().map(|asked| (to(asked.cell), labels[usize::from(asked.piece)])).collect()
         };
-        // What y asks of the word from which it starts, it asks after the free move of the word from which x
+        // The guard of y is for the state in which y starts; the free move carries it to the state in which x
         // starts.
         let asks_alike = |free: &OrientedPermutation, x: &PuzzleMove, y: &PuzzleMove| {
             let carried = |cell: u16| free.cells().apply(cell.into()) as u16;
@@ -319,9 +323,9 @@ impl FreeGroup {
         })
     }
 
-    /// Returns the products that `combine` makes of moves and free moves. Products x and y whose `difference`
-    /// is a free move, with which their guards `ask_alike`, count as one, of which the first is kept; moves
-    /// that are free moves are left out. What `side` makes of two such products differs by a free move that
+    /// Returns the products by `combine` of moves and free moves. Products x and y whose `difference` is a
+    /// free move under which their guards `ask_alike` count as one, and the first is kept; moves that are
+    /// free moves are omitted. The results of `side` for two such products differ by a free move that
     /// follows.
     fn distinct(
         &self,
@@ -334,7 +338,7 @@ impl FreeGroup {
         combine: impl Fn(&OrientedPermutation, &Generator, &str) -> PuzzleMove,
     ) -> Result<Vec<PuzzleMove>, DefinitionError> {
         let mut distinct: Vec<PuzzleMove> = Vec::new();
-        // By product up to a free move: the numbers of those that ask for different pieces.
+        // By product up to a free move: the indices of those with different guards.
         let mut up_to_free = UpToFree::new(&self.elements);
         let mut alike: HashMap<_, Vec<usize>> = HashMap::new();
         for m in moves.iter().filter(|m| !self.contains(&m.action)) {
@@ -361,7 +365,7 @@ impl FreeGroup {
 
 /// Returns the turns of all pieces of an orbit of cells by the same amount, for the amounts that generate all
 /// such turns. A renaming of points that maps these turns to each other maps cells to cells. Untouched cells
-/// have none, nor have cells of more than [`Definition::MAX_COMMON_TURNS`] orientations.
+/// have none, nor do cells with more than [`Definition::MAX_COMMON_TURNS`] orientations.
 fn common_turns(puzzle: &Puzzle, orientation_counts: &[u16]) -> Vec<OrientedPermutation> {
     let actions = || puzzle.moves.iter().map(|m| &m.action).chain(&puzzle.free);
     let is_touched = |cell: usize| actions().any(|action| action.apply(cell, 0) != (cell, 0));
@@ -386,11 +390,11 @@ fn common_turns(puzzle: &Puzzle, orientation_counts: &[u16]) -> Vec<OrientedPerm
 }
 
 /// Returns the automorphisms that map the moves with their guards, the free moves, and the limits of the
-/// states onto themselves, and the products of these automorphisms with free moves, and whether these are all
-/// that there are. If there are too many, the result is a subgroup.
+/// states onto themselves, and the products of these automorphisms with free moves, and whether these are
+/// all. If there are too many, the result is a subgroup.
 ///
-/// Turning all pieces of an orbit by the same amount changes no move, so of automorphisms that differ by such
-/// a turn only one is returned.
+/// Turning all pieces of an orbit by the same amount changes no move, so only one of the automorphisms that
+/// differ by such a turn is returned.
 pub(super) fn symmetries(
     puzzle: &Puzzle,
     generators: &[Generator],
@@ -412,7 +416,7 @@ pub(super) fn symmetries(
         true => common_turns(puzzle, orientation_counts),
         false => Vec::new(),
     };
-    // What each action of the set is: a move, a free move, a common turn, or several of these.
+    // The kind of each action of the set: a move, a free move, a common turn, or several of these.
     let mut set = Vec::new();
     let mut roles: Vec<[bool; 3]> = Vec::new();
     let mut numbers = HashMap::new();
@@ -429,7 +433,7 @@ pub(super) fn symmetries(
     let alike = |x: usize, y: usize| roles[x] == roles[y];
     let guards: HashSet<(OrientedPermutation, Vec<u16>)> =
         kinds.clone().map(|(action, guard)| (action.clone(), guard.to_vec())).collect();
-    // Where no move has a guard, automorphisms keep the moves, and that is all.
+    // If no move has a guard, automorphisms only have to preserve the moves.
     let has_guards = kinds.clone().any(|(_, guard)| !guard.is_empty());
     let keeps_guards = |a: &Relabelling| {
         !has_guards

@@ -1,21 +1,20 @@
-//! Shapes: the part of a state that guards see. A *shape* tells where the pieces stand that share their label
-//! with others, and where the pieces stand whose label a guard or a limit asks for; it does not tell where
-//! any other piece stands. The shape alone decides whether a move is possible, and to which shape the move
-//! leads.
+//! Shapes: the part of a state that guards depend on. A *shape* has the positions of the pieces that share
+//! their label with others, and of the pieces whose label a guard or a limit refers to; it does not track any
+//! other piece. The shape alone determines whether a move is possible, and to which shape the move leads.
 
 use super::{Definition, Generator, Piece};
 use fathom_algebra::OrientedPermutation;
 use std::collections::{HashMap, HashSet};
 
-/// Marks a cell with a piece of which shapes tell nothing.
+/// Marks a cell with a piece that shapes do not track.
 const UNTRACKED: u16 = u16::MAX;
 
 /// The shapes that moves and free moves reach from the solved shape, which has number 0, and the moves
 /// between them.
 #[derive(Clone, Debug)]
 pub struct Shapes {
-    /// All looks of the pieces of which shapes tell: the looks of one label follow each other, by
-    /// orientation.
+    /// All looks (label and orientation) of the tracked pieces: the looks of one label are consecutive,
+    /// ordered by orientation.
     looks: Vec<Piece>,
     /// For each shape and cell, the index in `looks` of the piece there, or [`UNTRACKED`].
     shapes: Vec<Box<[u16]>>,
@@ -28,14 +27,14 @@ pub struct Shapes {
 
 impl Definition {
     /// Returns the moves, then the free moves. Inverses are not needed to reach all shapes, because a
-    /// possible move can be repeated until it undoes itself. Where states are limited, a repetition may be
-    /// ruled out; there the listed moves are all the moves, and they must be closed under inverses for the
+    /// possible move can be repeated until it undoes itself. If states are limited, a repetition may be
+    /// excluded; then the listed moves are all the moves, and they must be closed under inverses for the
     /// puzzle to be searched.
     pub(super) fn steps(&self) -> impl Iterator<Item = &Generator> {
         self.moves.iter().chain(&self.free)
     }
 
-    /// Returns the shapes that can be reached; `None` if there are more than `most`.
+    /// Returns the reachable shapes; `None` if there are more than `most`.
     pub fn shapes(&self, most: usize) -> Option<Shapes> {
         let mut shapes = Shapes::solved(self);
         let mut numbers: HashMap<Box<[u16]>, u32> = HashMap::from([(shapes.shapes[0].clone(), 0)]);
@@ -67,7 +66,7 @@ impl Definition {
 }
 
 impl Shapes {
-    /// Creates the solved shape alone.
+    /// Creates the set with only the solved shape.
     fn solved(puzzle: &Definition) -> Self {
         let mut once = HashSet::new();
         let labels = || puzzle.solved.iter().map(|piece| piece.label);
@@ -103,10 +102,10 @@ impl Shapes {
     }
 
     /// Returns whether each of these cells holds a piece with the label that belongs there when solved, as a
-    /// guard asks.
+    /// guard requires.
     ///
     /// # Panics
-    /// If shapes do not tell of one of these labels.
+    /// If shapes do not track one of these labels.
     pub fn holds(&self, shape: usize, guard: &[u16]) -> bool {
         self.labels_match(&self.shapes[shape], guard)
     }
@@ -114,7 +113,7 @@ impl Shapes {
     /// As [`Shapes::holds`], for a shape given by the looks on all cells.
     fn labels_match(&self, looks: &[u16], guard: &[u16]) -> bool {
         guard.iter().all(|&cell| {
-            let solved = self.piece(0, cell.into()).expect("shapes tell of the labels that guards ask for");
+            let solved = self.piece(0, cell.into()).expect("shapes track the labels that guards refer to");
             let piece = self.looks.get(usize::from(looks[usize::from(cell)]));
             piece.is_some_and(|piece| piece.label == solved.label)
         })
@@ -129,7 +128,7 @@ impl Shapes {
         self.labels_match(looks, &puzzle.always) && !puzzle.never.iter().any(is_there)
     }
 
-    /// Returns the look of the piece on a cell, or `None` if shapes do not tell of the piece.
+    /// Returns the look of the piece on a cell, or `None` if the piece is not tracked.
     pub(crate) fn piece(&self, shape: usize, cell: usize) -> Option<Piece> {
         self.looks.get(usize::from(self.shapes[shape][cell])).copied()
     }
@@ -148,7 +147,7 @@ impl Shapes {
         image
     }
 
-    /// Returns whether an action leaves a shape as it is.
+    /// Returns whether an action fixes a shape.
     pub(super) fn is_fixed(&self, shape: usize, action: &OrientedPermutation) -> bool {
         self.image(shape, action) == self.shapes[shape]
     }

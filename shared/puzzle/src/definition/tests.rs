@@ -13,16 +13,13 @@ fn two_orbits() -> Definition {
 }
 
 #[test]
-fn orbits_without_sense_are_refused() {
+fn invalid_orbits_are_rejected() {
     let error = |sizes| Definition::new("x", orbits(sizes)).unwrap_err().to_string();
     let no_cells = "the puzzle has no cells: it needs at least one orbit, and each orbit at least one cell";
     assert_eq!(error(&[]), no_cells);
     assert_eq!(error(&[("a", 2, 1), ("b", 0, 1)]), no_cells);
-    assert_eq!(
-        error(&[("a", 2, 0)]),
-        "the pieces of \"a\" have 0 orientations: write 1 where orientation does not matter"
-    );
-    assert_eq!(error(&[("a", 2, 1), ("a", 2, 1)]), "the name \"a\" is given twice");
+    assert_eq!(error(&[("a", 2, 0)]), "orbit \"a\" has 0 orientations: use 1 if orientation does not matter");
+    assert_eq!(error(&[("a", 2, 1), ("a", 2, 1)]), "the name \"a\" is used twice");
     assert_eq!(
         error(&[("a", 8193, 2)]),
         "the puzzle has 16386 points (cells times orientations), more than 16384"
@@ -36,14 +33,14 @@ fn orbits_without_sense_are_refused() {
 }
 
 #[test]
-fn generators_that_do_not_fit_are_refused() {
+fn invalid_generators_are_rejected() {
     let mut puzzle = two_orbits();
     let orientation_counts = puzzle.orientation_counts();
     let good = OrientedPermutation::parse("(1,2+1,3+2)(4,5)", &orientation_counts).unwrap();
     puzzle.add_move("R", good.clone()).unwrap();
     let mut error =
         |name: &str, action: &OrientedPermutation| puzzle.add_free(name, action.clone()).unwrap_err();
-    assert_eq!(error("R", &good).to_string(), "the name \"R\" is given twice");
+    assert_eq!(error("R", &good).to_string(), "the name \"R\" is used twice");
     for name in ["", "a b", "a,b", "(a)", "a\"", "a\n", "a\u{fffe}", "\u{ffff}"] {
         assert_eq!(error(name, &good), DefinitionError::BadName(name.into()));
     }
@@ -66,42 +63,42 @@ fn generators_that_do_not_fit_are_refused() {
     let other = OrientedPermutation::from_cells(Permutation::identity(5));
     assert_eq!(
         error("x", &other).to_string(),
-        "x turns the piece on cell 1 modulo 1, but it has 3 orientations"
+        "x turns the piece on cell 1 modulo 1, but the piece has 3 orientations"
     );
     let mut puzzle = Definition::new("x", orbits(&[("a", 2, 1), ("b", 2, 1)])).unwrap();
     let across = OrientedPermutation::from_cells(Permutation::parse("(2,3)", 4).unwrap());
     assert_eq!(
         puzzle.add_spare("x", across).unwrap_err().to_string(),
-        "x carries the piece on cell 2 (a) to cell 3 (b), another orbit"
+        "x carries the piece on cell 2 (a) to cell 3 (b), which is in another orbit"
     );
 }
 
 #[test]
-fn guards_that_do_not_fit_are_refused() {
+fn invalid_guards_are_rejected() {
     let mut puzzle = two_orbits();
     let swap = OrientedPermutation::parse("(4,5)", &puzzle.orientation_counts()).unwrap();
     let mut add = |name: &str, guard: &[u16]| puzzle.add_guarded_move(name, swap.clone(), guard);
     assert_eq!(
         add("R", &[1, 5]).unwrap_err().to_string(),
-        "the guard of R has cell 6, but the puzzle has 5 cells"
+        "the guard of R names cell 6, but the puzzle has 5 cells"
     );
     assert_eq!(
         add("R", &[2, 3]).unwrap_err().to_string(),
-        "R carries the piece on cell 4 to cell 5, but cell 4 is in its guard: a move leaves its guard where it is"
+        "R carries the piece on cell 4 to cell 5, but cell 4 is in its guard: a move must leave the pieces on the cells of its guard where they are"
     );
     assert_eq!(add("R", &[2, 0, 2]), Ok(()));
-    assert_eq!(add("R", &[]).unwrap_err().to_string(), "the name \"R\" is given twice");
+    assert_eq!(add("R", &[]).unwrap_err().to_string(), "the name \"R\" is used twice");
     assert_eq!(*puzzle.moves()[0].guard, [0, 2]);
     assert!(puzzle.is_guarded() && !two_orbits().is_guarded());
     assert_eq!(puzzle.states(), None);
 }
 
 #[test]
-fn limits_that_do_not_fit_are_refused() {
+fn invalid_limits_are_rejected() {
     let mut puzzle = two_orbits();
     assert_eq!(
         puzzle.set_always(&[2, 5]).unwrap_err().to_string(),
-        "states are limited by cell 6, but the puzzle has 5 cells"
+        "the limits on states name cell 6, but the puzzle has 5 cells"
     );
     assert_eq!(puzzle.set_always(&[2, 0, 2]), Ok(()));
     assert_eq!(puzzle.always(), [0, 2]);
@@ -130,7 +127,7 @@ fn limits_that_do_not_fit_are_refused() {
 }
 
 #[test]
-fn solved_states_that_do_not_fit_are_refused() {
+fn invalid_solved_states_are_rejected() {
     let mut puzzle = two_orbits();
     let plain = puzzle.solved().to_vec();
     let mut error = |change: fn(&mut Vec<Piece>)| {
@@ -140,31 +137,31 @@ fn solved_states_that_do_not_fit_are_refused() {
     };
     assert_eq!(
         error(|pieces| pieces.truncate(4)),
-        "the solved state tells 4 pieces, but the puzzle has 5 cells"
+        "the solved state lists 4 pieces, but the puzzle has 5 cells"
     );
     assert_eq!(
         error(|pieces| pieces[4].orientation = 2),
-        "the piece on cell 5 is solved with orientation 2, but it has 2 of them"
+        "the piece on cell 5 has orientation 2 in the solved state, but only 2 orientations, counted from 0"
     );
     assert_eq!(
         error(|pieces| pieces[0].seen = 2),
-        "2 orientations of the piece on cell 1 cannot be told apart: that is no divisor of its 3"
+        "2 orientations of the piece on cell 1 cannot be distinguished: not a divisor of its 3 orientations"
     );
     assert_eq!(
         error(|pieces| pieces[3].label = 0),
-        "the pieces on cells 1 and 4 have one label, but differ in their orbits"
+        "the pieces on cells 1 and 4 have the same label, but differ in their orbits"
     );
     assert_eq!(
         error(|pieces| {
             pieces[1].label = 0;
             pieces[1].seen = 1;
         }),
-        "the pieces on cells 1 and 2 have one label, but differ in the orientations that are looked at"
+        "the pieces on cells 1 and 2 have the same label, but differ in the number of orientations that are distinguished"
     );
 }
 
 #[test]
-fn labels_are_numbered_as_they_first_occur() {
+fn labels_are_numbered_in_order_of_appearance() {
     let mut puzzle = two_orbits();
     let piece = |label, orientation, seen| Piece { label, orientation, seen };
     puzzle
@@ -189,9 +186,9 @@ fn points_show_the_sides_of_pieces() {
 }
 
 /// Rings of oriented pieces that reach all arrangements: with 40 pieces the puzzle is too large for any
-/// search and no symmetries are looked for; with eight pieces symmetries are found.
+/// search, so symmetries are not computed; with eight pieces they are.
 #[test]
-fn symmetries_of_what_no_search_goes_through_are_not_looked_for() {
+fn symmetries_of_unsearchable_puzzles_are_skipped() {
     for (cells, has_some) in [(8, true), (40, false)] {
         let orbits = vec![Orbit { name: "ring".into(), cells, orientations: 4 }];
         let mut ring = Definition::new("ring", orbits).unwrap();
@@ -213,7 +210,7 @@ fn symmetries_of_what_no_search_goes_through_are_not_looked_for() {
 /// All exchanges of n pieces have n! symmetries. Six cells that change places freely have 6!, each with 6!
 /// free moves, which would be 518,400 symmetries of words.
 #[test]
-fn symmetries_that_are_too_many_are_said_to_be_a_part() {
+fn too_many_symmetries_are_reported_as_incomplete() {
     let puzzle = |cells: usize, moves: &[&str], free: &[&str]| {
         let mut definition = Definition::of_degree("x", cells).unwrap();
         let action =
@@ -241,10 +238,10 @@ fn symmetries_that_are_too_many_are_said_to_be_a_part() {
 
 /// The move turns two pieces in place, and exchanges two pieces of four orientations. Each exchange of two of
 /// these pieces is a symmetry, and so is the factor -1 of the four orientations: 8 in all, whichever
-/// orientation of the last cell has the name 0. The points alone, without the cells, have far more symmetries
+/// orientation of the last cell is numbered 0. The points alone, without the cells, have far more symmetries
 /// than are searched for.
 #[test]
-fn symmetries_do_not_depend_on_the_names_of_orientations() {
+fn symmetries_do_not_depend_on_orientation_numbering() {
     for renamed in [0, 1, 2, 3] {
         let mut definition = Definition::new("x", orbits(&[("a", 3, 2), ("b", 2, 4)])).unwrap();
         let cells = Permutation::parse("(4,5)", 5).unwrap();

@@ -1,4 +1,4 @@
-//! Definitions made from others: with all pieces told apart, without some orbits, and without some
+//! Variants of definitions: with all pieces distinguished, without some orbits, and without some
 //! orientations.
 
 use super::{Definition, DefinitionError, Generator, Piece};
@@ -6,11 +6,11 @@ use fathom_algebra::{OrientedPermutation, Permutation};
 use std::collections::{HashMap, HashSet};
 
 impl Definition {
-    /// Returns the same puzzle with all pieces and all orientations told apart.
+    /// Returns the same puzzle with all pieces and all orientations distinguished.
     ///
     /// # Errors
-    /// [`DefinitionError::Guarded`] if there are guards or limits: they ask for labels, and would allow other
-    /// states if the labels changed.
+    /// [`DefinitionError::Guarded`] if there are guards or limits: they refer to labels, and would allow
+    /// other states if the labels changed.
     pub fn with_distinct_pieces(&self) -> Result<Self, DefinitionError> {
         if self.is_guarded() {
             return Err(DefinitionError::Guarded(self.name().into()));
@@ -26,11 +26,11 @@ impl Definition {
         Ok(apart)
     }
 
-    /// Checks that other labels of the pieces, given by cell, mean the same for guards and for cells that
-    /// always hold their pieces: pieces of a label for which these ask must have one label.
+    /// Checks that other labels of the pieces, given by cell, do not change the meaning of guards and limits:
+    /// pieces with a label to which these refer must keep a common label.
     ///
     /// # Errors
-    /// [`DefinitionError::Guarded`] if such pieces are told apart.
+    /// [`DefinitionError::Guarded`] if such pieces get different labels.
     pub fn check_labels(&self, labels: &[u16]) -> Result<(), DefinitionError> {
         let label = |cell: u16| self.solved()[usize::from(cell)].label;
         let guards = self.moves().iter().flat_map(|generator| generator.guard.iter());
@@ -44,8 +44,8 @@ impl Definition {
         }
     }
 
-    /// Returns two cells, counted from 1, of one orbit whose pieces stay different although they have one
-    /// label of these, given by cell: the pieces show different numbers of orientations.
+    /// Returns two cells, numbered from 1, of one orbit whose pieces have the same label of these, given by
+    /// cell, but are still distinguished because they show different numbers of orientations.
     pub fn kept_apart(&self, labels: &[u16]) -> Option<[usize; 2]> {
         let mut first = HashMap::new();
         let differs = |cell: usize| {
@@ -59,8 +59,8 @@ impl Definition {
     /// `unturned` ignored. The new name contains both lists.
     ///
     /// # Errors
-    /// [`DefinitionError`] if there is no such orbit, a guard or a limit asks for pieces of an omitted orbit,
-    /// or no orbits are left.
+    /// [`DefinitionError`] if there is no such orbit, a guard or a limit refers to pieces of an omitted
+    /// orbit, or no orbits are left.
     pub fn reduced(&self, omitted: &[String], unturned: &[String]) -> Result<Self, DefinitionError> {
         let orbit = |name: &String| {
             let found = self.orbits().iter().position(|orbit| orbit.name == *name);
@@ -91,8 +91,7 @@ impl Definition {
         reduced.set_solved(&cells.iter().map(piece).collect::<Vec<_>>())?;
         reduced.set_metric(self.metric());
         let action = |action: &OrientedPermutation| {
-            let image =
-                |i: usize| numbers[action.cells().apply(cells[i])].expect("orbits are kept as a whole");
+            let image = |i: usize| numbers[action.cells().apply(cells[i])].expect("whole orbits are kept");
             let turns: Vec<u16> = cells.iter().map(|&cell| action.turns()[cell]).collect();
             let permutation = Permutation::from_fn(cells.len(), |i| image(i).into());
             OrientedPermutation::new(permutation, turns, reduced.orientation_counts())
@@ -125,17 +124,17 @@ impl Definition {
         reduced.validated()
     }
 
-    /// Returns whether the inverse of each move of a metric is a move, up to free moves before and behind,
+    /// Returns whether the inverse of each move of a metric is a move, up to free moves before and after,
     /// when orientations that no piece shows are ignored.
     ///
     /// # Errors
-    /// [`DefinitionError`] if the metric makes too many moves, or there are too many free moves.
+    /// [`DefinitionError`] if the metric has too many moves, or there are too many free moves.
     pub fn is_closed_under_inverses(&self, metric: crate::Metric) -> Result<bool, DefinitionError> {
         let orientation_counts = self.visible_orientation_counts();
         let seen = |action: &OrientedPermutation| self.seen_action(action, &orientation_counts);
         let moves = self.generators(metric)?;
         let free: HashSet<OrientedPermutation> = self.free_group()?.elements().iter().map(seen).collect();
-        // A free move before a move that has the same guard as the product leaves the cells of the guard.
+        // A free move before a move that has the same guard as the product fixes the cells of the guard.
         let leaves = |free: &OrientedPermutation, guard: &[u16]| {
             guard.iter().all(|&c| free.cells().apply(c.into()) == usize::from(c))
         };

@@ -1,4 +1,4 @@
-//! Puzzles of the shape of a cube. A place is named by the faces that meet there, clockwise, beginning with
+//! Cube-shaped puzzles. A place is named by the faces that meet there, clockwise, starting with
 //! the facelet that defines the orientation: `URF` is the corner between top, right and front.
 
 use super::geometry::{Cell, Cells, Vector, dot, puzzle, sum, turn};
@@ -9,15 +9,15 @@ const FACES: [char; 6] = ['U', 'R', 'F', 'D', 'L', 'B'];
 const CORNERS: [&str; 8] = ["URF", "UFL", "ULB", "UBR", "DFR", "DLF", "DRB", "DBL"];
 const EDGES: [&str; 12] = ["UF", "UL", "UB", "UR", "DF", "DL", "DB", "DR", "FR", "FL", "BL", "BR"];
 
-/// The corners at which the skewb is held.
+/// The fixed corners of the skewb.
 const HELD_CORNERS: [&str; 4] = ["URF", "ULB", "DLF", "DRB"];
 
-/// Returns the 2x2x2 cube without its corner `DBL`, which none of the three faces moves.
+/// Returns the 2x2x2 cube without its corner `DBL`, which the three faces do not move.
 pub fn pocket() -> Definition {
     with_faces("2x2x2", &[("corners", cells(&CORNERS[..7], 3))], &FACES[..3])
 }
 
-/// Returns the 2x2x2 cube in the hand, with all corners and six faces.
+/// Returns the 2x2x2 cube with free rotations, all corners and six faces.
 pub fn pocket_in_hand() -> Definition {
     let orbits = [("corners", cells(&CORNERS, 3))];
     in_hand(with_faces("2x2x2", &orbits, &FACES), &orbits)
@@ -28,7 +28,8 @@ pub fn corners() -> Definition {
     with_faces("3x3x3-corners", &[("corners", cells(&CORNERS, 3))], &FACES)
 }
 
-/// Returns the corners of the 3x3x3 cube in the hand. They move exactly as the corners of the 2x2x2 cube.
+/// Returns the corners of the 3x3x3 cube with free rotations. They move exactly like the corners of the 2x2x2
+/// cube.
 pub fn corners_in_hand() -> Definition {
     let orbits = [("corners", cells(&CORNERS, 3))];
     in_hand(with_faces("3x3x3-corners-free", &orbits, &FACES), &orbits)
@@ -39,13 +40,13 @@ pub fn edges() -> Definition {
     with_faces("3x3x3-edges", &[("edges", cells(&EDGES, 2))], &FACES)
 }
 
-/// Returns the edges of the 3x3x3 cube in the hand.
+/// Returns the edges of the 3x3x3 cube with free rotations.
 pub fn edges_in_hand() -> Definition {
     let orbits = [("edges", cells(&EDGES, 2))];
     in_hand(with_faces("3x3x3-edges-free", &orbits, &FACES), &orbits)
 }
 
-/// Returns the corners and edges of the 3x3x3 cube, whose orientations are ignored.
+/// Returns the corners and edges of the 3x3x3 cube, ignoring orientations.
 pub fn positions() -> Definition {
     with_faces("3x3x3-positions", &[("corners", cells(&CORNERS, 1)), ("edges", cells(&EDGES, 1))], &FACES)
 }
@@ -56,7 +57,7 @@ pub fn rubik() -> Definition {
 }
 
 /// Returns the skewb, of which a turn about a corner turns half of the cube. Four corners, no two of which
-/// share an edge, keep their places, so that the puzzle is held at them; a turn about one of the other four
+/// share an edge, keep their places and fix the puzzle in space; a turn about one of the other four
 /// would be a turn of the opposite half.
 pub fn skewb() -> Definition {
     let orbits = skewb_orbits();
@@ -83,14 +84,14 @@ pub fn dino() -> Definition {
     with_corners("dino", &[("edges", cells(&EDGES, 1))])
 }
 
-/// Returns the dino cube in the hand.
+/// Returns the dino cube with free rotations.
 pub fn dino_in_hand() -> Definition {
     let orbits = [("edges", cells(&EDGES, 1))];
     in_hand(with_corners("dino-free", &orbits), &orbits)
 }
 
 /// Returns the orbits of a puzzle of this module, given by its name; none if the name is unknown, or if
-/// pieces of the puzzle lack facelets. `2x2x2` has `number` corners: seven, or eight in the hand.
+/// pieces of the puzzle lack facelets. `2x2x2` has `number` corners: seven, or eight with free rotations.
 pub(super) fn orbits(word: &str, number: usize) -> Vec<Cells> {
     match word {
         "2x2x2" => vec![("corners", cells(&CORNERS[..number.min(8)], 3))],
@@ -107,7 +108,7 @@ pub fn compy() -> Definition {
     with_corners("compy", &[("corners", cells(&CORNERS, 3)), ("edges", cells(&EDGES, 1))])
 }
 
-/// Adds the turns of the whole cube as free moves.
+/// Adds the rotations of the whole cube as free moves.
 fn in_hand(mut cube: Definition, orbits: &[Cells]) -> Definition {
     for (name, face) in [("x", 'R'), ("y", 'U')] {
         cube.add_free(name, turn(orbits, direction(face), |_| true)).expect("rotations keep the orbits");

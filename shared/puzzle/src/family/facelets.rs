@@ -33,7 +33,7 @@ mod tests {
     use crate::PuzzleSpec;
 
     #[test]
-    fn puzzles_have_as_many_cells_as_are_known() {
+    fn facelets_match_the_cells_of_puzzles() {
         for word in ["2x2x2", "3x3x3-corners", "3x3x3-edges", "3x3x3", "skewb", "pyraminx", "pyraminx+tips"] {
             for source in [PuzzleSpec::by_name(word), PuzzleSpec::whole(word)] {
                 let cells = source.unwrap().cells();

@@ -27,7 +27,7 @@ pub fn sum(a: Vector, b: Vector) -> Vector {
     [a[0] + b[0], a[1] + b[1], a[2] + b[2]]
 }
 
-/// Returns the vector that points the other way.
+/// Returns the opposite vector.
 pub fn opposite(a: Vector) -> Vector {
     a.map(|x| -x)
 }
@@ -63,7 +63,7 @@ pub fn puzzle(name: &str, orbits: &[Cells]) -> Definition {
         cells: cells.len(),
         orientations: cells[0].facelets.len() as u16,
     });
-    Definition::new(name, sizes.collect()).expect("twisty puzzles have few cells, and names that differ")
+    Definition::new(name, sizes.collect()).expect("twisty puzzles have few cells and distinct names")
 }
 
 /// Returns the clockwise turn about `axis` of the cells for whose places `turned` holds.
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn turns_are_clockwise_seen_from_outside() {
+    fn turns_are_clockwise_from_outside() {
         // Seen from above, the front goes to the left.
         assert_eq!(clockwise([0, 1, 0], [0, 0, 1]), [-1, 0, 0]);
         // Seen from the corner between right, top and front, the top goes to the right.

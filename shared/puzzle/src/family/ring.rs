@@ -33,7 +33,7 @@ fn ring<const M: usize>(name: String, n: usize, moves: [(&str, Permutation); M])
     for (name, cells) in moves {
         puzzle
             .add_move(name, OrientedPermutation::from_cells(cells))
-            .expect("names differ and the orbit is one");
+            .expect("names are distinct and there is one orbit");
     }
     puzzle
 }

@@ -3,12 +3,12 @@
 use crate::definition::{Definition, Orbit};
 use fathom_algebra::{OrientedPermutation, Permutation};
 
-/// Returns the pancakes, topmost first: `r<k>` turns over the k topmost, for k from 2 to n.
+/// Returns the pancakes, topmost first: `r<k>` flips the k topmost, for k from 2 to n.
 pub fn pancake(n: usize) -> Definition {
     of_permutations("pancake", n, (2..=n).map(|k| (format!("r{k}"), reversal(n, k))))
 }
 
-/// Returns the burnt pancakes: `r<k>` turns over the k topmost, each of which then shows its other side, for
+/// Returns the burnt pancakes: `r<k>` flips the k topmost, each of which then shows its other side, for
 /// k from 1 to n.
 pub fn burnt_pancake(n: usize) -> Definition {
     let pancakes = Orbit { name: "pancakes".into(), cells: n, orientations: 2 };
@@ -16,7 +16,7 @@ pub fn burnt_pancake(n: usize) -> Definition {
     for k in 1..=n {
         let turns: Vec<u16> = (0..n).map(|cell| u16::from(cell < k)).collect();
         let turned = OrientedPermutation::new(reversal(n, k), turns, vec![2; n]).expect("one turn in two");
-        puzzle.add_move(format!("r{k}"), turned).expect("names differ and the orbit is one");
+        puzzle.add_move(format!("r{k}"), turned).expect("names are distinct and there is one orbit");
     }
     puzzle
 }
@@ -59,7 +59,7 @@ fn of_permutations(family: &str, n: usize, moves: impl Iterator<Item = (String, 
     for (name, cells) in moves {
         puzzle
             .add_move(name, OrientedPermutation::from_cells(cells))
-            .expect("names differ and the orbit is one");
+            .expect("names are distinct and there is one orbit");
     }
     puzzle
 }

@@ -1,13 +1,13 @@
 //! Square-1: two layers, in which a corner is twice as wide as an edge, and a cut through both layers. The
-//! right half of the puzzle can be turned over along the cut while no corner lies across the cut.
+//! right half of the puzzle can be flipped along the cut while no corner lies across the cut.
 //!
 //! A layer is a circle of 12 units of 30 degrees. Units count clockwise, seen from outside the layer, from
 //! the end of the cut: units 0 to 5 are the right half, from back to front in the top layer, from front to
 //! back in the bottom layer. So the twist exchanges unit k of one layer and unit k of the other. In each
 //! layer, edge cell k is unit k, and corner cell k consists of the units k and k + 1: corners on the corner
-//! cells 5 and 11 lie across the cut. On 32 of the 48 cells there is nothing, which the definition expresses
+//! cells 5 and 11 lie across the cut. 32 of the 48 cells are empty, which the definition expresses
 //! by 16 interchangeable pieces `no corner` and 16 interchangeable pieces `no edge`. The middle layer is one
-//! piece, which the twist turns over.
+//! piece, which the twist flips.
 //!
 //! When the puzzle is solved, the cut is left of the middle of the front, as in the usual notation of moves:
 //! a twist can follow (1,0) and (0,-1), but not (-1,0) and (0,1).
@@ -52,7 +52,7 @@ pub enum Layer {
 ///
 /// The limit does not change distances. Between two twists each layer need be turned only once, and whether
 /// the twist is possible depends on each layer separately: so the state after the first of these turns can be
-/// twisted as well, and no way between such states is shorter when it passes through other states.
+/// twisted as well, and no path between such states is shorter if it passes through other states.
 pub fn square1() -> Definition {
     let mut puzzle = in_all_shapes();
     puzzle.set_always(&CUT).expect("the cut goes through these cells");
@@ -87,7 +87,7 @@ fn add_twist(puzzle: &mut Definition) {
     let twist = Turn::Twist;
     puzzle
         .add_guarded_move(twist.to_string(), twist.action(), &CUT)
-        .expect("the twist keeps the orbits, and what it moves lies beside the cut");
+        .expect("the twist keeps the orbits, and does not move the cells of its guard");
 }
 
 fn orbits() -> Vec<Orbit> {
@@ -119,7 +119,7 @@ fn without_moves(name: &str) -> Definition {
         .enumerate()
         .map(|(cell, &piece)| match is_piece(cell) {
             true => piece,
-            false => Piece { label: none_of(cell).expect("this cell is one") as u16, ..piece },
+            false => Piece { label: none_of(cell).expect("this cell itself qualifies") as u16, ..piece },
         })
         .collect();
     puzzle.set_solved(&solved).expect("labels are cells of the same orbit");

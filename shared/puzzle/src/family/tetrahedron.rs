@@ -14,7 +14,8 @@ pub fn pyraminx() -> Definition {
     with_turns("pyraminx", &[axial_pieces(), edges()])
 }
 
-/// Returns the pyraminx with its four tips, which turn together with their vertex (`U`) or alone (`u`).
+/// Returns the pyraminx with its four tips, which turn together with their vertex (`U`) or on their own
+/// (`u`).
 pub fn pyraminx_with_tips() -> Definition {
     let orbits = orbits("pyraminx+tips");
     let mut pyraminx = with_turns("pyraminx+tips", &orbits);
@@ -25,7 +26,7 @@ pub fn pyraminx_with_tips() -> Definition {
     pyraminx
 }
 
-/// Returns the axial pieces and the edges, and for a word that ends with `tips` also the tips, further out.
+/// Returns the axial pieces and the edges, and for a name that ends with `tips` also the tips, further out.
 pub(super) fn orbits(word: &str) -> Vec<Cells> {
     let outwards = |cell: Cell| Cell { place: cell.place.map(|x| 3 * x), ..cell };
     let mut orbits = vec![axial_pieces(), edges()];
@@ -59,7 +60,7 @@ fn axial_pieces() -> Cells {
     ("axials", VERTICES.iter().enumerate().map(cell).collect())
 }
 
-/// Returns one piece between each two vertices, with facelets on the two faces opposite to the other
+/// Returns one piece between each pair of vertices, with facelets on the two faces opposite to the other
 /// vertices.
 fn edges() -> Cells {
     let mut cells = Vec::new();

@@ -9,9 +9,9 @@
 //!
 //! `Subgroup(G, [(1,2)])` is the group that the list generates.
 //!
-//! Values that are no permutations are ignored as long as no move is made of them: numbers, texts, calls of
-//! functions such as `Size(Group(Gen))`. A move that would be made of such a value is refused, and so is a
-//! value that may be a group, such as `DerivedSubgroup(G)`, behind all that moves could be made of.
+//! Values that are not permutations are ignored unless a move uses them: numbers, strings, calls of functions
+//! such as `Size(Group(Gen))`. A move that would use such a value is an error, and so is a value that may be
+//! a group, such as `DerivedSubgroup(G)`, after everything that could define the moves.
 //!
 //! A file without semicolons may have one permutation on each line.
 
@@ -33,8 +33,8 @@ pub(super) fn read(text: &str, stem: &str) -> Result<Definition, Fault> {
     let mut sources = Sources::default();
     let mut alike = None;
     let mut passed_over: Vec<String> = Vec::new();
-    // The last value that may be a group: the offset of its statement, and the fault that it is if no move is
-    // made of what comes later.
+    // The last value that may be a group: the offset of its statement, and the error to report unless the
+    // moves come from a later statement.
     let mut unknown: Option<(usize, Fault)> = None;
     let said = Reader::new(&text).statements()?;
     let is_by_line = said.len() > 1 && has_one_a_line(&text);
@@ -55,7 +55,7 @@ pub(super) fn read(text: &str, stem: &str) -> Result<Definition, Fault> {
             Value::Unknown(place, what) => {
                 passed_over.extend(name.map(|name| format!("{name} := {what}")));
                 if unknown.as_ref().is_none_or(|(last, _)| *last < at) {
-                    let why = "the moves are those of the last group, and this may be one: write it as Group(PERMUTATIONS), or delete the statement";
+                    let why = "the moves are those of the last group, and this may be a group: write it as Group(PERMUTATIONS), or delete the statement";
                     unknown = Some((at, Fault::new(place, Reason::Unsupported { what, why })));
                 }
             }
@@ -76,9 +76,9 @@ pub(super) fn read(text: &str, stem: &str) -> Result<Definition, Fault> {
     let unused = (!unused.is_empty()).then(|| {
         let whose =
             name.as_ref().map_or_else(|| format!("the last {kind}"), |name| format!("the {kind} {name}"));
-        format!("the moves are those of {whose}; other permutations are not used: {}", first_few(&unused))
+        format!("the moves are those of {whose}; unused permutations: {}", first_few(&unused))
     });
-    // The identity generates nothing, so it is left out. If there is nothing else, it is the only move of a
+    // The identity generates nothing, so it is omitted. If there is nothing else, it is the only move of a
     // puzzle with one state.
     if elements.iter().any(|element| !element.action.is_identity()) {
         elements.retain(|element| !element.action.is_identity());
@@ -89,7 +89,7 @@ pub(super) fn read(text: &str, stem: &str) -> Result<Definition, Fault> {
     let Some((at, degree)) = sizes.max_by_key(|&(_, degree)| degree) else {
         return Err(Fault::whole(DefinitionError::NoMoves));
     };
-    // A name may have been given to several permutations of a list, one after another. It stays with the
+    // A name may have been assigned to several permutations of a list, one after another. It belongs to the
     // last.
     let mut last: HashMap<String, Permutation> = HashMap::new();
     for element in elements.iter_mut().rev() {
@@ -118,29 +118,29 @@ pub(super) fn read(text: &str, stem: &str) -> Result<Definition, Fault> {
         let pieces = pieces(&puzzle, at, &values)?;
         puzzle.set_solved(&pieces).map_err(|error| Fault::new(at, error))?;
         puzzle.add_remark(&format!(
-            "{ALIKE} of the file is honoured: points of one list look alike, and points of no list are not looked at; --labelled tells all apart"
+            "{ALIKE} is used: points of the same list are interchangeable, and points in no list are ignored; --labelled distinguishes all points"
         ));
     }
     if let Some(remark) = unused {
         puzzle.add_remark(&remark);
     }
     if is_by_line {
-        puzzle.add_remark("each line is read as one move, for no ';' ends a permutation");
+        puzzle.add_remark("each line is read as one move, because no permutation ends with ';'");
     }
     if !passed_over.is_empty() {
         let names = first_few(&passed_over);
-        puzzle.add_remark(&format!("passed over, for no move is made of it: {names}"));
+        puzzle.add_remark(&format!("ignored, because no move uses it: {names}"));
     }
     puzzle.validated().map_err(Fault::whole)
 }
 
-/// Returns the first three names, and an ellipsis where there are more.
+/// Returns the first three names, and an ellipsis if there are more.
 fn first_few(names: &[String]) -> String {
     let more = if names.len() > 3 { ", …" } else { "" };
     format!("{}{more}", names[..names.len().min(3)].join(", "))
 }
 
-/// A group or a list of which the moves may be made. `at` is the byte offset of the statement that gave it
+/// A group or a list that may define the moves. `at` is the byte offset of the statement that gave it
 /// its value.
 struct Source<T> {
     name: Option<String>,
@@ -148,11 +148,11 @@ struct Source<T> {
     of: T,
 }
 
-/// What the moves of a file may be made of.
+/// What may define the moves of a file.
 #[derive(Default)]
 struct Sources {
     groups: Vec<Source<Vec<Element>>>,
-    /// The lists in which there is a permutation.
+    /// The lists that contain a permutation.
     lists: Vec<Source<Vec<Value>>>,
     /// The other lists of lists of lists of numbers: cycles, or something else, such as systems of blocks.
     cycles: Vec<Source<Vec<Value>>>,
@@ -163,17 +163,17 @@ struct Sources {
     single: Vec<Source<Element>>,
 }
 
-/// The permutations of which the moves are made.
+/// The permutations that define the moves.
 struct Chosen {
-    /// The kind and the name of what they are listed in.
+    /// The kind and the name of the group or list that contains them.
     kind: &'static str,
     name: Option<String>,
     /// The byte offset of the last statement that gives any of them.
     at: usize,
     elements: Vec<Element>,
-    /// The groups and lists that have other permutations, in the order of the file.
+    /// The groups and lists that contain other permutations, in the order of the file.
     unused: Vec<String>,
-    /// The lists of lists of numbers, and of such lists, that tell none of these permutations.
+    /// The lists of lists of numbers, and of such lists, that define none of these permutations.
     blocks: Vec<String>,
 }
 
@@ -195,7 +195,7 @@ impl Sources {
         };
         let degree = elements.iter().map(|element| element.action.degree()).max().unwrap_or(0);
         let used: HashSet<_> = elements.iter().map(|element| extended(&element.action, degree)).collect();
-        // What the group or the list was made of is used too.
+        // What the group or the list was built from is used too.
         let has_others = |of: Vec<Element>| {
             of.iter().map(|element| &element.action).any(|action| {
                 let is_move = action.degree() <= degree && used.contains(&extended(action, degree));
@@ -225,7 +225,7 @@ impl Sources {
     }
 }
 
-/// Removes the one that the file tells last.
+/// Removes the one that comes last in the file.
 fn take_last<T>(sources: &mut Vec<Source<T>>) -> Option<Source<T>> {
     let last = (0..sources.len()).max_by_key(|&i| sources[i].at)?;
     Some(sources.swap_remove(last))
@@ -237,8 +237,8 @@ fn puzzle_name(name: Option<String>, stem: &str) -> String {
     name.filter(|name| name != "Gen").unwrap_or_else(|| stem.into())
 }
 
-/// Returns the text with comments replaced by blanks, so that offsets stay the same. In the protocol of a
-/// session, where the input lines begin with `gap>` or `>`, the answers are replaced by blanks too.
+/// Returns the text with comments replaced by blanks, so that offsets stay the same. In the log of a
+/// session, where the input lines begin with `gap>` or `>`, the output is replaced by blanks too.
 fn without_comments(text: &str) -> String {
     let is_protocol = text.lines().any(|line| line.starts_with("gap>"));
     let mut bytes = text.as_bytes().to_vec();
@@ -265,7 +265,7 @@ fn without_comments(text: &str) -> String {
 }
 
 /// Joins lines of which the first ends with `\`, even within a number: what continues the word before `\` is
-/// moved there, and blanks take its place, so that other offsets stay the same. In the protocol of a session
+/// moved there, and blanks take its place, so that other offsets stay the same. In the log of a session
 /// the next line begins with a prompt, which is blank by now.
 fn join_lines(bytes: &mut [u8], is_protocol: bool) {
     let next_line = |bytes: &[u8], at: usize| {
@@ -289,7 +289,7 @@ fn join_lines(bytes: &mut [u8], is_protocol: bool) {
     }
 }
 
-/// Returns the offset of the comment in a line, or the length of the line. `#` in a text in quotes begins no
+/// Returns the offset of the comment in a line, or the length of the line. `#` inside quotes does not start a
 /// comment.
 fn comment_start(line: &str) -> usize {
     let mut is_text = false;
@@ -306,7 +306,7 @@ fn comment_start(line: &str) -> usize {
     line.bytes().enumerate().find(starts).map_or(line.len(), |(at, _)| at)
 }
 
-/// Returns the pieces on the points: the points of one list look alike, and so do all points of no list. The
+/// Returns the pieces on the points: the points of one list look alike, and so do all points in no list. The
 /// elements that then change nothing visible form the stabiliser of the tuple of sets,
 /// `Stabilizer(Group(Gen), ip, OnTuplesSets)`.
 fn pieces(puzzle: &Definition, at: usize, lists: &[Value]) -> Result<Vec<Piece>, Fault> {
@@ -314,24 +314,21 @@ fn pieces(puzzle: &Definition, at: usize, lists: &[Value]) -> Result<Vec<Piece>,
     let mut label_of: Vec<Option<u16>> = vec![None; cells];
     for (label, list) in (1..).zip(lists) {
         let Value::List(points) = list else {
-            return Err(Fault::syntax(at, format!("{ALIKE} is a list of lists of points that look alike")));
+            return Err(Fault::syntax(at, format!("{ALIKE} must be a list of lists of points")));
         };
         for point in points {
             let &Value::Number(at, point) = point else {
-                return Err(Fault::syntax(
-                    at,
-                    format!("{ALIKE} is a list of lists of points that look alike"),
-                ));
+                return Err(Fault::syntax(at, format!("{ALIKE} must be a list of lists of points")));
             };
             let cell = usize::try_from(point).ok().filter(|cell| (1..=cells).contains(cell));
             let cell = cell.ok_or_else(|| {
                 let reason = format!(
-                    "{ALIKE} has the point {point}, and the permutations move points from 1 to {cells}"
+                    "{ALIKE} contains point {point}, but the permutations act on points 1 to {cells}"
                 );
                 Fault::syntax(at, reason)
             })?;
             if label_of[cell - 1].replace(label).is_some() {
-                return Err(Fault::syntax(at, format!("{ALIKE} has the point {point} twice")));
+                return Err(Fault::syntax(at, format!("{ALIKE} contains point {point} twice")));
             }
         }
     }

@@ -1,9 +1,9 @@
 //! The object that a JavaScript or TypeScript module exports, as JSON: cubing.js keeps its definitions in
 //! such modules.
 //!
-//! The reader accepts constants and one exported value, made of objects, lists, numbers, texts, names of
+//! The reader accepts constants and one exported value, made of objects, lists, numbers, strings, names of
 //! earlier constants, `new Array(N).fill(VALUE)`, `LIST.map((_, i) => i)`, and `Object.freeze(VALUE)`.
-//! Imports, comments and types are ignored. Nothing is run: a module that does anything else is refused.
+//! Imports, comments and types are ignored. No code is run: a module that does anything else is an error.
 
 use super::{Fault, MAX_BYTES};
 use std::collections::{BTreeMap, HashMap};
@@ -11,7 +11,7 @@ use std::fmt::Write;
 
 /// The largest depth to which objects and lists may be nested.
 const MAX_DEPTH: usize = 32;
-/// The longest list that `new Array` makes.
+/// The maximum length of a list created by `new Array`.
 const MAX_FILLED: usize = 4096;
 
 /// JSON, and the places of its parts in the module.
@@ -73,7 +73,7 @@ pub(super) fn exported(text: &str) -> Result<Json, Fault> {
         for found in reader.statement()?.into_iter().filter(|found| found.text.starts_with('{')) {
             // An object may be exported by its name, and as the default.
             if exported.as_ref().is_some_and(|known| known.text != found.text) {
-                let reason = "the module exports more than one object: leave one of them in the file";
+                let reason = "the module exports more than one object: keep only one of them in the file";
                 return Err(Fault::syntax(start, reason));
             }
             exported = Some(found);
@@ -81,14 +81,14 @@ pub(super) fn exported(text: &str) -> Result<Json, Fault> {
     }
 }
 
-/// The most bytes that the constants of a module may take in memory.
+/// The maximum number of bytes that the constants of a module may use in memory.
 const MAX_CONSTANT_BYTES: u64 = 16 * MAX_BYTES;
 
 struct Reader<'a> {
     text: &'a str,
     at: usize,
     constants: HashMap<&'a str, Json>,
-    /// The bytes that they take in memory.
+    /// The bytes that they use in memory.
     constant_bytes: u64,
 }
 
@@ -101,7 +101,7 @@ impl<'a> Reader<'a> {
         &self.text[self.at..]
     }
 
-    /// Passes over blanks and comments.
+    /// Skips blanks and comments.
     fn skip_blanks(&mut self) {
         loop {
             let rest = self.rest();
@@ -141,7 +141,7 @@ impl<'a> Reader<'a> {
     fn unexpected(&self, expected: &str) -> Fault {
         let found = self.rest().chars().next().map_or("the end".into(), |found| format!("{found:?}"));
         let reason = format!(
-            "expected {expected}, found {found}: of a module only objects, lists, numbers, texts and constants are read, and nothing is run"
+            "expected {expected}, found {found}: only objects, lists, numbers, strings and constants can be read from a module; no code is run"
         );
         Fault::syntax(self.at, reason)
     }
@@ -207,7 +207,7 @@ impl<'a> Reader<'a> {
         Ok(if is_exported { vec![value] } else { Vec::new() })
     }
 
-    /// Reads the names of constants behind `export {`, up to the brace. Names from other modules have no
+    /// Reads the names of constants after `export {`, up to the brace. Names from other modules have no
     /// values here.
     fn exported_names(&mut self) -> Result<Vec<Json>, Fault> {
         let mut names: BTreeMap<&str, usize> = BTreeMap::new();
@@ -228,14 +228,13 @@ impl<'a> Reader<'a> {
             return Ok(Vec::new());
         }
         let value = |(name, start)| {
-            let no_constant = || Fault::syntax(start, format!("{name:?} is no constant of this module"));
+            let no_constant = || Fault::syntax(start, format!("{name:?} is not a constant of this module"));
             self.constants.get(name).cloned().ok_or_else(no_constant)
         };
         names.into_iter().map(value).collect()
     }
 
-    /// Passes over a statement without values, up to the semicolon outside of braces, or to the end of its
-    /// line.
+    /// Skips a statement without values, up to the semicolon outside braces, or to the end of its line.
     fn skip_statement(&mut self) {
         let mut depth = 0_u32;
         for (offset, c) in self.rest().char_indices() {
@@ -252,7 +251,7 @@ impl<'a> Reader<'a> {
         self.at = self.text.len();
     }
 
-    /// Passes over `as const`, `as NAME` and `satisfies NAME` behind a value, and over a semicolon.
+    /// Skips `as const`, `as NAME` and `satisfies NAME` after a value, and a semicolon.
     fn skip_type(&mut self) -> Result<(), Fault> {
         while self.accept_word("as") || self.accept_word("satisfies") {
             self.word().ok_or_else(|| self.unexpected("a type"))?;
@@ -399,7 +398,7 @@ impl<'a> Reader<'a> {
                 Some(constant) => json.append(constant, start)?,
                 None => {
                     let reason = format!(
-                        "{word:?} is no constant of this module: only objects, lists, numbers, texts and constants are read, and nothing is run"
+                        "{word:?} is not a constant of this module: only objects, lists, numbers, strings and constants can be read; no code is run"
                     );
                     return Err(Fault::syntax(start, reason));
                 }
@@ -413,7 +412,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads `.map((_, i) => i)` behind a list of `length` entries, and writes the numbers of the entries.
+    /// Reads `.map((_, i) => i)` after a list of `length` entries, and writes the numbers of the entries.
     fn numbers(&mut self, json: &mut Json, length: usize) -> Result<(), Fault> {
         self.expect(".map(")?;
         self.expect("(")?;
@@ -449,11 +448,13 @@ impl<'a> Reader<'a> {
                     _ => {
                         return Err(Fault::syntax(
                             start + offset,
-                            "of escapes only those of quotes and \\n are read",
+                            "the only supported escapes are quotes and \\n",
                         ));
                     }
                 },
-                '$' if quote == '`' => return Err(Fault::syntax(start + offset, "templates are not read")),
+                '$' if quote == '`' => {
+                    return Err(Fault::syntax(start + offset, "template placeholders are not supported"));
+                }
                 '\n' if quote != '`' => break,
                 _ => text.push(c),
             }
@@ -469,7 +470,7 @@ fn quoted(text: &str) -> String {
         match c {
             '"' | '\\' => quoted.extend(['\\', c]),
             c if c.is_control() => {
-                write!(quoted, "\\u{:04x}", u32::from(c)).expect("strings take everything")
+                write!(quoted, "\\u{:04x}", u32::from(c)).expect("writing to a string cannot fail")
             }
             c => quoted.push(c),
         }

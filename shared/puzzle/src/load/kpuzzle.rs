@@ -2,8 +2,8 @@
 //! their form before 2023: orbits as an object, `startStateData`, `experimentalDerivedMoves`.
 //!
 //! Cells count from 0. A permutation has, for each cell, the cell that its piece comes from; the orientation
-//! that is added stands at the cell that the piece reaches. All entries of `moves` are generators, even
-//! rotations of the whole puzzle: users choose among them by name. Derived moves are evaluated, and become
+//! that is added is listed at the cell that the piece reaches. All entries of `moves` are generators, even
+//! rotations of the whole puzzle: users select them by name. Derived moves are evaluated, and become
 //! [spare](Definition::spare). cubing.js only uses the orbits of the definition; it ignores other orbits in a
 //! pattern or a transformation, and so does this reader.
 
@@ -118,7 +118,7 @@ fn read_json(text: &str) -> Result<Definition, Fault> {
     let ignored: Vec<String> = reader.ignored.into_inner().into_iter().collect();
     if !ignored.is_empty() {
         let names = ignored.join(", ");
-        puzzle.add_remark(&format!("ignored, for the definition has no such orbits: {names}"));
+        puzzle.add_remark(&format!("ignored, because the definition has no such orbits: {names}"));
     }
     puzzle.validated().map_err(Fault::whole)
 }
@@ -178,7 +178,7 @@ impl Reader<'_> {
 
     fn solved(&self, puzzle: &mut Definition, pattern: &Entries<&RawValue>) -> Result<(), Fault> {
         let mut labels = LabelNumbers::default();
-        // As in cubing.js, pieces of one number differ if they show different numbers of orientations.
+        // As in cubing.js, pieces with the same number differ if they show different numbers of orientations.
         let mut kinds: HashMap<(u64, u16), u64> = HashMap::new();
         let mut pieces: Vec<Piece> = puzzle.solved().to_vec();
         let mut told = vec![false; puzzle.orbits().len()];
@@ -186,7 +186,7 @@ impl Reader<'_> {
             let at = self.place(raw);
             let Some(orbit) = self.orbit(puzzle, name) else { continue };
             if std::mem::replace(&mut told[orbit], true) {
-                return Err(Fault::syntax(at, format!("the orbit {name:?} is told twice")));
+                return Err(Fault::syntax(at, format!("the orbit {name:?} is given twice")));
             }
             let Pattern { pieces: here, orientation, orientation_mod } = self.part(raw)?;
             let cells = puzzle.cells_of(orbit);
@@ -211,7 +211,7 @@ impl Reader<'_> {
         if let Some(orbit) = told.iter().position(|told| !told) {
             let name = &puzzle.orbits()[orbit].name;
             return Err(Fault::whole(Reason::Syntax(format!(
-                "the default pattern does not tell the orbit {name:?}"
+                "the default pattern lacks the orbit {name:?}"
             ))));
         }
         let at = pattern.0.first().map_or(0, |(_, raw)| self.place(raw));
@@ -227,7 +227,7 @@ impl Reader<'_> {
             let at = self.place(raw);
             let Some(orbit) = self.orbit(puzzle, &name) else { continue };
             if std::mem::replace(&mut told[orbit], true) {
-                return Err(Fault::syntax(at, format!("the orbit {name:?} is told twice")));
+                return Err(Fault::syntax(at, format!("the orbit {name:?} is given twice")));
             }
             let Transformation { permutation, orientation_delta } = self.part(raw)?;
             let cells = puzzle.cells_of(orbit);
@@ -297,13 +297,13 @@ impl Reader<'_> {
         if let Some(first) = left_out.first() {
             let more = left_out.len() - 1;
             let more = if more > 0 { format!(", and {more} more") } else { String::new() };
-            puzzle.add_remark(&format!("derived moves that cannot be read are left out: {first}{more}"));
+            puzzle.add_remark(&format!("derived moves that cannot be read are omitted: {first}{more}"));
         }
         Ok(())
     }
 }
 
-/// Returns a sequence with blanks in the place of comments, which `//` begins and the end of a line ends.
+/// Returns a sequence with its comments, from `//` to the end of the line, replaced by blanks.
 fn without_comments(sequence: String) -> String {
     if !sequence.contains("//") {
         return sequence;
@@ -332,7 +332,9 @@ fn work_out(
     }
     let Some(sequence) = sequences.get(name) else { return Ok(None) };
     if depth > MAX_DEPTH {
-        return Err(format!("derived moves refer to each other in a circle, or more than {MAX_DEPTH} deep"));
+        return Err(format!(
+            "derived moves refer to each other in a cycle, or more than {MAX_DEPTH} levels deep"
+        ));
     }
     let fault = |(at, reason)| format!("in {sequence:?} at offset {at}: {reason}");
     let is_name = |name: &str| done.contains_key(name) || sequences.contains_key(name);
@@ -340,7 +342,7 @@ fn work_out(
         work_out(&part, sequences, identity, longest, done, depth + 1)?;
     }
     let action = sequence::evaluate(sequence, identity, longest, &mut |name| {
-        // Other names are no part of the sequence, but the text may begin as they do.
+        // Other names are not part of the sequence, but its text may begin like them.
         let other = || sequences.contains_key(name).then(|| identity.clone());
         Ok(done.get(name).cloned().or_else(other))
     });
@@ -365,7 +367,7 @@ fn json_fault(part: &str, start: usize, error: &serde_json::Error) -> Fault {
     let line_start: usize =
         part.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum();
     let at = (line_start + error.column().saturating_sub(1)).min(part.len());
-    // The message of the reader ends with the place within the part, which is left out.
+    // The message of the reader ends with the place within the part, which is dropped.
     let reason = error.to_string();
     let reason = reason.rsplit_once(" at line ").map_or(reason.as_str(), |(reason, _)| reason);
     Fault::syntax(start + at, reason)

@@ -1,14 +1,15 @@
 //! Definitions of ksolve and of twsearch (`.def`, `.tws`).
 //!
 //! A row of a permutation has, for each cell, the cell that its piece comes from. Under `Move` and `Solved`
-//! cells count from 1, under `MoveTransformation` and `StartState` from 0. The orientations of a `Move` stand
-//! at the cell that the piece leaves; those of a `MoveTransformation`, like those of a state, stand at the
-//! cell that the piece reaches (twsearch, `ksolveformat.txt` and `readksolve.cpp`; ksolve+, `readdef.h`).
+//! cells are numbered from 1, under `MoveTransformation` and `StartState` from 0. The orientations of a
+//! `Move` are listed at the cell that the piece leaves; those of a `MoveTransformation`, like those of a
+//! state, at the cell that the piece reaches (twsearch, `ksolveformat.txt` and `readksolve.cpp`; ksolve+,
+//! `readdef.h`).
 //!
 //! Both programs count every power of a move as one move, which is the metric `multi`. Moves that twsearch
-//! takes for rotations of the whole puzzle (`x`, `y`, `z`, and capitals followed by `v`) are no moves in
-//! twsearch, and [spare](Definition::spare) here. In twsearch a `MoveSequence` is a move that costs 1 like
-//! the others, and a `MoveAlias` is no move (`addnewmove` in `readksolve.cpp`, `goodmove` in
+//! treats as rotations of the whole puzzle (`x`, `y`, `z`, and capitals followed by `v`) are not moves in
+//! twsearch, and are [spare](Definition::spare) here. In twsearch a `MoveSequence` is a move that costs 1
+//! like the others, and a `MoveAlias` is not a move (`addnewmove` in `readksolve.cpp`, `goodmove` in
 //! `filtermoves.cpp`). Both may use names that the file defines later.
 
 use super::{Fault, LabelNumbers, Reason, below, images_of_sources, sequence};
@@ -20,10 +21,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 const KEYWORDS: &str = "Name, Set, Solved, StartState, Move, MoveTransformation, MoveSequence, MoveAlias, Ignore, \
                         Illegal, Multiplicators, ParallelMoves, MoveLimits";
 
-/// The largest number of times that a sequence may wait for names that are defined later in the file.
+/// The maximum number of times that evaluation of a sequence is deferred for names defined later in the file.
 const MAX_DEPTH: usize = 32;
 
-/// The label of pieces that are written as `?`. A file that twsearch reads has no such number: the largest is
+/// The label of pieces that are written as `?`. No file that twsearch reads has this number: the largest is
 /// 255.
 const WILD: u64 = u64::MAX;
 
@@ -50,18 +51,18 @@ struct Sequence<'a> {
     is_alias: bool,
 }
 
-/// The pieces that lines with `Illegal` rule out on one cell.
+/// The pieces that `Illegal` lines exclude from one cell.
 struct Forbidden {
     at: usize,
     values: BTreeSet<u64>,
 }
 
-/// The limits that all lines with `Illegal` set together.
+/// The limits set by all `Illegal` lines together.
 #[derive(Default, PartialEq, Eq)]
 struct Limits {
     /// Cells that hold a piece with their own label: all other pieces of their sets are illegal.
     always: Vec<u16>,
-    /// Pairs of a cell and a piece that never stands there.
+    /// Pairs of a cell and a piece that is never allowed there.
     never: Vec<(u16, u16)>,
 }
 
@@ -91,7 +92,7 @@ pub(super) fn read(text: &str, stem: &str) -> Result<Definition, Fault> {
         Some(mut puzzle) => {
             puzzle.set_metric(Metric::Multi);
             for keyword in reader.passed_over {
-                let remark = format!("{keyword} is passed over: all states, and all moves, are meant");
+                let remark = format!("{keyword} is ignored: the search includes all states and all moves");
                 puzzle.add_remark(&remark);
             }
             if limits != Limits::default() {
@@ -105,14 +106,14 @@ pub(super) fn read(text: &str, stem: &str) -> Result<Definition, Fault> {
 }
 
 /// Returns the same puzzle with its states limited. The powers of each move are listed one by one, because
-/// each of them is a move where it leads to an allowed state, even if the states on the way are ruled out.
+/// each of them is a move wherever it leads to an allowed state, even if the states on the way are excluded.
 fn limited(whole: &Definition, limits: &Limits) -> Result<Definition, DefinitionError> {
     let mut limited = Definition::new(whole.name(), whole.orbits().to_vec())?;
     limited.set_solved(whole.solved())?;
     for power in whole.generators(Metric::Multi)? {
         limited.add_move(power.name, power.action)?;
     }
-    // A spare move may be a power that is listed now, under the same name.
+    // A spare move may be a power that is now listed, under the same name.
     for spare in whole.spare() {
         if limited.moves().contains(spare) {
             continue;
@@ -127,7 +128,7 @@ fn limited(whole: &Definition, limits: &Limits) -> Result<Definition, Definition
     Ok(limited)
 }
 
-/// Returns the words of each line that has any. A word that starts with `#` begins a comment, which ends with
+/// Returns the words of each non-empty line. A word that starts with `#` begins a comment, up to the end of
 /// the line.
 fn lines_of(text: &str) -> Vec<Vec<Word<'_>>> {
     let mut lines = Vec::new();
@@ -160,20 +161,19 @@ struct Reader<'a> {
     end: usize,
     name: String,
     orbits: Vec<Orbit>,
-    /// The names of these sets, and the points that they have together.
+    /// The names of these sets, and their total number of points.
     set_names: HashSet<String>,
     points: usize,
-    /// The puzzle, from the first line on for which all sets must be known.
+    /// The puzzle, once a line was read for which all sets must be known.
     puzzle: Option<Definition>,
     solved: bool,
-    /// For each cell the number that the solved state has there, counted from 1; empty until that state has
-    /// been read.
+    /// For each cell the number in the solved state, counted from 1; empty until that state has been read.
     labels: Vec<u64>,
     sequences: Vec<Sequence<'a>>,
     sequence_bytes: usize,
     /// The illegal pieces, by cell.
     forbidden: BTreeMap<usize, Forbidden>,
-    /// The keywords of the sections that change neither states nor distances.
+    /// The keywords of ignored sections, which change neither states nor distances.
     passed_over: Vec<&'a str>,
 }
 
@@ -211,9 +211,9 @@ impl<'a> Reader<'a> {
             "Illegal" => self.illegal(&line),
             "Block" => Err(unsupported(at, keyword, "moves that some states forbid cannot be searched")),
             "ForbiddenPairs" | "ForbiddenGroups" => {
-                Err(unsupported(at, keyword, "remove it if it only spares the search equal sequences"))
+                Err(unsupported(at, keyword, "remove it if it only prunes equivalent sequences"))
             }
-            "SwizzleSet" => Err(unsupported(at, keyword, "remove it if it only serves symmetries")),
+            "SwizzleSet" => Err(unsupported(at, keyword, "remove it if it is used only for symmetries")),
             _ => Err(Fault::new(at, Reason::UnknownKeyword { word: keyword.into(), known: KEYWORDS })),
         }
     }
@@ -223,7 +223,7 @@ impl<'a> Reader<'a> {
             return Err(Fault::syntax(line[0].0, "expected: Set NAME PIECES ORIENTATIONS"));
         };
         if self.puzzle.is_some() {
-            return Err(Fault::syntax(at, "every Set stands before Solved and before the first Move"));
+            return Err(Fault::syntax(at, "every Set must come before Solved and the first Move"));
         }
         let small = |word: Word<'_>| match number(word)? {
             (_, Some(n)) if n <= Definition::MAX_POINTS as u64 => Ok(n),
@@ -231,7 +231,7 @@ impl<'a> Reader<'a> {
         };
         let (cells, orientations) = (small(pieces)? as usize, small(orientations)? as u16);
         let orbit = Orbit { name: unquoted(name).into(), cells, orientations };
-        // A trial definition reports a fault at this line: of this set, or of all of them.
+        // A trial definition reports an error of this set, or of all sets so far, at this line.
         self.points += cells * usize::from(orientations);
         let is_of_all = self.points > Definition::MAX_POINTS || !self.set_names.insert(orbit.name.clone());
         self.orbits.push(orbit.clone());
@@ -246,13 +246,13 @@ impl<'a> Reader<'a> {
             let puzzle = Definition::new(self.name.clone(), self.orbits.clone());
             self.puzzle = Some(puzzle.map_err(|error| Fault::new(at, error))?);
         }
-        Ok(self.puzzle.as_mut().expect("it has just been made"))
+        Ok(self.puzzle.as_mut().expect("it was just created"))
     }
 
     fn solved(&mut self, at: usize, keyword: &str) -> Result<(), Fault> {
         let first = u64::from(keyword == "Solved");
         if std::mem::replace(&mut self.solved, true) {
-            return Err(Fault::syntax(at, "the solved state is told twice"));
+            return Err(Fault::syntax(at, "the solved state is given twice"));
         }
         let mut pieces = self.puzzle(at)?.solved().to_vec();
         let mut labels = LabelNumbers::default();
@@ -272,10 +272,13 @@ impl<'a> Reader<'a> {
             written.extend(rows.permutation.iter().map(from_one));
             for (i, piece) in pieces[cells].iter_mut().enumerate() {
                 let (place, label) = rows.permutation[i];
-                // All pieces of a set that are written as '?' are alike.
+                // All pieces of a set written as '?' are interchangeable.
                 let label = label.unwrap_or(WILD);
                 if label < first {
-                    return Err(Fault::syntax(place, format!("pieces are numbers from {first} on, or '?'")));
+                    return Err(Fault::syntax(
+                        place,
+                        format!("pieces are numbers, at least {first}, or '?'"),
+                    ));
                 }
                 *piece = Piece { label: labels.number(orbit, label), orientation: 0, seen: piece.seen };
                 match rows.orientation.as_ref().map(|row| row[i]) {
@@ -292,10 +295,7 @@ impl<'a> Reader<'a> {
 
     fn one_move(&mut self, line: &[Word<'_>], keyword: &str) -> Result<(), Fault> {
         let &[(at, _), (_, name)] = line else {
-            return Err(Fault::syntax(
-                line[0].0,
-                format!("expected: {keyword} NAME, the name being one word"),
-            ));
+            return Err(Fault::syntax(line[0].0, format!("expected: {keyword} NAME (one word)")));
         };
         self.puzzle(at)?;
         let rows = self.rows(&format!("{keyword} {name}"))?;
@@ -305,7 +305,7 @@ impl<'a> Reader<'a> {
         let mut turns = vec![0; orientation_counts.len()];
         for rows in rows {
             let known = |&(place, number): &Number| {
-                number.ok_or_else(|| Fault::syntax(place, "a move tells all numbers; '?' is for Solved"))
+                number.ok_or_else(|| Fault::syntax(place, "a move needs all numbers; '?' is only for Solved"))
             };
             let sources: Vec<u64> = rows.permutation.iter().map(known).collect::<Result<_, _>>()?;
             let first = u64::from(keyword == "Move");
@@ -330,7 +330,7 @@ impl<'a> Reader<'a> {
         added.map_err(|error| Fault::new(at, error))
     }
 
-    /// Keeps the line `MoveSequence NAME MOVES`, or `MoveAlias NAME MOVE`, to be evaluated later.
+    /// Stores the line `MoveSequence NAME MOVES`, or `MoveAlias NAME MOVE`, to be evaluated later.
     fn sequence(&mut self, text: &'a str, line: &[Word<'a>], is_alias: bool) -> Result<(), Fault> {
         let (&[(at, _), (_, name), (start, _), ..], true) = (line, !is_alias || line.len() == 3) else {
             let expected = if is_alias { "MoveAlias NAME MOVE" } else { "MoveSequence NAME MOVES" };
@@ -351,11 +351,11 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Adds the sequences to the puzzle, each of them when all names that it uses are known.
+    /// Adds the sequences to the puzzle, each once all names that it uses are known.
     ///
-    /// As in twsearch, sequences are worked out in rounds, in the order of the file, and what stands between
+    /// As in twsearch, sequences are evaluated in rounds, in the order of the file, and each word between
     /// blanks or commas is looked up among the [names and their powers](Table). Sequences in another notation
-    /// are worked out where a round leaves only those.
+    /// are evaluated once a round leaves only those.
     fn work_out_sequences(&mut self) -> Result<(), Fault> {
         let Some(puzzle) = &mut self.puzzle else { return Ok(()) };
         let mut table = Table::default();
@@ -395,13 +395,13 @@ impl<'a> Reader<'a> {
             let is_stuck = still.len() == before;
             if let (true, true, Some(missing)) = (is_stuck, any_notation, missing) {
                 let reason = format!(
-                    "the sequence {:?} needs {missing:?}, and sequences need each other in a circle",
+                    "the sequence {:?} needs {missing:?}, but the sequences need each other in a cycle",
                     first.name
                 );
                 return Err(Fault::syntax(first.at, reason));
             }
             if depth == 2 * MAX_DEPTH {
-                let reason = format!("sequences refer to later ones more than {MAX_DEPTH} deep");
+                let reason = format!("sequences refer to later ones more than {MAX_DEPTH} levels deep");
                 return Err(Fault::syntax(first.at, reason));
             }
             any_notation = is_stuck;
@@ -413,13 +413,13 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Reads `Illegal SET POSITION VALUE...`: none of these pieces stands at the position in any state.
+    /// Reads `Illegal SET POSITION VALUE...`: none of these pieces is at the position in any state.
     fn illegal(&mut self, line: &[Word<'_>]) -> Result<(), Fault> {
         let &[(at, _), (named, set), position, ref values @ ..] = line else {
             return Err(Fault::syntax(line[0].0, "expected: Illegal SET POSITION VALUES"));
         };
         if self.labels.is_empty() {
-            return Err(Fault::syntax(at, "Illegal stands behind Solved"));
+            return Err(Fault::syntax(at, "Illegal must come after Solved"));
         }
         let puzzle = self.puzzle.as_ref().expect("there is a solved state");
         let orbit = self.orbits.iter().position(|orbit| orbit.name == unquoted(set));
@@ -446,11 +446,11 @@ impl<'a> Reader<'a> {
     fn limits(&self) -> Result<Limits, Fault> {
         let mut limits = Limits::default();
         for (&cell, Forbidden { at, values }) in &self.forbidden {
-            let puzzle = self.puzzle.as_ref().expect("what is illegal stands behind the solved state");
+            let puzzle = self.puzzle.as_ref().expect("Illegal comes after the solved state");
             let cells = puzzle.cells_of(puzzle.orbit_of(cell));
             let all: BTreeSet<u64> = self.labels[cells.clone()].iter().copied().collect();
             if !all.iter().copied().eq(1..=all.len() as u64) {
-                let why = "the pieces of its set are not numbered from 1 without gaps, and twsearch compares other numbers then";
+                let why = "the pieces of its set are not numbered from 1 without gaps, and twsearch would compare other numbers";
                 return Err(unsupported(*at, "Illegal", why));
             }
             if values.contains(&self.labels[cell]) {
@@ -479,14 +479,14 @@ impl<'a> Reader<'a> {
             if word == "?" || word.starts_with(|c: char| c.is_ascii_digit()) {
                 let numbers: Vec<Number> = line.iter().map(|&word| number(word)).collect::<Result<_, _>>()?;
                 let Some(rows) = all.last_mut() else {
-                    return Err(Fault::syntax(place, "numbers stand behind the name of a set"));
+                    return Err(Fault::syntax(place, "numbers must follow the name of a set"));
                 };
                 let Orbit { name, cells, .. } = &self.orbits[rows.orbit];
                 if numbers.len() != *cells {
                     let found = numbers.len();
                     return Err(Fault::syntax(
                         place,
-                        format!("the set {name} has {cells} pieces, but here are {found} numbers"),
+                        format!("the set {name} has {cells} pieces, but this row has {found} numbers"),
                     ));
                 }
                 if rows.permutation.is_empty() {
@@ -503,16 +503,16 @@ impl<'a> Reader<'a> {
                 let names = names.join(", ");
                 return Err(Fault::syntax(
                     place,
-                    format!("{word:?} in {what} is no set (there are {names}); is End missing?"),
+                    format!("{word:?} in {what} is not a set (sets: {names}); is End missing?"),
                 ));
             };
             if all.iter().any(|rows| rows.orbit == orbit) {
-                return Err(Fault::syntax(place, format!("the set {word} is told twice in {what}")));
+                return Err(Fault::syntax(place, format!("the set {word} is given twice in {what}")));
             }
             all.push(Rows { orbit, at: place, permutation: Vec::new(), orientation: None });
         }
         match all.iter().find(|rows| rows.permutation.is_empty()) {
-            Some(rows) => Err(Fault::syntax(rows.at, "no numbers stand behind the name of the set")),
+            Some(rows) => Err(Fault::syntax(rows.at, "no numbers follow the name of the set")),
             None => Ok(all),
         }
     }
@@ -523,9 +523,9 @@ impl<'a> Reader<'a> {
 }
 
 impl Sequence<'_> {
-    /// Returns the permutation that the sequence makes; `None` if a name is not known yet. With the names of
-    /// the whole file, and the length of the longest, sequences in any notation are read; then `needs` gets
-    /// the name that is not known.
+    /// Returns the permutation of the sequence; `None` if a name is not known yet. With the names of the
+    /// whole file, and the length of the longest, sequences in any notation are read; then `needs` is set to
+    /// the unknown name.
     fn action(
         &self,
         puzzle: &Definition,
@@ -536,7 +536,7 @@ impl Sequence<'_> {
         let identity = OrientedPermutation::identity(puzzle.orientation_counts());
         let is_separator = |c: char| c.is_whitespace() || c == ',';
         let words = || self.text.split(is_separator).filter(|word| !word.is_empty());
-        // With brackets and signs the text is read as a whole.
+        // A text with brackets or signs is read as a whole.
         let is_plain =
             words().all(|word| !word.starts_with('\'') && !word.contains(|c| "()[]*^:".contains(c)));
         let parts: Vec<&str> = if is_plain { words().collect() } else { vec![self.text] };
@@ -557,7 +557,7 @@ impl Sequence<'_> {
                     if needs.is_some() {
                         return Ok(None);
                     }
-                    // Other names are no part of the sequence, but the text may begin as they do.
+                    // Other names are not part of the sequence, but its text may begin like them.
                     let mut named = |name: &str| {
                         let known = table.entries.get(name).map(|entry| entry.place.action(puzzle));
                         Ok(names.contains(name).then(|| known.unwrap_or(&identity).clone()))
@@ -589,7 +589,7 @@ impl Place {
 
 /// A permutation with a name.
 struct Entry {
-    /// Entries are searched in this order: rotations behind all others, and otherwise as they were added.
+    /// Entries are searched in this order: rotations after all others, otherwise in order of insertion.
     rank: (bool, usize),
     place: Place,
     /// The order of the permutation; `None` if it is larger than 64 bits.
@@ -597,8 +597,8 @@ struct Entry {
 }
 
 /// The names in the order in which twsearch looks for them, each followed by the names of its powers: the
-/// name, a number, and `'` where the way back is shorter (`expandonemove` in `readksolve.cpp`). So `R2`
-/// behind `R` is the square of `R`, and beside `V1` the square of `V1` is `V12`.
+/// name, a number, and `'` if the inverse is shorter (`expandonemove` in `readksolve.cpp`). So `R2` listed
+/// after `R` is the square of `R`, and the square of `V1` is `V12`.
 #[derive(Default)]
 struct Table {
     entries: HashMap<String, Entry>,
@@ -634,7 +634,7 @@ impl Table {
         whole.into_iter().chain(powers)
     }
 
-    /// Returns the permutation and the exponent that twsearch finds for a word.
+    /// Returns the entry and the exponent that twsearch finds for a word.
     fn find(&self, word: &str) -> Option<(Place, i64)> {
         let first = self.with_power(word).min_by_key(|(_, entry, _)| entry.rank);
         first.map(|(_, entry, exponent)| (entry.place, exponent))
@@ -653,7 +653,7 @@ impl Table {
             }
             let meant = if other.rank < entry.rank { "the power" } else { "the move" };
             let remark = format!(
-                "{name} is a move, and another one than the power {name} of {base}: as in twsearch, sequences of the file mean {meant}"
+                "the move {name} differs from the power {name} of {base}: as in twsearch, sequences of the file use {meant}"
             );
             remarks.insert(entry.rank, remark);
         }
@@ -676,11 +676,11 @@ fn number((at, word): Word<'_>) -> Result<Number, Fault> {
             Ok(number) => Ok((at, Some(number.into()))),
             Err(_) => Err(Fault::syntax(at, format!("{word} is too large"))),
         },
-        _ => Err(Fault::syntax(at, format!("{word:?} is no number"))),
+        _ => Err(Fault::syntax(at, format!("{word:?} is not a number"))),
     }
 }
 
-/// Returns whether twsearch takes a name for that of a rotation of the whole puzzle.
+/// Returns whether twsearch treats a name as that of a rotation of the whole puzzle.
 fn is_rotation(name: &str) -> bool {
     let axis = name.strip_suffix(['2', '\'']).unwrap_or(name);
     let grip = name.strip_suffix('v').unwrap_or_default();

@@ -8,9 +8,9 @@ use std::collections::BTreeSet;
 /// The largest number of bytes of all sequences of a file together.
 pub const MAX_BYTES: usize = 1 << 20;
 
-/// Returns the permutation that a sequence makes, read from left to right. `move_named` returns the action of
-/// the move of a name of at most `longest` bytes, `None` if there is no such move, or why the name cannot be
-/// used.
+/// Returns the permutation of a sequence, read from left to right. `move_named` returns the action of
+/// the move of a name of at most `longest` bytes, `None` if there is no such move, or the reason why the name
+/// cannot be used.
 ///
 /// # Errors
 /// The byte offset of the fault, and the reason.
@@ -26,9 +26,9 @@ pub fn evaluate(
     }
 }
 
-/// Returns the names of which a sequence consists, whatever they mean. `is_name` knows all names of the file,
-/// because which names a text without blanks consists of depends on them; none is longer than `longest`
-/// bytes.
+/// Returns the names that a sequence consists of, whatever they mean. `is_name` recognises all names of the
+/// file, because how a text without blanks splits into names depends on all of them; none is longer than
+/// `longest` bytes.
 ///
 /// # Errors
 /// The byte offset of the fault, and the reason.
@@ -44,7 +44,7 @@ pub fn names_in(
     }
 }
 
-/// The names of which an expression consists.
+/// The names that an expression consists of.
 #[derive(Clone, Debug, Default)]
 struct Names(BTreeSet<String>);
 
@@ -66,7 +66,7 @@ impl Element for Names {
 /// Returns the byte offset of a fault, and the reason.
 fn fault(error: ExpressionError) -> (usize, String) {
     match error {
-        ExpressionError::NoSuchGenerator { at, name, .. } => (at, format!("there is no move {name:?}")),
+        ExpressionError::NoSuchGenerator { at, name, .. } => (at, format!("unknown move {name:?}")),
         error => (error.at(), error.reason()),
     }
 }
@@ -105,11 +105,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_sequence_is_refused() {
-        assert_eq!(run("R F").unwrap_err(), "2: there is no move \"F\"");
+    fn invalid_sequences_are_rejected() {
+        assert_eq!(run("R F").unwrap_err(), "2: unknown move \"F\"");
         assert_eq!(run("[R U]").unwrap_err(), "4: expected ',' or ':', found ']'");
         assert_eq!(run("(R").unwrap_err(), "0: this '(' is not closed");
-        assert_eq!(run("R)").unwrap_err(), "1: this ')' closes nothing");
+        assert_eq!(run("R)").unwrap_err(), "1: unmatched ')'");
         assert_eq!(
             run("(R)99999999999999999999").unwrap_err(),
             "3: the exponent 99999999999999999999 is too large"

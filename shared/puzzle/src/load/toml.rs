@@ -31,7 +31,7 @@ struct File {
     notes: Vec<String>,
 }
 
-/// A cell, and pieces that never stand there.
+/// A cell, and pieces that are never allowed there.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Never {
@@ -143,7 +143,7 @@ pub(super) fn read(text: &str, stem: &str) -> Result<Definition, Fault> {
         (Some(degree), Some(_)) => {
             Err(Fault::syntax(degree.span().start, "give either 'degree' or 'orbits', not both"))
         }
-        (None, None) => Err(Fault::syntax(0, "give 'degree', the number of cells, or 'orbits'")),
+        (None, None) => Err(Fault::syntax(0, "give 'degree' (the number of cells) or 'orbits'")),
     }?;
     if let Some(metric) = file.metric {
         puzzle.set_metric(metric);
@@ -154,7 +154,7 @@ pub(super) fn read(text: &str, stem: &str) -> Result<Definition, Fault> {
         puzzle.set_solved(&pieces).map_err(|error| Fault::new(at, error))?;
     }
     if let Some(always) = &file.always {
-        let cells = cells(always, "that states are limited by", puzzle.cells())?;
+        let cells = cells(always, "in 'always'", puzzle.cells())?;
         puzzle.set_always(&cells).map_err(|error| Fault::new(always.span().start, error))?;
     }
     let mut never = Vec::new();
@@ -162,8 +162,8 @@ pub(super) fn read(text: &str, stem: &str) -> Result<Definition, Fault> {
         let at = listed.span();
         let named = |numbers: Vec<u64>| Spanned::new(at.clone(), numbers);
         let Never { cell, pieces } = listed.get_ref();
-        let cell = cells(&named(vec![*cell]), "that states are limited by", puzzle.cells())?[0];
-        let pieces = cells(&named(pieces.clone()), "that states are limited by", puzzle.cells())?;
+        let cell = cells(&named(vec![*cell]), "in 'never'", puzzle.cells())?[0];
+        let pieces = cells(&named(pieces.clone()), "in 'never'", puzzle.cells())?;
         never.extend(pieces.into_iter().map(|piece| (cell, piece)));
         puzzle.set_never(&never).map_err(|error| Fault::new(at.start, error))?;
     }
@@ -171,7 +171,7 @@ pub(super) fn read(text: &str, stem: &str) -> Result<Definition, Fault> {
     for (name, action) in file.moves.0 {
         let at = name.span().start;
         let (action, guard) = read_action(text, action, &orientation_counts)?;
-        let guard = guard.map_or(Ok(Vec::new()), |guard| cells(&guard, "of the guard", puzzle.cells()))?;
+        let guard = guard.map_or(Ok(Vec::new()), |guard| cells(&guard, "in the guard", puzzle.cells()))?;
         puzzle.add_guarded_move(name.into_inner(), action, &guard).map_err(|error| Fault::new(at, error))?;
     }
     for (table, add) in [
@@ -182,10 +182,7 @@ pub(super) fn read(text: &str, stem: &str) -> Result<Definition, Fault> {
             let at = name.span().start;
             let (action, guard) = read_action(text, action, &orientation_counts)?;
             if let Some(guard) = guard {
-                return Err(Fault::syntax(
-                    guard.span().start,
-                    "only what is listed in [moves] can have a guard",
-                ));
+                return Err(Fault::syntax(guard.span().start, "only entries of [moves] can have a guard"));
             }
             add(&mut puzzle, name.into_inner(), action).map_err(|error| Fault::new(at, error))?;
         }
@@ -211,7 +208,7 @@ fn read_action(
     Ok((action, guard))
 }
 
-/// Converts cells from files, which count from 1, to cells that count from 0.
+/// Converts cells from files, numbered from 1, to cells numbered from 0.
 fn cells(guard: &Guard, whose: &str, cells: usize) -> Result<Vec<u16>, Fault> {
     let index = |&cell: &u64| match cell {
         1.. if cell <= cells as u64 => Ok((cell - 1) as u16),
@@ -262,18 +259,20 @@ fn set_all(
 }
 
 impl Definition {
-    /// Returns the definition in Fathom's own format. [`super::parse`] makes an equal definition of the text.
+    /// Returns the definition in Fathom's own format. [`super::parse`] reads an equal definition from the
+    /// text.
     pub fn to_toml(&self) -> String {
         let mut text = format!("name = {}\nmetric = \"{}\"\n", quoted(self.name()), self.metric());
         text.push_str("orbits = [\n");
         for Orbit { name, cells, orientations } in self.orbits() {
             let name = quoted(name);
             writeln!(text, "    {{ name = {name}, cells = {cells}, orientations = {orientations} }},")
-                .expect("strings take everything");
+                .expect("writing to a string cannot fail");
         }
         text.push_str("]\n");
         if !self.always().is_empty() {
-            writeln!(text, "always = [{}]", from_one(self.always())).expect("strings take everything");
+            writeln!(text, "always = [{}]", from_one(self.always()))
+                .expect("writing to a string cannot fail");
         }
         if !self.never().is_empty() {
             text.push_str("never = [\n");
@@ -281,20 +280,20 @@ impl Definition {
                 let cell = listed[0].0 + 1;
                 let pieces: Vec<u16> = listed.iter().map(|&(_, piece)| piece).collect();
                 writeln!(text, "    {{ cell = {cell}, pieces = [{}] }},", from_one(&pieces))
-                    .expect("strings take everything");
+                    .expect("writing to a string cannot fail");
             }
             text.push_str("]\n");
         }
         if !self.remarks().is_empty() {
             let notes: String =
                 self.remarks().iter().map(|note| format!("    {},\n", quoted(note))).collect();
-            write!(text, "notes = [\n{notes}]\n").expect("strings take everything");
+            write!(text, "notes = [\n{notes}]\n").expect("writing to a string cannot fail");
         }
         let tables: [(&str, &[Generator]); 3] =
             [("moves", self.moves()), ("free", self.free()), ("spare", self.spare())];
         for (title, generators) in tables {
             if !generators.is_empty() {
-                write!(text, "\n[{title}]\n").expect("strings take everything");
+                write!(text, "\n[{title}]\n").expect("writing to a string cannot fail");
             }
             for Generator { name, action, guard } in generators {
                 let name = if name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_') {
@@ -303,10 +302,10 @@ impl Definition {
                     quoted(name)
                 };
                 if guard.is_empty() {
-                    writeln!(text, "{name} = \"{action}\"").expect("strings take everything");
+                    writeln!(text, "{name} = \"{action}\"").expect("writing to a string cannot fail");
                 } else {
                     writeln!(text, "{name} = {{ cycles = \"{action}\", guard = [{}] }}", from_one(guard))
-                        .expect("strings take everything");
+                        .expect("writing to a string cannot fail");
                 }
             }
         }
@@ -314,7 +313,7 @@ impl Definition {
             text.push_str("\n[solved]\n");
             let mut list = |name: &str, field: fn(&Piece) -> u16| {
                 let numbers: Vec<_> = self.solved().iter().map(|piece| field(piece).to_string()).collect();
-                writeln!(text, "{name} = [{}]", numbers.join(", ")).expect("strings take everything");
+                writeln!(text, "{name} = [{}]", numbers.join(", ")).expect("writing to a string cannot fail");
             };
             list("labels", |piece| piece.label);
             list("orientations", |piece| piece.orientation);
@@ -324,7 +323,7 @@ impl Definition {
     }
 }
 
-/// Writes cells as files have them, counted from 1.
+/// Writes cells as in files, numbered from 1.
 fn from_one(cells: &[u16]) -> String {
     cells.iter().map(|cell| (cell + 1).to_string()).collect::<Vec<_>>().join(", ")
 }
@@ -336,7 +335,7 @@ fn quoted(text: &str) -> String {
         match c {
             '"' | '\\' => quoted.extend(['\\', c]),
             c if c.is_control() => {
-                write!(quoted, "\\u{:04X}", u32::from(c)).expect("strings take everything");
+                write!(quoted, "\\u{:04X}", u32::from(c)).expect("writing to a string cannot fail");
             }
             c => quoted.push(c),
         }

@@ -1,7 +1,7 @@
 //! Moves of Square-1 in the letters of B. Sambale, *Square-1* (2021): u, d and s, manoeuvres made of them,
 //! commutators `[a, b]` and powers.
 //!
-//! The article holds the puzzle upside down. Its u turns our bottom layer counterclockwise, seen from outside
+//! In the article the puzzle is upside down. Its u turns our bottom layer counterclockwise, seen from outside
 //! that layer; its d turns our top layer counterclockwise, seen from below.
 
 use super::{Layer, Sequence, SequenceError, Turn};
@@ -10,7 +10,7 @@ use fathom_algebra::{ExpressionError, Turns, expression};
 /// The letters for moves. [`Turns`] numbers them in this order.
 const MOVES: [&str; 3] = ["u", "d", "s"];
 
-/// The manoeuvres of the article, and what they are made of. All but `f` begin in the state after `d`.
+/// The manoeuvres of the article, and their definitions. All but `f` begin in the state after `d`.
 pub const MANOEUVRES: [(&str, &str); 6] = [
     ("A", "[s,u^3]^2s"),
     ("B", "[A,d^3]"),
@@ -20,21 +20,21 @@ pub const MANOEUVRES: [(&str, &str); 6] = [
     ("f", "su^3d^-3sud^-2su^2d^2"),
 ];
 
-/// The largest number of moves of a sequence that is read.
+/// The maximum number of moves in a sequence.
 const MOST: usize = 1 << 16;
 
-/// Why a text is no sequence of moves.
+/// Why a text is not a sequence of moves.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LettersError {
-    /// The text is in the usual notation, and has a fault.
+    /// The text is in the usual notation, and has an error.
     #[error(transparent)]
     Usual(#[from] SequenceError),
-    /// The text is in letters, and has a fault.
+    /// The text is in letters, and has an error.
     #[error("{0}")]
     Letters(ExpressionError),
-    /// A letter is the name of no move.
+    /// A letter is not the name of a move.
     #[error(
-        "at offset {at}: there is no move {name:?}: moves of Square-1 are written (1,0)/(3,-3)/, or T1 / T3 B-3 /, or in the article's letters u d s A B C D t f"
+        "at offset {at}: unknown move {name:?}. Moves of Square-1 are written (1,0)/(3,-3)/, or T1 / T3 B-3 /, or in Sambale's letters u d s A B C D t f"
     )]
     NoSuchMove {
         /// The byte offset.
@@ -42,7 +42,7 @@ pub enum LettersError {
         /// The letter as written.
         name: String,
     },
-    /// Powers make the sequence longer than is read.
+    /// Powers make the sequence too long.
     #[error("the sequence has more than {MOST} moves")]
     TooLong,
 }
@@ -89,18 +89,18 @@ impl Sequence {
     }
 }
 
-/// Returns the turns of both layers by these numbers of units, without whole turns.
+/// Returns the turns of both layers by these numbers of units, modulo whole turns.
 fn turned([top, bottom]: [i64; 2]) -> impl Iterator<Item = Turn> {
     Turn::of_layer(Layer::Top, top).into_iter().chain(Turn::of_layer(Layer::Bottom, bottom))
 }
 
-/// Returns the moves that names such as `T3`, `B-1` and `/` stand for.
+/// Returns the moves for names such as `T3`, `B-1` and `/`.
 fn named() -> Vec<Turn> {
     let of = |layer| (-5..=6).filter_map(move |units| Turn::of_layer(layer, units));
     of(Layer::Top).chain(of(Layer::Bottom)).chain([Turn::Twist]).collect()
 }
 
-/// Returns the moves that a text of letters and names stands for, with their exponents.
+/// Returns the moves for a text of letters and names, with their exponents.
 fn turns(text: &str, names: &[Turn]) -> Result<Turns, LettersError> {
     let one = |generator| Turns(vec![fathom_algebra::Turn { generator, exponent: 1 }]);
     let mut known = |name: &str| {
@@ -134,10 +134,10 @@ mod tests {
         Sequence::read(text).map(|sequence| sequence.to_string()).map_err(|error| error.to_string())
     }
 
-    /// The letters agree with the description in `docs/square-1.md`; another test carries the manoeuvres out
-    /// move by move.
+    /// The letters agree with the description in `docs/square-1.md`; another test applies the manoeuvres move
+    /// by move.
     #[test]
-    fn letters_are_those_of_the_article() {
+    fn letters_match_the_article() {
         for (letters, usual) in [
             ("s", "/"),
             ("u^3", "(0,-3)"),
@@ -159,13 +159,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_sequence_is_refused() {
+    fn invalid_sequences_are_rejected() {
         for (text, says) in [
-            ("u q", "at offset 2: there is no move \"q\": moves of Square-1 are written (1,0)/"),
+            ("u q", "at offset 2: unknown move \"q\". Moves of Square-1 are written (1,0)/"),
             ("[s,u", "this '[' is not closed"),
-            ("(1,0)x", "at offset 1: there is no move \"1\""),
+            ("(1,0)x", "at offset 1: unknown move \"1\""),
             ("s^99999999", "the sequence has more than"),
-            ("(1,2,3)", "is no pair of turns"),
+            ("(1,2,3)", "is not a pair of turns"),
         ] {
             let error = read(text).unwrap_err();
             assert!(error.contains(says), "{text:?}: {error}");
@@ -174,7 +174,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_read_or_refused(text in ".*|[-udsABCDt0-9^\\[\\](),/ ']{0,16}") {
+        fn any_text_is_read_or_rejected(text in ".*|[-udsABCDt0-9^\\[\\](),/ ']{0,16}") {
             if let Ok(sequence) = Sequence::read(&text) {
                 prop_assert_eq!(Sequence::read(&sequence.to_string()).unwrap(), sequence);
             }

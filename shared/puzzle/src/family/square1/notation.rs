@@ -15,11 +15,11 @@ pub enum Turn {
     Twist,
 }
 
-/// Moves, carried out from left to right. They are read and written in the usual notation, `(1,0)/(3,-3)/`.
+/// Moves, applied from left to right. They are read and written in the usual notation, `(1,0)/(3,-3)/`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sequence(pub Vec<Turn>);
 
-/// Why a text is no sequence. Offsets count bytes from 0.
+/// Why a text is not a sequence. Offsets are in bytes, from 0.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SequenceError {
     /// There is something other than a twist or a pair of turns.
@@ -34,7 +34,7 @@ pub enum SequenceError {
     },
     /// The parentheses contain something other than two numbers.
     #[error(
-        "at offset {at}: {pair:?} is no pair of turns: write both in units of 30 degrees, for example (3,-1)"
+        "at offset {at}: {pair:?} is not a pair of turns: write both in units of 30 degrees, for example (3,-1)"
     )]
     Pair {
         /// The offset of the parenthesis.
@@ -55,7 +55,7 @@ impl fmt::Display for Turn {
 }
 
 impl Turn {
-    /// Returns the turn of a layer by any number of units; `None` if the number makes whole turns.
+    /// Returns the turn of a layer by any number of units; `None` for a multiple of a whole turn.
     pub fn of_layer(layer: Layer, units: i64) -> Option<Self> {
         let units = (units + 5).rem_euclid(UNITS as i64) - 5;
         (units != 0).then_some(Self::Layer(layer, units as i8))
@@ -65,7 +65,7 @@ impl Turn {
     pub fn inverse(self) -> Self {
         match self {
             Self::Layer(layer, units) => {
-                Self::of_layer(layer, -i64::from(units)).expect("it is no whole turn")
+                Self::of_layer(layer, -i64::from(units)).expect("it is not a whole turn")
             }
             Self::Twist => Self::Twist,
         }
@@ -110,7 +110,7 @@ impl FromStr for Sequence {
     }
 }
 
-/// Reads a number of units: one or two digits, and perhaps a minus.
+/// Reads a number of units: one or two digits, with an optional minus sign.
 fn units(text: &str) -> Option<i64> {
     let text = text.trim();
     let digits = text.strip_prefix('-').unwrap_or(text);
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn the_usual_notation_is_read_as_moves() {
+    fn usual_notation_is_read_as_moves() {
         for (text, moves) in [
             ("", ""),
             ("/", "/"),
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn other_texts_are_refused_with_the_place() {
+    fn errors_name_the_offset() {
         for (text, says) in [
             (
                 "1,0",
@@ -180,7 +180,7 @@ mod tests {
             assert_eq!(
                 names(&format!("/{pair}")).unwrap_err(),
                 format!(
-                    "at offset 1: {pair:?} is no pair of turns: write both in units of 30 degrees, for example (3,-1)"
+                    "at offset 1: {pair:?} is not a pair of turns: write both in units of 30 degrees, for example (3,-1)"
                 )
             );
         }
@@ -196,14 +196,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read_again(turns in proptest::collection::vec(turn(), 0..20)) {
+        fn writing_and_reading_round_trip(turns in proptest::collection::vec(turn(), 0..20)) {
             let sequence = Sequence(turns);
             prop_assert_eq!(sequence.to_string().parse::<Sequence>().unwrap(), sequence.clone());
             prop_assert_eq!(sequence.inverse().inverse(), sequence);
         }
 
         #[test]
-        fn any_text_is_read_or_refused(text in ".*|[-0-9(),/ é]{0,16}") {
+        fn any_text_is_read_or_rejected(text in ".*|[-0-9(),/ é]{0,16}") {
             if let Err(SequenceError::Unexpected { at, .. } | SequenceError::Pair { at, .. }) = text.parse::<Sequence>() {
                 prop_assert!(text.is_char_boundary(at));
             }

@@ -1,4 +1,4 @@
-//! A shape of Square-1 as people write it: the pieces of the top layer, a slash, and the pieces of the bottom
+//! A shape of Square-1 as text: the pieces of the top layer, a slash, and the pieces of the bottom
 //! layer. A corner is 2 and an edge is 1, clockwise seen from outside the layer, beginning at the cut in
 //! front. The solved shape is `21212121/12121212`.
 
@@ -16,12 +16,12 @@ pub struct Outline {
     corners: [u16; 2],
 }
 
-/// Why a text is no shape.
+/// Why a text is not a shape.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OutlineError {
     /// The text is not two rows of the digits 1 and 2.
     #[error(
-        "{0:?} is no shape: write the pieces of both layers, 2 for a corner and 1 for an edge, clockwise from the cut in front, for example 21212121/12121212"
+        "{0:?} is not a shape: write the pieces of both layers, 2 for a corner and 1 for an edge, clockwise from the cut in front, for example 21212121/12121212"
     )]
     Form(String),
     /// The pieces of a layer do not fill the circle.
@@ -36,8 +36,8 @@ pub enum OutlineError {
         /// The number of units that the pieces take.
         units: usize,
     },
-    /// There are too many corners, or too few.
-    #[error("{text:?} has {corners} corners, and the puzzle has 8")]
+    /// The number of corners is wrong.
+    #[error("{text:?} has {corners} corners, but the puzzle has 8")]
     Corners {
         /// The shape as written.
         text: String,
@@ -47,7 +47,7 @@ pub enum OutlineError {
 }
 
 impl Outline {
-    /// Creates an outline. `is_corner` tells whether a corner stands on a corner cell; the cells of the top
+    /// Creates an outline. `is_corner` returns whether a corner is on a corner cell; the cells of the top
     /// layer come first, then those of the bottom layer.
     pub(super) fn new(is_corner: impl Fn(usize) -> bool) -> Self {
         let of = |layer: usize| {
@@ -132,7 +132,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn the_solved_shape_is_written_from_the_cut_on() {
+    fn solved_shape_starts_at_the_cut() {
         let solved: Outline = "21212121/12121212".parse().unwrap();
         assert_eq!(solved.to_string(), "21212121/12121212");
         assert!(solved.is_aligned());
@@ -142,14 +142,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_shape_is_refused() {
+    fn invalid_shapes_are_rejected() {
         for (text, says) in [
-            ("", "\"\" is no shape: write"),
-            ("2121", "\"2121\" is no shape"),
-            ("21212121/1212121x", "is no shape"),
+            ("", "\"\" is not a shape: write"),
+            ("2121", "\"2121\" is not a shape"),
+            ("21212121/1212121x", "is not a shape"),
             ("2121212/12121212", "the top layer \"2121212\" takes 11 times 30 degrees, not 12"),
             ("21212121/121212121", "the bottom layer \"121212121\" takes 13 times"),
-            ("222222/222222", "\"222222/222222\" has 12 corners, and the puzzle has 8"),
+            ("222222/222222", "\"222222/222222\" has 12 corners, but the puzzle has 8"),
         ] {
             let error = text.parse::<Outline>().unwrap_err().to_string();
             assert!(error.contains(says), "{text:?}: {error}");
@@ -158,7 +158,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_read_or_refused(text in "\\PC*|[12/]{0,20}") {
+        fn any_text_is_read_or_rejected(text in "\\PC*|[12/]{0,20}") {
             if let Ok(outline) = text.parse::<Outline>() {
                 prop_assert_eq!(outline.to_string(), text);
             }

@@ -1,4 +1,4 @@
-//! The pieces of a state of Square-1: where each of them stands, and where it belongs.
+//! The pieces of a state of Square-1: where each of them is, and where it belongs.
 
 use super::{Layer, UNITS, is_piece};
 
@@ -7,11 +7,11 @@ use super::{Layer, UNITS, is_piece};
 pub enum Side {
     /// The side at which the cut ends in the top layer.
     Back,
-    /// The side of the half that turns over.
+    /// The side of the half that is flipped.
     Right,
     /// The side on which the cut lies left of the middle.
     Front,
-    /// The side of the half that stays.
+    /// The side of the half that stays in place.
     Left,
 }
 
@@ -20,7 +20,7 @@ pub enum Side {
 pub struct PlacedPiece {
     /// Whether the piece is a corner, which takes two units.
     pub is_corner: bool,
-    /// The layer on which the piece stands, and its first unit.
+    /// The layer where the piece is, and its first unit there.
     pub place: (Layer, usize),
     /// The layer to which the piece belongs, and its first unit when the puzzle is solved.
     pub home: (Layer, usize),
@@ -40,7 +40,7 @@ impl PlacedPiece {
 pub struct Placement {
     /// The corners and edges.
     pub pieces: Vec<PlacedPiece>,
-    /// Whether the right half of the middle layer is turned over.
+    /// Whether the right half of the middle layer is flipped.
     pub middle: bool,
 }
 
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn the_solved_puzzle_is_a_cube() {
+    fn solved_puzzle_is_a_cube() {
         let stood = Placement::new(&solved(), &solved(), false).unwrap();
         assert_eq!(stood.pieces.len(), 16);
         assert!(stood.pieces.iter().all(|piece| piece.place == piece.home));
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_that_are_alike_belong_nowhere() {
+    fn equal_labels_are_rejected() {
         let mut alike = solved();
         alike[3] = alike[0];
         assert_eq!(Placement::new(&alike, &alike, false), None);

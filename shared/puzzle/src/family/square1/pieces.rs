@@ -34,13 +34,13 @@ const NUMBERED: [usize; PIECES] = {
     ]
 };
 
-/// The permutation that a sequence makes of the pieces.
+/// The permutation of the pieces by a sequence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Effect {
     /// The permutation of the pieces: the piece numbered i + 1 goes to the place of the piece numbered
     /// `apply(i)` + 1.
     pub pieces: Permutation,
-    /// Whether the middle layer is turned over.
+    /// Whether the middle layer is flipped.
     pub middle: bool,
     /// Whether the sequence begins in the state after d, as the article's manoeuvres do, and not in the
     /// solved state.
@@ -52,7 +52,7 @@ pub struct Effect {
 pub enum NoEffect {
     /// A corner blocks a twist, both from the solved state and after d.
     #[error(
-        "move {solved} cannot be made from the solved state, and move {after_d} cannot be made after d, which is (1,0): a corner lies across the cut"
+        "a corner across the cut blocks the sequence: at move {solved} from the solved state, and at move {after_d} after d, which is (1,0)"
     )]
     Blocked {
         /// The number of the blocked move, from 1, when the sequence begins in the solved state.
@@ -60,9 +60,9 @@ pub enum NoEffect {
         /// The number of the blocked move, from 1, when the sequence begins after d.
         after_d: usize,
     },
-    /// The sequence ends in another shape than it begins in.
+    /// The sequence ends in a different shape.
     #[error(
-        "the sequence leads to another shape than it begins in, so that pieces do not come to places of pieces: make it one that comes back, such as A, [s,u^3] or /(6,6)/"
+        "the sequence does not return to the shape in which it begins, so it does not permute the pieces: use one that returns, such as A, [s,u^3] or /(6,6)/"
     )]
     AnotherShape,
 }
@@ -134,7 +134,7 @@ mod tests {
 
     /// The permutations that section 2 of the article gives.
     #[test]
-    fn the_permutations_of_the_article() {
+    fn permutations_of_the_article() {
         for (letters, cycles) in [
             ("s", "(1,13)(2,12)(3,11)(4,10)"),
             ("[s,u^3]", "(1,7,13,11,3)(2,8,12,10,4)"),
@@ -147,11 +147,11 @@ mod tests {
             let found = carried(letters);
             assert_eq!((found.pieces.to_string().as_str(), found.after_d), (cycles, true), "{letters}");
         }
-        // Turns are possible in any shape; from the solved state they make the same permutations.
+        // Turns are possible in any shape; from the solved state they give the same permutations.
         for (letters, cycles) in [("u^3", "(1,3,5,7)(2,4,6,8)"), ("d^3", "(9,11,13,15)(10,12,14,16)")] {
             assert_eq!(carried(letters).pieces.to_string(), cycles, "{letters}");
         }
-        // In the usual notation the same sequence begins in the solved state, where other pieces lie beside
+        // In the usual notation the same sequence begins in the solved state, where other pieces are next to
         // the cut.
         let usual: Sequence = Sequence::read("A").unwrap().to_string().parse().unwrap();
         let from_solved = usual.carried(false).unwrap();
@@ -164,12 +164,12 @@ mod tests {
         assert_eq!((from_solved.pieces, from_solved.after_d), (carried("A").pieces, false));
         let middle = carried("su^6su^6su^6");
         assert!(middle.pieces.is_identity() && middle.middle);
-        // Step 5: f, a twist and the inverse of f make an odd permutation.
+        // Step 5: f, a twist and the inverse of f give an odd permutation.
         assert!(!carried("f s f^-1").pieces.is_even());
     }
 
     #[test]
-    fn sequences_that_do_not_come_back_are_refused() {
+    fn sequences_that_change_shape_are_rejected() {
         let refused = |text: &str| Sequence::read(text).unwrap().carried(false).unwrap_err();
         // Step 5 begins in the solved state.
         assert_eq!(refused("f"), NoEffect::AnotherShape);

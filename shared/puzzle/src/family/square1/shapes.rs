@@ -23,10 +23,10 @@ pub struct SquareOneShapes {
 /// Shapes that differ by turns of the layers, in increasing order.
 pub type Class = Vec<usize>;
 
-/// The quantity that a way from shape to shape minimises.
+/// The quantity that a path between shapes minimises.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Least {
-    /// The number of twists; among the ways with the fewest twists, the number of turns of layers.
+    /// The number of twists; among the paths with the fewest twists, the number of turns of layers.
     Twists,
     /// The number of twists and turns of layers together.
     Moves,
@@ -61,8 +61,8 @@ impl SquareOneShapes {
         self.shapes.next(shape).nth(self.twist).flatten()
     }
 
-    /// Returns the 11 shapes that turns of a layer make, where layer 0 is the top layer. Some of them may be
-    /// the shape itself.
+    /// Returns the 11 shapes that turns of a layer lead to, where layer 0 is the top layer. Some of them may
+    /// be the shape itself.
     ///
     /// # Panics
     /// If there is no such shape or layer.
@@ -73,8 +73,8 @@ impl SquareOneShapes {
 
     /// Returns the places of corners and edges.
     pub fn outline(&self, shape: usize) -> Outline {
-        // Shapes tell only of the pieces `no corner` and `no edge`, so a corner cell of which they tell
-        // nothing has a corner.
+        // Shapes track only the pieces `no corner` and `no edge`, so a corner cell without a tracked piece
+        // has a corner.
         Outline::new(|cell| self.shapes.piece(shape, cell).is_none())
     }
 
@@ -86,12 +86,12 @@ impl SquareOneShapes {
         turns.zip(self.shapes.next(shape)).filter_map(|(turn, to)| Some((turn, to?)))
     }
 
-    /// Returns a way from one shape to another that minimises `least`: the first such way when moves come in
-    /// the order of [`Self::steps`].
+    /// Returns a path from one shape to another that minimises `least`: the first such path in the order of
+    /// [`Self::steps`].
     pub fn way(&self, from: usize, to: usize, least: Least) -> Vec<Turn> {
-        // The search runs from the end, so that the way can take the first step that comes nearer from each
-        // shape on. A twist undoes a twist, and a turn undoes a turn, so that distances are the same in both
-        // directions. A twist costs more than all turns of a way together when twists are minimised.
+        // The search runs from the end, so that the path can take the first step that comes nearer at each
+        // shape. A twist undoes a twist, and a turn undoes a turn, so distances are the same in both
+        // directions. When twists are minimised, a twist costs more than all turns of a path together.
         let cost = |turn: Turn| match (turn, least) {
             (Turn::Twist, Least::Twists) => self.count(),
             _ => 1,
@@ -115,14 +115,14 @@ impl SquareOneShapes {
         let mut at = from;
         while at != to {
             let nearer = self.steps(at).find(|&(turn, next)| costs[next] + cost(turn) == costs[at]);
-            let (turn, next) = nearer.expect("each shape is reached from each other");
+            let (turn, next) = nearer.expect("every shape can be reached from every other");
             way.push(turn);
             at = next;
         }
         way
     }
 
-    /// Returns the shape and all shapes that turns of the layers make of it, each once.
+    /// Returns the shape and all shapes that turns of the layers lead to, each once.
     pub fn class_of(&self, shape: usize) -> Class {
         let top = std::iter::once(shape).chain(self.turned(shape, 0));
         let mut class: Class = top.flat_map(|top| std::iter::once(top).chain(self.turned(top, 1))).collect();

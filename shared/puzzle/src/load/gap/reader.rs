@@ -16,7 +16,7 @@ const MAX_POINTS_IN_ALL: usize = 1 << 24;
 /// The largest exponent. Larger exponents are never needed, because they can be reduced modulo the order of
 /// the permutation.
 const MAX_EXPONENT: i64 = 1 << 40;
-/// The functions that change the list that they are called with.
+/// The functions that modify the list that they are called with.
 const CHANGE_LISTS: [&str; 9] = [
     "Add",
     "AddSet",
@@ -29,7 +29,7 @@ const CHANGE_LISTS: [&str; 9] = [
     "UniteSet",
 ];
 
-/// Functions whose values are no groups, besides those that [`NO_GROUP_PREFIXES`] tells.
+/// Functions whose values are not groups, besides those with a prefix in [`NO_GROUP_PREFIXES`].
 const NO_GROUPS: [&str; 38] = [
     "AbelianInvariants",
     "AsList",
@@ -70,33 +70,33 @@ const NO_GROUPS: [&str; 38] = [
     "StructureDescription",
     "Transitivity",
 ];
-/// The beginnings of the names of functions that answer yes or no, count, print or set something.
+/// Prefixes of the names of functions that test, count, print or set something.
 const NO_GROUP_PREFIXES: [&str; 6] = ["Has", "Is", "Nr", "Number", "Print", "Set"];
 
 /// The value of a statement.
 pub(super) struct Said {
     pub(super) name: Option<String>,
-    /// The byte offset of the last statement that gave the name a value, or changed the list.
+    /// The byte offset of the last statement that assigned the name a value, or modified the list.
     pub(super) at: usize,
     pub(super) value: Value,
 }
 
-/// Reads statements one after another, and knows the values that were given names.
+/// Reads statements one after another, and keeps the values of names.
 pub(super) struct Reader<'a> {
     text: &'a str,
     at: usize,
     said: Vec<Said>,
-    /// Where in `said` the value of a name is: the last that it was given.
+    /// The index in `said` of the value of each name: the last one assigned.
     known: HashMap<String, usize>,
     /// The names of lists that have several.
     shared: HashSet<String>,
     /// Whether each line of the text is one permutation.
     has_one_a_line: bool,
-    /// Whether the present statement gives a name to its value.
+    /// Whether the current statement assigns its value to a name.
     is_named: bool,
-    /// Where cycles of the present statement continue on a new line, outside of brackets.
+    /// Where cycles of the current statement continue on a new line, outside brackets.
     continued: Option<usize>,
-    /// The number of values that have been made so far, and of the points of the permutations among them.
+    /// The number of values created so far, and of the points of the permutations among them.
     values: usize,
     points: usize,
 }
@@ -117,8 +117,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads all statements. A name that is given several values has the last of them, and the place of the
-    /// first.
+    /// Reads all statements. A name that is assigned several values has the last of them, and the place of
+    /// the first.
     pub(super) fn statements(mut self) -> Result<Vec<Said>, Fault> {
         while self.peek().is_some() {
             self.statement()?;
@@ -126,8 +126,8 @@ impl<'a> Reader<'a> {
         Ok(self.said)
     }
 
-    /// Reads `name := value;`, `value;` or a call that changes a list; the last semicolon is optional. A text
-    /// with one permutation on each line needs no semicolons.
+    /// Reads `name := value;`, `value;` or a call that modifies a list; the last semicolon is optional. A
+    /// text with one permutation on each line needs no semicolons.
     fn statement(&mut self) -> Result<(), Fault> {
         let start = self.at;
         let mut name = None;
@@ -165,8 +165,8 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Reads the value of a statement. If the name gets nothing but the value of another name, both are names
-    /// of one list, which changes under both.
+    /// Reads the value of a statement. If the value is only another name, both names refer to the same list,
+    /// and changes are visible under both.
     fn named_value(&mut self, name: Option<&str>) -> Result<Value, Fault> {
         let start = self.at;
         let value = self.value(0)?;
@@ -177,7 +177,7 @@ impl<'a> Reader<'a> {
         Ok(value)
     }
 
-    /// Reads `Add(name, value)` or `Append(name, list)`, and makes the list longer. Returns false if
+    /// Reads `Add(name, value)` or `Append(name, list)`, and extends the list. Returns false if
     /// something else is next.
     fn change(&mut self) -> Result<bool, Fault> {
         let start = self.at;
@@ -186,17 +186,17 @@ impl<'a> Reader<'a> {
             return Ok(false);
         };
         let cannot = |what: String| {
-            let why = "Add(NAME, VALUE) and Append(NAME, LIST) are: or write the whole list";
+            let why = "use Add(NAME, VALUE) or Append(NAME, LIST), or write the whole list";
             Err(Fault::new(start, Reason::Unsupported { what, why }))
         };
         let name = if self.accept("(") { self.word() } else { None };
         if let Some(name) = name.as_ref().filter(|name| self.shared.contains(*name)) {
-            return cannot(format!("{function} of a list that has another name beside {name:?}"));
+            return cannot(format!("{function} of a list that has another name besides {name:?}"));
         }
         let place = name.and_then(|name| self.known.get(&name)).copied();
         let place = place.filter(|&place| matches!(self.said[place].value, Value::List(_)));
         let (Some(place), true) = (place, self.accept(",")) else {
-            return cannot(format!("{function} of something else than the name of a list"));
+            return cannot(format!("{function} of something other than the name of a list"));
         };
         let mut arguments = self.values(")", 0)?;
         let Said { at, value: Value::List(values), .. } = &mut self.said[place] else {
@@ -231,12 +231,12 @@ impl<'a> Reader<'a> {
                     let action = if operator == '*' { x.then(&y) } else { x.then(&y.inverse()) };
                     Value::Permutation(Element { name: None, at: a.at, action })
                 }
-                _ => Value::Other(start, "a product of something else than permutations".into()),
+                _ => Value::Other(start, "a product of something other than permutations".into()),
             };
         }
     }
 
-    /// Reads a value and the exponents behind it: each is a number, or a permutation that conjugates the
+    /// Reads a value and the exponents after it: each is a number, or a permutation that conjugates the
     /// value.
     fn power(&mut self, depth: usize) -> Result<Value, Fault> {
         self.peek();
@@ -252,7 +252,10 @@ impl<'a> Reader<'a> {
                 (Value::Permutation(base), Value::Number(_, times)) => {
                     let times = i64::try_from(times).ok().filter(|&times| times <= MAX_EXPONENT);
                     let times = times.ok_or_else(|| {
-                        Fault::syntax(at, format!("an exponent above {MAX_EXPONENT}: reduce it by the order"))
+                        Fault::syntax(
+                            at,
+                            format!("an exponent above {MAX_EXPONENT}: reduce it modulo the order"),
+                        )
                     })?;
                     Value::Permutation(Element {
                         name: None,
@@ -268,13 +271,13 @@ impl<'a> Reader<'a> {
                 }
                 (Value::Group(_), _) => Value::Unknown(start, "a conjugate of a group".into()),
                 (Value::Unknown(_, what), _) => Value::Unknown(start, what),
-                _ => Value::Other(start, "a power of something else than a permutation".into()),
+                _ => Value::Other(start, "a power of something other than a permutation".into()),
             };
         }
         Ok(value)
     }
 
-    /// Reads a number in parentheses, such as `(-1)`, with its sign. As a value of its own it would be a
+    /// Reads a number in parentheses, such as `(-1)`, with its sign. On its own it would be a
     /// cycle.
     fn number_in_parentheses(&mut self) -> Option<(i64, Value)> {
         self.peek().filter(|&next| next == '(')?;
@@ -354,8 +357,8 @@ impl<'a> Reader<'a> {
                             self.count(values, points)?;
                             Ok(value)
                         }
-                        // This may be the name of a function of GAP, such as OnTuplesSets. It is refused if a
-                        // move would be made of it.
+                        // This may be the name of a function of GAP, such as OnTuplesSets. It is an error if
+                        // a move would use it.
                         None if depth > 0 => {
                             Ok(Value::Other(start, format!("{word:?}, which is not defined,")))
                         }
@@ -367,7 +370,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads the numbers of entries behind the name of a list or a group: `[1]`, `[1][2]`, `.1`.
+    /// Reads the numbers of entries after the name of a list or a group: `[1]`, `[1][2]`, `.1`.
     fn path(&mut self, place: usize, depth: usize) -> Result<Vec<usize>, Fault> {
         let mut path = Vec::new();
         loop {
@@ -391,18 +394,18 @@ impl<'a> Reader<'a> {
                 }
                 _ => return Ok(path),
             };
-            // No list is as long as this.
+            // No list is this long.
             path.push(number.unwrap_or(usize::MAX));
         }
     }
 
-    /// Counts values before memory is taken for them, and refuses too many.
+    /// Counts values before memory is allocated for them, and returns an error if there are too many.
     fn count(&mut self, values: usize, points: usize) -> Result<(), Fault> {
         self.values += values;
         self.points += points;
         if self.values > MAX_VALUES || self.points > MAX_POINTS_IN_ALL {
             let reason = format!(
-                "the file has more than {MAX_VALUES} values, or permutations of more than {MAX_POINTS_IN_ALL} points in all: too many for a puzzle"
+                "the file has more than {MAX_VALUES} values, or permutations of more than {MAX_POINTS_IN_ALL} points in total: too many for a puzzle"
             );
             return Err(Fault::syntax(self.at, reason));
         }
@@ -437,7 +440,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads a text in quotes, which makes no moves.
+    /// Reads a quoted string, which defines no moves.
     fn string(&mut self) -> Result<Value, Fault> {
         let start = self.at;
         let quote = self.text.as_bytes()[start];
@@ -459,7 +462,7 @@ impl<'a> Reader<'a> {
 
     /// Reads one permutation: all cycles that directly follow each other. Within brackets, and in a statement
     /// `name := value;`, they may take several lines, as GAP writes them. Elsewhere only a text with one
-    /// permutation on each line tells whether cycles on a new line are another permutation.
+    /// permutation on each line determines whether cycles on a new line are another permutation.
     fn permutation(&mut self, depth: usize) -> Result<Value, Fault> {
         let start = self.at;
         let mut end = start;
@@ -514,7 +517,7 @@ impl<'a> Reader<'a> {
         (end > 0).then(|| rest[..end].to_string())
     }
 
-    /// Passes over blanks, and returns the next character without passing over it.
+    /// Skips blanks, and returns the next character without consuming it.
     fn peek(&mut self) -> Option<char> {
         let rest = &self.text[self.at..];
         self.at += rest.len() - rest.trim_start().len();
@@ -575,12 +578,12 @@ fn range(first: &[Value], last: &Value) -> Option<Vec<u64>> {
     (last.saturating_sub(first) / step < most).then(|| (first..=last).step_by(step as usize).collect())
 }
 
-/// Returns whether a function of GAP is known to have no group as its value.
+/// Returns whether a function of GAP is known not to return a group.
 fn gives_no_group(function: &str) -> bool {
     NO_GROUPS.contains(&function) || NO_GROUP_PREFIXES.iter().any(|prefix| function.starts_with(prefix))
 }
 
-/// Returns the group of the arguments of `Subgroup`: a group, of which nothing else is looked at, and a list
+/// Returns the group of the arguments of `Subgroup`: a group, which is otherwise ignored, and a list
 /// of generators.
 fn subgroup(at: usize, arguments: Vec<Value>) -> Result<Value, Fault> {
     match <[Value; 2]>::try_from(arguments) {
@@ -593,8 +596,8 @@ fn too_deep(at: usize) -> Fault {
     Fault::syntax(at, format!("lists are nested more than {MAX_DEPTH} deep"))
 }
 
-/// Returns the name of a move. PuzzleGeometry writes `M_` before the names, because GAP would take a name
-/// such as `2U` for a number otherwise.
+/// Returns the name of a move. PuzzleGeometry prefixes names with `M_`, because GAP would otherwise read a
+/// name such as `2U` as a number.
 fn puzzle_move_name(name: &str) -> String {
     name.strip_prefix("M_").filter(|rest| !rest.is_empty()).unwrap_or(name).into()
 }

@@ -1,4 +1,4 @@
-//! The values of a file in GAP's form, and the permutations that they stand for.
+//! The values of a GAP file, and the permutations that they represent.
 
 use super::super::{Fault, Reason};
 use crate::definition::{Definition, DefinitionError};
@@ -22,9 +22,9 @@ pub(super) enum Value {
     Group(Vec<Element>),
     /// A whole number, with its byte offset.
     Number(usize, u64),
-    /// Something that makes no moves: its byte offset, and a description.
+    /// Something that defines no moves: its byte offset, and a description.
     Other(usize, String),
-    /// Something that may be a group, though it is not known which: its byte offset, and a description.
+    /// Something that may be an unknown group: its byte offset, and a description.
     Unknown(usize, String),
 }
 
@@ -65,10 +65,10 @@ pub(super) fn elements_of(values: Vec<Value>) -> Result<Vec<Element>, Fault> {
             Value::List(cycles) if is_cycles(&cycles) => elements.push(of_cycles(&cycles)?),
             Value::List(inner) => elements.extend(elements_of(inner)?),
             Value::Number(at, number) => {
-                return Err(Fault::syntax(at, format!("{number} is no permutation")));
+                return Err(Fault::syntax(at, format!("{number} is not a permutation")));
             }
             Value::Other(at, what) | Value::Unknown(at, what) => {
-                let why = "a move would be made of it: write permutations, lists of them, and Group(...)";
+                let why = "a move would use it: write permutations, lists of permutations, and Group(...)";
                 return Err(Fault::new(at, Reason::Unsupported { what, why }));
             }
         }
