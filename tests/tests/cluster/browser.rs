@@ -93,7 +93,7 @@ async fn a_run_is_seen_from_beginning_to_end() {
     cluster.signal_coordinator(libc::SIGINT);
     assert_same(&cluster.finishes(), &found);
     // The page says that the server has gone.
-    browser.until("document.getElementById('connection').innerText.includes('the server has ended')").await;
+    browser.until("document.getElementById('connection').innerText.includes('the server ended')").await;
     browser.end().await;
 }
 

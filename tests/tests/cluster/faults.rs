@@ -89,7 +89,7 @@ fn a_registered_worker_waits_while_other_services_answer() {
             listener.accept().is_ok_and(|(caller, _)| answer(caller, bytes).is_ok())
         });
     }
-    until_reason(&cluster, "w1", "what it says is not HTTP/2");
+    until_reason(&cluster, "w1", "it does not speak HTTP/2");
     until_reason(&cluster, "w1", "TLS");
     drop(listener);
     cluster.serve();

@@ -247,12 +247,12 @@ async fn messages_that_make_no_sense_to_a_coordinator() {
         (
             v1::RegisterRequest { inventory: vec![stored(3, 8)], ..registration(&right) },
             Code::InvalidArgument,
-            "there is no shard 8",
+            "shard 8 does not exist",
         ),
         (
             v1::RegisterRequest { inventory: vec![stored(u32::MAX, 1)], ..registration(&right) },
             Code::InvalidArgument,
-            "there is no depth",
+            "does not exist",
         ),
     ] {
         let status = client.register(wrong).await.unwrap_err();
@@ -295,7 +295,7 @@ async fn messages_that_make_no_sense_to_a_coordinator() {
     let attempt = Some(v1::Attempt { epoch: 77, number: 3 });
     let outcome = |file, result| v1::Outcome { file, attempt, result };
     for (wrong, says) in [
-        (outcome(Some(file(depth, 8)), Some(stopped())), "there is no shard 8"),
+        (outcome(Some(file(depth, 8)), Some(stopped())), "shard 8 does not exist"),
         (outcome(None, Some(stopped())), "file"),
         (outcome(Some(file(depth, 0)), None), "result"),
         (outcome(Some(file(depth, 0)), Some(made)), "checksums"),
@@ -436,7 +436,7 @@ fn keys_of_a_run() {
     assert_eq!(output.status.code(), Some(2), "{err}");
     assert_eq!(err.lines().count(), 1, "{err}");
     assert!(
-        err.contains("wrong token: give the keys of this run with --keys, or its token with --token-file"),
+        err.contains("wrong token: pass the keys of this run with --keys, or its token with --token-file"),
         "{err}"
     );
     for name in ["w1", "w2"] {
