@@ -241,7 +241,11 @@ mod tests {
         let cookie = admitted.headers()["set-cookie"].to_str().unwrap();
         assert_eq!(cookie, format!("fathom-8080={SECRET}; Path=/; HttpOnly; SameSite=Strict"));
         let again = [host, ("cookie", &*format!("fathom-8080={SECRET}"))];
-        assert_eq!(status(&format!("/?token={SECRET}"), &again), 303, "the token is removed from the address every time");
+        assert_eq!(
+            status(&format!("/?token={SECRET}"), &again),
+            303,
+            "the token is removed from the address every time"
+        );
     }
 
     #[test]

@@ -151,7 +151,11 @@ impl Collector for Metrics {
         }
         let written = growth.depths.iter().map(|depth| depth.bytes).sum::<u64>();
         let all = [("all", written)];
-        out.counters(("written", "Size of the written layers", Some(&Unit::Bytes)), "depths", all.into_iter())?;
+        out.counters(
+            ("written", "Size of the written layers", Some(&Unit::Bytes)),
+            "depths",
+            all.into_iter(),
+        )?;
         let of_state = |state| shards.iter().filter(|(is, _)| *is == state).count() as f64;
         let states = ShardState::ALL.map(|(state, _, word)| (word, of_state(state)));
         out.gauges(("shards", "Shards of the depth", None), "state", states.into_iter())?;
@@ -165,7 +169,8 @@ impl Collector for Metrics {
             out.gauges(("workers", "Workers", None), "presence", presences.into_iter())?;
             let rate = ("worker_states_per_second", "States per second of a worker", None);
             out.gauge_of_workers(rate, workers, |worker| worker.rate)?;
-            let silent = ("worker_silent", "Time since the last message of a silent worker", Some(&Unit::Seconds));
+            let silent =
+                ("worker_silent", "Time since the last message of a silent worker", Some(&Unit::Seconds));
             out.gauge_of_workers(silent, workers, |worker| worker.silent.unwrap_or(0) as f64)?;
             for (name, help, of) in OF_WORKERS {
                 out.gauge_of_workers((name, help, Some(&Unit::Bytes)), workers, |worker| of(worker) as f64)?;

@@ -93,7 +93,9 @@ impl Access {
     pub fn load(asked: &AccessArguments) -> Result<Self> {
         let given = asked.files()?;
         if asked.insecure && asked.has_tls() {
-            return Err(bad_input!("--insecure and the --tls options are mutually exclusive: drop one of them"));
+            return Err(bad_input!(
+                "--insecure and the --tls options are mutually exclusive: drop one of them"
+            ));
         }
         if asked.tls_name.is_some() && given.ca.is_none() {
             return Err(bad_input!("--tls-name has no effect without --tls-ca: give both or neither"));

@@ -219,7 +219,9 @@ impl Call {
                     said.first() == Some(&0) && said.get(FRAME_TYPE).is_none_or(|&kind| kind == SETTINGS);
                 return Ok(Err(match (said.is_empty(), is_frame) {
                     (true, _) => self.unreachable("it closed the connection immediately".into()),
-                    (false, true) => self.unreachable("it closed the connection within the first frame".into()),
+                    (false, true) => {
+                        self.unreachable("it closed the connection within the first frame".into())
+                    }
                     (false, false) => self.refused(Refusal::NotHttp2),
                 }));
             }

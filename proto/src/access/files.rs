@@ -141,7 +141,9 @@ pub(super) fn authority(given: &GivenFile) -> Result<Authority> {
     let mut roots = RootCertStore::empty();
     let (option, path) = (given.option, given.path.display());
     for certificate in certificates(given)? {
-        roots.add(certificate).map_err(|error| bad_input!("{option}: {path} is not a certificate authority: {error}"))?;
+        roots
+            .add(certificate)
+            .map_err(|error| bad_input!("{option}: {path} is not a certificate authority: {error}"))?;
     }
     Ok(Authority { roots: Arc::new(roots) })
 }

@@ -230,7 +230,7 @@ fn what_a_worker_cannot_read_for_a_moment_stays() {
         cluster.exchange_address("honest")
     });
     assert_same(&cluster.finishes(), &undisturbed(&SPACE));
-    let says = "a file was said to be damaged, and cannot be read: it stays";
+    let says = "file kept: reported as damaged, and cannot be read";
     assert_eq!(cluster.logged_by("honest", says).len(), 1);
     assert_eq!(cluster.logged_by("honest", "damaged file discarded").len(), 0);
 }

@@ -205,7 +205,7 @@ fn a_worker_loses_patience_and_keeps_its_store() {
     cluster.join_by("w1", command);
     cluster.coordinator_dies();
     assert_eq!(cluster.ends("w1").code(), Some(1));
-    assert!(cluster.said().contains("the store is unchanged, and the same command continues"));
+    assert!(cluster.said().contains("The store is unchanged; run the same command to continue"));
     assert!(!cluster.files("w1").is_empty());
     cluster.serve();
     cluster.join(&["w1"]);

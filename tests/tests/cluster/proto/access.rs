@@ -103,13 +103,17 @@ async fn certificates_of_those_that_are_called() {
     files.certificate("old-", TLS_NAME, &past());
     files.certificate("other-", "elsewhere", &now());
     let ours = "it rejected this side's certificate, which";
-    for (what, says) in
-        [("old-", "has expired or is not valid yet"), ("other-", "is for another name: pass its name with --tls-name")]
-    {
+    for (what, says) in [
+        ("old-", "has expired or is not valid yet"),
+        ("other-", "is for another name: pass its name with --tls-name"),
+    ] {
         let host = Host::serve(&AccessArguments { tls_ca: None, ..files.tls(what) }).await;
         let caller = AccessArguments { tls_ca: Some(files.path("ca.pem")), ..AccessArguments::default() };
         let said = host.ask(&caller).await.unwrap_err();
-        assert!(said.contains(&format!("cannot connect to {}: its certificate {says}", host.address)), "{said}");
+        assert!(
+            said.contains(&format!("cannot connect to {}: its certificate {says}", host.address)),
+            "{said}"
+        );
         assert_eq!(said.lines().count(), 1);
         let lines = host.lines.wait(1).await;
         assert_eq!(lines.len(), 1, "{lines:#?}");

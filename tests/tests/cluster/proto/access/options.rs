@@ -65,7 +65,10 @@ fn files_that_are_not_what_they_should_be() {
         (tls(&|asked| asked.tls_key = Some(other.clone())), "cannot be used with the key "),
         (tls(&|asked| asked.tls_key = None), "--tls-cert needs its private key: add --tls-key"),
         (tls(&|asked| asked.tls_cert = None), "--tls-key needs its certificate: add --tls-cert"),
-        (tls(&|asked| asked.tls_cert = Some(key.clone())), "key.pem contains no certificate: give a PEM file"),
+        (
+            tls(&|asked| asked.tls_cert = Some(key.clone())),
+            "key.pem contains no certificate: give a PEM file",
+        ),
         (tls(&|asked| asked.tls_cert = Some(broken.clone())), "broken.pem is not a PEM file"),
         (tls(&|asked| asked.tls_ca = Some(token.clone())), "token contains no certificate: give a PEM file"),
         (tls(&|asked| asked.tls_ca = Some("nowhere".into())), "--tls-ca: cannot read nowhere"),
