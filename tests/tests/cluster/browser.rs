@@ -38,7 +38,7 @@ async fn a_run_is_seen_from_beginning_to_end() {
     );
     assert_eq!(browser.value("document.cookie").await, "", "no script sees the cookie");
     browser.until("document.getElementById('state').innerText === 'waiting'").await;
-    assert!(browser.text("obstacle").await.contains("no worker is there"));
+    assert!(browser.text("obstacle").await.contains("no worker is connected"));
     assert_eq!(browser.text("title").await, "The 2 × 7 board, some pieces alike");
     // A reload of the page would lose this value.
     browser.value("window.same = 'page'").await;

@@ -208,7 +208,7 @@ fn two_of_four_killed_for_good_where_there_are_three_copies() {
     // missing.
     cluster.until_status("it asks for more workers", |status| {
         let obstacle = status["obstacle"].as_str().unwrap_or_default();
-        obstacle.contains("3 workers must hold each file, and 2 are there")
+        obstacle.contains("3 workers must hold each file, but only 2 are connected")
     });
     cluster.join(&["w5"]);
     assert_same(&cluster.finishes(), &undisturbed(&MANY_TASKS));
@@ -371,7 +371,7 @@ fn a_damaged_file_is_made_again_where_older_layers_are_kept() {
     cluster.join(&["w1"]);
     assert_same(&cluster.finishes(), &undisturbed(&MANY_TASKS));
     assert_eq!(discarded(&cluster), BTreeSet::from([(depth, shard)]));
-    let again = cluster.logged("file is made again");
+    let again = cluster.logged("lost file is recomputed");
     assert!(again.iter().any(|line| line["depth"] == depth && line["shard"] == shard), "{again:?}");
 }
 
@@ -386,7 +386,7 @@ fn a_damaged_file_without_a_copy_is_named_and_may_be_put_back() {
     damage(&path);
     cluster.join(&["w1"]);
     let status = cluster.until_status("it says what is missing", |status| {
-        status["obstacle"].as_str().is_some_and(|obstacle| obstacle.contains("no whole copy is left"))
+        status["obstacle"].as_str().is_some_and(|obstacle| obstacle.contains("no intact copy is left"))
     });
     let obstacle = status["obstacle"].as_str().unwrap();
     assert!(obstacle.contains(&format!("shard {shard} of depth {depth}:")), "{obstacle}");

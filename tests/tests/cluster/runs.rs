@@ -44,7 +44,7 @@ fn without_replicas_the_run_waits_for_who_holds_what_it_needs() {
     let status = cluster.until_status("it waits for w1", waits);
     let obstacle = status["obstacle"].as_str().unwrap();
     assert!(obstacle.contains("waiting for w1 ("), "{obstacle}");
-    assert!(obstacle.contains("to come back with its store"), "{obstacle}");
+    assert!(obstacle.contains("to return with its store"), "{obstacle}");
     assert!(well(&cluster.ask("status", &[])).contains("waiting: "));
     let made = status["counts"].clone();
     assert_eq!(cluster.status().unwrap()["counts"], made);
@@ -85,7 +85,7 @@ fn a_drained_worker_leaves_nothing_that_nobody_else_has() {
     cluster.serve_up_to(7);
     cluster.join_together(&["w1", "w2"]);
     cluster.in_the_middle(|_| ());
-    assert!(well(&cluster.ask("drain", &["w1"])).contains("leaves when what it holds is with others"));
+    assert!(well(&cluster.ask("drain", &["w1"])).contains("it will leave once its files have been copied"));
     assert!(cluster.ends("w1").success(), "{}", cluster.said());
     assert_eq!(cluster.logged("worker is drained").len(), 1);
     // The files that w1 kept are lost.
@@ -95,7 +95,7 @@ fn a_drained_worker_leaves_nothing_that_nobody_else_has() {
     assert!(texts(&output).1.contains("is the last worker"), "{}", texts(&output).1);
     let output = cluster.ask("drain", &["w1"]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(texts(&output).1.contains("there is no worker \"w1\""), "{}", texts(&output).1);
+    assert!(texts(&output).1.contains("unknown worker \"w1\""), "{}", texts(&output).1);
     assert_same(&cluster.finishes(), &undisturbed(&LONG));
 }
 

@@ -1,8 +1,8 @@
 //! The worker's side of the session with its coordinator, as a pure state machine.
 //!
-//! [`Session::step`] takes an event and the time, changes the session only, and returns the actions to carry
-//! same without a network. Lost messages are harmless: commands that did not arrive are given again, and
-//! files whose reports did not arrive are in the inventory when the worker registers again.
+//! [`Session::step`] takes an event and the time, changes only the session, and returns the actions to carry
+//! out. The [driver](super::driver) carries them out and feeds their results back in; a simulation does the
+//! same without a network. Lost messages are harmless: commands that did not arrive are given again, and files
 //! whose reports did not arrive are in the inventory when the worker registers again.
 
 use crate::cluster::holders::Holders;

@@ -37,7 +37,7 @@ fn a_lost_file_is_made_again_if_it_can_be() {
             "note task failed b 1/1",
             "note damaged file discarded b 0/1",
             "b <- known",
-            "note file is made again 0/1"
+            "note lost file is recomputed 0/1"
         ]
     );
     t.notes = false;

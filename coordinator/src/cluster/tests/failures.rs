@@ -103,7 +103,7 @@ fn the_status_names_who_cannot_reach_whom() {
     assert_eq!(named, 1, "{noted:?}");
     let obstacle = crate::cluster::status::obstacle(&t.state, Millis(t.now)).unwrap();
     assert!(obstacle.contains("host-a cannot reach host-b at b:1 (silence)"), "{obstacle}");
-    assert!(obstacle.contains("host-b go on with what is needed"), "{obstacle}");
+    assert!(obstacle.contains("host-b can reach all needed files and continue"), "{obstacle}");
 }
 
 /// A holder died and began again at another address, and then failures to reach the old address arrive.
@@ -150,7 +150,7 @@ fn a_worker_that_does_nothing_is_lost_after_a_while() {
         assert!(t.now - start <= STALL.as_millis() as u64 + 2000, "it is never lost");
     }
     assert!(t.now - start >= STALL.as_millis() as u64);
-    assert!(told.unwrap().contains("host-a has commands, and has done nothing for them for 3 min"));
+    assert!(told.unwrap().contains("host-a has made no progress on its commands for 3 min"));
 }
 
 /// The log of a worker grows although its tasks stand still; an audit has no other progress than its cosets.
@@ -233,5 +233,5 @@ fn copies_that_find_no_place_are_what_a_run_waits_for() {
     assert!(t.take("b", 0).iter().any(|line| line.starts_with("b <- copy 0/0")));
     t.copy_failed("b", 0, 0, Failure::DiskFull("cannot write".into()));
     let obstacle = crate::cluster::status::obstacle(&t.state, Millis(t.now)).unwrap();
-    assert!(obstacle.starts_with("2 workers must hold each file, and not host-b can take"), "{obstacle}");
+    assert!(obstacle.starts_with("2 workers must hold each file, but host-b cannot take"), "{obstacle}");
 }

@@ -24,7 +24,7 @@ fn a_worker_that_begins_again_before_it_was_missed_is_answered_anew() {
         t.join("a"),
         [
             "a <- unknown",
-            "note worker begins again a",
+            "note worker registered again a",
             "note worker registered a",
             "a <- registered, keeps 0"
         ]
@@ -48,7 +48,7 @@ fn a_registration_that_comes_late_changes_nothing() {
     assert_eq!(t.join_again("a", (7, 2)), ["a <- registered, keeps 0"]);
     let second = t.sessions["a"];
     assert_ne!(second, first);
-    let late = ["a <- refused a later registration of this worker has come first"];
+    let late = ["a <- refused a later registration of this worker has arrived first"];
     assert_eq!(t.join_again("a", (7, 1)), late);
     assert_eq!(t.state.members().of_session(second), Some(table::id("a")));
     // Another process begins to count again.

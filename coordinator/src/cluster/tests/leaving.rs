@@ -12,7 +12,7 @@ fn a_worker_is_drained_when_others_have_what_it_holds() {
     let lines = t.drain("host-a");
     assert_eq!(
         lines,
-        ["person <- said 61616161 leaves when what it holds is with others", "b <- copy 0/0 from a"]
+        ["person <- said draining 61616161: it will leave once its files have been copied", "b <- copy 0/0 from a"]
     );
     assert_eq!(t.copied("b", 0, 0), ["b <- known"]);
     // The worker finishes its task, and that file is copied too.
@@ -31,7 +31,7 @@ fn a_worker_is_drained_when_others_have_what_it_holds() {
 #[test]
 fn draining_is_refused_if_it_is_not_clear_or_nobody_is_left() {
     let mut t = Table::new(rules(1));
-    assert_eq!(t.drain("a"), ["person <- refused no worker is there"]);
+    assert_eq!(t.drain("a"), ["person <- refused no worker is connected"]);
     t.join("a");
     let refused = |t: &mut Table, name: &str, why: &str| {
         let lines = t.drain(name);
@@ -40,10 +40,10 @@ fn draining_is_refused_if_it_is_not_clear_or_nobody_is_left() {
     };
     refused(&mut t, "host-a", "is the last worker");
     t.join("b");
-    refused(&mut t, "host-z", "there are 61616161 (host-a), 62626262 (host-b)");
-    refused(&mut t, "", "there is no worker");
-    refused(&mut t, "6", "may be 2 workers");
-    assert_eq!(t.drain("61"), ["person <- said 61616161 leaves when what it holds is with others"]);
+    refused(&mut t, "host-z", "Connected workers: 61616161 (host-a), 62626262 (host-b)");
+    refused(&mut t, "", "unknown worker");
+    refused(&mut t, "6", "matches 2 workers");
+    assert_eq!(t.drain("61"), ["person <- said draining 61616161: it will leave once its files have been copied"]);
     refused(&mut t, "host-b", "is the last worker");
 }
 
@@ -97,7 +97,7 @@ fn a_run_that_is_stopped_ends_when_all_have_left() {
     assert_eq!(
         t.stop(),
         [
-            "person <- said stopping: 2 workers stop at the next coset",
+            "person <- said stopping: 2 workers will stop at the next coset",
             "save 0/0, held 0/0 a",
             "a <- leave Stopped"
         ]
@@ -106,15 +106,15 @@ fn a_run_that_is_stopped_ends_when_all_have_left() {
     assert_eq!(t.made("b", 0, 1, 1), ["b <- known"]);
     assert_eq!(t.leave("a"), ["a <- known"]);
     assert_eq!(t.take("b", 1), ["b <- leave Stopped"]);
-    assert_eq!(t.stop(), ["person <- said stopping: 1 worker stops at the next coset"]);
+    assert_eq!(t.stop(), ["person <- said stopping: 1 worker will stop at the next coset"]);
     assert_eq!(t.leave("b"), ["b <- known", "save 0/1, held 0/1 b", "told", "end Stopped"]);
-    assert_eq!(t.stop(), ["person <- said stopping: no worker is there"]);
+    assert_eq!(t.stop(), ["person <- said stopping: no worker is connected"]);
 }
 
 #[test]
 fn a_run_without_workers_stops_at_once() {
     let mut t = Table::new(rules(2));
-    assert_eq!(t.stop(), ["person <- said stopping: no worker is there", "told", "end Stopped"]);
+    assert_eq!(t.stop(), ["person <- said stopping: no worker is connected", "told", "end Stopped"]);
 }
 
 #[test]

@@ -58,8 +58,8 @@ fn those_who_do_not_come_back_are_lost_after_a_lease() {
         [
             "note worker lost a",
             "note worker lost b",
-            "note file is made again 0/0",
-            "note file is made again 0/1"
+            "note lost file is recomputed 0/0",
+            "note lost file is recomputed 0/1"
         ]
     );
     assert_eq!(t.tick(1), [""; 0]);

@@ -348,7 +348,7 @@ impl Table {
             }
             Effect::Release(given, held) => {
                 let given = files(given.iter().map(|(task, _)| *task));
-                format!("give back {given}, held {}", by(held))
+                format!("release {given}, held {}", by(held))
             }
             Effect::Doubt(task) => format!("doubt {}", files(std::iter::once(*task))),
             Effect::ForgetReports(tasks) => format!("forget {}", files(tasks.iter().copied())),
@@ -420,7 +420,7 @@ fn order(order: &Command) -> String {
             format!("copy {} from {}", file(stored.task), from.iter().map(|&id| name(id)).collect::<String>())
         }
         Command::Discard(stored) => format!("discard {}", file(stored.task)),
-        Command::Release(task) => format!("give back {}", file(*task)),
+        Command::Release(task) => format!("release {}", file(*task)),
         Command::RetireLayer(depth) => format!("retire {depth}"),
         Command::Leave(reason) => format!("leave {reason:?}"),
     }

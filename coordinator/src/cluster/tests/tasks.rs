@@ -160,7 +160,7 @@ fn what_fails_five_times_will_fail_again() {
     assert_eq!(t.leave("a"), ["a <- known"]);
     assert_eq!(
         t.leave("b"),
-        ["b <- known", "told", r#"end Failed("shard 0 of depth 0 failed 5 times, last with: no")"#]
+        ["b <- known", "told", r#"end Failed("shard 0 of depth 0 failed 5 times; last error: no")"#]
     );
 }
 
@@ -232,7 +232,7 @@ fn two_reports_of_one_shard_must_agree() {
     assert_eq!(lines, ["b <- known"]);
     let lines = t.leave("b");
     assert_eq!(lines[..2], ["b <- known", "told"]);
-    assert!(lines[2].contains("was made twice with different states"), "{lines:?}");
+    assert!(lines[2].contains("was computed twice with different states"), "{lines:?}");
     assert_eq!(lines.len(), 3);
 }
 
@@ -274,7 +274,7 @@ fn the_story_of_a_shard_says_who_has_made_it_and_how_long_that_took() {
     t.tick(1500);
     t.made("a", 0, 0, 1);
     let story = ShardStory::new(&t.state, ShardId(0), Millis(t.now)).0;
-    for fact in [("made by", "host-a"), ("took", "1.500 s"), ("held by", "host-a")] {
+    for fact in [("computed by", "host-a"), ("took", "1.500 s"), ("held by", "host-a")] {
         assert!(story.iter().any(|(what, how)| (*what, how.as_str()) == fact), "{fact:?}: {story:?}");
     }
 }

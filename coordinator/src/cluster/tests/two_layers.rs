@@ -39,7 +39,7 @@ fn audited(workers: &str) -> Table {
 fn given_back() -> Table {
     let mut t = at_work(two(2));
     assert_eq!(t.made("a", 2, 0, 1), ["a <- known"]);
-    assert_eq!(t.tick(501), ["save 2/0, held 2/0 a", "give back 0/0, held 2/0 a"]);
+    assert_eq!(t.tick(501), ["save 2/0, held 2/0 a", "release 0/0, held 2/0 a"]);
     t
 }
 
@@ -49,7 +49,7 @@ fn a_source_is_given_back_when_the_journal_has_what_was_made_of_it() {
     assert_eq!(t.made("a", 2, 0, 1), ["a <- known"]);
     assert_eq!(t.take("a", 0), [""; 0]);
     assert_eq!(t.tick(500), [""; 0]);
-    let given = ["save 2/0, held 2/0 a", "give back 0/0, held 2/0 a", "a <- give back 0/0"];
+    let given = ["save 2/0, held 2/0 a", "release 0/0, held 2/0 a", "a <- release 0/0"];
     assert_eq!(t.tick(1), given);
     assert!(!t.state.files().contains(task(0, 0)) && t.state.files().contains(task(0, 1)));
     // To a reader from outside, the layer counts as removed.
@@ -82,8 +82,8 @@ fn a_source_stays_until_enough_workers_have_what_was_made_of_it() {
     assert_eq!(t.tick(501), [""; 0]);
     assert_eq!(t.copied("b", 2, 0), ["b <- known"]);
     assert_eq!((t.take("a", 0), t.take("b", 0)), (vec![], vec![]));
-    let given = "give back 0/0, held 2/0 a, 2/0 b";
-    assert_eq!(t.tick(100), [given, "a <- give back 0/0", "b <- give back 0/0"]);
+    let given = "release 0/0, held 2/0 a, 2/0 b";
+    assert_eq!(t.tick(100), [given, "a <- release 0/0", "b <- release 0/0"]);
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn a_source_stays_until_the_audit_is_over() {
     assert_eq!(t.audited("b", 2, 0, 1), ["b <- known"]);
     // The auditor may also have a copy of the source.
     assert_eq!((t.take("a", 0), t.take("b", 0)), (vec![], vec![]));
-    assert_eq!(t.tick(1), ["give back 0/0, held 2/0 a", "a <- give back 0/0", "b <- give back 0/0"]);
+    assert_eq!(t.tick(1), ["release 0/0, held 2/0 a", "a <- release 0/0", "b <- release 0/0"]);
 }
 
 /// Two of three results agree, so the shard stays when its maker is set aside because of another one.
@@ -112,7 +112,7 @@ fn a_third_worker_that_agrees_has_audited() {
     assert!(t.commands("c", 1)[0].starts_with("c <- audit 2/0 #1.2"));
     let lines = t.audited("c", 2, 0, 2);
     assert!(lines.contains(&"set aside b".into()), "{lines:?}");
-    assert!(t.tick(501).contains(&"give back 0/0, held 2/0 a".into()));
+    assert!(t.tick(501).contains(&"release 0/0, held 2/0 a".into()));
     assert!(t.state.scheduler().is_settled(task(2, 0)));
     assert_eq!(t.state.audits().results(), (1, 1));
 }
@@ -126,7 +126,7 @@ fn a_shard_whose_source_is_given_back_is_waited_for() {
     assert!(t.state.files().missing().contains(&task(2, 0)));
     assert_eq!(t.made("b", 2, 1, 1), ["b <- known"]);
     assert_eq!(t.take("b", 2), [""; 0]);
-    assert_eq!(t.tick(501), ["save 2/1, held 2/1 b", "give back 0/1, held 2/1 b", "b <- give back 0/1"]);
+    assert_eq!(t.tick(501), ["save 2/1, held 2/1 b", "release 0/1, held 2/1 b", "b <- release 0/1"]);
     let lines = t.join_with("a", 1, &[(1, 0), (2, 0)]);
     assert_eq!(lines[0], "a <- registered, keeps 0 1 2");
     assert!(lines[1].starts_with("commit 2/0 2/1 "), "{lines:?}");
@@ -165,12 +165,12 @@ fn with_two_copies_one_worker_may_go_for_good() {
 #[test]
 fn who_still_has_what_was_given_back_deletes_it() {
     let mut t = given_back();
-    assert_eq!(t.take("a", 0), ["a <- give back 0/0"]);
+    assert_eq!(t.take("a", 0), ["a <- release 0/0"]);
     assert_eq!(t.join_with("a", 1, &[(0, 0), (1, 0), (2, 0)]), ["a <- registered, keeps 0 1 2"]);
-    assert_eq!(t.take("a", 0), ["a <- give back 0/0"]);
+    assert_eq!(t.take("a", 0), ["a <- release 0/0"]);
     assert_eq!(t.copied("b", 0, 0), ["b <- known"]);
     let lines = t.take("b", 0);
-    assert_eq!(lines, ["b <- give back 0/0"], "and not the whole layer, which is still read");
+    assert_eq!(lines, ["b <- release 0/0"], "and not the whole layer, which is still read");
 }
 
 /// Workers wait where there would be three layers after all, but not for a tick. A worker that computes
@@ -226,7 +226,7 @@ fn a_coordinator_that_comes_back_knows_what_was_given_back() {
     // The worker may not have received the order to delete 0/0.
     t.join_with("a", 1, &[(0, 0), (1, 0), (2, 0)]);
     assert_eq!(t.state.files().missing().len(), 0);
-    assert_eq!(t.take("a", 1), ["a <- give back 0/0"]);
+    assert_eq!(t.take("a", 1), ["a <- release 0/0"]);
     assert_eq!(t.take("b", 1), ["b <- make 2/1 #2.1, holders 0: |b 1: a|b"]);
     let lines = t.made("b", 2, 1, 1);
     assert!(lines[1].starts_with("commit 2/0 2/1 "), "{lines:?}");
@@ -294,7 +294,7 @@ fn in_a_shared_store_the_coordinator_deletes() {
     let mut t = Table::with(Rules { shared_store: true, ..two(2) }, "a").at_depth(2);
     t.take("a", 1);
     t.made("a", 2, 0, 1);
-    assert_eq!(t.tick(501), ["save 2/0, held 2/0 shared", "give back 0/0, held 2/0 shared"]);
+    assert_eq!(t.tick(501), ["save 2/0, held 2/0 shared", "release 0/0, held 2/0 shared"]);
     assert_eq!(t.take("a", 1), ["a <- make 2/1 #1.1"]);
     // A shard that cannot be computed again ends the run.
     t.failed("a", 2, 1, 1, damaged(2, 0, None));

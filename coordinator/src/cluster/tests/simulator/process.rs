@@ -53,8 +53,8 @@ impl Journal {
         self.hold(held);
         for (file, is_audited) in files {
             let new = Task { depth: file.depth.next().next(), shard: file.shard };
-            assert_eq!(new.depth.0 as usize, self.counts.len(), "{file:?} is given back");
-            assert!(self.reports.contains_key(&new), "{file:?} is given back, and nothing was made of it");
+            assert_eq!(new.depth.0 as usize, self.counts.len(), "{file:?} is released");
+            assert!(self.reports.contains_key(&new), "{file:?} is released, but nothing was computed from it");
             self.given_back.insert(file, is_audited);
         }
     }

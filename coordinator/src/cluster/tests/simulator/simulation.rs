@@ -194,11 +194,11 @@ impl Simulation {
     /// that may be wrong cannot be computed again once its source was given back, which the next epoch
     /// reports too.
     fn is_unjudged(&self, message: &str) -> bool {
-        let is_disputed = message.contains("was made twice with different states")
-            || message.contains("was lost, and made again with other states than were committed");
+        let is_disputed = message.contains("was computed twice with different states")
+            || message.contains("was lost and recomputed with other states than the committed ones");
         let is_given_back = self.coordinator.rules.keep == Keep::Two
-            && (message.contains("has to be made again, and cannot be")
-                || message.contains("cannot be made again"));
+            && (message.contains("must be recomputed, but its source was deleted")
+                || message.contains("cannot be recomputed"));
         self.workers.iter().any(|worker| worker.lies) && (is_disputed || is_given_back)
     }
 

@@ -105,7 +105,7 @@ impl Simulation {
                 Effect::Release(files, held) => {
                     for (file, _) in &files {
                         let new = Task { depth: file.depth.next().next(), shard: file.shard };
-                        self.check_copies(new, "made, and its source given back");
+                        self.check_copies(new, "computed, and its source released");
                     }
                     if self.coordinator.rules.shared_store {
                         files.iter().for_each(|&(file, _)| self.remove(0, file));
@@ -187,7 +187,7 @@ impl Simulation {
                     && !state.is_audit(outcome)
                     && !self.disks[0].supports(report)
                 {
-                    outcome.result = Err(Failure::Other("its report is not what its file says".into()));
+                    outcome.result = Err(Failure::Other("the report contradicts the file".into()));
                 }
             }
         }

@@ -265,7 +265,7 @@ impl Simulation {
             !stored.is_damaged && digest.is_none_or(|digest| digest == stored.digest(file))
         };
         let mut failure =
-            Failure::Unreachable { file, addresses: addresses.to_vec(), message: "nobody holds it".into() };
+            Failure::Unreachable { file, addresses: addresses.to_vec(), message: "no worker holds it".into() };
         for peer in (0..self.workers.len()).filter(|&peer| addresses.contains(&address(peer))) {
             let of = &self.workers[peer];
             let is_there = of.process.is_some() && of.asleep_until <= self.now;
