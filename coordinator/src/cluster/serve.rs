@@ -345,8 +345,7 @@ impl<'d> Coordinator<'d> {
                 && !self.state.is_audit(outcome)
                 && let Err(reason) = compare(store, &self.geometry, report)
             {
-                outcome.result =
-                    Err(Failure::Other(format!("the report contradicts the file: {reason}")));
+                outcome.result = Err(Failure::Other(format!("the report contradicts the file: {reason}")));
             }
         }
         event

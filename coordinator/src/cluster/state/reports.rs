@@ -35,7 +35,8 @@ impl State {
                     effects.push(note_of(NoteKind::OtherFile, Some(id), task, None));
                     return match self.tasks().get(task) {
                         Some(state) if state.is_afresh => {
-                            let reason = "an existing file was reported for a shard that had to be recomputed";
+                            let reason =
+                                "an existing file was reported for a shard that had to be recomputed";
                             self.refused(now, id, task, reason, effects);
                         }
                         // When the task was assigned, it was not known that the file may be wrong.

@@ -214,11 +214,7 @@ impl State {
             return Err(match (meant.len(), known.is_empty()) {
                 (_, true) => "no worker is connected".into(),
                 (0, _) => format!("unknown worker {name:?}. Connected workers: {}", known.join(", ")),
-                _ => format!(
-                    "{name:?} matches {} workers; use an id: {}",
-                    meant.len(),
-                    known.join(", ")
-                ),
+                _ => format!("{name:?} matches {} workers; use an id: {}", meant.len(), known.join(", ")),
             });
         };
         if !self.members.alive().any(|(other, worker)| other != id && !worker.draining) {

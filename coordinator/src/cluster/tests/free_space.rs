@@ -3,7 +3,7 @@ use crate::cluster::free_space::short;
 use crate::cluster::state::Rules;
 
 #[test]
-fn copies_need_room_and_a_shared_disk_is_one() {
+fn copies_multiply_needed_space() {
     let twice = Rules { replicas: 2, ..rules(4) };
     assert_eq!(short(100, &[60, 60], &rules(4)), None);
     let said = short(100, &[60, 60], &twice).unwrap();

@@ -1,4 +1,4 @@
-//! Tests of runs that keep two layers: files that are no longer read are given back while a layer is
+//! Tests of runs that keep two layers: files that are no longer read are released while a layer is
 //! computed.
 
 use super::table::{damaged, held, report, task};
@@ -19,8 +19,8 @@ fn failure(t: &Table) -> &str {
     }
 }
 
-/// Returns a table at depth 2, of two shards that a and b compute. Each has made one shard of each layer
-/// before.
+/// Returns a table at depth 2, of two shards that a and b compute. Each has computed one shard of each
+/// layer before.
 fn at_work(rules: Rules) -> Table {
     let mut t = Table::with(rules, "a b").at_depth(2);
     assert_eq!(t.take("a", 1), ["a <- make 2/0 #1.1, holders 0: a|b 1: a|b"]);
@@ -44,7 +44,7 @@ fn given_back() -> Table {
 }
 
 #[test]
-fn a_source_is_given_back_when_the_journal_has_what_was_made_of_it() {
+fn source_is_released_once_the_shard_is_durable() {
     let mut t = at_work(two(2));
     assert_eq!(t.made("a", 2, 0, 1), ["a <- known"]);
     assert_eq!(t.take("a", 0), [""; 0]);
@@ -52,7 +52,7 @@ fn a_source_is_given_back_when_the_journal_has_what_was_made_of_it() {
     let given = ["save 2/0, held 2/0 a", "release 0/0, held 2/0 a", "a <- release 0/0"];
     assert_eq!(t.tick(1), given);
     assert!(!t.state.files().contains(task(0, 0)) && t.state.files().contains(task(0, 1)));
-    // To a reader from outside, the layer counts as removed.
+    // To an outside reader, the layer counts as removed.
     let kept: Vec<u32> = t.state.kept().layers.iter().map(|(depth, _)| depth.0).collect();
     assert_eq!(kept, [1]);
     // Its remaining files are not needed.
@@ -64,7 +64,7 @@ fn a_source_is_given_back_when_the_journal_has_what_was_made_of_it() {
 }
 
 #[test]
-fn nothing_is_given_back_before_there_is_an_older_layer() {
+fn nothing_is_released_without_an_older_layer() {
     let mut t = Table::with(two(2), "a b").at_depth(1);
     t.take("a", 1);
     t.made("a", 1, 0, 1);
@@ -73,7 +73,7 @@ fn nothing_is_given_back_before_there_is_an_older_layer() {
 }
 
 #[test]
-fn a_source_stays_until_enough_workers_have_what_was_made_of_it() {
+fn source_is_kept_until_the_shard_has_copies() {
     let mut t = Table::with(Rules { replicas: 2, ..two(2) }, "a b").at_depth(2);
     t.take("a", 1);
     assert_eq!(t.made("a", 2, 0, 1), ["a <- known"]);
@@ -87,7 +87,7 @@ fn a_source_stays_until_enough_workers_have_what_was_made_of_it() {
 }
 
 #[test]
-fn a_source_stays_until_the_audit_is_over() {
+fn source_is_kept_until_the_audit_ends() {
     let mut t = audited("a b");
     t.take("a", 1);
     t.made("a", 2, 0, 1);
@@ -101,9 +101,9 @@ fn a_source_stays_until_the_audit_is_over() {
     assert_eq!(t.tick(1), ["release 0/0, held 2/0 a", "a <- release 0/0", "b <- release 0/0"]);
 }
 
-/// Two of three results agree, so the shard stays when its maker is set aside because of another one.
+/// Two of three results agree, so the shard is kept when its producer is quarantined because of another one.
 #[test]
-fn a_third_worker_that_agrees_has_audited() {
+fn agreeing_third_worker_counts_as_audit() {
     let mut t = audited("a b c");
     t.commands("a", 1);
     t.made("a", 2, 0, 1);
@@ -119,7 +119,7 @@ fn a_third_worker_that_agrees_has_audited() {
 
 /// The shard cannot be computed again, so it is treated like a shard of an earlier layer.
 #[test]
-fn a_shard_whose_source_is_given_back_is_waited_for() {
+fn shard_with_released_source_is_waited_for() {
     let mut t = given_back();
     assert_eq!(t.leave("a"), ["a <- known"]);
     assert_eq!(t.state.waiting_for().into_iter().collect::<Vec<_>>(), [table::id("a")]);
@@ -132,9 +132,9 @@ fn a_shard_whose_source_is_given_back_is_waited_for() {
     assert!(lines[1].starts_with("commit 2/0 2/1 "), "{lines:?}");
 }
 
-/// The source is still there, so the shard can be computed again.
+/// The source still exists, so the shard can be computed again.
 #[test]
-fn a_shard_whose_source_is_there_is_made_again() {
+fn shard_with_existing_source_is_recomputed() {
     let mut t = at_work(two(2));
     t.made("a", 2, 0, 1);
     t.leave("a");
@@ -143,7 +143,7 @@ fn a_shard_whose_source_is_there_is_made_again() {
 }
 
 #[test]
-fn with_two_copies_one_worker_may_go_for_good() {
+fn two_copies_survive_the_loss_of_a_worker() {
     let mut t = Table::with(Rules { replicas: 2, ..two(2) }, "a b c").at_depth(2);
     for (worker, shard) in [("a", 0), ("b", 1)] {
         t.take(worker, 1);
@@ -161,9 +161,9 @@ fn with_two_copies_one_worker_may_go_for_good() {
     assert_eq!(t.state.files().missing().len(), 0);
 }
 
-/// The order to delete the file was lost, or a copy came too late.
+/// The command to delete the file was lost, or a copy came too late.
 #[test]
-fn who_still_has_what_was_given_back_deletes_it() {
+fn stale_released_file_is_deleted() {
     let mut t = given_back();
     assert_eq!(t.take("a", 0), ["a <- release 0/0"]);
     assert_eq!(t.join_with("a", 1, &[(0, 0), (1, 0), (2, 0)]), ["a <- registered, keeps 0 1 2"]);
@@ -173,10 +173,10 @@ fn who_still_has_what_was_given_back_deletes_it() {
     assert_eq!(lines, ["b <- release 0/0"], "and not the whole layer, which is still read");
 }
 
-/// Workers wait where there would be three layers after all, but not for a tick. A worker that computes
+/// Workers wait if there would be three layers otherwise, but not for a tick. A worker that computes
 /// shards faster than it reports them gets no more.
 #[test]
-fn shards_are_made_no_further_ahead_than_is_given_back() {
+fn shards_ahead_of_releases_are_limited() {
     let mut t = Table::with(Rules { replicas: 2, ..two(64) }, "a b").at_depth(2);
     let most = fathom_engine::run::lookback::most_in_the_making(64, 2);
     let mut made = 0;
@@ -195,7 +195,7 @@ fn shards_are_made_no_further_ahead_than_is_given_back() {
     }
     assert!(made < 64, "nothing was copied, and {made} shards were made");
     assert_eq!(made, most);
-    // Once copies are reported, the run goes on without a tick.
+    // Once copies are reported, the run continues without a tick.
     let commands = t.take("b", 0).concat();
     for file in commands.split("copy 2/").skip(1) {
         let shard = file.split_once(' ').unwrap().0.parse().unwrap();
@@ -205,7 +205,8 @@ fn shards_are_made_no_further_ahead_than_is_given_back() {
     assert!(lines.contains("make 2/"), "{lines}");
 }
 
-/// Returns a journal in which a has made shard 0 of depth 2, and its source was given back; 0/1 still exists.
+/// Returns a journal in which a has computed shard 0 of depth 2, and its source was released; 0/1 still
+/// exists.
 fn past() -> Past {
     let worker = |name: &str| (table::id(name), format!("host-{name}"), format!("{name}:1"));
     let files = [held(0, 1, "b"), held(1, 0, "a"), held(1, 1, "b"), held(2, 0, "a")];
@@ -220,10 +221,10 @@ fn past() -> Past {
 }
 
 #[test]
-fn a_coordinator_that_comes_back_knows_what_was_given_back() {
+fn releases_survive_a_restart() {
     let mut t = Table::after(two(2), 2, past());
     t.join_with("b", 1, &[(0, 1), (1, 1)]);
-    // The worker may not have received the order to delete 0/0.
+    // The worker may not have received the command to delete 0/0.
     t.join_with("a", 1, &[(0, 0), (1, 0), (2, 0)]);
     assert_eq!(t.state.files().missing().len(), 0);
     assert_eq!(t.take("a", 1), ["a <- release 0/0"]);
@@ -233,7 +234,7 @@ fn a_coordinator_that_comes_back_knows_what_was_given_back() {
 }
 
 #[test]
-fn without_its_report_a_shard_that_cannot_be_made_ends_the_run() {
+fn missing_report_of_released_shard_ends_the_run() {
     let past = Past { reports: Vec::new(), ..past() };
     let mut t = Table::after(two(2), 2, past);
     t.tick(1);
@@ -242,7 +243,7 @@ fn without_its_report_a_shard_that_cannot_be_made_ends_the_run() {
 }
 
 #[test]
-fn a_worker_that_was_wrong_ends_the_run_if_its_shards_cannot_be_made_again() {
+fn wrong_producer_of_released_shard_ends_the_run() {
     for is_audited in [false, true] {
         let mut t = Table::with(two(3), "a b c").at_depth(2);
         t.take("a", 1);
@@ -290,7 +291,7 @@ fn a_worker_that_was_wrong_ends_the_run_if_its_shards_cannot_be_made_again() {
 }
 
 #[test]
-fn in_a_shared_store_the_coordinator_deletes() {
+fn coordinator_deletes_released_files_in_shared_store() {
     let mut t = Table::with(Rules { shared_store: true, ..two(2) }, "a").at_depth(2);
     t.take("a", 1);
     t.made("a", 2, 0, 1);
