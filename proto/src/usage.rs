@@ -45,7 +45,7 @@ impl Latencies {
         self.micros = self.micros.saturating_add(took.as_micros() as u64);
     }
 
-    /// Returns the smallest class bound, in seconds, within which the share `share` of all latencies lies;
+    /// Returns the smallest class bound, in seconds, within which the share `share` of all latencies is;
     /// `None` if that share exceeds all bounds, or there are no latencies.
     pub fn within(&self, share: f64) -> Option<f64> {
         let all: u64 = self.counts.iter().sum();

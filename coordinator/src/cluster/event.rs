@@ -69,13 +69,13 @@ pub struct Progress {
     pub cosets: u64,
     /// Number of states found in these cosets.
     pub states: u64,
-    /// Number of states found since the process began, at all depths.
+    /// Number of states found since the process started, at all depths.
     pub found_states: u64,
-    /// Number of cosets done in audits, since the process began.
+    /// Number of cosets done in audits, since the process started.
     pub audited_cosets: u64,
-    /// Bytes sent to peers since the process began.
+    /// Bytes sent to peers since the process started.
     pub sent_bytes: u64,
-    /// Bytes received from peers since the process began.
+    /// Bytes received from peers since the process started.
     pub received_bytes: u64,
     /// Free bytes on its disk.
     pub free_bytes: u64,
@@ -310,7 +310,7 @@ impl NoteKind {
             Self::LateReport => "late report ignored",
             Self::NoAnswer => "task answered with a copy",
             Self::Implausible => "implausible report",
-            Self::CopyOrdered => "copy ordered",
+            Self::CopyOrdered => "copy requested",
             Self::CopyDone => "copy done",
             Self::CopyFailed(_) => "copy failed",
             Self::Unreachable => "peer cannot be reached",

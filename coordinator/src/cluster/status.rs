@@ -42,7 +42,7 @@ pub struct ClusterStatus {
     /// Estimated seconds until the layer is done; `None` before a shard is done, or while the layer cannot
     /// continue.
     pub depth_eta_seconds: Option<f64>,
-    /// Bytes that the shown workers sent to peers since their processes began.
+    /// Bytes that the shown workers sent to peers since their processes started.
     pub sent_bytes: u64,
     /// The workers. Those that are gone are shown for a while.
     pub workers: Vec<WorkerStatus>,

@@ -97,8 +97,8 @@ impl Access {
     /// connection and to each reconnection.
     ///
     /// # Errors
-    /// If nothing responds, or the two sides cannot communicate. A wrong token shows only at the first request,
-    /// as [`Unauthenticated`](tonic::Code::Unauthenticated).
+    /// If nothing responds, or the two sides cannot communicate. A wrong token shows only at the first
+    /// request, as [`Unauthenticated`](tonic::Code::Unauthenticated).
     pub async fn connect(&self, address: &str, limit: Duration) -> Result<Connection, ConnectError> {
         let unfit = |reason| ConnectError::Unfit { address: address.into(), reason };
         let is_address = address

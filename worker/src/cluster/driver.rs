@@ -117,7 +117,7 @@ struct Shared {
     /// The number of this process in registrations, and the number of its last one.
     process: u64,
     registrations: AtomicU64,
-    /// The depths whose directories were made.
+    /// The depths whose directories were created.
     prepared: Mutex<BTreeSet<Depth>>,
     /// The number of tasks that the kernel threads have.
     computing: AtomicUsize,

@@ -35,7 +35,7 @@ impl Inputs {
     /// Returns the layers that the task of a shard reads. No file of the shard may be missing.
     ///
     /// # Errors
-    /// [`LayerError`] if the file that is opened for this task alone is damaged, or is not the reported one.
+    /// [`LayerError`] if the file that is opened only for this task is damaged, or is not the reported one.
     pub fn of_task(
         &self,
         store: &Store<'_>,
@@ -248,7 +248,7 @@ impl AllInputs {
         Some(Arc::clone(layer))
     }
 
-    /// Returns whether `cosets` more cosets may be fetched now: memory has room for them, or what exceeds the
+    /// Returns whether `cosets` more cosets may be fetched now: they fit in memory, or what exceeds the
     /// memory goes to disk.
     pub fn has_room(&self, inputs: &Inputs, cosets: usize) -> bool {
         let bytes = || cosets as u64 * inputs.bytes_of_coset(&self.job.geometry);

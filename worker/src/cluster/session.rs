@@ -2,8 +2,8 @@
 //!
 //! [`Session::step`] takes an event and the time, changes only the session, and returns the actions to carry
 //! out. The [driver](super::driver) carries them out and feeds their results back in; a simulation does the
-//! same without a network. Lost messages are harmless: commands that did not arrive are given again, and files
-//! whose reports did not arrive are in the inventory when the worker registers again.
+//! same without a network. Lost messages are harmless: commands that did not arrive are given again, and
+//! files whose reports did not arrive are in the inventory when the worker registers again.
 
 use crate::cluster::holders::Holders;
 use fathom_engine::run::{Depth, Task};
@@ -86,7 +86,7 @@ pub enum Input {
         audit: bool,
         /// The result.
         result: Result<Done, Failure>,
-        /// Time on a kernel thread; `None` if the task did not begin.
+        /// Time on a kernel thread; `None` if the task did not start.
         took: Option<Duration>,
     },
     /// A copy has ended.

@@ -81,7 +81,7 @@ fn inventory_of_returning_worker_counts() {
     let mut t = Table::with(rules(2), "a b").at_depth(4);
     assert_eq!(t.leave("a"), ["a <- known"]);
     assert_eq!(t.state.waiting_for().len(), 1);
-    // Without the worker's files no task can begin; with them, it gets its tasks.
+    // Without the worker's files no task can start; with them, it gets its tasks.
     assert_eq!(t.join("a"), ["a <- registered, keeps 2 3 4"]);
     assert_eq!(t.take("a", 2), [""; 0]);
     assert_eq!(t.state.files().missing().len(), 2);

@@ -35,7 +35,7 @@ fn audited(workers: &str) -> Table {
     t
 }
 
-/// Returns the table of [`run_presence`] after 2/0 is made and 0/0 is given back.
+/// Returns the table of [`at_work`] after 2/0 is computed and 0/0 is released.
 fn given_back() -> Table {
     let mut t = at_work(two(2));
     assert_eq!(t.made("a", 2, 0, 1), ["a <- known"]);
